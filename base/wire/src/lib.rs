@@ -1,0 +1,1 @@
+//! Bytes to values and back, for the headers that many parts share.
