@@ -6,7 +6,7 @@ use units::{Duration, Probability};
 
 /// A stream of random numbers that its seed and its name determine.
 ///
-/// The generator is ChaCha with 8 rounds, whose output is fixed for all time. Each part of a system
+/// The generator is `ChaCha` with 8 rounds, whose output is fixed for all time. Each part of a system
 /// draws from a stream with its own name, so a new part never shifts what the others draw.
 #[derive(Debug, Clone)]
 pub struct RandomStream {
@@ -85,11 +85,11 @@ impl RandomStream {
             let square = u128::from(mantissa) * u128::from(mantissa);
             let carry = (square >> 127) as u64;
             mantissa = (square >> (63 + carry)) as u64;
-            fraction = fraction << 1 | carry;
+            fraction = (fraction << 1) | carry;
         }
         // u = mantissa × 2^(−1−shift) with mantissa in [1, 2), so −log₂ u = 1 + shift − fraction.
-        let negative_log2 = (u64::from(shift) + 1 << 32) - fraction;
-        (u128::from(negative_log2) * LN_2 >> 32) as u64
+        let negative_log2 = ((u64::from(shift) + 1) << 32) - fraction;
+        ((u128::from(negative_log2) * LN_2) >> 32) as u64
     }
 }
 
