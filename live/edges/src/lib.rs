@@ -1,0 +1,5 @@
+//! Where the system touches the world: devices, sockets, signals and waiting, as narrow traits with
+//! in-memory twins.
+//!
+//! Only `live/runtime` reads the clock and drives these. It is the one crate in which
+//! `unsafe` is allowed; every such block says why it is sound.
