@@ -1,0 +1,164 @@
+//! The step that holds the direction of dependencies: a crate sees only what stands above it.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::check::Outcome;
+use crate::shell::{Failure, Shell};
+
+#[cfg(test)]
+mod tests;
+
+/// A folder of crates.
+struct Layer {
+    /// The folder; empty for crates at the root.
+    folder: &'static str,
+    /// Its crates; each may depend on those before it.
+    crates: &'static [&'static str],
+    /// The other layers that all of its crates may depend on.
+    sees: &'static [&'static str],
+}
+
+/// The house: every crate and what it may see. This is the only place where that is written.
+const HOUSE: &[Layer] = &[
+    Layer {
+        folder: "base",
+        crates: &["units", "machine", "wire"],
+        sees: &[],
+    },
+    Layer {
+        folder: "protocols",
+        crates: &["arq", "scheduler", "session", "association", "air", "hosts"],
+        sees: &["base"],
+    },
+    Layer {
+        folder: "sim",
+        crates: &["channel"],
+        sees: &["base", "protocols"],
+    },
+    Layer {
+        folder: "live",
+        crates: &["edges", "runtime"],
+        sees: &["base", "protocols"],
+    },
+    Layer {
+        folder: "app",
+        crates: &["lasthop"],
+        sees: &["base", "protocols", "sim", "live"],
+    },
+    Layer {
+        folder: "",
+        crates: &["xtask"],
+        sees: &[],
+    },
+];
+
+/// The layer that every crate's tests may see: a core is tested on a simulated channel.
+const SEEN_BY_TESTS: &str = "sim";
+
+/// That one crate of ours depends on another; crates are named by their folder, as `base/units`.
+struct Edge {
+    from: String,
+    to: String,
+    for_tests: bool,
+}
+
+/// Reads the workspace's crates and fails on every edge that climbs or crosses.
+pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
+    let arguments = ["metadata", "--no-deps", "--format-version", "1", "--quiet"];
+    let output = shell.run(shell.cargo(&arguments))?;
+    let unreadable = |error| Failure::Found(format!("cargo metadata is not as expected: {error}"));
+    let metadata: Metadata = serde_json::from_str(&output).map_err(unreadable)?;
+    let (crates, edges) = metadata.graph();
+    let mut findings: Vec<_> = crates.iter().filter_map(|name| unknown(name)).collect();
+    findings.extend(edges.iter().filter_map(violation));
+    Failure::unless_empty(&findings)?;
+    let note = format!("{} crates, {} edges", crates.len(), edges.len());
+    Ok(Outcome::noted(note))
+}
+
+/// What is wrong with a crate that has no place in the house.
+fn unknown(name: &str) -> Option<String> {
+    let remedy = "give it a place in HOUSE (xtask/src/layers.rs)";
+    place(name)
+        .is_none()
+        .then(|| format!("{name} stands in no layer; {remedy}"))
+}
+
+/// What is wrong with an edge, if anything is.
+fn violation(edge: &Edge) -> Option<String> {
+    let (from, from_position) = place(&edge.from)?;
+    let (to, to_position) = place(&edge.to)?;
+    let allowed = if from.folder == to.folder {
+        to_position < from_position
+    } else {
+        from.sees.contains(&to.folder) || (edge.for_tests && to.folder == SEEN_BY_TESTS)
+    };
+    let kind = if edge.for_tests {
+        "dev-dependency"
+    } else {
+        "dependency"
+    };
+    let Edge { from, to, .. } = edge;
+    (!allowed)
+        .then(|| format!("{from} must not see {to} ({kind}; xtask/src/layers.rs says who may)"))
+}
+
+/// The layer of a crate, and its position there.
+fn place(name: &str) -> Option<(&'static Layer, usize)> {
+    let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
+    let layer = HOUSE.iter().find(|layer| layer.folder == folder)?;
+    let position = layer.crates.iter().position(|known| *known == name)?;
+    Some((layer, position))
+}
+
+/// The part of `cargo metadata` that we read.
+#[derive(Deserialize)]
+struct Metadata {
+    workspace_root: String,
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    manifest_path: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    /// Absent for what comes from a registry.
+    path: Option<String>,
+    /// `dev`, `build`, or absent.
+    kind: Option<String>,
+}
+
+impl Metadata {
+    /// Our crates and the edges between them.
+    fn graph(&self) -> (Vec<String>, Vec<Edge>) {
+        let mut crates = Vec::new();
+        let mut edges = Vec::new();
+        for package in &self.packages {
+            let manifest = Path::new(&package.manifest_path);
+            let from = self.name(manifest.parent().unwrap_or(manifest));
+            for dependency in &package.dependencies {
+                if let Some(path) = &dependency.path {
+                    edges.push(Edge {
+                        from: from.clone(),
+                        to: self.name(Path::new(path)),
+                        for_tests: dependency.kind.as_deref() == Some("dev"),
+                    });
+                }
+            }
+            crates.push(from);
+        }
+        (crates, edges)
+    }
+
+    /// A crate's folder, seen from the root.
+    fn name(&self, folder: &Path) -> String {
+        let inside = folder.strip_prefix(&self.workspace_root).unwrap_or(folder);
+        inside.to_string_lossy().into()
+    }
+}

@@ -1,0 +1,28 @@
+//! The steps that are one call of cargo: formatting, clippy, documentation.
+
+use crate::check::Outcome;
+use crate::shell::{Failure, Shell};
+
+/// Formatting, as `rustfmt.toml` says.
+pub(crate) fn fmt(shell: &Shell) -> Result<Outcome, Failure> {
+    let arguments = ["fmt", "--all", "--check", "--", "--color", "never"];
+    shell.run(shell.cargo(&arguments))?;
+    Ok(Outcome::default())
+}
+
+/// Clippy on every target, with the workspace's lints as errors.
+pub(crate) fn clippy(shell: &Shell) -> Result<Outcome, Failure> {
+    let arguments = ["clippy", "--workspace", "--all-targets"];
+    let mut command = shell.cargo(&arguments);
+    command.args(["--", "--deny", "warnings"]);
+    shell.run(command)?;
+    Ok(Outcome::default())
+}
+
+/// The documentation of our crates, where a broken link is an error.
+pub(crate) fn docs(shell: &Shell) -> Result<Outcome, Failure> {
+    let mut command = shell.cargo(&["doc", "--workspace", "--no-deps"]);
+    command.env("RUSTDOCFLAGS", "--deny warnings");
+    shell.run(command)?;
+    Ok(Outcome::default())
+}

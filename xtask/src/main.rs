@@ -1,0 +1,49 @@
+//! The repository's own commands: `cargo xtask check` runs what CI runs, `cargo xtask audit` looks
+//! at the dependencies.
+//!
+//! A command is one file with a `run` function; a step of `check` is one function that [`check`]
+//! lists.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod audit;
+mod check;
+mod layers;
+mod lints;
+mod ratchets;
+mod shell;
+mod source;
+mod tests;
+mod tools;
+
+/// The repository's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run everything that CI runs, in CI's order.
+    Check(check::Options),
+    /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
+    Audit(audit::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Check(options) => check::run(&options),
+        Command::Audit(options) => audit::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

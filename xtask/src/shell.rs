@@ -1,0 +1,160 @@
+//! Running other programs from the root of the repository.
+
+use std::io::{self, BufRead, BufReader, PipeReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+/// The longest that one program may take, so that a test that hangs fails and is named.
+const LONGEST: Duration = Duration::from_mins(30);
+
+/// Why a step or a command failed; the text is for a person.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// The program could not be run at all.
+    #[error("cannot run `{command}`: {source}")]
+    Start {
+        /// The command line.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The program ended with an error.
+    #[error("`{command}` failed ({how})")]
+    Exit {
+        /// The command line.
+        command: String,
+        /// The exit status, or that time was up.
+        how: String,
+        /// Everything that it printed.
+        output: String,
+    },
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// One of our own checks found something; a line each.
+    #[error("{0}")]
+    Found(String),
+}
+
+impl Failure {
+    /// The findings as one failure, or success when there is none.
+    pub(crate) fn unless_empty(findings: &[String]) -> Result<(), Self> {
+        if findings.is_empty() {
+            return Ok(());
+        }
+        Err(Self::Found(findings.join("\n")))
+    }
+}
+
+/// Where and how programs run.
+pub(crate) struct Shell {
+    /// The root of the repository.
+    pub(crate) root: PathBuf,
+    /// Whether to show what programs print while they run.
+    pub(crate) verbose: bool,
+}
+
+impl Shell {
+    /// A shell at the root of the repository that this program was built from.
+    pub(crate) fn new(verbose: bool) -> Self {
+        let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self {
+            root: crate_folder.parent().unwrap_or(crate_folder).into(),
+            verbose,
+        }
+    }
+
+    /// A cargo command with these arguments, of the toolchain that runs us.
+    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.current_dir(&self.root).args(arguments);
+        command
+    }
+
+    /// Runs a program to its end and returns what it printed to both of its outputs, in order.
+    pub(crate) fn run(&self, mut command: Command) -> Result<String, Failure> {
+        let line = command_line(&command);
+        let failed_to_start = |source| Failure::Start {
+            command: line.clone(),
+            source,
+        };
+        let (reader, writer) = io::pipe().map_err(failed_to_start)?;
+        let both = writer.try_clone().map_err(failed_to_start)?;
+        command.stdin(Stdio::null()).stdout(both).stderr(writer);
+        let mut child = command.spawn().map_err(failed_to_start)?;
+        // The command holds the pipe's other ends, which would keep it open for ever.
+        drop(command);
+        let (output, in_time) = self.collect(&lines_of(reader));
+        if !in_time {
+            child.kill().map_err(failed_to_start)?;
+        }
+        let status = child.wait().map_err(failed_to_start)?;
+        if in_time && status.success() {
+            return Ok(output);
+        }
+        let how = if in_time {
+            status.to_string()
+        } else {
+            format!("stopped after {} minutes", LONGEST.as_secs() / 60)
+        };
+        Err(Failure::Exit {
+            command: line,
+            how,
+            output,
+        })
+    }
+
+    /// Gathers lines until their sender is done; false when time was up first.
+    fn collect(&self, lines: &Receiver<String>) -> (String, bool) {
+        let deadline = Instant::now() + LONGEST;
+        let mut output = String::new();
+        loop {
+            match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    if self.verbose {
+                        println!("{line}");
+                    }
+                    output.push_str(&line);
+                    output.push('\n');
+                }
+                Err(RecvTimeoutError::Disconnected) => return (output, true),
+                Err(RecvTimeoutError::Timeout) => return (output, false),
+            }
+        }
+    }
+}
+
+/// The lines that come out of a pipe, read by a thread of their own so that waiting can end.
+fn lines_of(reader: PipeReader) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+            if sender.send(String::from_utf8_lossy(&line).into()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// The command as a person would type it.
+fn command_line(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    std::iter::once(name)
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
