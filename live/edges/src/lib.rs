@@ -3,3 +3,10 @@
 //!
 //! Only `live/runtime` reads the clock and drives these. It is the one crate in which
 //! `unsafe` is allowed; every such block says why it is sound.
+
+pub mod clock;
+pub mod memory;
+pub mod signals;
+pub mod tun;
+pub mod udp;
+pub mod wait;

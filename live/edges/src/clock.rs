@@ -1,0 +1,24 @@
+//! The clocks. Only `live/runtime` (and tests) may read them; everything else takes time as an argument.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use units::{Duration, Instant};
+
+/// Now, in nanoseconds since the machine started, not counting the time it slept.
+///
+/// It is `CLOCK_MONOTONIC`, the clock of [`Waiter::wait`](crate::wait::Waiter::wait) too.
+pub fn monotonic() -> Instant {
+    Instant::from_nanos(nanos(clock_gettime(ClockId::Monotonic)))
+}
+
+/// The wall clock: the time since 1970-01-01 UTC. It may jump, so only reports and the ages of
+/// kernel time stamps are made from it.
+pub fn wall() -> Duration {
+    Duration::from_nanos(nanos(clock_gettime(ClockId::Realtime)))
+}
+
+fn nanos(time: Timespec) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
+}

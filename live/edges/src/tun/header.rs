@@ -1,0 +1,180 @@
+//! The header that stands before each packet of a device with `IFF_VNET_HDR`: `virtio_net_hdr` of
+//! Virtual I/O Device 1.3 §5.1.6, in the byte order of the machine, as TUN devices have it.
+
+use wire::checksum::{PartialChecksum, complete_partial_checksum, store_pseudo_header_checksum};
+use wire::ip::{IpPacket, Transport, Version};
+use wire::packet::{Checksum, Packet};
+
+/// Length of the header, in bytes.
+pub(super) const LENGTH: usize = 10;
+
+const NEEDS_CHECKSUM: u8 = 1;
+const DATA_VALID: u8 = 2;
+
+const GSO_NONE: u8 = 0;
+const GSO_TCP4: u8 = 1;
+const GSO_TCP6: u8 = 4;
+const GSO_UDP: u8 = 5;
+/// A flag beside the kind: the first segment bears CWR. Segmentation clears it in the others anyway.
+const GSO_ECN: u8 = 0x80;
+
+/// The fields of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Header {
+    flags: u8,
+    gso_kind: u8,
+    headers: u16,
+    segment_size: u16,
+    checksum_start: u16,
+    checksum_offset: u16,
+}
+
+/// What the kernel said of a packet does not fit it, or names what we did not offer to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Odd;
+
+impl Header {
+    pub(super) fn parse(bytes: [u8; LENGTH]) -> Self {
+        let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        Self {
+            flags: bytes[0],
+            gso_kind: bytes[1],
+            headers: word(2),
+            segment_size: word(4),
+            checksum_start: word(6),
+            checksum_offset: word(8),
+        }
+    }
+
+    pub(super) fn bytes(self) -> [u8; LENGTH] {
+        let mut bytes = [self.flags, self.gso_kind, 0, 0, 0, 0, 0, 0, 0, 0];
+        let words = [
+            self.headers,
+            self.segment_size,
+            self.checksum_start,
+            self.checksum_offset,
+        ];
+        for (at, word) in bytes[2..].chunks_exact_mut(2).zip(words) {
+            at.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// Notes in `packet` what the header says of it. A partial checksum of a protocol that only the
+    /// kernel knows is completed, so that `Partial` always means one that we can find again.
+    pub(super) fn describe(self, packet: &mut Packet) -> Result<(), Odd> {
+        if self.flags & NEEDS_CHECKSUM != 0 {
+            self.describe_partial(packet)?;
+        } else if self.flags & DATA_VALID != 0 {
+            packet.checksum = Checksum::Verified;
+        }
+        let kind = self.gso_kind & !GSO_ECN;
+        if kind == GSO_NONE {
+            return Ok(());
+        }
+        let cut = Cut::of(&packet.buffer).ok_or(Odd)?;
+        if cut.gso_kind != kind || self.segment_size == 0 {
+            return Err(Odd);
+        }
+        packet.segment_size = self.segment_size;
+        Ok(())
+    }
+
+    fn describe_partial(self, packet: &mut Packet) -> Result<(), Odd> {
+        let place = PartialChecksum {
+            start: self.checksum_start,
+            offset: self.checksum_offset,
+        };
+        if transport_checksum_place(&packet.buffer) == Some(place) {
+            packet.checksum = Checksum::Partial;
+            return Ok(());
+        }
+        complete_partial_checksum(&mut packet.buffer, place).map_err(|_| Odd)?;
+        packet.checksum = Checksum::Verified;
+        Ok(())
+    }
+
+    /// The header for `packet`, whose checksum field is made ready for it.
+    ///
+    /// A packet that stands for many gets a partial checksum whatever it had, since each segment has
+    /// a sum of its own.
+    pub(super) fn for_packet(packet: &mut Packet) -> Result<Self, Odd> {
+        let cut = match packet.segment_size {
+            0 => None,
+            size => Some(Cut::of(&packet.buffer).ok_or(Odd)?).filter(|cut| cut.payload > size),
+        };
+        let mut header = Self::default();
+        if let Some(cut) = cut {
+            header.gso_kind = cut.gso_kind;
+            header.headers = cut.headers;
+            header.segment_size = packet.segment_size;
+        }
+        if packet.checksum == Checksum::Partial || cut.is_some() {
+            // Its sum of the pseudo-header may be there already; then this writes the same again.
+            let place = store_pseudo_header_checksum(&mut packet.buffer).map_err(|_| Odd)?;
+            let place = place.ok_or(Odd)?;
+            packet.checksum = Checksum::Partial;
+            header.flags = NEEDS_CHECKSUM;
+            header.checksum_start = place.start;
+            header.checksum_offset = place.offset;
+        } else if packet.checksum == Checksum::Verified {
+            header.flags = DATA_VALID;
+        }
+        Ok(header)
+    }
+
+    /// Whether the packet is a train of UDP datagrams, which kernels before 6.2 do not take.
+    pub(super) fn is_udp_train(self) -> bool {
+        self.gso_kind == GSO_UDP
+    }
+}
+
+/// What segmentation needs to know of a packet.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    gso_kind: u8,
+    /// Headers of IP and transport, in bytes.
+    headers: u16,
+    /// In bytes.
+    payload: u16,
+}
+
+impl Cut {
+    /// Nothing unless `packet` is a whole TCP segment or UDP datagram.
+    fn of(packet: &[u8]) -> Option<Self> {
+        let packet = IpPacket::parse(packet).ok()?;
+        if packet.fragment().is_some() {
+            return None;
+        }
+        let (gso_kind, transport_header) = match (packet.transport(), packet.version()) {
+            (Transport::Tcp(tcp), Version::V4) => (GSO_TCP4, tcp.header_length()),
+            (Transport::Tcp(tcp), Version::V6) => (GSO_TCP6, tcp.header_length()),
+            (Transport::Udp(_), _) => (GSO_UDP, wire::udp::HEADER_LENGTH),
+            _ => return None,
+        };
+        let header_length = packet.header_length() + transport_header;
+        Some(Self {
+            gso_kind,
+            headers: u16::try_from(header_length).ok()?,
+            payload: u16::try_from(packet.bytes().len().checked_sub(header_length)?).ok()?,
+        })
+    }
+}
+
+/// Where the checksum of a whole TCP segment or UDP datagram lies.
+fn transport_checksum_place(packet: &[u8]) -> Option<PartialChecksum> {
+    let packet = IpPacket::parse(packet).ok()?;
+    let offset = match packet.transport() {
+        Transport::Tcp(_) => 16,
+        Transport::Udp(_) => 6,
+        _ => return None,
+    };
+    let start = u16::try_from(packet.header_length()).ok()?;
+    packet
+        .fragment()
+        .is_none()
+        .then_some(PartialChecksum { start, offset })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,424 @@
+//! The UDP bearer: frames of the hop as UDP datagrams, many with each system call.
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use rustix::io::Errno;
+use rustix::net::sockopt;
+use socket2::{Domain, Protocol, Socket, Type};
+use units::{Bytes, Duration, Instant};
+use wire::packet::PacketBuffer;
+
+use crate::clock;
+
+/// How many messages one receive call takes; each may be a train of datagrams.
+const MESSAGES: usize = 16;
+/// Room for a message: the longest train that the kernel joins.
+const MESSAGE_ROOM: usize = 65_536;
+/// The most payload that one send call can carry in IPv4 (RFC 768: 65,535 minus both headers).
+const TRAIN_ROOM: usize = 65_507;
+/// A time stamp that claims to be older than this comes from a step of the wall clock.
+const OLDEST_STAMP: Duration = Duration::from_secs(10);
+
+/// When and from where a datagram came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Who sent it; an IPv4 address is always given as such.
+    pub from: SocketAddr,
+    /// When the kernel took it from the device. It never runs back, and never lies after the `now` of
+    /// the receiving call. Datagrams that the kernel joined to a train bear the time of the first.
+    pub at: Instant,
+    /// The network marked it: congestion experienced (RFC 3168).
+    pub congestion_experienced: bool,
+}
+
+/// What became of the datagrams of one send.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// How many, from the front, are done with. The others found no room: offer them again when
+    /// the descriptor is writable.
+    pub handled: usize,
+    /// How many of those the kernel refused.
+    pub dropped: usize,
+    /// Why it refused the last of them; `EMSGSIZE` for one that is too large for the path.
+    pub problem: Option<io::Error>,
+}
+
+/// What a bearer has done since it was opened, in datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BearerCounters {
+    /// Handed to the network.
+    pub sent: u64,
+    /// Taken from the network.
+    pub received: u64,
+    /// Refused on sending because they are too large for the path.
+    pub too_large: u64,
+    /// Refused on sending for another reason, such as no route.
+    pub refused: u64,
+    /// Errors that the network reported on receiving, such as an unreachable port.
+    pub receive_errors: u64,
+    /// System calls that sent.
+    pub send_calls: u64,
+    /// System calls that received.
+    pub receive_calls: u64,
+}
+
+/// Something that carries datagrams to and from addresses, and a descriptor to wait for.
+pub trait DatagramBearer: AsFd {
+    /// Where datagrams for this bearer go.
+    fn local_address(&self) -> SocketAddr;
+
+    /// Takes what has come, up to a batch, and gives each datagram to `sink` in order of arrival;
+    /// returns how many. Never blocks. What remains keeps the descriptor readable.
+    ///
+    /// # Errors
+    /// If the bearer is broken; what the network reports is only counted.
+    fn receive_batch(
+        &mut self,
+        now: Instant,
+        sink: &mut impl FnMut(Arrival, &mut [u8]),
+    ) -> io::Result<usize>;
+
+    /// Sends `datagrams` to `to`, in order. Never blocks. Neighbours of equal size share a system call.
+    fn send(&mut self, to: SocketAddr, datagrams: &[PacketBuffer]) -> Sent;
+
+    /// What the bearer has done so far.
+    fn counters(&self) -> BearerCounters;
+}
+
+/// How a [`UdpBearer`] is opened.
+#[derive(Debug, Clone)]
+pub struct UdpOptions {
+    /// The address to bind; port 0 lets the kernel choose. `[::]` takes IPv4 as well.
+    pub bind: SocketAddr,
+    /// Use this interface only (`SO_BINDTODEVICE`).
+    pub device: Option<String>,
+    /// Mark every datagram for policy routing (`SO_MARK`), so that it does not enter the tunnel that it
+    /// carries. Needs `CAP_NET_ADMIN`.
+    pub mark: Option<u32>,
+    /// Wanted size of the kernel's buffer in each direction.
+    pub buffer: Bytes,
+    /// Declare datagrams as able to report congestion (ECT(0), RFC 3168).
+    pub ecn_capable: bool,
+}
+
+impl UdpOptions {
+    /// The defaults, bound to `bind`: any device, no mark, buffers of 8 MiB, no ECN.
+    pub fn new(bind: SocketAddr) -> Self {
+        Self {
+            bind,
+            device: None,
+            mark: None,
+            buffer: Bytes::mebi(8),
+            ecn_capable: false,
+        }
+    }
+}
+
+/// A UDP socket: non-blocking, never fragments, takes kernel time stamps, and batches both ways.
+pub struct UdpBearer {
+    socket: Socket,
+    state: UdpSocketState,
+    address: SocketAddr,
+    ecn: Option<EcnCodepoint>,
+    incoming: Box<[u8]>,
+    train: Vec<u8>,
+    last_arrival: Instant,
+    counters: BearerCounters,
+}
+
+impl UdpBearer {
+    /// Opens and binds a socket.
+    ///
+    /// # Errors
+    /// With the step that failed and the address or device.
+    pub fn open(options: &UdpOptions) -> io::Result<Self> {
+        let bind = options.bind;
+        let socket = Socket::new(Domain::for_address(bind), Type::DGRAM, Some(Protocol::UDP))
+            .map_err(|error| context(&error, "cannot open a UDP socket"))?;
+        if bind.is_ipv6() {
+            socket.set_only_v6(!bind.ip().is_unspecified())?;
+        }
+        if let Some(device) = &options.device {
+            let what = || format!("cannot bind a UDP socket to device {device}");
+            socket
+                .bind_device(Some(device.as_bytes()))
+                .map_err(|e| context(&e, &what()))?;
+        }
+        if let Some(mark) = options.mark {
+            let what = "cannot mark a UDP socket (this needs CAP_NET_ADMIN)";
+            socket
+                .set_mark(mark)
+                .map_err(|error| context(&error, what))?;
+        }
+        let what = || format!("cannot bind UDP {bind}");
+        socket
+            .bind(&bind.into())
+            .map_err(|error| context(&error, &what()))?;
+        enlarge_buffers(
+            &socket,
+            usize::try_from(options.buffer.get()).unwrap_or(usize::MAX),
+        )?;
+        let state = UdpSocketState::new((&socket).into())?;
+        socket.set_nonblocking(true)?;
+        let address = socket.local_addr()?.as_socket().unwrap_or(bind);
+        Ok(Self {
+            socket,
+            state,
+            address,
+            ecn: options.ecn_capable.then_some(EcnCodepoint::Ect0),
+            incoming: vec![0; MESSAGES * MESSAGE_ROOM].into_boxed_slice(),
+            train: Vec::with_capacity(TRAIN_ROOM),
+            last_arrival: Instant::ZERO,
+            counters: BearerCounters::default(),
+        })
+    }
+
+    /// What the kernel granted as buffers, for sending and for receiving. (It counts its own
+    /// overhead in, and so reports twice what was asked for.)
+    pub fn buffers(&self) -> io::Result<(Bytes, Bytes)> {
+        Ok((
+            self.socket.send_buffer_size()?.into(),
+            self.socket.recv_buffer_size()?.into(),
+        ))
+    }
+
+    /// Hands `contents` to the kernel as one datagram, or as a train of `segment_size`.
+    fn hand_over(
+        &mut self,
+        to: SocketAddr,
+        contents: &[u8],
+        segment_size: Option<usize>,
+    ) -> io::Result<()> {
+        self.counters.send_calls += 1;
+        let transmit = Transmit {
+            destination: to,
+            ecn: self.ecn,
+            contents,
+            segment_size,
+            src_ip: None,
+        };
+        self.state.try_send((&self.socket).into(), &transmit)
+    }
+
+    /// Sends one run of equal datagrams as a train.
+    fn send_train(&mut self, to: SocketAddr, run: &[PacketBuffer]) -> io::Result<()> {
+        let mut train = std::mem::take(&mut self.train);
+        train.clear();
+        for datagram in run {
+            train.extend_from_slice(datagram);
+        }
+        let result = self.hand_over(to, &train, Some(run[0].len()));
+        self.train = train;
+        result
+    }
+
+    /// Sends one datagram; false if there is no room for it now.
+    fn send_one(&mut self, to: SocketAddr, datagram: &PacketBuffer, sent: &mut Sent) -> bool {
+        match self.hand_over(to, datagram, None) {
+            Ok(()) => self.counters.sent += 1,
+            Err(error) if no_room(&error) => return false,
+            Err(error) => {
+                let too_large = Errno::from_io_error(&error) == Some(Errno::MSGSIZE);
+                self.counters.too_large += u64::from(too_large);
+                self.counters.refused += u64::from(!too_large);
+                sent.dropped += 1;
+                sent.problem = Some(error);
+            }
+        }
+        sent.handled += 1;
+        true
+    }
+
+    /// The point on the monotonic scale of a kernel time stamp.
+    fn arrival_time(&self, now: Instant, wall: Duration, stamp: Option<Duration>) -> Instant {
+        let age = stamp.map_or(Duration::ZERO, |stamp| wall.saturating_sub(stamp));
+        let age = if age > OLDEST_STAMP {
+            Duration::ZERO
+        } else {
+            age
+        };
+        (now - age).max(self.last_arrival)
+    }
+}
+
+impl DatagramBearer for UdpBearer {
+    fn local_address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn receive_batch(
+        &mut self,
+        now: Instant,
+        sink: &mut impl FnMut(Arrival, &mut [u8]),
+    ) -> io::Result<usize> {
+        let mut incoming = std::mem::take(&mut self.incoming);
+        let mut metas = [RecvMeta::default(); MESSAGES];
+        let result = self.receive_messages(&mut incoming, &mut metas);
+        let wall = clock::wall();
+        let mut datagrams = 0;
+        let messages = *result.as_ref().unwrap_or(&0);
+        for (room, meta) in incoming
+            .chunks_exact_mut(MESSAGE_ROOM)
+            .zip(&metas[..messages])
+        {
+            let at = self.arrival_time(now, wall, meta.timestamp.map(Duration::from));
+            self.last_arrival = at;
+            let congestion_experienced = meta.ecn == Some(EcnCodepoint::Ce);
+            let arrival = Arrival {
+                from: canonical(meta.addr),
+                at,
+                congestion_experienced,
+            };
+            for datagram in room[..meta.len].chunks_mut(meta.stride.max(1)) {
+                datagrams += 1;
+                sink(arrival, datagram);
+            }
+        }
+        self.incoming = incoming;
+        self.counters.received += datagrams as u64;
+        result.map(|_| datagrams)
+    }
+
+    fn send(&mut self, to: SocketAddr, datagrams: &[PacketBuffer]) -> Sent {
+        let to = if self.address.is_ipv6() {
+            mapped(to)
+        } else {
+            to
+        };
+        let mut sent = Sent::default();
+        while sent.handled < datagrams.len() {
+            let rest = &datagrams[sent.handled..];
+            let run = &rest[..run_length(rest, self.state.max_gso_segments())];
+            if run.len() > 1 {
+                match self.send_train(to, run) {
+                    Ok(()) => {
+                        sent.handled += run.len();
+                        self.counters.sent += run.len() as u64;
+                        continue;
+                    }
+                    Err(error) if no_room(&error) => return sent,
+                    // The device may not segment, or one of them is too large: each by itself.
+                    Err(_) => {}
+                }
+            }
+            for datagram in run {
+                if !self.send_one(to, datagram, &mut sent) {
+                    return sent;
+                }
+            }
+        }
+        sent
+    }
+
+    fn counters(&self) -> BearerCounters {
+        self.counters
+    }
+}
+
+impl UdpBearer {
+    /// One receive call: how many messages came.
+    fn receive_messages(
+        &mut self,
+        incoming: &mut [u8],
+        metas: &mut [RecvMeta; MESSAGES],
+    ) -> io::Result<usize> {
+        let mut rooms = incoming.chunks_exact_mut(MESSAGE_ROOM);
+        let mut slices: [IoSliceMut<'_>; MESSAGES] =
+            std::array::from_fn(|_| IoSliceMut::new(rooms.next().unwrap_or_default()));
+        self.counters.receive_calls += 1;
+        match self.state.recv((&self.socket).into(), &mut slices, metas) {
+            Ok(messages) => Ok(messages),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Err(error) if is_news_of_the_network(&error) => {
+                self.counters.receive_errors += 1;
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl AsFd for UdpBearer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// How many of `datagrams` can go as one train: equal in size, but for a shorter last one.
+fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
+    let Some(size) = datagrams.first().map(|first| first.len()) else {
+        return 0;
+    };
+    let mut total = 0;
+    let mut count = 0;
+    for datagram in &datagrams[..datagrams.len().min(most.max(1))] {
+        if datagram.len() > size || datagram.is_empty() || total + datagram.len() > TRAIN_ROOM {
+            break;
+        }
+        total += datagram.len();
+        count += 1;
+        if datagram.len() < size {
+            break;
+        }
+    }
+    count.max(1)
+}
+
+/// Asks for buffers of `size`, above the system's limit where we are allowed to.
+fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
+    let size = size.min(i32::MAX as usize / 2);
+    if sockopt::set_socket_send_buffer_size_force(socket, size).is_err() {
+        socket.set_send_buffer_size(size)?;
+    }
+    if sockopt::set_socket_recv_buffer_size_force(socket, size).is_err() {
+        socket.set_recv_buffer_size(size)?;
+    }
+    Ok(())
+}
+
+fn no_room(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// An error that tells about a peer or a route, and not about the socket.
+fn is_news_of_the_network(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(
+            Errno::CONNREFUSED
+                | Errno::HOSTUNREACH
+                | Errno::NETUNREACH
+                | Errno::HOSTDOWN
+                | Errno::NETDOWN
+                | Errno::MSGSIZE
+                | Errno::PROTO
+                | Errno::NOPROTOOPT
+                | Errno::ACCESS
+                | Errno::NOBUFS
+                | Errno::NOMEM
+        )
+    )
+}
+
+/// An IPv4 address that an IPv6 socket shows as mapped, as what it is.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
+        IpAddr::V6(_) => address,
+    }
+}
+
+/// An address as an IPv6 socket wants it.
+fn mapped(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
+        IpAddr::V6(_) => address,
+    }
+}
+
+fn context(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}

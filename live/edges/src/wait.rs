@@ -1,0 +1,163 @@
+//! Waiting for many descriptors at once, with deadlines to the nanosecond.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::io::Errno;
+use units::Duration;
+
+/// How many descriptors one wait can report; the others are reported by the next one.
+const EVENTS: usize = 16;
+
+/// The token under which a call of [`Waker::wake`] is reported.
+pub const WOKEN: u64 = u64::MAX;
+
+/// What a descriptor is watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// There is something to read.
+    Readable,
+    /// There is something to read, or room to write.
+    ReadableOrWritable,
+}
+
+/// A descriptor that can be used now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// The token with which the descriptor was added, or [`WOKEN`].
+    pub token: u64,
+    /// Reading gives something: data, an error, or the end.
+    pub readable: bool,
+    /// There is room to write.
+    pub writable: bool,
+}
+
+/// A set of descriptors to wait for: an `epoll` instance, level-triggered.
+pub struct Waiter {
+    epoll: OwnedFd,
+    wake: Arc<OwnedFd>,
+    events: Vec<epoll::Event>,
+}
+
+impl Waiter {
+    /// A waiter that watches nothing but its own [`Waker`].
+    pub fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(
+            &epoll,
+            &wake,
+            epoll::EventData::new_u64(WOKEN),
+            epoll::EventFlags::IN,
+        )?;
+        Ok(Self {
+            epoll,
+            wake: Arc::new(wake),
+            events: Vec::with_capacity(EVENTS),
+        })
+    }
+
+    /// Watches `descriptor`, which is reported as `token`.
+    pub fn add(&self, descriptor: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        epoll::add(
+            &self.epoll,
+            descriptor,
+            epoll::EventData::new_u64(token),
+            flags(interest),
+        )?;
+        Ok(())
+    }
+
+    /// Changes what `descriptor` is watched for.
+    pub fn modify(&self, descriptor: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        epoll::modify(
+            &self.epoll,
+            descriptor,
+            epoll::EventData::new_u64(token),
+            flags(interest),
+        )?;
+        Ok(())
+    }
+
+    /// Watches `descriptor` no longer.
+    pub fn remove(&self, descriptor: impl AsFd) -> io::Result<()> {
+        epoll::delete(&self.epoll, descriptor)?;
+        Ok(())
+    }
+
+    /// A handle with which another thread can end a wait.
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.wake))
+    }
+
+    /// Waits until a descriptor is ready, a [`Waker`] was used, or `timeout` is over (`None`: for
+    /// ever), and gives what is ready. A signal ends the wait early, with nothing ready.
+    ///
+    /// The timeout is kept to the nanosecond (`epoll_pwait2`, Linux 5.11) plus the timer slack of the
+    /// thread: see [`sharpen_timers`].
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<impl Iterator<Item = Ready>> {
+        let timeout = timeout.map(|span| Timespec {
+            tv_sec: i64::try_from(span.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: (span.as_nanos() % 1_000_000_000) as _,
+        });
+        self.events.clear();
+        let room = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, room, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if self.events.iter().any(|event| event.data.u64() == WOKEN) {
+            forget_wakes(self.wake.as_fd())?;
+        }
+        Ok(self.events.iter().map(ready))
+    }
+}
+
+/// Ends the wait of a [`Waiter`] from any thread; calls before the next wait count as one.
+#[derive(Debug, Clone)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// Makes the current wait, or the next one, return at once.
+    pub fn wake(&self) -> io::Result<()> {
+        match rustix::io::write(&self.0, &1_u64.to_ne_bytes()) {
+            // The counter is full: it wakes already.
+            Ok(_) | Err(Errno::AGAIN) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Lets timeouts of the calling thread end when they are due, and not up to 50 µs later so that the
+/// kernel can save wake-ups.
+pub fn sharpen_timers() -> io::Result<()> {
+    rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
+    Ok(())
+}
+
+fn forget_wakes(wake: BorrowedFd<'_>) -> io::Result<()> {
+    match rustix::io::read(wake, &mut [0_u8; 8]) {
+        Ok(_) | Err(Errno::AGAIN) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn flags(interest: Interest) -> epoll::EventFlags {
+    match interest {
+        Interest::Readable => epoll::EventFlags::IN,
+        Interest::ReadableOrWritable => epoll::EventFlags::IN | epoll::EventFlags::OUT,
+    }
+}
+
+fn ready(event: &epoll::Event) -> Ready {
+    // An error or the end is found by reading.
+    let reading = epoll::EventFlags::IN | epoll::EventFlags::ERR | epoll::EventFlags::HUP;
+    let (flags, data) = (event.flags, event.data);
+    Ready {
+        token: data.u64(),
+        readable: flags.intersects(reading),
+        writable: flags.contains(epoll::EventFlags::OUT),
+    }
+}
