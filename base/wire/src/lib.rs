@@ -1,2 +1,13 @@
 //! Bytes to values and back, for the headers that many parts share.
+
+mod field;
+
+pub mod checksum;
+pub mod flow;
+pub mod icmp;
+pub mod ip;
+pub mod malformed;
 pub mod packet;
+pub mod segment;
+pub mod tcp;
+pub mod udp;

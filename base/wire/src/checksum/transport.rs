@@ -1,0 +1,135 @@
+//! Checksums of TCP, UDP and ICMP inside IP packets, whole and partial.
+
+use std::ops::Range;
+
+use super::Sum;
+use crate::field::{read_u16, write_u16};
+use crate::ip::{IpPacket, Transport, Version};
+use crate::malformed::Malformed;
+use crate::{icmp, tcp, udp};
+
+/// Where a checksum that is still partial goes: `csum_start` and `csum_offset` of the header that
+/// virtio-net devices and TUN interfaces put before a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PartialChecksum {
+    /// Where the sum starts, in bytes from the packet's first.
+    pub start: u16,
+    /// Where the checksum lies, in bytes from `start`.
+    pub offset: u16,
+}
+
+/// What a transport's checksum covers and where it is stored.
+struct Coverage {
+    transport: Range<usize>,
+    /// From the transport's first byte.
+    field: usize,
+    pseudo_header: Sum,
+}
+
+impl Coverage {
+    /// Nothing where the packet has no checksum that we know, or is a fragment.
+    fn of(packet: &IpPacket<'_>) -> Option<Self> {
+        if packet.fragment().is_some() {
+            return None;
+        }
+        let (length, field) = match packet.transport() {
+            Transport::Tcp(tcp) => (tcp.bytes().len(), tcp::CHECKSUM),
+            Transport::Udp(udp) => (udp.bytes().len(), udp::CHECKSUM),
+            Transport::Icmp(icmp) => (icmp.bytes().len(), icmp::CHECKSUM),
+            Transport::Fragment | Transport::Other(_) => return None,
+        };
+        let pseudo_header = match (packet.transport(), packet.version()) {
+            (Transport::Icmp(_), Version::V4) => Sum::ZERO,
+            _ => packet.pseudo_header(length),
+        };
+        let start = packet.header_length();
+        Some(Self {
+            transport: start..start + length,
+            field,
+            pseudo_header,
+        })
+    }
+}
+
+/// Whether the packet's transport checksum is right, or was left out as UDP over IPv4 may.
+///
+/// `false` also where it cannot be told: fragments, and protocols other than TCP, UDP and ICMP.
+pub fn verify_transport_checksum(packet: &IpPacket<'_>) -> bool {
+    let Some(coverage) = Coverage::of(packet) else {
+        return false;
+    };
+    match packet.transport() {
+        Transport::Udp(udp) if udp.checksum() == 0 => packet.version() == Version::V4,
+        _ => (coverage.pseudo_header + Sum::of(&packet.bytes()[coverage.transport])).is_valid(),
+    }
+}
+
+/// Computes the transport checksum of `packet` and stores it. Fragments, and protocols other than
+/// TCP, UDP and ICMP, are left as they are.
+pub fn fill_transport_checksum(packet: &mut [u8]) -> Result<(), Malformed> {
+    let Some(coverage) = Coverage::of(&IpPacket::parse(packet)?) else {
+        return Ok(());
+    };
+    let transport = &mut packet[coverage.transport];
+    write_u16(transport, coverage.field, 0);
+    let checksum = (coverage.pseudo_header + Sum::of(transport)).nonzero_checksum();
+    write_u16(transport, coverage.field, checksum);
+    Ok(())
+}
+
+/// Stores the sum of the pseudo-header in the place of the transport checksum of `packet`, and says
+/// where the rest of the sum goes; nothing where a packet has no such checksum (as above).
+///
+/// This is what Linux calls `CHECKSUM_PARTIAL`: the receiver takes the packet as good without adding
+/// it up, and who sends it on to a wire completes it.
+pub fn store_pseudo_header_checksum(
+    packet: &mut [u8],
+) -> Result<Option<PartialChecksum>, Malformed> {
+    let Some(coverage) = Coverage::of(&IpPacket::parse(packet)?) else {
+        return Ok(None);
+    };
+    let start = coverage.transport.start;
+    let field = &mut packet[coverage.transport];
+    write_u16(field, coverage.field, coverage.pseudo_header.folded());
+    Ok(Some(PartialChecksum {
+        start: start as u16,
+        offset: coverage.field as u16,
+    }))
+}
+
+/// Completes a partial checksum: adds up `packet` from `place.start` to its end, with the sum that
+/// is stored at `place`, and stores the checksum there. `packet` ends where its IP header says.
+pub fn complete_partial_checksum(
+    packet: &mut [u8],
+    place: PartialChecksum,
+) -> Result<(), Malformed> {
+    let (start, offset) = (usize::from(place.start), usize::from(place.offset));
+    let available = packet.len();
+    let Some(covered) = packet
+        .get_mut(start..)
+        .filter(|covered| covered.len() >= offset + 2)
+    else {
+        return Err(Malformed::ChecksumPlace {
+            start,
+            offset,
+            available,
+        });
+    };
+    let checksum = Sum::of(covered).nonzero_checksum();
+    write_u16(covered, offset, checksum);
+    Ok(())
+}
+
+/// Changes the 16-bit word at `at` of a transport, whose checksum at `field` follows
+/// (RFC 1624). A word at an odd place counts with its bytes swapped.
+pub(crate) fn replace_word(transport: &mut [u8], field: usize, at: usize, new: u16) {
+    let old = read_u16(transport, at);
+    write_u16(transport, at, new);
+    let (old, new) = if at.is_multiple_of(2) {
+        (old, new)
+    } else {
+        (old.swap_bytes(), new.swap_bytes())
+    };
+    let checksum = super::updated(read_u16(transport, field), old, new);
+    write_u16(transport, field, checksum);
+}

@@ -1,0 +1,203 @@
+//! IPv6 headers and the extension headers behind them (RFC 8200, RFC 4302 for authentication).
+
+use std::net::Ipv6Addr;
+
+use super::{Fragment, Protocol};
+use crate::field::{read_array, read_u16, read_u32, write_u16};
+use crate::malformed::{Header, Malformed, require};
+
+/// The length of the fixed header, in bytes.
+pub const HEADER_LENGTH: usize = 40;
+
+const PAYLOAD_LENGTH: usize = 4;
+const SOURCE: usize = 8;
+const DESTINATION: usize = 24;
+
+/// Every extension header that is skipped has at least this many bytes.
+const SHORTEST_EXTENSION: usize = 8;
+
+/// A checked view of an IPv6 packet; bytes beyond its length are left out.
+#[derive(Debug, Clone, Copy)]
+pub struct Ipv6View<'a> {
+    bytes: &'a [u8],
+    extensions: Extensions,
+}
+
+impl<'a> Ipv6View<'a> {
+    /// Checks version and lengths, and walks over the extension headers.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        check_header(bytes)?;
+        let length = HEADER_LENGTH + usize::from(read_u16(bytes, PAYLOAD_LENGTH));
+        if length > bytes.len() {
+            let available = bytes.len();
+            return Err(Malformed::TotalLength {
+                header: Header::Ipv6,
+                length,
+                available,
+            });
+        }
+        let bytes = &bytes[..length];
+        Ok(Self {
+            bytes,
+            extensions: Extensions::walk(bytes)?,
+        })
+    }
+
+    /// The packet, headers included, without trailing bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The length of the header with the extension headers that were skipped, in bytes.
+    pub fn header_length(&self) -> usize {
+        self.extensions.end
+    }
+
+    /// The traffic class: DSCP and ECN.
+    pub fn traffic_class(&self) -> u8 {
+        (read_u16(self.bytes, 0) >> 4) as u8
+    }
+
+    /// Names the sender's flow, 20 bits; 0 for none.
+    pub fn flow_label(&self) -> u32 {
+        read_u32(self.bytes, 0) & 0xf_ffff
+    }
+
+    /// What part of a datagram this is; nothing for a whole one, also if it carries the header of an
+    /// "atomic" fragment (RFC 6946).
+    pub fn fragment(&self) -> Option<Fragment> {
+        self.extensions.fragment
+    }
+
+    /// How many hops the packet may still take.
+    pub fn hop_limit(&self) -> u8 {
+        self.bytes[7]
+    }
+
+    /// What follows the extension headers that were skipped. A routing header with segments left is
+    /// not skipped: the checksum behind it is not that of the destination in the header.
+    pub fn protocol(&self) -> Protocol {
+        self.extensions.protocol
+    }
+
+    /// Who sent the packet.
+    pub fn source(&self) -> Ipv6Addr {
+        read_array::<16>(self.bytes, SOURCE).into()
+    }
+
+    /// Whom the packet is for.
+    pub fn destination(&self) -> Ipv6Addr {
+        read_array::<16>(self.bytes, DESTINATION).into()
+    }
+
+    /// Source and destination as they stand in the header.
+    pub(crate) fn addresses(&self) -> &'a [u8] {
+        &self.bytes[SOURCE..HEADER_LENGTH]
+    }
+}
+
+/// What the walk over the extension headers found.
+#[derive(Debug, Clone, Copy)]
+struct Extensions {
+    protocol: Protocol,
+    /// Where the payload starts, from the packet's first byte.
+    end: usize,
+    fragment: Option<Fragment>,
+}
+
+impl Extensions {
+    /// Each round takes eight bytes or more off the packet, so the packet bounds the walk.
+    fn walk(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut walk = Self {
+            protocol: Protocol(bytes[6]),
+            end: HEADER_LENGTH,
+            fragment: None,
+        };
+        while walk.protocol.is_ipv6_extension() {
+            let rest = &bytes[walk.end..];
+            require(Header::Ipv6Extension, rest, SHORTEST_EXTENSION)?;
+            let needed = match walk.protocol {
+                Protocol::IPV6_ROUTING if rest[3] != 0 => break,
+                Protocol::IPV6_FRAGMENT => SHORTEST_EXTENSION,
+                Protocol::AUTHENTICATION => (usize::from(rest[1]) + 2) * 4,
+                _ => (usize::from(rest[1]) + 1) * 8,
+            };
+            require(Header::Ipv6Extension, rest, needed)?;
+            if walk.protocol == Protocol::IPV6_FRAGMENT {
+                walk.fragment = fragment(rest);
+            }
+            walk.protocol = Protocol(rest[0]);
+            walk.end += needed;
+            if walk.fragment.is_some_and(|fragment| fragment.offset != 0) {
+                break;
+            }
+        }
+        Ok(walk)
+    }
+}
+
+fn fragment(header: &[u8]) -> Option<Fragment> {
+    let field = read_u16(header, 2);
+    let (offset, more) = (field & !7, field & 1 != 0);
+    (offset != 0 || more).then(|| Fragment {
+        offset,
+        more,
+        identification: read_u32(header, 4),
+        protocol: Protocol(header[0]),
+    })
+}
+
+/// A checked IPv6 header that can be changed.
+#[derive(Debug)]
+pub struct Ipv6Mut<'a> {
+    header: &'a mut [u8],
+}
+
+impl<'a> Ipv6Mut<'a> {
+    /// Checks version and header length; the payload length is the caller's to set.
+    pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
+        check_header(bytes)?;
+        Ok(Self {
+            header: &mut bytes[..HEADER_LENGTH],
+        })
+    }
+
+    /// Sets the length of all that follows the fixed header, in bytes.
+    pub fn set_payload_length(&mut self, length: u16) {
+        write_u16(self.header, PAYLOAD_LENGTH, length);
+    }
+}
+
+fn check_header(bytes: &[u8]) -> Result<(), Malformed> {
+    require(Header::Ipv6, bytes, HEADER_LENGTH)?;
+    let version = bytes[0] >> 4;
+    if version != 6 {
+        return Err(Malformed::Version {
+            header: Header::Ipv6,
+            version,
+        });
+    }
+    Ok(())
+}
+
+/// A header without extension headers.
+pub(crate) struct PlainHeader {
+    pub(crate) payload_length: u16,
+    pub(crate) protocol: Protocol,
+    pub(crate) source: Ipv6Addr,
+    pub(crate) destination: Ipv6Addr,
+}
+
+impl PlainHeader {
+    /// The header's bytes.
+    pub(crate) fn emit(&self) -> [u8; HEADER_LENGTH] {
+        let mut header = [0; HEADER_LENGTH];
+        header[0] = 0x60;
+        write_u16(&mut header, PAYLOAD_LENGTH, self.payload_length);
+        header[6] = self.protocol.0;
+        header[7] = super::INITIAL_TIME_TO_LIVE;
+        header[SOURCE..DESTINATION].copy_from_slice(&self.source.octets());
+        header[DESTINATION..].copy_from_slice(&self.destination.octets());
+        header
+    }
+}

@@ -1,0 +1,197 @@
+//! TCP segments (RFC 9293).
+
+mod clamp;
+mod options;
+
+use std::ops::BitOr;
+
+use units::SeqNumber;
+
+pub use clamp::clamp_maximum_segment_size;
+pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
+
+use crate::field::{read_u16, read_u32, write_u16, write_u32};
+use crate::malformed::{Header, Malformed, require};
+
+/// The length of a header without options, in bytes.
+pub const HEADER_LENGTH: usize = 20;
+
+const SEQUENCE_NUMBER: usize = 4;
+const ACKNOWLEDGMENT_NUMBER: usize = 8;
+const DATA_OFFSET: usize = 12;
+const FLAGS: usize = 13;
+const WINDOW: usize = 14;
+pub(crate) const CHECKSUM: usize = 16;
+const URGENT_POINTER: usize = 18;
+
+/// The control bits of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// The sender has no more data.
+    pub const FIN: Self = Self(0x01);
+    /// Sequence numbers are being synchronised.
+    pub const SYN: Self = Self(0x02);
+    /// The connection is reset.
+    pub const RST: Self = Self(0x04);
+    /// The receiver should hand the data on.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment number counts.
+    pub const ACK: Self = Self(0x10);
+    /// The urgent pointer counts.
+    pub const URG: Self = Self(0x20);
+    /// The receiver saw a congestion mark (RFC 3168).
+    pub const ECE: Self = Self(0x40);
+    /// The sender reduced its congestion window (RFC 3168).
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether all of `flags` are set.
+    pub const fn contains(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// These without `flags`.
+    pub const fn without(self, flags: Self) -> Self {
+        Self(self.0 & !flags.0)
+    }
+}
+
+impl BitOr for TcpFlags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// A checked view of a TCP segment.
+#[derive(Debug, Clone, Copy)]
+pub struct TcpView<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> TcpView<'a> {
+    /// Checks the header's length; options are checked as they are read.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        check_header(bytes)?;
+        Ok(Self { bytes })
+    }
+
+    /// The segment, header included.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The port that sent the segment.
+    pub fn source_port(&self) -> u16 {
+        read_u16(self.bytes, 0)
+    }
+
+    /// The port that the segment is for.
+    pub fn destination_port(&self) -> u16 {
+        read_u16(self.bytes, 2)
+    }
+
+    /// The number of the payload's first byte, or of the SYN.
+    pub fn sequence_number(&self) -> SeqNumber {
+        SeqNumber(read_u32(self.bytes, SEQUENCE_NUMBER))
+    }
+
+    /// The next number that the sender expects; counts with [`TcpFlags::ACK`] only.
+    pub fn acknowledgment_number(&self) -> SeqNumber {
+        SeqNumber(read_u32(self.bytes, ACKNOWLEDGMENT_NUMBER))
+    }
+
+    /// The length of the header with its options, in bytes (the field "data offset" times four).
+    pub fn header_length(&self) -> usize {
+        usize::from(self.bytes[DATA_OFFSET] >> 4) * 4
+    }
+
+    /// The control bits.
+    pub fn flags(&self) -> TcpFlags {
+        TcpFlags(self.bytes[FLAGS])
+    }
+
+    /// The receive window as it stands in the header, not scaled.
+    pub fn window(&self) -> u16 {
+        read_u16(self.bytes, WINDOW)
+    }
+
+    /// The checksum.
+    pub fn checksum(&self) -> u16 {
+        read_u16(self.bytes, CHECKSUM)
+    }
+
+    /// Where urgent data end; counts with [`TcpFlags::URG`] only.
+    pub fn urgent_pointer(&self) -> u16 {
+        read_u16(self.bytes, URGENT_POINTER)
+    }
+
+    /// The options, in their order.
+    pub fn options(&self) -> TcpOptions<'a> {
+        TcpOptions::new(&self.bytes[HEADER_LENGTH..self.header_length()])
+    }
+
+    /// What the segment carries.
+    pub fn payload(&self) -> &'a [u8] {
+        &self.bytes[self.header_length()..]
+    }
+}
+
+/// A checked TCP header that can be changed. No setter updates the checksum.
+#[derive(Debug)]
+pub struct TcpMut<'a> {
+    header: &'a mut [u8],
+}
+
+impl<'a> TcpMut<'a> {
+    /// Checks the header's length.
+    pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
+        let length = check_header(bytes)?;
+        Ok(Self {
+            header: &mut bytes[..length],
+        })
+    }
+
+    /// Sets the number of the payload's first byte.
+    pub fn set_sequence_number(&mut self, number: SeqNumber) {
+        write_u32(self.header, SEQUENCE_NUMBER, number.0);
+    }
+
+    /// Sets the next number that the sender expects.
+    pub fn set_acknowledgment_number(&mut self, number: SeqNumber) {
+        write_u32(self.header, ACKNOWLEDGMENT_NUMBER, number.0);
+    }
+
+    /// Sets the control bits.
+    pub fn set_flags(&mut self, flags: TcpFlags) {
+        self.header[FLAGS] = flags.0;
+    }
+
+    /// Sets the receive window, scaled already.
+    pub fn set_window(&mut self, window: u16) {
+        write_u16(self.header, WINDOW, window);
+    }
+
+    /// Sets the checksum.
+    pub fn set_checksum(&mut self, checksum: u16) {
+        write_u16(self.header, CHECKSUM, checksum);
+    }
+}
+
+/// The header's length, where it is possible.
+fn check_header(bytes: &[u8]) -> Result<usize, Malformed> {
+    require(Header::Tcp, bytes, HEADER_LENGTH)?;
+    let length = usize::from(bytes[DATA_OFFSET] >> 4) * 4;
+    if length < HEADER_LENGTH {
+        return Err(Malformed::HeaderLength {
+            header: Header::Tcp,
+            length,
+        });
+    }
+    require(Header::Tcp, bytes, length)?;
+    Ok(length)
+}

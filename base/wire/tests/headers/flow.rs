@@ -1,0 +1,100 @@
+//! Flows, what repair they want, and the answer to a packet that is too big.
+
+use wire::checksum::verify_transport_checksum;
+use wire::flow::{Class, FlowKey};
+use wire::icmp::{IcmpMessage, packet_too_big};
+use wire::ip::{IpPacket, IpView, Protocol, Transport, Version};
+
+use crate::samples::{self, bytes, carrying, with_payload};
+
+#[test]
+fn a_flow_is_named_by_addresses_protocol_and_ports() {
+    let syn = bytes(samples::SYN_V6);
+    let key = FlowKey::of(&IpPacket::parse(&syn).unwrap());
+    assert_eq!((key.version(), key.protocol), (Version::V6, Protocol::TCP));
+    assert_eq!(key.source.to_string(), "2001:db8::1");
+    assert_eq!(key.destination_port, 80);
+    assert_eq!(key.reversed().source_port, 80);
+    assert_eq!(key.reversed().reversed(), key);
+}
+
+#[test]
+fn an_echo_is_named_by_its_identifier() {
+    for text in [samples::PING_V4, samples::PING_V6] {
+        let ping = bytes(text);
+        let key = FlowKey::of(&IpPacket::parse(&ping).unwrap());
+        assert_eq!((key.source_port, key.destination_port), (0x1234, 0x1234));
+    }
+    let report = bytes(samples::MLD_V6);
+    let key = FlowKey::of(&IpPacket::parse(&report).unwrap());
+    assert_eq!((key.source_port, key.destination_port), (0, 0));
+}
+
+#[test]
+fn tcp_is_held_and_what_does_not_want_waiting_is_brief() {
+    let class = |text: &str| Class::of(&IpPacket::parse(&bytes(text)).unwrap());
+    assert_eq!(class(samples::SYN_V4), Class::Held);
+    assert_eq!(class(samples::SYN_V6), Class::Held);
+    for text in [
+        samples::DNS_V4,
+        samples::DNS_V6,
+        samples::PING_V4,
+        samples::MLD_V6,
+    ] {
+        assert_eq!(class(text), Class::Brief);
+    }
+    let mut expedited = bytes(samples::SYN_V4);
+    expedited[1] = 46 << 2;
+    assert_eq!(
+        Class::of(&IpPacket::parse(&expedited).unwrap()),
+        Class::Brief
+    );
+}
+
+#[test]
+fn too_big_is_answered_with_as_much_as_fits() {
+    for (headers, length, longest) in [(samples::SYN_V4, 60, 576), (samples::SYN_V6, 80, 1280)] {
+        for size in [0, 100, 3000] {
+            let packet = carrying(headers, length, &vec![7; size]);
+            let original = IpPacket::parse(&packet).unwrap();
+            let answer = packet_too_big(&original, 1400).unwrap();
+            assert!(answer.len() <= longest);
+            let parsed = IpPacket::parse(&answer).unwrap();
+            assert!(verify_transport_checksum(&parsed));
+            assert_eq!(parsed.bytes().len(), answer.len());
+            if let IpView::V4(view) = parsed.view() {
+                assert!(view.header_checksum_is_valid());
+            }
+            assert_eq!(parsed.destination(), original.source());
+            let Transport::Icmp(icmp) = parsed.transport() else {
+                panic!("{parsed:?}")
+            };
+            let IcmpMessage::PacketTooBig {
+                mtu: 1400,
+                original: quoted,
+            } = icmp.message()
+            else {
+                panic!("{:?}", icmp.message())
+            };
+            assert!(packet.starts_with(quoted));
+            assert!(quoted.len() == packet.len() || answer.len() == longest);
+            assert!(
+                packet_too_big(&parsed, 1400).is_none(),
+                "errors are not answered"
+            );
+        }
+    }
+}
+
+#[test]
+fn too_big_is_not_answered_where_that_is_not_allowed() {
+    let refused = |packet: &[u8]| packet_too_big(&IpPacket::parse(packet).unwrap(), 500).is_none();
+    assert!(refused(&with_payload(samples::SECOND_FRAGMENT_V6)));
+    assert!(refused(&bytes(samples::MLD_V6)), "multicast");
+    let mut may_be_fragmented = bytes(samples::SYN_V4);
+    may_be_fragmented[6] = 0;
+    assert!(refused(&may_be_fragmented));
+    let mut broadcast = bytes(samples::SYN_V4);
+    broadcast[16..20].fill(255);
+    assert!(refused(&broadcast));
+}

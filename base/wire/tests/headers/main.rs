@@ -1,0 +1,12 @@
+//! Headers of IP, TCP, UDP and ICMP: real packets, changed packets, and bytes that are none.
+
+#[cfg(test)]
+mod checksum;
+#[cfg(test)]
+mod flow;
+#[cfg(test)]
+mod ip;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod segment;
