@@ -1,0 +1,413 @@
+//! One host: its keys, its peers, and the dispatch of what arrives.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use units::{Duration, Instant};
+
+use crate::budget::TokenBucket;
+use crate::entropy::{Entropy, draw};
+use crate::keys::{PresharedKey, PrivateKey, PublicKey};
+use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Mac1Key, Message, NotAMessage};
+use crate::output::{
+    Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
+};
+use crate::peer::{InitiatorState, Peer, ResponderState, Role, Sessions, Side, Silence, Slot};
+use crate::transport::Transport;
+
+/// How long keys live and how much handshake work is done. The defaults are `WireGuard`'s where it has
+/// them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Age of the keys at which the initiator replaces them.
+    pub rekey_after: Duration,
+    /// Age of the keys from which nothing is sealed or opened under them.
+    pub reject_after: Duration,
+    /// Datagrams sent under a key after which the initiator replaces it.
+    pub rekey_after_messages: u64,
+    /// Handshake messages a second that are worth a Diffie-Hellman computation: 750 are about a tenth to
+    /// a fifth of a core.
+    pub handshakes_per_second: u32,
+    /// Handshake messages at once.
+    pub handshake_burst: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            rekey_after: Duration::from_secs(120),
+            reject_after: Duration::from_secs(180),
+            rekey_after_messages: 1 << 60,
+            handshakes_per_second: 750,
+            handshake_burst: 100,
+        }
+    }
+}
+
+/// What an endpoint is made of. It holds a secret and so has no `Debug`.
+pub struct Config {
+    /// This host's key.
+    pub private_key: PrivateKey,
+    /// What this host can do beyond version 1, a bit each; told to every peer.
+    pub features: u64,
+    /// Unix time in nanoseconds at [`Instant::ZERO`]. Only its growth from one start of this host to the
+    /// next matters: gateways refuse initiations older than one they have seen.
+    pub wall_clock_at_origin: u64,
+    /// Ages and budgets.
+    pub limits: Limits,
+}
+
+/// A peer to be added. It may hold a secret and so has no `Debug`.
+pub struct PeerConfig {
+    /// Who it is.
+    pub public_key: PublicKey,
+    /// What both share beside, if anything.
+    pub preshared_key: Option<PresharedKey>,
+    /// This host's role towards it.
+    pub role: Role,
+}
+
+/// This host, as handshakes show it.
+pub(crate) struct Identity {
+    pub(crate) private_key: PrivateKey,
+    pub(crate) public_key: PublicKey,
+    /// For messages to this host.
+    pub(crate) mac1_key: Mac1Key,
+    pub(crate) epoch: u64,
+    pub(crate) features: u64,
+    pub(crate) wall_clock_at_origin: u64,
+}
+
+/// The sessions of one host with all its peers: a machine without clock, socket or chance of its own.
+///
+/// After each call that takes `now`, take outputs until [`poll_output`](Self::poll_output) returns `None`.
+/// The rules of `machine::Machine` hold; datagrams are borrowed rather than owned, so that data is sealed
+/// and opened in place and nothing is allocated for it.
+pub struct Endpoint {
+    pub(crate) identity: Identity,
+    pub(crate) limits: Limits,
+    pub(crate) entropy: Box<dyn Entropy>,
+    pub(crate) peers: BTreeMap<PeerId, Peer>,
+    pub(crate) by_key: BTreeMap<PublicKey, PeerId>,
+    /// Receiver indices of sessions and of handshakes in flight.
+    pub(crate) by_index: BTreeMap<u32, PeerId>,
+    pub(crate) schedule: BTreeSet<(Instant, PeerId)>,
+    pub(crate) outputs: VecDeque<Output>,
+    pub(crate) budget: TokenBucket,
+    pub(crate) counters: Counters,
+    next_peer: u32,
+}
+
+impl Endpoint {
+    /// A host without peers. Its boot epoch is drawn from `entropy`, as are all its keys later.
+    pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Self {
+        let public_key = config.private_key.public_key();
+        let limits = config.limits;
+        Self {
+            identity: Identity {
+                private_key: config.private_key,
+                public_key,
+                mac1_key: Mac1Key::new(&public_key),
+                epoch: u64::from_le_bytes(draw(&mut *entropy)),
+                features: config.features,
+                wall_clock_at_origin: config.wall_clock_at_origin,
+            },
+            limits,
+            entropy,
+            peers: BTreeMap::new(),
+            by_key: BTreeMap::new(),
+            by_index: BTreeMap::new(),
+            schedule: BTreeSet::new(),
+            outputs: VecDeque::new(),
+            budget: TokenBucket::new(limits.handshakes_per_second, limits.handshake_burst),
+            counters: Counters::default(),
+            next_peer: 0,
+        }
+    }
+
+    /// This host's public key.
+    pub fn public_key(&self) -> PublicKey {
+        self.identity.public_key
+    }
+
+    /// The random number that tells this life of the host from its former ones.
+    pub fn epoch(&self) -> u64 {
+        self.identity.epoch
+    }
+
+    /// What was dropped so far, and why.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Follows a wall clock that was set: see [`Config::wall_clock_at_origin`].
+    pub fn set_wall_clock_at_origin(&mut self, unix_nanos: u64) {
+        self.identity.wall_clock_at_origin = unix_nanos;
+    }
+
+    /// Makes a host known.
+    pub fn add_peer(&mut self, config: PeerConfig) -> Result<PeerId, PeerError> {
+        if config.public_key == self.identity.public_key {
+            return Err(PeerError::OwnKey);
+        }
+        if self.by_key.contains_key(&config.public_key) {
+            return Err(PeerError::Duplicate);
+        }
+        let id = PeerId(self.next_peer);
+        self.next_peer += 1;
+        self.by_key.insert(config.public_key, id);
+        let peer = Peer {
+            public_key: config.public_key,
+            preshared_key: config.preshared_key.unwrap_or_else(PresharedKey::none),
+            mac1_key: Mac1Key::new(&config.public_key),
+            sessions: Sessions::NONE,
+            side: match config.role {
+                Role::Initiator => Side::Initiator(InitiatorState::default()),
+                Role::Responder => Side::Responder(ResponderState::default()),
+            },
+            known_epoch: None,
+            scheduled: None,
+        };
+        self.peers.insert(id, peer);
+        Ok(id)
+    }
+
+    /// Forgets a host and every key shared with it; from now on it gets no answer.
+    pub fn remove_peer(&mut self, peer: PeerId) -> Result<(), PeerError> {
+        self.forget_sessions(peer)?;
+        let removed = self.peers.remove(&peer).ok_or(PeerError::Unknown)?;
+        self.by_key.remove(&removed.public_key);
+        if let Some(at) = removed.scheduled {
+            self.schedule.remove(&(at, peer));
+        }
+        Ok(())
+    }
+
+    /// Begins a handshake and keeps a session alive from now on, however long the hop is away.
+    pub fn connect(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
+        self.initiator(peer)?.wanted = true;
+        self.act_on_deadlines(now, peer);
+        self.reschedule(peer);
+        Ok(())
+    }
+
+    /// Forgets the sessions with a peer and begins no handshake until [`Self::connect`].
+    pub fn disconnect(&mut self, peer: PeerId) -> Result<(), PeerError> {
+        self.initiator(peer)?.wanted = false;
+        self.forget_sessions(peer)
+    }
+
+    /// The link is known to be up: sends at once what awaits an answer (the initiation in flight, else a
+    /// probe of the session) rather than at its next deadline.
+    pub fn retry_now(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
+        if self.initiator(peer)?.wanted {
+            self.hasten(now, peer);
+            self.reschedule(peer);
+        }
+        Ok(())
+    }
+
+    /// Takes in a datagram of anyone; what it carries is opened in place.
+    pub fn handle_datagram<'a>(&mut self, now: Instant, datagram: &'a mut [u8]) -> Received<'a> {
+        let handled = match Message::parse(datagram) {
+            Ok(Message::Data { receiver, low }) => {
+                return match self.handle_data(now, datagram, (receiver, low)) {
+                    Ok((peer, number, newest)) => Received::Data {
+                        peer,
+                        number,
+                        newest,
+                        plaintext: plaintext_of(datagram),
+                    },
+                    Err(cause) => self.drop_for(cause),
+                };
+            }
+            Ok(Message::Initiation(initiation)) => self.handle_initiation(now, initiation),
+            Ok(Message::Response(response)) => self.handle_response(now, response),
+            Err(NotAMessage::Malformed) => Err(DropCause::Malformed),
+            Err(NotAMessage::OtherVersion) => Err(DropCause::OtherVersion),
+        };
+        match handled {
+            Ok(peer) => {
+                self.reschedule(peer);
+                Received::Handshake(peer)
+            }
+            Err(cause) => self.drop_for(cause),
+        }
+    }
+
+    /// Seals a packet for `peer` in place and returns its number in the session.
+    ///
+    /// `buffer` is laid out as [`DATA_HEADER_BYTES`] bytes to be written, the plaintext, and 16 bytes to be
+    /// written; afterwards all of it is the datagram. Seal when a packet leaves and not before: each
+    /// transmission has its own number, and keys outlive no queue.
+    pub fn seal(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        buffer: &mut [u8],
+    ) -> Result<u64, SealError> {
+        let length = buffer.len();
+        if length < DATA_OVERHEAD_BYTES {
+            return Err(SealError::BufferTooShort { length });
+        }
+        let limits = &self.limits;
+        let held = self.peers.get_mut(&peer).ok_or(SealError::UnknownPeer)?;
+        let current = held.sessions.current.as_deref_mut();
+        let current = current
+            .filter(|current| limits.allow(current, now))
+            .ok_or(SealError::NoSession)?;
+        let number = current.sent();
+        current.seal(buffer);
+        if let Side::Initiator(initiator) = &mut held.side {
+            let worn = number + 1 == limits.rekey_after_messages;
+            if initiator.silence.is_none() || worn {
+                let fresh = Silence {
+                    since: now,
+                    steps: 0,
+                };
+                initiator.silence.get_or_insert(fresh);
+                self.reschedule(peer);
+            }
+        }
+        Ok(number)
+    }
+
+    /// The next effect to carry out.
+    #[must_use = "an output that is dropped is an effect that never happens"]
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is next due; it may turn out to have nothing to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.schedule.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Acts on every deadline that has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some((deadline, peer)) = self.schedule.first().copied() {
+            if deadline > now {
+                return;
+            }
+            self.schedule.pop_first();
+            if let Some(held) = self.peers.get_mut(&peer) {
+                held.scheduled = None;
+            }
+            self.act_on_deadlines(now, peer);
+            self.reschedule(peer);
+        }
+    }
+
+    /// Opens a data datagram in place: who sent it, its number, and whether it is the newest.
+    fn handle_data(
+        &mut self,
+        now: Instant,
+        datagram: &mut [u8],
+        (index, low): (u32, u32),
+    ) -> Result<(PeerId, u64, bool), DropCause> {
+        let id = *self.by_index.get(&index).ok_or(DropCause::UnknownIndex)?;
+        let peer = self.peers.get_mut(&id).ok_or(DropCause::UnknownIndex)?;
+        let found = peer.sessions.by_index(index);
+        let (slot, transport) = found.ok_or(DropCause::UnknownIndex)?;
+        if !self.limits.allow(transport, now) {
+            return Err(DropCause::Expired);
+        }
+        let opened = transport.open(datagram, low)?;
+        match &mut peer.side {
+            Side::Initiator(initiator) => {
+                if slot == Slot::Current {
+                    initiator.silence = None;
+                }
+            }
+            Side::Responder(_) => {
+                if slot == Slot::Next {
+                    self.confirm(id);
+                }
+                if opened.length == 0 {
+                    self.send_empty(now, id);
+                }
+            }
+        }
+        let newest = opened.newest && slot != Slot::Previous;
+        Ok((id, opened.number, newest))
+    }
+
+    /// Sends a datagram without content: a confirmation, a probe, or the answer to either.
+    pub(crate) fn send_empty(&mut self, now: Instant, peer: PeerId) {
+        let mut datagram = vec![0; DATA_OVERHEAD_BYTES];
+        if self.seal(now, peer, &mut datagram).is_ok() {
+            self.transmit(peer, Route::Peer, datagram);
+        }
+    }
+
+    pub(crate) fn transmit(&mut self, peer: PeerId, route: Route, datagram: Vec<u8>) {
+        self.outputs.push_back(Output::Transmit {
+            peer,
+            route,
+            datagram,
+        });
+    }
+
+    /// Makes sure that the peer is looked at when it wants to be. A deadline that has moved to later is
+    /// left as it is, so that the common packet costs nothing here.
+    pub(crate) fn reschedule(&mut self, id: PeerId) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let Some(deadline) = peer.deadline(&self.limits) else {
+            return;
+        };
+        if peer.scheduled.is_some_and(|at| at <= deadline) {
+            return;
+        }
+        if let Some(at) = peer.scheduled.replace(deadline) {
+            self.schedule.remove(&(at, id));
+        }
+        self.schedule.insert((deadline, id));
+    }
+
+    pub(crate) fn initiator(&mut self, peer: PeerId) -> Result<&mut InitiatorState, PeerError> {
+        match self.peers.get_mut(&peer).map(|peer| &mut peer.side) {
+            Some(Side::Initiator(initiator)) => Ok(initiator),
+            Some(Side::Responder(_)) => Err(PeerError::NotInitiator),
+            None => Err(PeerError::Unknown),
+        }
+    }
+
+    fn forget_sessions(&mut self, peer: PeerId) -> Result<(), PeerError> {
+        let peer = self.peers.get_mut(&peer).ok_or(PeerError::Unknown)?;
+        for transport in peer.sessions.slots().into_iter().filter_map(Option::take) {
+            self.by_index.remove(&transport.terms.local_index);
+        }
+        match &mut peer.side {
+            Side::Initiator(initiator) => {
+                initiator.silence = None;
+                if let Some(flight) = initiator.flight.take() {
+                    self.by_index.remove(&flight.index);
+                }
+            }
+            Side::Responder(responder) => responder.answered = None,
+        }
+        Ok(())
+    }
+
+    fn drop_for(&mut self, cause: DropCause) -> Received<'static> {
+        self.counters.count(cause);
+        Received::Dropped(cause)
+    }
+
+    pub(crate) fn announce(&mut self, event: Event) {
+        self.outputs.push_back(Output::Event(event));
+    }
+}
+
+impl Limits {
+    /// True while the keys may still be used.
+    pub(crate) fn allow(&self, transport: &Transport, now: Instant) -> bool {
+        now.since(transport.terms.created) < self.reject_after && !transport.is_worn_out()
+    }
+}
+
+fn plaintext_of(datagram: &mut [u8]) -> &mut [u8] {
+    let end = datagram.len() + DATA_HEADER_BYTES - DATA_OVERHEAD_BYTES;
+    &mut datagram[DATA_HEADER_BYTES..end]
+}

@@ -1,0 +1,224 @@
+//! How sessions begin: initiations, responses, confirmation.
+
+use snow::HandshakeState;
+use units::Instant;
+use zeroize::Zeroizing;
+
+use crate::endpoint::Endpoint;
+use crate::entropy::draw;
+use crate::keys::PublicKey;
+use crate::message::{
+    self, Answer, Greeting, INITIATION_BYTES, RESPONSE_BYTES, initiation_noise, response_noise,
+    response_noise_mut,
+};
+use crate::noise;
+use crate::output::{DropCause, Event, PeerId, Route};
+use crate::peer::{Peer, ResponderState, Side};
+use crate::transport::{Terms, Transport};
+
+impl Endpoint {
+    /// A known host asks for a session.
+    pub(crate) fn handle_initiation(
+        &mut self,
+        now: Instant,
+        initiation: &[u8; INITIATION_BYTES],
+    ) -> Result<PeerId, DropCause> {
+        if !self.identity.mac1_key.verify(initiation) {
+            return Err(DropCause::BadMac);
+        }
+        if !self.budget.take(now) {
+            return Err(DropCause::OverBudget);
+        }
+        let (state, sender, greeting) = self.read_initiation(initiation)?;
+        let id = *self.by_key.get(&sender).ok_or(DropCause::UnknownPeer)?;
+        let local_index = self.new_index();
+        let peer = self.peers.get_mut(&id).ok_or(DropCause::UnknownPeer)?;
+        let Side::Responder(responder) = &mut peer.side else {
+            return Err(DropCause::UnexpectedHandshake);
+        };
+        if responder
+            .newest_stamp
+            .is_some_and(|newest| greeting.stamp <= newest)
+        {
+            let response = cached_response(responder, initiation)?;
+            self.transmit(id, Route::Reply, response);
+            return Ok(id);
+        }
+        responder.newest_stamp = Some(greeting.stamp);
+        let terms = Terms {
+            local_index,
+            remote_index: message::sender_of(initiation),
+            peer_epoch: greeting.epoch,
+            peer_features: greeting.features,
+            created: now,
+        };
+        let answer = Answer {
+            epoch: self.identity.epoch,
+            features: self.identity.features,
+        };
+        let (response, transport) = respond(state, peer, terms, answer);
+        if let Side::Responder(responder) = &mut peer.side {
+            responder.answered = Some(Box::new((*initiation, response)));
+        }
+        let replaced = peer.sessions.next.replace(Box::new(transport));
+        if let Some(replaced) = replaced {
+            self.by_index.remove(&replaced.terms.local_index);
+        }
+        self.by_index.insert(local_index, id);
+        self.transmit(id, Route::Reply, response.to_vec());
+        Ok(id)
+    }
+
+    /// The peer that we initiated to has answered.
+    pub(crate) fn handle_response(
+        &mut self,
+        now: Instant,
+        response: &[u8; RESPONSE_BYTES],
+    ) -> Result<PeerId, DropCause> {
+        if !self.identity.mac1_key.verify(response) {
+            return Err(DropCause::BadMac);
+        }
+        let index = message::receiver_of(response);
+        let id = *self
+            .by_index
+            .get(&index)
+            .ok_or(DropCause::UnexpectedHandshake)?;
+        let peer = self
+            .peers
+            .get_mut(&id)
+            .ok_or(DropCause::UnexpectedHandshake)?;
+        let Side::Initiator(initiator) = &mut peer.side else {
+            return Err(DropCause::UnexpectedHandshake);
+        };
+        let flight = initiator.flight.as_deref_mut();
+        let flight = flight
+            .filter(|flight| flight.index == index)
+            .ok_or(DropCause::UnexpectedHandshake)?;
+        if !self.budget.take(now) {
+            return Err(DropCause::OverBudget);
+        }
+        let mut payload = [0; Answer::BYTES];
+        flight
+            .state
+            .read_message(response_noise(response), &mut payload)
+            .map_err(|_| DropCause::BadHandshake)?;
+        let answer = Answer::decode(&payload);
+        let terms = Terms {
+            local_index: index,
+            remote_index: message::sender_of(response),
+            peer_epoch: answer.epoch,
+            peer_features: answer.features,
+            created: flight.created,
+        };
+        let [send, receive] = noise::split(&mut flight.state);
+        initiator.flight = None;
+        initiator.silence = None;
+        self.install(id, Transport::new(terms, &send, &receive));
+        // The responder sends nothing under the new keys until it has seen them used.
+        self.send_empty(now, id);
+        Ok(id)
+    }
+
+    /// The first authentic datagram under the next keys: the initiator has them, so they come into use.
+    pub(crate) fn confirm(&mut self, id: PeerId) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        if let Side::Responder(responder) = &mut peer.side {
+            responder.answered = None;
+        }
+        if let Some(next) = peer.sessions.next.take() {
+            self.install(id, *next);
+        }
+    }
+
+    /// Puts a session in use; the one that it follows may still receive.
+    fn install(&mut self, id: PeerId, transport: Transport) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let Terms {
+            peer_epoch,
+            peer_features,
+            ..
+        } = transport.terms;
+        let new_peer_incarnation = peer.known_epoch.replace(peer_epoch) != Some(peer_epoch);
+        let former = peer.sessions.current.replace(Box::new(transport));
+        let mut unused = [None, None];
+        unused[0] = std::mem::replace(&mut peer.sessions.previous, former);
+        if new_peer_incarnation {
+            // What the peer sent in its former life must not mix with this one.
+            unused[1] = peer.sessions.previous.take();
+        }
+        for transport in unused.into_iter().flatten() {
+            self.by_index.remove(&transport.terms.local_index);
+        }
+        self.announce(Event::Established {
+            peer: id,
+            peer_epoch,
+            peer_features,
+            new_peer_incarnation,
+        });
+    }
+
+    /// Opens an initiation: who sent it and what it says.
+    fn read_initiation(
+        &mut self,
+        initiation: &[u8; INITIATION_BYTES],
+    ) -> Result<(HandshakeState, PublicKey, Greeting), DropCause> {
+        let mut state = noise::responder(&noise::Local {
+            private_key: &self.identity.private_key,
+            prologue: noise::PROLOGUE,
+            ephemeral: Zeroizing::new(draw(&mut *self.entropy)),
+        });
+        let mut payload = [0; Greeting::BYTES];
+        state
+            .read_message(initiation_noise(initiation), &mut payload)
+            .map_err(|_| DropCause::BadHandshake)?;
+        let sender = state
+            .get_remote_static()
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(PublicKey::from_bytes)
+            .ok_or(DropCause::BadHandshake)?;
+        Ok((state, sender, Greeting::decode(&payload)))
+    }
+
+    /// An index that no session and no handshake has.
+    pub(crate) fn new_index(&mut self) -> u32 {
+        loop {
+            let index = u32::from_le_bytes(draw(&mut *self.entropy));
+            if !self.by_index.contains_key(&index) {
+                return index;
+            }
+        }
+    }
+}
+
+/// The answer that was given to this very initiation; a new one would settle a second pair of keys for one
+/// request (the flaw of KRACK).
+fn cached_response(
+    responder: &ResponderState,
+    initiation: &[u8; INITIATION_BYTES],
+) -> Result<Vec<u8>, DropCause> {
+    match responder.answered.as_deref() {
+        Some((asked, answer)) if asked == initiation => Ok(answer.to_vec()),
+        _ => Err(DropCause::StaleHandshake),
+    }
+}
+
+/// Writes the response to an initiation and derives the session from both.
+fn respond(
+    mut state: HandshakeState,
+    peer: &Peer,
+    terms: Terms,
+    answer: Answer,
+) -> ([u8; RESPONSE_BYTES], Transport) {
+    noise::set_preshared_key(&mut state, &peer.preshared_key);
+    let mut response = message::new_response(terms.local_index, terms.remote_index);
+    state
+        .write_message(&answer.encode(), response_noise_mut(&mut response))
+        .expect("the place is as long as the message");
+    peer.mac1_key.sign(&mut response);
+    let [receive, send] = noise::split(&mut state);
+    (response, Transport::new(terms, &send, &receive))
+}

@@ -1,0 +1,138 @@
+//! The three kinds of key, as types that cannot be mistaken for each other.
+
+use std::fmt;
+use std::str::FromStr;
+
+use snow::params::DHChoice;
+use snow::resolvers::{CryptoResolver, DefaultResolver};
+use zeroize::Zeroizing;
+
+use crate::entropy::{Entropy, draw};
+use crate::key_text::{self, KeyKind, ParseKeyError};
+
+/// Bytes in a key of any kind.
+pub const KEY_BYTES: usize = 32;
+
+/// The secret half of a host's X25519 key pair (RFC 7748).
+///
+/// It has no `Debug` and no `Display`, so it cannot slip into a log; its memory is cleared on drop.
+#[derive(Clone)]
+pub struct PrivateKey(Zeroizing<[u8; KEY_BYTES]>);
+
+impl PrivateKey {
+    /// A new key.
+    pub fn generate(entropy: &mut dyn Entropy) -> Self {
+        Self(Zeroizing::new(draw(entropy)))
+    }
+
+    /// The key with these bytes; X25519 takes any.
+    pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// The public half.
+    pub fn public_key(&self) -> PublicKey {
+        let mut curve = DefaultResolver
+            .resolve_dh(&DHChoice::Curve25519)
+            .expect("snow is built with X25519");
+        curve.set(&*self.0);
+        let mut bytes = [0; KEY_BYTES];
+        bytes.copy_from_slice(curve.pubkey());
+        PublicKey(bytes)
+    }
+
+    /// `lasthop-sk1-…`, for the key file and nowhere else.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        key_text::write(KeyKind::Private, &self.0)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+}
+
+impl FromStr for PrivateKey {
+    type Err = ParseKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        key_text::read(KeyKind::Private, text).map(Self)
+    }
+}
+
+/// A secret that two hosts share beside their key pairs: it keeps recorded traffic closed even to
+/// somebody who breaks X25519 one day.
+///
+/// It has no `Debug` and no `Display`; its memory is cleared on drop.
+#[derive(Clone)]
+pub struct PresharedKey(Zeroizing<[u8; KEY_BYTES]>);
+
+impl PresharedKey {
+    /// What Noise mixes in where two hosts share no such secret: zeros, as in `WireGuard`.
+    pub(crate) fn none() -> Self {
+        Self::from_bytes([0; KEY_BYTES])
+    }
+
+    /// A new key.
+    pub fn generate(entropy: &mut dyn Entropy) -> Self {
+        Self(Zeroizing::new(draw(entropy)))
+    }
+
+    /// The key with these bytes.
+    pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// `lasthop-psk1-…`, for the key file and nowhere else.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        key_text::write(KeyKind::Preshared, &self.0)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+}
+
+impl FromStr for PresharedKey {
+    type Err = ParseKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        key_text::read(KeyKind::Preshared, text).map(Self)
+    }
+}
+
+/// The public half of a host's key pair, which is also the host's identity.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublicKey([u8; KEY_BYTES]);
+
+impl PublicKey {
+    /// The key with these bytes.
+    pub const fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, as RFC 7748 orders them.
+    pub const fn bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = ParseKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        key_text::read(KeyKind::Public, text).map(|bytes| Self(*bytes))
+    }
+}
+
+/// `lasthop-pk1-…`
+impl fmt::Display for PublicKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&key_text::write(KeyKind::Public, &self.0))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}

@@ -1,0 +1,35 @@
+//! Keys, handshakes and sealed datagrams between a mobile host and its gateway.
+//!
+//! An [`Endpoint`] is one host with all its peers. The side that begins (the mobile) runs
+//! `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` as `WireGuard` does (Donenfeld, NDSS 2017), renews its keys every
+//! two minutes and asks without end where a fade swallows the answer; data is sealed in place when it
+//! leaves, under a number of its own. A datagram that no peer sent gets no answer. `docs/session.md` has
+//! the formats and the reasons.
+//!
+//! The crate reads no clock and draws no chance of its own: time is an argument, and every secret comes
+//! from the [`Entropy`] that the owner hands in. Where a peer is (its address) is the owner's matter.
+
+mod budget;
+mod deadlines;
+mod endpoint;
+mod entropy;
+mod handshake;
+mod key_text;
+mod keys;
+mod message;
+mod noise;
+mod number;
+mod output;
+mod peer;
+mod replay;
+mod transport;
+
+pub use endpoint::{Config, Endpoint, Limits, PeerConfig};
+pub use entropy::Entropy;
+pub use key_text::{KeyKind, ParseKeyError};
+pub use keys::{KEY_BYTES, PresharedKey, PrivateKey, PublicKey};
+pub use message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, INITIATION_BYTES, RESPONSE_BYTES};
+pub use output::{
+    Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
+};
+pub use peer::Role;

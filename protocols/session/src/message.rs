@@ -1,0 +1,230 @@
+//! The layouts of the three messages, all numbers little-endian as in `WireGuard`. `docs/session.md`
+//! draws them.
+
+use blake2::digest::{Mac, consts::U16};
+use blake2::{Blake2s256, Blake2sMac, Digest};
+
+use crate::keys::PublicKey;
+
+/// The version of everything that this crate puts on the wire.
+const VERSION: u8 = 1;
+const INITIATION_TYPE: u8 = 1;
+const RESPONSE_TYPE: u8 = 2;
+const DATA_TYPE: u8 = 4;
+
+/// Bytes of an authentication tag of ChaCha20-Poly1305, and of a mac1.
+pub(crate) const TAG_BYTES: usize = 16;
+const MAC_BYTES: usize = 16;
+const POINT_BYTES: usize = 32;
+
+/// Bytes before the sealed part of a data datagram.
+pub const DATA_HEADER_BYTES: usize = 9;
+/// Bytes that sealing adds to a plaintext: header and tag.
+pub const DATA_OVERHEAD_BYTES: usize = DATA_HEADER_BYTES + TAG_BYTES;
+
+const INITIATION_HEADER: usize = 8;
+const INITIATION_NOISE: usize =
+    POINT_BYTES + (POINT_BYTES + TAG_BYTES) + (Greeting::BYTES + TAG_BYTES);
+/// Bytes of a handshake initiation.
+pub const INITIATION_BYTES: usize = INITIATION_HEADER + INITIATION_NOISE + 2 * MAC_BYTES;
+
+const RESPONSE_HEADER: usize = 12;
+const RESPONSE_NOISE: usize = POINT_BYTES + (Answer::BYTES + TAG_BYTES);
+/// Bytes of a handshake response: fewer than the initiation's, so that nobody is amplified.
+pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
+
+/// What the first message says under its seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    /// Grows from each initiation of a host to the next, also over restarts.
+    pub(crate) stamp: u64,
+    /// See [`Answer::epoch`].
+    pub(crate) epoch: u64,
+    /// See [`Answer::features`].
+    pub(crate) features: u64,
+}
+
+impl Greeting {
+    pub(crate) const BYTES: usize = 24;
+
+    pub(crate) fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.stamp.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.features.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Self {
+        Self {
+            stamp: u64_at(bytes, 0),
+            epoch: u64_at(bytes, 8),
+            features: u64_at(bytes, 16),
+        }
+    }
+}
+
+/// What the second message says under its seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// A random number that the sender drew when it started.
+    pub(crate) epoch: u64,
+    /// What the sender can do beyond this version, a bit each.
+    pub(crate) features: u64,
+}
+
+impl Answer {
+    pub(crate) const BYTES: usize = 16;
+
+    pub(crate) fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.features.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Self {
+        Self {
+            epoch: u64_at(bytes, 0),
+            features: u64_at(bytes, 8),
+        }
+    }
+}
+
+/// A datagram told apart by type, version and length; nothing in it is authenticated yet.
+pub(crate) enum Message<'a> {
+    Initiation(&'a [u8; INITIATION_BYTES]),
+    Response(&'a [u8; RESPONSE_BYTES]),
+    /// At least [`DATA_OVERHEAD_BYTES`] long.
+    Data {
+        receiver: u32,
+        low: u32,
+    },
+}
+
+/// Why a datagram is no [`Message`].
+pub(crate) enum NotAMessage {
+    Malformed,
+    OtherVersion,
+}
+
+impl<'a> Message<'a> {
+    pub(crate) fn parse(datagram: &'a [u8]) -> Result<Self, NotAMessage> {
+        match datagram {
+            [DATA_TYPE, ..] if datagram.len() >= DATA_OVERHEAD_BYTES => Ok(Self::Data {
+                receiver: u32_at(datagram, 1),
+                low: u32_at(datagram, 5),
+            }),
+            [INITIATION_TYPE | RESPONSE_TYPE, version, ..] if *version != VERSION => {
+                Err(NotAMessage::OtherVersion)
+            }
+            [INITIATION_TYPE, _, 0, 0, ..] => match datagram.try_into() {
+                Ok(whole) => Ok(Self::Initiation(whole)),
+                Err(_) => Err(NotAMessage::Malformed),
+            },
+            [RESPONSE_TYPE, _, 0, 0, ..] => match datagram.try_into() {
+                Ok(whole) => Ok(Self::Response(whole)),
+                Err(_) => Err(NotAMessage::Malformed),
+            },
+            _ => Err(NotAMessage::Malformed),
+        }
+    }
+}
+
+/// An initiation that lacks its Noise message and its mac.
+pub(crate) fn new_initiation(sender: u32) -> [u8; INITIATION_BYTES] {
+    let mut bytes = [0; INITIATION_BYTES];
+    bytes[0] = INITIATION_TYPE;
+    bytes[1] = VERSION;
+    bytes[4..8].copy_from_slice(&sender.to_le_bytes());
+    bytes
+}
+
+/// A response that lacks its Noise message and its mac.
+pub(crate) fn new_response(sender: u32, receiver: u32) -> [u8; RESPONSE_BYTES] {
+    let mut bytes = [0; RESPONSE_BYTES];
+    bytes[0] = RESPONSE_TYPE;
+    bytes[1] = VERSION;
+    bytes[4..8].copy_from_slice(&sender.to_le_bytes());
+    bytes[8..12].copy_from_slice(&receiver.to_le_bytes());
+    bytes
+}
+
+/// The index that the sender of a handshake message chose for itself.
+pub(crate) fn sender_of(handshake: &[u8]) -> u32 {
+    u32_at(handshake, 4)
+}
+
+/// The index that a response is for.
+pub(crate) fn receiver_of(response: &[u8; RESPONSE_BYTES]) -> u32 {
+    u32_at(response, 8)
+}
+
+pub(crate) fn initiation_noise(bytes: &[u8; INITIATION_BYTES]) -> &[u8] {
+    &bytes[INITIATION_HEADER..INITIATION_HEADER + INITIATION_NOISE]
+}
+
+pub(crate) fn initiation_noise_mut(bytes: &mut [u8; INITIATION_BYTES]) -> &mut [u8] {
+    &mut bytes[INITIATION_HEADER..INITIATION_HEADER + INITIATION_NOISE]
+}
+
+pub(crate) fn response_noise(bytes: &[u8; RESPONSE_BYTES]) -> &[u8] {
+    &bytes[RESPONSE_HEADER..RESPONSE_HEADER + RESPONSE_NOISE]
+}
+
+pub(crate) fn response_noise_mut(bytes: &mut [u8; RESPONSE_BYTES]) -> &mut [u8] {
+    &mut bytes[RESPONSE_HEADER..RESPONSE_HEADER + RESPONSE_NOISE]
+}
+
+/// Writes the clear header of a data datagram.
+pub(crate) fn write_data_header(header: &mut [u8], receiver: u32, number: u64) {
+    header[0] = DATA_TYPE;
+    header[1..5].copy_from_slice(&receiver.to_le_bytes());
+    header[5..9].copy_from_slice(&(number as u32).to_le_bytes());
+}
+
+/// The key of the mac1 of every handshake message to one host. Whoever knows that host's public key can
+/// compute it, and nobody else can.
+#[derive(Clone)]
+pub(crate) struct Mac1Key([u8; 32]);
+
+impl Mac1Key {
+    /// For messages to `receiver`: BLAKE2s-256("mac1----" ‖ public key), as in `WireGuard`.
+    pub(crate) fn new(receiver: &PublicKey) -> Self {
+        let digest = Blake2s256::new()
+            .chain_update(b"mac1----")
+            .chain_update(receiver.bytes())
+            .finalize();
+        Self(digest.into())
+    }
+
+    /// Fills in the mac1 of a handshake message; its mac2 stays zero, as nobody asked for a cookie.
+    pub(crate) fn sign(&self, handshake: &mut [u8]) {
+        let (covered, macs) = handshake.split_at_mut(handshake.len() - 2 * MAC_BYTES);
+        macs[..MAC_BYTES].copy_from_slice(&self.over(covered).finalize().into_bytes());
+    }
+
+    /// True if the mac1 of a handshake message is right; in constant time.
+    pub(crate) fn verify(&self, handshake: &[u8]) -> bool {
+        let (covered, macs) = handshake.split_at(handshake.len() - 2 * MAC_BYTES);
+        self.over(covered).verify_slice(&macs[..MAC_BYTES]).is_ok()
+    }
+
+    fn over(&self, covered: &[u8]) -> Blake2sMac<U16> {
+        Blake2sMac::new_from_slice(&self.0)
+            .expect("BLAKE2s takes keys of 32 bytes")
+            .chain_update(covered)
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(word)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}

@@ -1,0 +1,96 @@
+//! The handshake's cryptography: `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` by snow, with ephemerals that
+//! the caller draws.
+
+use snow::params::{CipherChoice, DHChoice, HashChoice, NoiseParams};
+use snow::resolvers::{CryptoResolver, DefaultResolver};
+use snow::types::{Cipher, Dh, Hash, Random};
+use snow::{Builder, Error, HandshakeState};
+use zeroize::Zeroizing;
+
+use crate::keys::{KEY_BYTES, PresharedKey, PrivateKey, PublicKey};
+
+/// What both sides mix in first: the name and version of what they speak.
+pub(crate) const PROLOGUE: &[u8] = b"lasthop v1";
+/// Where `IKpsk2` mixes the preshared key in: at the end of the second message.
+const PSK_PLACE: u8 = 2;
+
+/// What this host brings to one handshake.
+pub(crate) struct Local<'a> {
+    pub(crate) private_key: &'a PrivateKey,
+    pub(crate) prologue: &'a [u8],
+    /// Fresh for every handshake.
+    pub(crate) ephemeral: Zeroizing<[u8; KEY_BYTES]>,
+}
+
+/// The handshake of the side that speaks first.
+pub(crate) fn initiator<'a>(
+    local: &Local<'a>,
+    remote: &'a PublicKey,
+    psk: &'a PresharedKey,
+) -> HandshakeState {
+    builder(local)
+        .and_then(|builder| builder.remote_public_key(remote.bytes()))
+        .and_then(|builder| builder.psk(PSK_PLACE, psk.bytes()))
+        .and_then(Builder::build_initiator)
+        .expect("every part that IKpsk2 needs is given, once")
+}
+
+/// The handshake of the side that answers; it learns who asks from the first message, and only then which
+/// preshared key belongs (see [`set_preshared_key`]).
+pub(crate) fn responder(local: &Local<'_>) -> HandshakeState {
+    builder(local)
+        .and_then(Builder::build_responder)
+        .expect("every part that IKpsk2 needs is given, once")
+}
+
+pub(crate) fn set_preshared_key(state: &mut HandshakeState, psk: &PresharedKey) {
+    state
+        .set_psk(usize::from(PSK_PLACE), psk.bytes())
+        .expect("the key has 32 bytes and the place exists");
+}
+
+/// The keys of a finished handshake: initiator to responder, then the reverse.
+pub(crate) fn split(state: &mut HandshakeState) -> [Zeroizing<[u8; KEY_BYTES]>; 2] {
+    let (forward, back) = state.dangerously_get_raw_split();
+    [Zeroizing::new(forward), Zeroizing::new(back)]
+}
+
+fn builder<'a>(local: &Local<'a>) -> Result<Builder<'a>, Error> {
+    let suite: NoiseParams = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s".parse()?;
+    let resolver = OneEphemeral(local.ephemeral.clone());
+    Builder::with_resolver(suite, Box::new(resolver))
+        .prologue(local.prologue)?
+        .local_private_key(local.private_key.bytes())
+}
+
+/// Snow's own primitives, but the only randomness is one ephemeral key.
+#[derive(Clone)]
+struct OneEphemeral(Zeroizing<[u8; KEY_BYTES]>);
+
+impl Random for OneEphemeral {
+    fn try_fill_bytes(&mut self, target: &mut [u8]) -> Result<(), Error> {
+        if target.len() != KEY_BYTES {
+            return Err(Error::Rng);
+        }
+        target.copy_from_slice(&*self.0);
+        Ok(())
+    }
+}
+
+impl CryptoResolver for OneEphemeral {
+    fn resolve_rng(&self) -> Option<Box<dyn Random>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
+        DefaultResolver.resolve_dh(choice)
+    }
+
+    fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
+        DefaultResolver.resolve_hash(choice)
+    }
+
+    fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
+        DefaultResolver.resolve_cipher(choice)
+    }
+}
