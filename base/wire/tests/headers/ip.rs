@@ -160,6 +160,28 @@ fn tells_fragments_apart() {
 }
 
 #[test]
+fn fragments_follow_each_other_also_behind_other_headers() {
+    // Destination options lie in the part that is fragmented: only the first fragment shows UDP.
+    let fragment = |offset: &str, payload: &str| {
+        let mut packet = bytes(samples::DNS_V6);
+        packet.truncate(40);
+        packet.extend(bytes(&format!("3c00{offset}00000009{payload}")));
+        (packet[5], packet[6]) = ((packet.len() - 40) as u8, 44);
+        packet
+    };
+    let first = fragment("0001", "11000104000000000035003500ff0000");
+    let second = fragment("0010", "1100010400000000");
+    let (first, second) = (
+        IpPacket::parse(&first).unwrap(),
+        IpPacket::parse(&second).unwrap(),
+    );
+    assert!(matches!(first.transport(), Transport::Udp(_)));
+    assert_eq!((first.header_length(), second.header_length()), (56, 48));
+    assert!(matches!(second.transport(), Transport::Fragment));
+    assert_eq!(FlowKey::of(&first), FlowKey::of(&second));
+}
+
+#[test]
 fn an_atomic_fragment_is_a_whole_datagram() {
     let mut packet = bytes(samples::MLD_V6);
     packet[6] = 44;

@@ -10,3 +10,5 @@ mod ip;
 mod samples;
 #[cfg(test)]
 mod segment;
+#[cfg(test)]
+mod tcp;
