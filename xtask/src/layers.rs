@@ -29,7 +29,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "protocols",
-        crates: &["arq", "scheduler", "session", "association", "air", "hosts"],
+        crates: &["arq", "session", "association", "air", "hosts"],
         sees: &["base"],
     },
     Layer {

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+#[cfg(test)]
+mod tests;
+
 /// The longest that one program may take, so that a test that hangs fails and is named.
 const LONGEST: Duration = Duration::from_mins(30);
 

@@ -19,10 +19,11 @@ pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
             output,
         }) => {
             let Count { passed, failed, .. } = Count::of(&output);
+            let names = failed_tests(&output);
             Err(Failure::Exit {
                 command,
                 how,
-                output: format!("{output}{passed} passed, {failed} failed\n"),
+                output: format!("{output}\n{names}{passed} passed, {failed} failed\n"),
             })
         }
         Err(failure) => Err(failure),
@@ -42,6 +43,16 @@ fn passed(count: &Count) -> Result<Outcome, Failure> {
         note,
         tests_passed: count.passed,
     })
+}
+
+/// The lines of the tests that failed, from among all the others.
+fn failed_tests(output: &str) -> String {
+    let failed = |line: &&str| line.starts_with("test ") && line.ends_with(" ... FAILED");
+    output
+        .lines()
+        .filter(failed)
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }
 
 /// How many tests ended how.

@@ -1,7 +1,9 @@
-use super::{Count, passed};
+use super::{Count, failed_tests, passed};
 
 const OUTPUT: &str = "\
 running 3 tests
+test a::passes ... ok
+test a::fails ... FAILED
 test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 a test printed: 7 passed; 9 failed;
 test result: FAILED. 40 passed; 5 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s
@@ -25,4 +27,9 @@ fn a_run_without_tests_is_a_failure() {
         (outcome.tests_passed, outcome.note.as_str()),
         (42, "42 tests, 1 ignored")
     );
+}
+
+#[test]
+fn the_tests_that_failed_are_named_again_at_the_end() {
+    assert_eq!(failed_tests(OUTPUT), "test a::fails ... FAILED\n");
 }
