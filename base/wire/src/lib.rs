@@ -4,6 +4,7 @@ mod field;
 
 pub mod checksum;
 pub mod flow;
+pub mod hop;
 pub mod icmp;
 pub mod ip;
 pub mod malformed;

@@ -1,0 +1,42 @@
+//! The hop frame: what mobile host and gateway say to each other (`docs/hop-frame.md`).
+
+mod read;
+mod record;
+mod varint;
+mod write;
+
+pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};
+pub use record::{RecordHead, RecordReader, RecordWriter, StreamBroken};
+pub use write::{AckFields, FrameWriter};
+
+/// The version that this code speaks.
+pub const VERSION: u8 = 1;
+/// Bytes before the first chunk: version and transmission number.
+pub const FRAME_HEADER: usize = 5;
+/// The largest packet that a stream or a brief packet may carry, in bytes.
+pub const PACKET_MAX: usize = 65_535;
+
+const KIND_STREAM: u8 = 1;
+const KIND_BRIEF: u8 = 2;
+const KIND_ACK: u8 = 3;
+const KIND_PROBE: u8 = 4;
+
+const FLAG_LENGTH: u8 = 1;
+const FLAG_END: u8 = 2;
+const FLAG_OFFSET: u8 = 4;
+const FLAG_REPAIRED: u8 = 8;
+
+/// The 64-bit number nearest to `near` whose low 32 bits are `low`.
+///
+/// The method of RFC 9000 appendix A.3, for a fixed width.
+pub fn expand(low: u32, near: u64) -> u64 {
+    const WINDOW: u64 = 1 << 32;
+    let candidate = (near & !(WINDOW - 1)) | u64::from(low);
+    if candidate + WINDOW / 2 <= near && candidate <= u64::MAX - WINDOW {
+        candidate + WINDOW
+    } else if candidate > near + WINDOW / 2 && candidate >= WINDOW {
+        candidate - WINDOW
+    } else {
+        candidate
+    }
+}

@@ -1,0 +1,230 @@
+//! What both ends know of a TCP flow after each record.
+
+use crate::packet::Packet;
+
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+const TCP_HEADER: usize = 20;
+/// IPv6 and the longest TCP header.
+const HEADERS_MAX: usize = 100;
+/// The usual layout of options on a connection with timestamps (RFC 7323 appendix A).
+const TIMESTAMPS_ONLY: [u8; 4] = [1, 1, 8, 10];
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+
+/// The headers of one TCP packet over IP, with access to the fields that change.
+#[derive(Clone, Copy)]
+pub(super) struct Headers {
+    bytes: [u8; HEADERS_MAX],
+    length: u8,
+    tcp: u8,
+}
+
+impl Headers {
+    /// The headers of `packet`, if it is TCP over IP without IP options or fragments and its
+    /// length fields fit its bytes.
+    pub(super) fn of(packet: &[u8]) -> Option<Self> {
+        let tcp = match packet.first()? {
+            0x45 => ipv4_tcp(packet)?,
+            first if first >> 4 == 6 => ipv6_tcp(packet)?,
+            _ => return None,
+        };
+        let length = tcp + usize::from(packet.get(tcp + 12)? >> 4) * 4;
+        if length < tcp + TCP_HEADER || length > packet.len() {
+            return None;
+        }
+        let mut bytes = [0; HEADERS_MAX];
+        bytes[..length].copy_from_slice(&packet[..length]);
+        Some(Self { bytes, length: length as u8, tcp: tcp as u8 })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.length)
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len()]
+    }
+
+    fn tcp(&self) -> usize {
+        usize::from(self.tcp)
+    }
+
+    fn is_ipv4(&self) -> bool {
+        self.tcp() == IPV4_HEADER
+    }
+
+    fn get<const N: usize>(&self, place: usize) -> [u8; N] {
+        let mut field = [0; N];
+        field.copy_from_slice(&self.bytes[place..place + N]);
+        field
+    }
+
+    fn set<const N: usize>(&mut self, place: usize, field: [u8; N]) {
+        self.bytes[place..place + N].copy_from_slice(&field);
+    }
+
+    pub(super) fn sequence(&self) -> u32 {
+        u32::from_be_bytes(self.get(self.tcp() + 4))
+    }
+
+    pub(super) fn set_sequence(&mut self, value: u32) {
+        self.set(self.tcp() + 4, value.to_be_bytes());
+    }
+
+    pub(super) fn acknowledgement(&self) -> u32 {
+        u32::from_be_bytes(self.get(self.tcp() + 8))
+    }
+
+    pub(super) fn set_acknowledgement(&mut self, value: u32) {
+        self.set(self.tcp() + 8, value.to_be_bytes());
+    }
+
+    pub(super) fn flags(&self) -> u8 {
+        self.bytes[self.tcp() + 13]
+    }
+
+    pub(super) fn set_flags(&mut self, value: u8) {
+        self.bytes[self.tcp() + 13] = value;
+    }
+
+    pub(super) fn window(&self) -> u16 {
+        u16::from_be_bytes(self.get(self.tcp() + 14))
+    }
+
+    pub(super) fn set_window(&mut self, value: u16) {
+        self.set(self.tcp() + 14, value.to_be_bytes());
+    }
+
+    /// Timestamp and echo, where the options are those two alone.
+    pub(super) fn timestamps(&self) -> Option<(u32, u32)> {
+        let options = self.tcp() + TCP_HEADER;
+        let usual = self.len() == options + 12 && self.get(options) == TIMESTAMPS_ONLY;
+        usual.then(|| {
+            let field = |place| u32::from_be_bytes(self.get(place));
+            (field(options + 4), field(options + 8))
+        })
+    }
+
+    pub(super) fn set_timestamps(&mut self, (value, echo): (u32, u32)) {
+        let options = self.tcp() + TCP_HEADER;
+        self.set(options + 4, value.to_be_bytes());
+        self.set(options + 8, echo.to_be_bytes());
+    }
+
+    /// The identification of IPv4; zero for IPv6, which has none.
+    pub(super) fn identification(&self) -> u16 {
+        if self.is_ipv4() { u16::from_be_bytes(self.get(4)) } else { 0 }
+    }
+
+    /// The identification that follows after so many packets; IPv6 has none.
+    fn identification_after(&self, packets: u16) -> u16 {
+        if self.is_ipv4() { self.identification().wrapping_add(packets) } else { 0 }
+    }
+
+    pub(super) fn set_identification(&mut self, value: u16) {
+        if self.is_ipv4() {
+            self.set(4, value.to_be_bytes());
+        }
+    }
+
+    /// Whether nothing but the fields above, lengths and checksums differs from `other`.
+    pub(super) fn differs_only_as_deltas_can_say(&self, other: &Self) -> bool {
+        self.length == other.length && self.tcp == other.tcp && {
+            let (own, others) = (self.blanked(), other.blanked());
+            own.bytes[..self.len()] == others.bytes[..self.len()]
+        }
+    }
+
+    fn blanked(&self) -> Self {
+        let mut blank = *self;
+        blank.set_sequence(0);
+        blank.set_acknowledgement(0);
+        blank.set_flags(0);
+        blank.set_window(0);
+        blank.set(blank.tcp() + 16, [0; 2]);
+        if blank.timestamps().is_some() {
+            blank.set_timestamps((0, 0));
+        }
+        blank.set_identification(0);
+        blank.set_lengths(0);
+        blank
+    }
+
+    /// Writes the IP length for `payload` bytes, and the IPv4 header's checksum.
+    ///
+    /// A super-packet longer than the field keeps the value modulo 2¹⁶.
+    pub(super) fn set_lengths(&mut self, payload: usize) {
+        if self.is_ipv4() {
+            self.set(2, ((self.len() + payload) as u16).to_be_bytes());
+            self.set(10, [0; 2]);
+            let sum = (0..IPV4_HEADER / 2)
+                .map(|word| u32::from(u16::from_be_bytes(self.get(word * 2))))
+                .sum::<u32>();
+            let folded = (sum & 0xffff) + (sum >> 16);
+            let folded = (folded & 0xffff) + (folded >> 16);
+            self.set(10, (!folded as u16).to_be_bytes());
+        } else {
+            self.set(4, ((self.len() + payload - IPV6_HEADER) as u16).to_be_bytes());
+        }
+    }
+
+    /// Writes the sum of the pseudo-header into the TCP checksum, for [`crate::packet::Checksum::Partial`].
+    pub(super) fn set_partial_checksum(&mut self, payload: usize) {
+        let addresses = if self.is_ipv4() { 12..IPV4_HEADER } else { 8..IPV6_HEADER };
+        let length = (self.len() - self.tcp() + payload) as u32;
+        let mut sum = (length >> 16) + (length & 0xffff) + 6;
+        for word in self.bytes[addresses].chunks_exact(2) {
+            sum += u32::from(u16::from_be_bytes([word[0], word[1]]));
+        }
+        let folded = (sum & 0xffff) + (sum >> 16);
+        let folded = (folded & 0xffff) + (folded >> 16);
+        self.set(self.tcp() + 16, (folded as u16).to_be_bytes());
+    }
+}
+
+fn ipv4_tcp(packet: &[u8]) -> Option<usize> {
+    let header = packet.first_chunk::<IPV4_HEADER>()?;
+    let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
+    (header[9] == 6 && !fragment && total == packet.len()).then_some(IPV4_HEADER)
+}
+
+fn ipv6_tcp(packet: &[u8]) -> Option<usize> {
+    let header = packet.first_chunk::<IPV6_HEADER>()?;
+    let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));
+    (header[6] == 6 && payload + IPV6_HEADER == packet.len()).then_some(IPV6_HEADER)
+}
+
+/// What the next delta is relative to.
+#[derive(Clone, Copy)]
+pub(super) struct Context {
+    pub(super) headers: Headers,
+    pub(super) next_sequence: u32,
+    pub(super) next_identification: u16,
+    pub(super) segment_size: u16,
+}
+
+impl Context {
+    /// The context after a packet with these headers and so many bytes of payload.
+    pub(super) fn after(headers: Headers, payload: usize, segment_size: u16) -> Self {
+        let flags = headers.flags();
+        let controls = u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+        let segments =
+            if segment_size == 0 { 1 } else { payload.div_ceil(usize::from(segment_size)).max(1) };
+        Self {
+            headers,
+            next_sequence: headers.sequence().wrapping_add(payload as u32).wrapping_add(controls),
+            next_identification: headers.identification_after(segments as u16),
+            segment_size,
+        }
+    }
+
+    /// The context after `packet`, if it is one that deltas can follow.
+    pub(super) fn of(packet: &Packet) -> Option<Self> {
+        let headers = Headers::of(&packet.buffer)?;
+        let payload = packet.buffer.len() - headers.len();
+        Some(Self::after(headers, payload, packet.segment_size))
+    }
+}

@@ -1,0 +1,283 @@
+//! Reading records.
+
+use thiserror::Error;
+
+use super::context::{Context, Headers};
+use super::{
+    ACKNOWLEDGEMENT, DELTA, FLAGS, IDENTIFICATION, SEGMENT_SIZE, SEQUENCE, TIMESTAMPS,
+    WHOLE_CHECKSUM, WHOLE_SEGMENT_SIZE, WINDOW,
+};
+use crate::hop::{PACKET_MAX, varint};
+use crate::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
+
+const FIN_PSH: u8 = 0x09;
+const CWR: u8 = 0x80;
+
+/// The other end wrote what cannot be a record; nothing after it can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum StreamBroken {
+    /// A delta where there is no packet to differ from.
+    #[error("a stream has a delta record without a packet before it")]
+    NoContext,
+    /// A packet of a length that IP does not know.
+    #[error("a stream announces a packet of {0} bytes")]
+    Length(u64),
+    /// The stream ends inside a record.
+    #[error("a stream ends inside a record")]
+    Unfinished,
+}
+
+/// Turns the bytes of one flow's stream, in order and in pieces of any size, back into packets.
+#[derive(Default)]
+pub struct RecordReader {
+    context: Option<Context>,
+    head: Vec<u8>,
+    body: Option<Body>,
+}
+
+/// A packet that is being filled.
+struct Body {
+    packet: Packet,
+    missing: usize,
+    /// Its headers, where whole segments may be released before the rest has come.
+    splittable: Option<Headers>,
+}
+
+impl std::fmt::Debug for RecordReader {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let missing = self.body.as_ref().map(|body| body.missing);
+        formatter.debug_struct("RecordReader").field("missing", &missing).finish()
+    }
+}
+
+impl RecordReader {
+    /// Takes the next bytes of the stream and gives each packet that they complete to `deliver`.
+    pub fn read(
+        &mut self,
+        mut bytes: &[u8],
+        deliver: &mut impl FnMut(Packet),
+    ) -> Result<(), StreamBroken> {
+        loop {
+            if let Some(body) = &mut self.body {
+                let (part, rest) = bytes.split_at(body.missing.min(bytes.len()));
+                body.packet.buffer.extend(part);
+                body.missing -= part.len();
+                bytes = rest;
+                if body.missing > 0 {
+                    return Ok(());
+                }
+                self.finish(deliver);
+            }
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            bytes = self.read_head(bytes)?;
+            if self.body.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Releases the whole segments of a packet that is still being filled, so that a long one does not
+    /// wait for its end.
+    pub fn flush(&mut self, deliver: &mut impl FnMut(Packet)) {
+        let Some(body) = &mut self.body else { return };
+        let Some(headers) = &mut body.splittable else { return };
+        let size = usize::from(body.packet.segment_size);
+        let filled = body.packet.buffer.len() - headers.len();
+        let whole = filled / size * size;
+        if whole == 0 || body.missing == 0 {
+            return;
+        }
+        let rest = filled - whole;
+        let mut later = PacketBuffer::with_room(HEADROOM + headers.len() + rest + body.missing, HEADROOM);
+        let mut now = *headers;
+        now.set_flags(headers.flags() & !FIN_PSH);
+        headers.set_flags(headers.flags() & !CWR);
+        headers.set_sequence(headers.sequence().wrapping_add(whole as u32));
+        let segments = (whole / size) as u16;
+        headers.set_identification(headers.identification().wrapping_add(segments));
+        later.extend(headers.as_bytes());
+        later.extend(&body.packet.buffer[headers.len() + whole..]);
+        let mut buffer = std::mem::replace(&mut body.packet.buffer, later);
+        buffer.truncate(headers.len() + whole);
+        deliver(finished(buffer, &mut now, body.packet.segment_size));
+    }
+
+    /// Whether the stream may end here.
+    pub fn end(&self) -> Result<(), StreamBroken> {
+        let between = self.body.is_none() && self.head.is_empty();
+        between.then_some(()).ok_or(StreamBroken::Unfinished)
+    }
+
+    fn finish(&mut self, deliver: &mut impl FnMut(Packet)) {
+        let Some(mut body) = self.body.take() else { return };
+        match &mut body.splittable {
+            Some(headers) => {
+                deliver(finished(body.packet.buffer, headers, body.packet.segment_size));
+            }
+            None => deliver(self.finish_whole(body.packet)),
+        }
+    }
+
+    fn finish_whole(&mut self, mut packet: Packet) -> Packet {
+        self.context = Context::of(&packet).filter(|_| packet.checksum != Checksum::Unverified);
+        if let Some(context) = &self.context {
+            let mut headers = context.headers;
+            headers.set_partial_checksum(packet.buffer.len() - headers.len());
+            packet.buffer[..headers.len()].copy_from_slice(headers.as_bytes());
+        }
+        packet
+    }
+
+    /// Reads a record's head from `bytes`, behind what came earlier of it, and begins its body;
+    /// without a body afterwards, the head is not complete yet.
+    fn read_head<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], StreamBroken> {
+        if self.head.is_empty() {
+            if let Some(used) = self.parse_head(bytes)? {
+                return Ok(&bytes[used..]);
+            }
+        }
+        let before = self.head.len();
+        let taken = bytes.len().min(super::HEAD_MAX.saturating_sub(before));
+        self.head.extend_from_slice(&bytes[..taken]);
+        let head = std::mem::take(&mut self.head);
+        let used = self.parse_head(&head)?;
+        self.head = head;
+        match used {
+            Some(used) => {
+                self.head.clear();
+                Ok(&bytes[used - before..])
+            }
+            None => Ok(&bytes[taken..]),
+        }
+    }
+
+    /// Begins the body of the record whose head `bytes` begin with; returns the head's length, or
+    /// `None` if it is longer than `bytes`.
+    fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, StreamBroken> {
+        let mut fields = Fields { bytes, place: 1 };
+        let Some(first) = bytes.first() else { return Ok(None) };
+        let begun = match first & DELTA {
+            0 => self.begin_whole(*first, &mut fields)?,
+            _ => self.begin_delta(*first, &mut fields)?,
+        };
+        Ok(begun.map(|()| fields.place))
+    }
+
+    fn begin_whole(&mut self, first: u8, fields: &mut Fields) -> Result<Option<()>, StreamBroken> {
+        let Some(length) = fields.varint() else { return Ok(None) };
+        let segment_size = match first & WHOLE_SEGMENT_SIZE {
+            0 => 0,
+            _ => match fields.short() {
+                Some(size) => size,
+                None => return Ok(None),
+            },
+        };
+        if length == 0 || length > PACKET_MAX as u64 {
+            return Err(StreamBroken::Length(length));
+        }
+        let missing = length as usize;
+        let mut packet = Packet::new(PacketBuffer::with_room(HEADROOM + missing, HEADROOM));
+        packet.segment_size = segment_size;
+        if first & WHOLE_CHECKSUM != 0 {
+            packet.checksum = Checksum::Partial;
+        }
+        self.body = Some(Body { packet, missing, splittable: None });
+        Ok(Some(()))
+    }
+
+    fn begin_delta(&mut self, first: u8, fields: &mut Fields) -> Result<Option<()>, StreamBroken> {
+        let before = self.context.as_ref().ok_or(StreamBroken::NoContext)?;
+        let Some((next, payload)) = fields.delta(first, before) else { return Ok(None) };
+        if payload + next.headers.len() as u64 > PACKET_MAX as u64 {
+            return Err(StreamBroken::Length(payload));
+        }
+        let missing = payload as usize;
+        let headers = next.headers;
+        self.context = Some(Context::after(headers, missing, next.segment_size));
+        let mut buffer = PacketBuffer::with_room(HEADROOM + headers.len() + missing, HEADROOM);
+        buffer.extend(headers.as_bytes());
+        let mut packet = Packet::new(buffer);
+        packet.segment_size = next.segment_size;
+        // With no segment size nothing is ever released early: one segment is the whole packet.
+        if packet.segment_size == 0 {
+            packet.segment_size = u16::MAX;
+        }
+        self.body = Some(Body { packet, missing, splittable: Some(headers) });
+        Ok(Some(()))
+    }
+}
+
+/// A packet from `buffer`, whose headers become `headers` with lengths and checksums that fit.
+fn finished(mut buffer: PacketBuffer, headers: &mut Headers, segment_size: u16) -> Packet {
+    let payload = buffer.len() - headers.len();
+    headers.set_lengths(payload);
+    headers.set_partial_checksum(payload);
+    buffer[..headers.len()].copy_from_slice(headers.as_bytes());
+    let several = payload > usize::from(segment_size);
+    Packet {
+        buffer,
+        segment_size: if several { segment_size } else { 0 },
+        checksum: Checksum::Partial,
+    }
+}
+
+/// Takes fields off a head; `None` where it ends too soon.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    place: usize,
+}
+
+impl Fields<'_> {
+    fn varint(&mut self) -> Option<u64> {
+        let (value, size) = varint::read(self.bytes.get(self.place..)?)?;
+        self.place += size;
+        Some(value)
+    }
+
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let field = self.bytes.get(self.place..)?.first_chunk::<N>()?;
+        self.place += N;
+        Some(*field)
+    }
+
+    fn short(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn delta(&mut self, which: u8, before: &Context) -> Option<(Context, u64)> {
+        let mut next = *before;
+        let has = |field| which & field != 0;
+        let headers = &mut next.headers;
+        let payload = self.varint()?;
+        headers.set_sequence(before.next_sequence);
+        if has(SEQUENCE) {
+            headers.set_sequence(u32::from_be_bytes(self.take()?));
+        }
+        if has(ACKNOWLEDGEMENT) {
+            let delta = self.varint()? as u32;
+            headers.set_acknowledgement(headers.acknowledgement().wrapping_add(delta));
+        }
+        if has(WINDOW) {
+            headers.set_window(self.short()?);
+        }
+        if has(TIMESTAMPS) {
+            let (value, echo) = (self.varint()? as u32, self.varint()? as u32);
+            if let Some(old) = headers.timestamps() {
+                headers.set_timestamps((old.0.wrapping_add(value), old.1.wrapping_add(echo)));
+            }
+        }
+        if has(FLAGS) {
+            headers.set_flags(self.take::<1>()?[0]);
+        }
+        headers.set_identification(before.next_identification);
+        if has(IDENTIFICATION) {
+            headers.set_identification(self.short()?);
+        }
+        if has(SEGMENT_SIZE) {
+            next.segment_size = self.short()?;
+        }
+        Some((next, payload))
+    }
+}

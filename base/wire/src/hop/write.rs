@@ -1,0 +1,211 @@
+//! Writing frames.
+
+use super::{
+    FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK, KIND_BRIEF,
+    KIND_PROBE, KIND_STREAM, VERSION, varint,
+};
+use crate::packet::PacketBuffer;
+
+/// The fields of an acknowledgement before its ranges; see [`super::AckRanges`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckFields {
+    /// The highest number received.
+    pub largest: u64,
+    /// When it arrived, in microseconds of the writer's clock, modulo 2³².
+    pub arrival: u32,
+    /// How long it has waited since, in microseconds.
+    pub delay: u64,
+}
+
+/// Fills one frame, chunk by chunk.
+///
+/// A chunk of content first asks for its room with [`stream_room`](Self::stream_room) or
+/// [`brief_room`](Self::brief_room). Every chunk is written with its length;
+/// [`finish`](Self::finish) takes it out of the last one again.
+#[derive(Debug)]
+pub struct FrameWriter {
+    buffer: PacketBuffer,
+    room: usize,
+    /// Where the length field of the last content chunk stands, and that of its first byte.
+    last: Option<(usize, usize)>,
+    content: usize,
+}
+
+/// Two bytes of length in each content chunk.
+const LENGTH: usize = 2;
+
+impl FrameWriter {
+    /// Begins the frame with this transmission number, in `buffer`; at most `room` bytes in all.
+    ///
+    /// # Panics
+    /// If `buffer` is not empty or has less tailroom than `room` plus two.
+    pub fn new(buffer: PacketBuffer, number: u64, room: usize) -> Self {
+        assert!(buffer.is_empty() && buffer.tailroom() >= room + LENGTH, "no room for a frame");
+        let mut writer = Self { buffer, room, last: None, content: 0 };
+        writer.buffer.extend(&[VERSION << 4]);
+        writer.buffer.extend(&(number as u32).to_be_bytes());
+        writer
+    }
+
+    /// Bytes left; the last chunk's length, which goes, is counted as free.
+    pub fn room(&self) -> usize {
+        let reclaimed = if self.last.is_some() { LENGTH } else { 0 };
+        (self.room + reclaimed).saturating_sub(self.buffer.len())
+    }
+
+    /// Whether nothing but the header has been written.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.len() == FRAME_HEADER
+    }
+
+    /// Bytes of content written so far.
+    pub fn content(&self) -> usize {
+        self.content
+    }
+
+    /// Room for the content of one more chunk after `fields` bytes of fields.
+    ///
+    /// A chunk before it keeps its length; this chunk's own will be taken out at the end.
+    fn content_room(&self, fields: usize) -> usize {
+        (self.room + LENGTH).saturating_sub(self.buffer.len() + 1 + fields + LENGTH)
+    }
+
+    /// How many bytes of the stream of `flow` still fit; zero if not even the chunk's fields do.
+    pub fn stream_room(&self, flow: u64) -> usize {
+        self.content_room(varint::size(flow) + 4)
+    }
+
+    /// Appends a stream chunk with the first `length` bytes that `fill` writes.
+    ///
+    /// # Panics
+    /// If `length` exceeds [`stream_room`](Self::stream_room).
+    pub fn stream(
+        &mut self,
+        (flow, offset): (u64, u64),
+        (length, end): (usize, bool),
+        fill: impl FnOnce(&mut [u8]),
+    ) {
+        let room = self.stream_room(flow);
+        self.first_byte(KIND_STREAM, if end { FLAG_END } else { 0 });
+        self.varint(flow);
+        self.buffer.extend(&(offset as u32).to_be_bytes());
+        self.content_bytes(length, room, fill);
+    }
+
+    /// How many bytes of a brief packet still fit.
+    pub fn brief_room(&self) -> usize {
+        self.content_room(4 + 2)
+    }
+
+    /// Appends a brief chunk: `length` bytes from `offset` of the record of `packet`.
+    ///
+    /// # Panics
+    /// If `length` exceeds [`brief_room`](Self::brief_room).
+    pub fn brief(
+        &mut self,
+        (packet, offset): (u64, u16),
+        (length, end, repaired): (usize, bool, bool),
+        fill: impl FnOnce(&mut [u8]),
+    ) {
+        let fields = if offset > 0 { 4 + 2 } else { 4 };
+        let room = self.content_room(fields);
+        let flags = (if end { FLAG_END } else { 0 })
+            | (if repaired { FLAG_REPAIRED } else { 0 })
+            | (if offset > 0 { FLAG_OFFSET } else { 0 });
+        self.first_byte(KIND_BRIEF, flags);
+        self.buffer.extend(&(packet as u32).to_be_bytes());
+        if offset > 0 {
+            self.buffer.extend(&offset.to_be_bytes());
+        }
+        self.content_bytes(length, room, fill);
+    }
+
+    /// Appends a probe; returns whether it fitted.
+    pub fn probe(&mut self) -> bool {
+        let fits = self.room > self.buffer.len();
+        if fits {
+            self.buffer.extend(&[KIND_PROBE << 4]);
+            self.last = None;
+        }
+        fits
+    }
+
+    /// Appends an acknowledgement with as many of `ranges` (`start..=end`, from the highest
+    /// down, disjoint, not adjacent) as fit in `budget` bytes and in the frame; returns whether at
+    /// least the first did.
+    ///
+    /// # Panics
+    /// If the first range does not end at the largest number.
+    pub fn ack(
+        &mut self,
+        fields: AckFields,
+        ranges: impl IntoIterator<Item = (u64, u64)>,
+        budget: usize,
+    ) -> bool {
+        let mut ranges = ranges.into_iter();
+        let Some((mut start, end)) = ranges.next() else { return false };
+        assert_eq!(end, fields.largest, "the first range ends at the largest number");
+        let first = end - start;
+        let fixed = 1 + 4 + 4 + varint::size(fields.delay) + varint::size(first) + 1;
+        if self.buffer.len() + fixed > self.room {
+            return false;
+        }
+        let limit = self.room.min(self.buffer.len() + budget.max(fixed));
+        self.buffer.extend(&[KIND_ACK << 4]);
+        self.buffer.extend(&(fields.largest as u32).to_be_bytes());
+        self.buffer.extend(&fields.arrival.to_be_bytes());
+        self.varint(fields.delay);
+        self.varint(first);
+        let count_at = self.buffer.len();
+        self.buffer.extend(&[0]);
+        for (next_start, next_end) in ranges.take(usize::from(u8::MAX)) {
+            let (gap, run) = (start - next_end - 2, next_end - next_start);
+            if self.buffer.len() + varint::size(gap) + varint::size(run) > limit {
+                break;
+            }
+            self.varint(gap);
+            self.varint(run);
+            self.buffer[count_at] += 1;
+            start = next_start;
+        }
+        self.last = None;
+        true
+    }
+
+    /// The finished frame.
+    pub fn finish(mut self) -> PacketBuffer {
+        if let Some((length_at, first_byte_at)) = self.last {
+            self.buffer[first_byte_at] &= !FLAG_LENGTH;
+            let end = self.buffer.len();
+            self.buffer.copy_within(length_at + LENGTH..end, length_at);
+            self.buffer.truncate(end - LENGTH);
+        }
+        self.buffer
+    }
+
+    fn first_byte(&mut self, kind: u8, flags: u8) {
+        self.last = Some((0, self.buffer.len()));
+        self.buffer.extend(&[(kind << 4) | flags]);
+    }
+
+    /// Writes length and content; a chunk that fills the frame to the brim needs no length.
+    fn content_bytes(&mut self, length: usize, room: usize, fill: impl FnOnce(&mut [u8])) {
+        assert!(length <= room, "a chunk of {length} bytes exceeds its room of {room}");
+        let Some((length_at, first_byte_at)) = &mut self.last else { return };
+        if length == room {
+            self.last = None;
+        } else {
+            self.buffer[*first_byte_at] |= FLAG_LENGTH;
+            *length_at = self.buffer.len();
+            self.buffer.extend(&(length as u16).to_be_bytes());
+        }
+        fill(self.buffer.grow(length));
+        self.content += length;
+    }
+
+    fn varint(&mut self, value: u64) {
+        let mut field = [0; 8];
+        let size = varint::write(value, &mut field);
+        self.buffer.extend(&field[..size]);
+    }
+}
