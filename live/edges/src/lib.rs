@@ -6,7 +6,12 @@
 
 pub mod clock;
 pub mod memory;
+pub mod namespace;
+pub mod nat;
+pub mod netlink;
 pub mod signals;
+pub mod sysctl;
 pub mod tun;
 pub mod udp;
+pub mod undo;
 pub mod wait;

@@ -1,0 +1,159 @@
+//! The UDP bearer over loopback: content and order are kept, also through trains; time stamps do not
+//! run back.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use edges::clock;
+use edges::udp::{Arrival, DatagramBearer, UdpBearer, UdpOptions};
+use edges::wait::{Interest, Waiter};
+use units::Duration;
+use wire::packet::PacketBuffer;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn bearer(bind: &str) -> UdpBearer {
+    UdpBearer::open(&UdpOptions::new(bind.parse().expect("an address"))).expect("a bearer")
+}
+
+/// A datagram of `length` bytes whose content tells its `number`.
+fn datagram(number: u32, length: usize) -> PacketBuffer {
+    let mut bytes: Vec<u8> = number.to_be_bytes().to_vec();
+    bytes.extend((4..length).map(|at| (at as u32).wrapping_mul(31).wrapping_add(number) as u8));
+    PacketBuffer::copy_of(&bytes)
+}
+
+/// Takes datagrams until there are `count`.
+fn receive(bearer: &mut UdpBearer, count: usize) -> Vec<(Arrival, Vec<u8>)> {
+    let mut waiter = Waiter::new().expect("a waiter");
+    waiter
+        .add(bearer.as_fd(), 1, Interest::Readable)
+        .expect("added");
+    let mut got = Vec::new();
+    while got.len() < count {
+        let ready = waiter.wait(Some(PATIENCE)).expect("a wait").count();
+        assert!(ready > 0, "{} of {count} datagrams came", got.len());
+        let now = clock::monotonic();
+        bearer
+            .receive_batch(now, &mut |arrival, bytes| {
+                got.push((arrival, bytes.to_vec()))
+            })
+            .expect("received");
+    }
+    got
+}
+
+/// Sends datagrams of `lengths`, and checks that the same come out, in order.
+fn exchange(from: &str, to: &str, lengths: &[usize]) {
+    let (mut one, mut other) = (bearer(from), bearer(to));
+    let sent: Vec<PacketBuffer> = lengths
+        .iter()
+        .enumerate()
+        .map(|(at, length)| datagram(at as u32, *length))
+        .collect();
+    let before = clock::monotonic();
+    let target = other.local_address();
+    let mut handled = 0;
+    let mut got = Vec::new();
+    while handled < sent.len() {
+        let result = one.send(target, &sent[handled..sent.len().min(handled + 100)]);
+        assert!(result.dropped == 0 && result.handled > 0, "{result:?}");
+        handled += result.handled;
+        got.extend(receive(&mut other, result.handled));
+    }
+    let after = clock::monotonic();
+    assert_eq!(got.len(), sent.len());
+    for ((_, bytes), datagram) in got.iter().zip(&sent) {
+        assert!(
+            bytes[..] == datagram[..],
+            "a datagram of {} came as {}",
+            datagram.len(),
+            bytes.len()
+        );
+    }
+    assert!(got.is_sorted_by_key(|(arrival, _)| arrival.at));
+    for (arrival, _) in &got {
+        assert!(arrival.at <= after, "an arrival in the future");
+        // The two clocks are read apart from each other.
+        assert!(
+            arrival.at + Duration::from_millis(100) >= before,
+            "an arrival before its sending"
+        );
+        assert_eq!(arrival.from.ip().to_canonical(), arrival.from.ip());
+        assert_eq!(arrival.from.port(), one.local_address().port());
+    }
+    assert_eq!(one.counters().sent, sent.len() as u64);
+    assert_eq!(other.counters().received, sent.len() as u64);
+}
+
+#[test]
+fn equal_datagrams_travel_as_trains() {
+    exchange("127.0.0.1:0", "127.0.0.1:0", &[1_473; 300]);
+    exchange("[::1]:0", "[::1]:0", &[1_473; 300]);
+}
+
+#[test]
+fn mixed_sizes_keep_content_and_order() {
+    let lengths: Vec<usize> = (0..500_usize)
+        .map(|at| 4 + (at * 7_919 % 13) * (at * 104_729 % 101))
+        .collect();
+    exchange("127.0.0.1:0", "127.0.0.1:0", &lengths);
+    exchange(
+        "127.0.0.1:0",
+        "127.0.0.1:0",
+        &[1_400, 1_400, 1_400, 90, 90, 1_400, 4, 5, 65_507, 30_000],
+    );
+}
+
+#[test]
+fn a_train_takes_one_call() {
+    let (mut one, mut other) = (bearer("127.0.0.1:0"), bearer("127.0.0.1:0"));
+    let train: Vec<PacketBuffer> = (0..40).map(|number| datagram(number, 1_473)).collect();
+    assert_eq!(one.send(other.local_address(), &train).handled, 40);
+    assert_eq!(one.counters().send_calls, 1);
+    assert_eq!(receive(&mut other, 40).len(), 40);
+}
+
+#[test]
+fn both_families_share_a_socket_bound_to_any_address() {
+    let (mut any, mut one) = (bearer("[::]:0"), bearer("127.0.0.1:0"));
+    let port = any.local_address().port();
+    let target: SocketAddr = ([127, 0, 0, 1], port).into();
+    assert_eq!(one.send(target, &[datagram(1, 100)]).handled, 1);
+    let got = receive(&mut any, 1);
+    assert_eq!(got[0].0.from, one.local_address());
+    assert_eq!(any.send(got[0].0.from, &[datagram(2, 200)]).dropped, 0);
+    assert_eq!(receive(&mut one, 1)[0].1.len(), 200);
+}
+
+#[test]
+fn what_the_kernel_refuses_is_counted_and_the_rest_goes() {
+    let (mut one, mut other) = (bearer("127.0.0.1:0"), bearer("127.0.0.1:0"));
+    let batch = [datagram(0, 100), datagram(1, 65_508), datagram(2, 100)];
+    let sent = one.send(other.local_address(), &batch);
+    assert_eq!((sent.handled, sent.dropped), (3, 1));
+    assert!(sent.problem.is_some());
+    assert_eq!(one.counters().too_large, 1);
+    assert_eq!(receive(&mut other, 2).len(), 2);
+
+    // Nobody listens there; the port's answer disturbs nothing.
+    let nobody = bearer("127.0.0.1:0").local_address();
+    assert_eq!(one.send(nobody, &[datagram(3, 100)]).handled, 1);
+    let sent = one.send(other.local_address(), &[datagram(4, 100)]);
+    assert_eq!((sent.handled, sent.dropped), (1, 0));
+    assert_eq!(receive(&mut other, 1)[0].1[..], datagram(4, 100)[..]);
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let taken = bearer("127.0.0.1:0");
+    let error = UdpBearer::open(&UdpOptions::new(taken.local_address()))
+        .err()
+        .expect("an error");
+    assert!(
+        error
+            .to_string()
+            .contains(&taken.local_address().to_string()),
+        "{error}"
+    );
+}
