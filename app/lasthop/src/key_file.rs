@@ -1,0 +1,101 @@
+//! Files that hold one secret key as text, readable by their owner alone.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::str::FromStr;
+
+use session::ParseKeyError;
+use zeroize::Zeroizing;
+
+use crate::failure::Failure;
+
+/// Rights of group and others; a key file grants none of them.
+const OTHERS: u32 = 0o077;
+/// More than any key file needs; what is longer is another file.
+const MOST_BYTES: usize = 4096;
+
+/// Reads the key in the file at `path`, which must belong to this user (or root) and be closed to
+/// everybody else. Lines that begin with `#` are skipped.
+pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Failure> {
+    let name = path.display();
+    let failed = |error: io::Error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound => format!("; make it with `lasthop keygen {name}`"),
+            _ => String::new(),
+        };
+        Failure::setting(format!("cannot read the key file {name}: {error}{remedy}"))
+    };
+    let mut file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(Failure::setting(format!(
+            "{name} is no file; give the path of a key file"
+        )));
+    }
+    if metadata.mode() & OTHERS != 0 {
+        let mode = metadata.mode() & 0o777;
+        return Err(Failure::setting(format!(
+            "others may use the key file {name} (mode {mode:04o}); close it with `chmod 600 {name}`, and make a new key if somebody could have read it"
+        )));
+    }
+    let own = rustix::process::geteuid().as_raw();
+    if metadata.uid() != own && metadata.uid() != 0 {
+        let owner = metadata.uid();
+        return Err(Failure::setting(format!(
+            "the key file {name} belongs to user {owner}; give it to the user that runs this with `chown {own} {name}`"
+        )));
+    }
+    // Room from the start: a buffer that grows would leave parts of the secret behind.
+    let mut bytes = Zeroizing::new(vec![0; MOST_BYTES]);
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read(&mut bytes[length..]).map_err(failed)? {
+            0 => break,
+            count => length += count,
+        }
+    }
+    let text = str::from_utf8(&bytes[..length]).unwrap_or_default();
+    let key = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with('#'));
+    key.unwrap_or_default()
+        .parse()
+        .map_err(|error| Failure::setting(format!("{name}: {error}")))
+}
+
+/// Writes `text` as a line into a new file with mode 0600; an existing one is replaced, whole or not
+/// at all, only if `replace`.
+pub(crate) fn write(path: &Path, text: &str, replace: bool) -> Result<(), Failure> {
+    let name = path.display();
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::setting(format!(
+            "{name} exists, and the key in it would be lost; choose another file, or add --force"
+        )),
+        _ => Failure::setting(format!("cannot write the key file {name}: {error}")),
+    };
+    let write_new = |path: &Path| -> io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.write_all(b"\n")?;
+        file.sync_all()
+    };
+    if !replace {
+        return write_new(path).map_err(failed);
+    }
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(format!(".{}.draft", std::process::id()));
+    let draft = Path::new(&draft);
+    write_new(draft).map_err(failed)?;
+    std::fs::rename(draft, path).map_err(|error| {
+        // The draft holds a secret that nobody wants any more.
+        let _ = std::fs::remove_file(draft);
+        failed(error)
+    })
+}

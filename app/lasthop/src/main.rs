@@ -1,0 +1,44 @@
+//! Makes files and TCP fast across a lossy last hop. One binary plays every part; each command is a
+//! module of its name.
+
+mod entropy;
+mod failure;
+mod key_file;
+mod keygen;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop keygen gateway.key                 make a key; prints the public half
+  lasthop gateway --config gateway.toml      the wired end of the hop
+  lasthop mobile --config mobile.toml        the mobile host
+  lasthop status                             how the hop does, at either end";
+
+/// Makes files and TCP fast across a lossy last hop: what the air swallows is repaired on the hop
+/// itself.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Keygen(keygen::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome: Result<(), Failure> = match Arguments::parse().command {
+        Command::Keygen(arguments) => keygen::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
