@@ -125,6 +125,41 @@ fn skips_extension_headers() {
 }
 
 #[test]
+fn skips_an_authentication_header_which_counts_in_words() {
+    let mut packet = bytes(samples::PING_V6);
+    packet.splice(
+        40..40,
+        bytes("3a040000000000010000000100112233445566778899aabb"),
+    );
+    (packet[5], packet[6]) = ((packet.len() - 40) as u8, 51);
+    let parsed = IpPacket::parse(&packet).unwrap();
+    assert_eq!(
+        (parsed.header_length(), parsed.protocol()),
+        (64, Protocol::ICMP_V6)
+    );
+    assert!(verify_transport_checksum(&parsed));
+}
+
+#[test]
+fn reads_congestion_marks_of_both_versions() {
+    let marks = [
+        Ecn::NotCapable,
+        Ecn::Capable1,
+        Ecn::Capable0,
+        Ecn::CongestionExperienced,
+    ];
+    for (bits, expected) in (0..).zip(marks) {
+        let (mut v4, mut v6) = (bytes(samples::DNS_V4), bytes(samples::DNS_V6));
+        v4[1] |= bits;
+        v6[1] |= bits << 4;
+        for packet in [v4, v6] {
+            let parsed = IpPacket::parse(&packet).unwrap();
+            assert_eq!((parsed.ecn(), parsed.dscp()), (expected, 46));
+        }
+    }
+}
+
+#[test]
 fn a_routing_header_with_segments_left_is_not_skipped() {
     let mut packet = bytes(samples::MLD_V6);
     packet[6] = 43;
