@@ -1,0 +1,118 @@
+//! Why the kernel refused, in words that say which object and what to do.
+
+use std::io;
+
+use netlink_packet_core::{ErrorMessage, NlasIterator};
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// Bytes of the request's header that stand before the attributes of a refusal.
+const REQUEST_HEADER: usize = 16;
+/// `NLMSGERR_ATTR_MSG` of linux/netlink.h: the refusal in words.
+const REASON_IN_WORDS: u16 = 1;
+
+/// Why a link, address, route or rule could not be read or changed.
+#[derive(Debug, Error)]
+pub enum NetlinkError {
+    /// No netlink socket could be opened.
+    #[error("cannot open a netlink socket: {0}")]
+    Socket(#[source] io::Error),
+    /// A name that no link can have.
+    #[error("'{0}' cannot name a link: 1 to 15 bytes without '/', ':' and white space are allowed")]
+    InvalidName(String),
+    /// The caller lacks the privilege.
+    #[error(
+        "cannot {operation}: this needs CAP_NET_ADMIN; run as root, or where the system allows it in a user namespace of your own (`unshare -rn`)"
+    )]
+    NotPermitted {
+        /// What was tried, and on which object.
+        operation: String,
+    },
+    /// The object exists already.
+    #[error("cannot {operation}: it exists already; remove it or choose another name")]
+    Exists {
+        /// What was tried, and on which object.
+        operation: String,
+    },
+    /// The object, or one that it stands on, does not exist.
+    #[error("cannot {operation}: there is none{detail}")]
+    Missing {
+        /// What was tried, and on which object.
+        operation: String,
+        /// The kernel's words, in parentheses, or nothing.
+        detail: String,
+    },
+    /// The kernel refused for another reason.
+    #[error("cannot {operation}: {reason}{detail}")]
+    Refused {
+        /// What was tried, and on which object.
+        operation: String,
+        /// The kernel's error number.
+        #[source]
+        reason: io::Error,
+        /// The kernel's words, in parentheses, or nothing.
+        detail: String,
+    },
+    /// The request or its answer did not get through.
+    #[error("cannot {operation}: no answer from the kernel: {source}")]
+    Transport {
+        /// What was tried, and on which object.
+        operation: String,
+        /// The socket's error.
+        source: io::Error,
+    },
+    /// The kernel's answer was not understood.
+    #[error("cannot {operation}: the kernel's answer is of no use: {detail}")]
+    Malformed {
+        /// What was tried, and on which object.
+        operation: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+}
+
+impl NetlinkError {
+    /// Reads a refusal.
+    pub(super) fn refused(operation: &str, refusal: &ErrorMessage) -> Self {
+        let operation = operation.to_owned();
+        let reason = refusal.to_io();
+        let detail = words(refusal)
+            .map(|words| format!(" ({words})"))
+            .unwrap_or_default();
+        match Errno::from_io_error(&reason) {
+            Some(Errno::PERM | Errno::ACCESS) => Self::NotPermitted { operation },
+            Some(Errno::EXIST) => Self::Exists { operation },
+            Some(Errno::NODEV | Errno::NOENT | Errno::SRCH | Errno::ADDRNOTAVAIL) => {
+                Self::Missing { operation, detail }
+            }
+            _ => Self::Refused {
+                operation,
+                reason,
+                detail,
+            },
+        }
+    }
+
+    /// Whether the object was not there: for a removal that means it is done.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
+
+    /// Whether the object was there already.
+    pub fn is_existing(&self) -> bool {
+        matches!(self, Self::Exists { .. })
+    }
+}
+
+/// The kernel's own words, where it gave some.
+fn words(refusal: &ErrorMessage) -> Option<String> {
+    let attributes = refusal.header.get(REQUEST_HEADER..)?;
+    let text = NlasIterator::new(attributes)
+        .filter_map(Result::ok)
+        .find(|attribute| attribute.kind() == REASON_IN_WORDS)?;
+    let text = String::from_utf8_lossy(text.value())
+        .trim_end_matches('\0')
+        .trim()
+        .to_owned();
+    (!text.is_empty()).then_some(text)
+}

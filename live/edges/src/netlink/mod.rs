@@ -1,0 +1,182 @@
+//! Links, addresses, routes and rules of the calling thread's network namespace, by rtnetlink
+//! (RFC 3549, rtnetlink(7)): what `ip` does, without `ip`.
+//!
+//! Requests block until the kernel has answered, which it does at once. Links are named, not
+//! numbered, at this border: a name outlives the link's move between namespaces and is what an
+//! undo file of a dead process can still mean.
+
+mod addresses;
+mod error;
+mod links;
+mod routes;
+mod rules;
+
+use std::io;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+pub use error::NetlinkError;
+pub use links::Link;
+pub use routes::{MAIN_TABLE, Route, RouteKind};
+pub use rules::{IpVersion, Rule};
+
+/// How often a listing is asked anew when the kernel says that it changed on the way.
+const LISTING_TRIES: usize = 8;
+/// Netlink messages are padded to this many bytes.
+const ALIGNMENT: usize = 4;
+
+/// A blocking rtnetlink socket. It belongs to the namespace in which it was opened, whichever
+/// thread uses it later.
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+/// Whether a listing was disturbed by a change.
+#[derive(PartialEq, Eq)]
+enum Reply {
+    Whole,
+    Interrupted,
+}
+
+impl Netlink {
+    /// Opens a socket in the calling thread's namespace.
+    pub fn open() -> Result<Self, NetlinkError> {
+        let open = || -> io::Result<Socket> {
+            let mut socket = Socket::new(NETLINK_ROUTE)?;
+            socket.bind_auto()?;
+            socket.connect(&SocketAddr::new(0, 0))?;
+            // The kernel then explains refusals in words, and does not send the request back.
+            socket.set_ext_ack(true)?;
+            socket.set_cap_ack(true)?;
+            Ok(socket)
+        };
+        let socket = open().map_err(NetlinkError::Socket)?;
+        Ok(Self {
+            socket,
+            sequence: 0,
+        })
+    }
+
+    /// Sends a change and waits for the kernel's word on it. `operation` completes the sentence
+    /// "cannot ...".
+    fn change(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+        operation: &str,
+    ) -> Result<(), NetlinkError> {
+        let mut answers = Vec::new();
+        self.exchange(message, flags | NLM_F_ACK, operation, &mut answers)?;
+        Ok(())
+    }
+
+    /// Asks for one object.
+    fn query(
+        &mut self,
+        message: RouteNetlinkMessage,
+        operation: &str,
+    ) -> Result<RouteNetlinkMessage, NetlinkError> {
+        let mut answers = Vec::new();
+        self.exchange(message, NLM_F_ACK, operation, &mut answers)?;
+        answers.pop().ok_or_else(|| NetlinkError::Malformed {
+            operation: operation.into(),
+            detail: "it holds no object".into(),
+        })
+    }
+
+    /// Asks for all objects of a kind.
+    fn list(
+        &mut self,
+        message: &RouteNetlinkMessage,
+        operation: &str,
+    ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+        for _ in 0..LISTING_TRIES {
+            let mut answers = Vec::new();
+            let reply = self.exchange(message.clone(), NLM_F_DUMP, operation, &mut answers)?;
+            if reply == Reply::Whole {
+                return Ok(answers);
+            }
+        }
+        Err(NetlinkError::Malformed {
+            operation: operation.into(),
+            detail: format!("it changed during each of {LISTING_TRIES} tries; try again"),
+        })
+    }
+
+    fn exchange(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+        operation: &str,
+        answers: &mut Vec<RouteNetlinkMessage>,
+    ) -> Result<Reply, NetlinkError> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut request = NetlinkMessage::from(message);
+        request.header.flags = flags | NLM_F_REQUEST;
+        request.header.sequence_number = self.sequence;
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+
+        let transport = |source| NetlinkError::Transport {
+            operation: operation.into(),
+            source,
+        };
+        self.socket.send(&bytes, 0).map_err(transport)?;
+        let mut interrupted = false;
+        loop {
+            let (datagram, _) = self.socket.recv_from_full().map_err(transport)?;
+            let ended = self.read(&datagram, operation, answers, &mut interrupted)?;
+            if ended {
+                return Ok(if interrupted {
+                    Reply::Interrupted
+                } else {
+                    Reply::Whole
+                });
+            }
+        }
+    }
+
+    /// Reads one datagram; true when it ends the answer.
+    fn read(
+        &self,
+        mut rest: &[u8],
+        operation: &str,
+        answers: &mut Vec<RouteNetlinkMessage>,
+        interrupted: &mut bool,
+    ) -> Result<bool, NetlinkError> {
+        let malformed = |error: netlink_packet_core::DecodeError| NetlinkError::Malformed {
+            operation: operation.into(),
+            detail: error.to_string(),
+        };
+        while !rest.is_empty() {
+            let length = NetlinkBuffer::new_checked(rest)
+                .map_err(malformed)?
+                .length() as usize;
+            let message =
+                NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(malformed)?;
+            rest = &rest[length.next_multiple_of(ALIGNMENT).min(rest.len())..];
+            // What is left of an earlier request that failed halfway is not ours.
+            if message.header.sequence_number != self.sequence {
+                continue;
+            }
+            *interrupted |= message.header.flags & NLM_F_DUMP_INTR != 0;
+            match message.payload {
+                NetlinkPayload::InnerMessage(answer) => answers.push(answer),
+                NetlinkPayload::Done(_) => return Ok(true),
+                NetlinkPayload::Error(error) if error.code.is_none() => return Ok(true),
+                NetlinkPayload::Error(error) => {
+                    return Err(NetlinkError::refused(operation, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,168 @@
+//! The folder of undo files: whose they are, and what to do with those of the dead.
+//!
+//! A file is named `<instance>-<number of the network namespace>.undo`. Files of other namespaces
+//! are left to those who start there.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::file::{self, Line, Owner};
+use super::{Recovery, UndoError, UndoStep, file_error};
+use crate::namespace::NamespaceId;
+use crate::netlink::Netlink;
+
+/// The longest name of an instance in bytes.
+const LONGEST_INSTANCE: usize = 64;
+/// Rights that only the owner may have over the folder.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// What is left to do of the dead, what was done, and which files are no longer needed.
+pub(super) type Recovered = (Vec<UndoStep>, Vec<Recovery>, Vec<PathBuf>);
+
+/// The folder, locked against other starts at the same time.
+pub(super) struct StateFolder {
+    path: PathBuf,
+    namespace: NamespaceId,
+    /// Held until the new log stands.
+    _lock: File,
+}
+
+impl StateFolder {
+    /// Opens or creates the folder.
+    pub(super) fn open(path: &Path, namespace: NamespaceId) -> Result<Self, UndoError> {
+        let error = file_error(path);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(&error)?;
+        let metadata = fs::metadata(path).map_err(&error)?;
+        let own = rustix::process::geteuid().as_raw();
+        if metadata.uid() != own || metadata.mode() & WRITABLE_BY_OTHERS != 0 {
+            return Err(UndoError::UnsafeFolder(path.into()));
+        }
+        let lock = private_file()
+            .truncate(false)
+            .open(path.join("lock"))
+            .map_err(&error)?;
+        lock.lock().map_err(&error)?;
+        Ok(Self {
+            path: path.into(),
+            namespace,
+            _lock: lock,
+        })
+    }
+
+    /// Where the undo file of `instance` stands.
+    pub(super) fn path_of(&self, instance: &str) -> Result<PathBuf, UndoError> {
+        let sound = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        if instance.is_empty() || instance.len() > LONGEST_INSTANCE || !instance.bytes().all(sound)
+        {
+            return Err(UndoError::InvalidInstance(instance.into()));
+        }
+        Ok(self.path.join(format!("{instance}{}", self.ending())))
+    }
+
+    fn ending(&self) -> String {
+        format!("-{}.undo", self.namespace.inode)
+    }
+
+    /// Undoes what the dead left in this namespace.
+    ///
+    /// # Errors
+    /// [`UndoError::Running`] when `instance` itself is alive; then nothing was touched.
+    pub(super) fn recover(
+        &self,
+        instance: &str,
+        netlink: &mut Netlink,
+    ) -> Result<Recovered, UndoError> {
+        let own = self.path_of(instance)?;
+        let mut left = Vec::new();
+        for path in self.files()? {
+            let content = file::read(&path).map_err(file_error(&path))?;
+            match content.owner.as_ref().filter(|owner| owner.is_alive()) {
+                None => left.push((path, content)),
+                Some(owner) if path == own => {
+                    return Err(UndoError::Running {
+                        instance: instance.into(),
+                        pid: owner.pid,
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        let mut recovered = Recovered::default();
+        for (path, content) in left {
+            let mut recovery = Recovery {
+                path: path.clone(),
+                undone: 0,
+                warnings: Vec::new(),
+            };
+            let warn = |reason: String| format!("{}: {reason}", path.display());
+            recovery
+                .warnings
+                .extend(content.damage.into_iter().map(warn));
+            let mut failed = Vec::new();
+            for step in content.steps.into_iter().rev() {
+                match step.run(netlink) {
+                    Ok(()) => recovery.undone += 1,
+                    Err(error) => {
+                        recovery.warnings.push(warn(error.to_string()));
+                        failed.push(step);
+                    }
+                }
+            }
+            recovered.0.extend(failed.into_iter().rev());
+            recovered.1.push(recovery);
+            recovered.2.push(path);
+        }
+        Ok(recovered)
+    }
+
+    /// Writes the beginning of a new log, whole or not at all, and opens it for appending.
+    pub(super) fn write(&self, path: &Path, steps: &[UndoStep]) -> Result<File, UndoError> {
+        let draft = path.with_extension("draft");
+        let write = || -> io::Result<File> {
+            let mut bytes = Line::Owner(Owner::this_process()?).to_bytes()?;
+            for step in steps {
+                bytes.extend(Line::Step(step.clone()).to_bytes()?);
+            }
+            private_file()
+                .truncate(true)
+                .open(&draft)?
+                .write_all(&bytes)?;
+            fs::rename(&draft, path)?;
+            OpenOptions::new().append(true).open(path)
+        };
+        write().map_err(file_error(path))
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, UndoError> {
+        let ending = self.ending();
+        let list = || -> io::Result<Vec<PathBuf>> {
+            let mut paths = Vec::new();
+            for entry in fs::read_dir(&self.path)? {
+                let entry = entry?;
+                let ours = entry
+                    .file_name()
+                    .to_str()
+                    .is_some_and(|name| name.ends_with(&ending));
+                if ours && entry.file_type()?.is_file() {
+                    paths.push(entry.path());
+                }
+            }
+            paths.sort();
+            Ok(paths)
+        };
+        list().map_err(file_error(&self.path))
+    }
+}
+
+/// A file that only its owner reads and writes.
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).mode(0o600);
+    options
+}

@@ -1,0 +1,294 @@
+//! What a daemon adds to the system goes when the daemon goes.
+//!
+//! Each change is recorded before it is made, in memory and in a file; the log takes everything
+//! back, last first, when it is dropped. Where the process was killed, the file is left, and the
+//! next [`UndoLog::open`] in the same network namespace takes the steps that are in it.
+
+mod file;
+mod folder;
+mod step;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ipnet::IpNet;
+use thiserror::Error;
+
+use crate::namespace::{Namespace, NamespaceError};
+use crate::nat::{Masquerade, NatError};
+use crate::netlink::{Netlink, NetlinkError, Route, Rule};
+use crate::sysctl::{self, SysctlError};
+use file::Line;
+
+pub use step::UndoStep;
+
+/// Where undo files stand unless the configuration says otherwise.
+pub const STATE_FOLDER: &str = "/run/lasthop";
+
+/// Why a change could not be made, recorded or taken back.
+#[derive(Debug, Error)]
+pub enum UndoError {
+    /// The kernel refused a link, address, route or rule.
+    #[error(transparent)]
+    Netlink(#[from] NetlinkError),
+    /// A kernel parameter could not be set.
+    #[error(transparent)]
+    Sysctl(#[from] SysctlError),
+    /// Address translation could not be set up or removed.
+    #[error(transparent)]
+    Nat(#[from] NatError),
+    /// The namespace of the changes cannot be entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The instance's name cannot name a file.
+    #[error("'{0}' cannot name an instance: use 1 to 64 letters, digits, '_' and '-'")]
+    InvalidInstance(String),
+    /// The folder's owner or rights would let others tell us what to undo.
+    #[error(
+        "{0} must belong to the user that runs this and be writable by nobody else (`chown`, `chmod 700`), or choose another state folder"
+    )]
+    UnsafeFolder(PathBuf),
+    /// Another process runs the same instance.
+    #[error(
+        "'{instance}' runs already here as process {pid}; stop it, or give this one another name"
+    )]
+    Running {
+        /// The instance's name.
+        instance: String,
+        /// The other process.
+        pid: u32,
+    },
+    /// The undo file could not be read or written, so no change was made.
+    #[error("cannot keep the undo file {path}: {source}")]
+    File {
+        /// The file or its folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Some steps failed; they stay in the file for the next start.
+    #[error("not everything was taken back (the next start tries again; delete {path} to give up): {}", failures.join("; "))]
+    Incomplete {
+        /// The undo file.
+        path: PathBuf,
+        /// Each failed step's reason.
+        failures: Vec<String>,
+    },
+}
+
+/// What one dead process left, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// The undo file that it left.
+    pub path: PathBuf,
+    /// How many steps were taken now.
+    pub undone: usize,
+    /// What was damaged or failed, in words. Failed steps were taken over into the new log.
+    pub warnings: Vec<String>,
+}
+
+/// Records changes to the system and takes them back.
+pub struct UndoLog {
+    path: PathBuf,
+    file: File,
+    /// By their number in the file; none where a step is done.
+    steps: Vec<Option<UndoStep>>,
+    namespace: Namespace,
+    netlink: Netlink,
+}
+
+impl UndoLog {
+    /// First undoes what dead processes of any instance left in this network namespace, then
+    /// begins the log of `instance`. `folder` (usually [`STATE_FOLDER`]) is created where missing.
+    pub fn open(folder: &Path, instance: &str) -> Result<(Self, Vec<Recovery>), UndoError> {
+        let namespace = Namespace::current()?;
+        let mut netlink = Netlink::open()?;
+        let folder = folder::StateFolder::open(folder, namespace.id())?;
+        let path = folder.path_of(instance)?;
+        let (steps, recoveries, obsolete) = folder.recover(instance, &mut netlink)?;
+        let file = folder.write(&path, &steps)?;
+        for left in obsolete.iter().filter(|left| **left != path) {
+            std::fs::remove_file(left).map_err(file_error(left))?;
+        }
+        let steps = steps.into_iter().map(Some).collect();
+        Ok((
+            Self {
+                path,
+                file,
+                steps,
+                namespace,
+                netlink,
+            },
+            recoveries,
+        ))
+    }
+
+    /// The log's own netlink socket, for reading and for changes that need no undoing.
+    pub fn netlink(&mut self) -> &mut Netlink {
+        &mut self.netlink
+    }
+
+    /// The steps to take, in the order in which they were recorded.
+    pub fn steps(&self) -> impl Iterator<Item = &UndoStep> {
+        self.steps.iter().flatten()
+    }
+
+    /// Records `step`, then makes the change that it undoes. A change that fails is not recorded.
+    pub fn guard<R, E>(
+        &mut self,
+        step: UndoStep,
+        change: impl FnOnce(&mut Netlink) -> Result<R, E>,
+    ) -> Result<R, UndoError>
+    where
+        UndoError: From<E>,
+    {
+        self.append(&Line::Step(step.clone()))?;
+        self.steps.push(Some(step));
+        let made = change(&mut self.netlink);
+        if made.is_err() {
+            self.mark_done(self.steps.len() - 1)?;
+        }
+        Ok(made?)
+    }
+
+    /// Creates a pair of virtual Ethernet links until the end.
+    pub fn create_veth(&mut self, name: &str, peer: &str) -> Result<(), UndoError> {
+        let step = UndoStep::DeleteLink { link: name.into() };
+        self.guard(step, |netlink| netlink.create_veth(name, peer))
+    }
+
+    /// Gives a link an address until the end.
+    pub fn add_address(&mut self, link: &str, address: IpNet) -> Result<(), UndoError> {
+        let step = UndoStep::RemoveAddress {
+            link: link.into(),
+            address,
+        };
+        self.guard(step, |netlink| netlink.add_address(link, address))
+    }
+
+    /// Adds a route until the end.
+    pub fn add_route(&mut self, route: &Route) -> Result<(), UndoError> {
+        let step = UndoStep::RemoveRoute {
+            route: route.clone(),
+        };
+        self.guard(step, |netlink| netlink.add_route(route))
+    }
+
+    /// Adds a rule until the end.
+    pub fn add_rule(&mut self, rule: &Rule) -> Result<(), UndoError> {
+        let step = UndoStep::RemoveRule { rule: rule.clone() };
+        self.guard(step, |netlink| netlink.add_rule(rule))
+    }
+
+    /// Sets a kernel parameter until the end. One that has the value already stays out of the log.
+    pub fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), UndoError> {
+        let old = sysctl::read(name)?;
+        if old.split_whitespace().eq(value.split_whitespace()) {
+            return Ok(());
+        }
+        let step = UndoStep::RestoreSysctl {
+            name: name.into(),
+            value: old,
+        };
+        self.guard(step, |_| sysctl::write(name, value))
+    }
+
+    /// Translates addresses until the end.
+    pub fn install_nat(&mut self, masquerade: &Masquerade) -> Result<(), UndoError> {
+        masquerade.table()?;
+        let step = UndoStep::RemoveNat {
+            instance: masquerade.instance.clone(),
+        };
+        self.guard(step, |_| masquerade.install())
+    }
+
+    /// Takes one step now, e.g. because a path has changed; nothing happens when it is not recorded.
+    pub fn take_step(&mut self, step: &UndoStep) -> Result<(), UndoError> {
+        let Some(number) = self
+            .steps
+            .iter()
+            .rposition(|known| known.as_ref() == Some(step))
+        else {
+            return Ok(());
+        };
+        let namespace = self.namespace.clone();
+        in_namespace(&namespace, || step.run(&mut self.netlink))??;
+        self.mark_done(number)
+    }
+
+    /// Takes everything back, last first, and removes the file. A step that fails does not keep
+    /// the others from being taken. Dropping the log does the same, with failures to the log.
+    pub fn undo(mut self) -> Result<(), UndoError> {
+        self.take_all_steps()
+    }
+
+    fn take_all_steps(&mut self) -> Result<(), UndoError> {
+        let namespace = self.namespace.clone();
+        let failures = in_namespace(&namespace, || {
+            let mut failures = Vec::new();
+            for number in (0..self.steps.len()).rev() {
+                let Some(step) = self.steps[number].clone() else {
+                    continue;
+                };
+                let taken = step
+                    .run(&mut self.netlink)
+                    .and_then(|()| self.mark_done(number));
+                failures.extend(taken.err().map(|error| error.to_string()));
+            }
+            failures
+        })?;
+        if !failures.is_empty() {
+            return Err(UndoError::Incomplete {
+                path: self.path.clone(),
+                failures,
+            });
+        }
+        match std::fs::remove_file(&self.path) {
+            // A daemon that gave up its privileges leaves a file in which everything is done.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other.map_err(file_error(&self.path)),
+        }
+    }
+
+    fn mark_done(&mut self, number: usize) -> Result<(), UndoError> {
+        self.steps[number] = None;
+        self.append(&Line::Done(number))
+    }
+
+    fn append(&mut self, line: &Line) -> Result<(), UndoError> {
+        let appended = line
+            .to_bytes()
+            .and_then(|bytes| self.file.write_all(&bytes));
+        appended.map_err(file_error(&self.path))
+    }
+}
+
+impl Drop for UndoLog {
+    fn drop(&mut self) {
+        if let Err(error) = self.take_all_steps() {
+            tracing::warn!("{error}");
+        }
+    }
+}
+
+/// Kernel parameters and `nft` act on the namespace of the thread.
+fn in_namespace<R: Send>(
+    namespace: &Namespace,
+    closure: impl FnOnce() -> R + Send,
+) -> Result<R, NamespaceError> {
+    if namespace.is_current()? {
+        Ok(closure())
+    } else {
+        namespace.run(closure)
+    }
+}
+
+fn file_error(path: &Path) -> impl Fn(io::Error) -> UndoError {
+    let path = path.to_owned();
+    move |source| UndoError::File {
+        path: path.clone(),
+        source,
+    }
+}
