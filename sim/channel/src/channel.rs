@@ -1,0 +1,300 @@
+//! The machine.
+
+use std::collections::VecDeque;
+
+use machine::{Machine, earlier};
+use units::{Bytes, Duration, Instant};
+
+use crate::config::Medium;
+use crate::counters::{Amount, Counters};
+use crate::errors::{StateChange, Timeline};
+use crate::lane::{Lane, Packet};
+use crate::link::Link;
+use crate::pacer::Pacer;
+use crate::{Direction, PerDirection};
+
+/// What the world can tell a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input<T> {
+    /// A packet is handed to the channel.
+    Send {
+        /// Which way it goes.
+        direction: Direction,
+        /// How many bytes it occupies on the air: those of its Ethernet frame.
+        size: Bytes,
+        /// What it carries.
+        payload: T,
+    },
+}
+
+/// Why a packet does not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The queue was full when it came.
+    QueueFull,
+    /// The air lost it; said when it would have arrived.
+    Air,
+}
+
+/// What a channel asks of the world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output<T> {
+    /// A packet arrives.
+    Deliver {
+        /// Which way it went.
+        direction: Direction,
+        /// What it carries.
+        payload: T,
+    },
+    /// A packet is gone.
+    Drop {
+        /// Which way it went.
+        direction: Direction,
+        /// What it carried.
+        payload: T,
+        /// Why.
+        cause: Cause,
+    },
+    /// The state of a direction changed; only from a channel [with state notes](Channel::with_state_notes).
+    State {
+        /// Which direction it holds for.
+        direction: Direction,
+        /// The change.
+        change: StateChange,
+    },
+}
+
+/// The air between two hosts, carrying payloads of type `T`.
+///
+/// Packets of one direction wait in a bounded queue (drop tail), are transmitted one after the other,
+/// are lost or not, and arrive a delay after the end of their transmission, in their order. All of it
+/// happens at its own virtual time: a driver that wakes late sees packets late, but neither the rate
+/// nor the losses change.
+///
+/// ```
+/// use channel::{Channel, Direction, Input, Link, Output};
+/// use machine::Machine;
+/// use units::{Bytes, Instant};
+///
+/// let link = Link::named("l1-clean")?; // 2 Mbit/s, 5 ms
+/// let mut channel = Channel::new(&link, 7);
+/// let (direction, size) = (Direction::Down, Bytes::new(1500));
+/// channel.handle_input(Instant::ZERO, Input::Send { direction, size, payload: "hello" });
+/// assert_eq!(channel.poll_output(), None);
+/// let arrival = Instant::from_millis(6 + 5);
+/// assert_eq!(channel.poll_timeout(), Some(arrival));
+/// channel.handle_timeout(arrival);
+/// assert_eq!(channel.poll_output(), Some(Output::Deliver { direction, payload: "hello" }));
+/// # Ok::<(), channel::LinkError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Channel<T> {
+    lanes: PerDirection<Lane<T>>,
+    /// One for each medium.
+    airs: Vec<Air>,
+    refused: VecDeque<(Direction, T)>,
+    notes: PerDirection<Option<Timeline>>,
+    /// As they are at time zero.
+    timelines: PerDirection<Option<Timeline>>,
+    /// The number of the next packet, which orders what arrives at one time.
+    sequence: u64,
+    now: Instant,
+}
+
+/// A medium and the directions that it serves.
+#[derive(Debug, Clone)]
+struct Air {
+    pacer: Pacer,
+    /// Whose turn it is when both have something to send.
+    turn: Direction,
+    shared: bool,
+}
+
+impl Air {
+    fn own(link: &Link, direction: Direction) -> Self {
+        Self {
+            pacer: Pacer::new(link.trace(direction).cloned()),
+            turn: direction,
+            shared: false,
+        }
+    }
+
+    /// The direction that sends next.
+    fn choose<T>(&self, lanes: &PerDirection<Lane<T>>) -> Option<Direction> {
+        let other = self.shared.then(|| self.turn.reverse());
+        [Some(self.turn), other]
+            .into_iter()
+            .flatten()
+            .find(|direction| lanes[*direction].waits())
+    }
+
+    /// Starts every transmission whose time has come.
+    fn catch_up<T>(&mut self, now: Instant, lanes: &mut PerDirection<Lane<T>>) {
+        while self.pacer.free_at() <= now
+            && let Some(direction) = self.choose(lanes)
+        {
+            lanes[direction].transmit(&mut self.pacer);
+            if self.shared {
+                self.turn = direction.reverse();
+            }
+        }
+    }
+}
+
+impl<T> Channel<T> {
+    /// The air of `link` in the run with `seed`, idle.
+    pub fn new(link: &Link, seed: u64) -> Self {
+        let airs = match link.medium() {
+            Medium::Separate => Direction::BOTH.map(|way| Air::own(link, way)).to_vec(),
+            Medium::HalfDuplex => vec![Air {
+                pacer: Pacer::new(None),
+                turn: Direction::Down,
+                shared: true,
+            }],
+        };
+        Self {
+            lanes: PerDirection::from_fn(|direction| Lane::new(link, direction, seed)),
+            airs,
+            refused: VecDeque::new(),
+            notes: PerDirection::default(),
+            timelines: PerDirection::from_fn(|direction| link.timeline(direction, seed)),
+            sequence: 0,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// A channel that also gives [`Output::State`] at each change of state, traffic or not.
+    pub fn with_state_notes(mut self) -> Self {
+        self.notes = self.timelines.clone();
+        self
+    }
+
+    /// What happened to the packets of `direction` so far.
+    pub fn counters(&self, direction: Direction) -> &Counters {
+        self.lanes[direction].counters()
+    }
+
+    /// What waits for the air at this moment in `direction`.
+    pub fn waiting(&self, direction: Direction) -> Amount {
+        self.lanes[direction].waiting()
+    }
+
+    /// How much of the time from `from` to `until` the air of `direction` was, or will be, in its good
+    /// state: all of it if the error model knows no states in time. Exact; costs a draw for each
+    /// change of state since time zero.
+    pub fn good_time(&self, direction: Direction, from: Instant, until: Instant) -> Duration {
+        match &self.timelines[direction] {
+            Some(timeline) => timeline.clone().good_time(from, until),
+            None => until.since(from),
+        }
+    }
+
+    /// The changes of state of `direction` up to `until`, past or to come.
+    pub fn state_changes(
+        &self,
+        direction: Direction,
+        until: Instant,
+    ) -> impl Iterator<Item = StateChange> + use<T> {
+        let timeline = self.timelines[direction].clone();
+        timeline
+            .into_iter()
+            .flat_map(move |timeline| timeline.changes(until))
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        self.now = now;
+        for air in &mut self.airs {
+            air.catch_up(now, &mut self.lanes);
+        }
+    }
+
+    /// The direction whose packet arrives first.
+    fn first_arrival(&self) -> Option<(Instant, Direction)> {
+        let of = |direction: Direction| {
+            let (arrives, sequence) = self.lanes[direction].next_arrival()?;
+            Some((arrives, sequence, direction))
+        };
+        let first = match (of(Direction::Down), of(Direction::Up)) {
+            (Some(down), Some(up)) => Some(down.min(up)),
+            (only, None) | (None, only) => only,
+        };
+        first.map(|(arrives, _, direction)| (arrives, direction))
+    }
+
+    /// The next change of state to tell of.
+    fn first_note(&self) -> Option<(Instant, Direction)> {
+        Direction::BOTH
+            .into_iter()
+            .filter_map(|direction| {
+                let timeline = self.notes[direction].as_ref()?;
+                Some((timeline.current().until?, direction))
+            })
+            .min()
+    }
+
+    fn take_note(&mut self, limit: Instant) -> Option<Output<T>> {
+        let (at, direction) = self.first_note().filter(|(at, _)| *at <= limit)?;
+        let timeline = self.notes[direction].as_mut()?;
+        timeline.advance_to(at);
+        let change = StateChange {
+            at,
+            good: timeline.current().good,
+        };
+        Some(Output::State { direction, change })
+    }
+}
+
+impl<T> Machine for Channel<T> {
+    type Input = Input<T>;
+    type Output = Output<T>;
+
+    fn handle_input(&mut self, now: Instant, input: Input<T>) {
+        let Input::Send {
+            direction,
+            size,
+            payload,
+        } = input;
+        self.catch_up(now);
+        let packet = Packet {
+            arrived: now,
+            sequence: self.sequence,
+            size,
+            payload,
+        };
+        self.sequence += 1;
+        match self.lanes[direction].offer(packet) {
+            Ok(()) => {
+                self.catch_up(now);
+                self.lanes[direction].note_queue();
+            }
+            Err(payload) => self.refused.push_back((direction, payload)),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.catch_up(now);
+    }
+
+    fn poll_output(&mut self) -> Option<Output<T>> {
+        let arrival = self.first_arrival().filter(|(at, _)| *at <= self.now);
+        let limit = arrival.map_or(self.now, |(at, _)| at);
+        if let Some(note) = self.take_note(limit) {
+            return Some(note);
+        }
+        if let Some((_, direction)) = arrival {
+            return self.lanes[direction].arrive();
+        }
+        let (direction, payload) = self.refused.pop_front()?;
+        Some(Output::Drop {
+            direction,
+            payload,
+            cause: Cause::QueueFull,
+        })
+    }
+
+    /// What waits needs no deadline of its own: a packet is on its way for as long as others wait.
+    fn poll_timeout(&self) -> Option<Instant> {
+        let arrival = self.first_arrival().map(|(at, _)| at);
+        earlier(arrival, self.first_note().map(|(at, _)| at))
+    }
+}

@@ -1,0 +1,192 @@
+//! A link as its file states it.
+
+use serde::Deserialize;
+use units::Duration;
+
+use crate::errors::ErrorConfig;
+use crate::opportunities::OPPORTUNITY;
+use crate::plan::{Plan, QueueBound, Rate, Step};
+use crate::problem::Problem;
+
+/// Who shares the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Medium {
+    /// A medium for each direction.
+    #[default]
+    Separate,
+    /// One air for both directions; while both have something to send, they take turns packet by
+    /// packet, which is the fairness that CSMA/CA has in the long run.
+    HalfDuplex,
+}
+
+/// A link in the words of its file.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// What the link stands for, in one line.
+    #[serde(default)]
+    pub description: String,
+    /// Who shares the air.
+    #[serde(default)]
+    pub medium: Medium,
+    /// What both directions have; in place of `down` and `up`.
+    pub each: Option<DirectionConfig>,
+    /// From the gateway to the mobile host.
+    pub down: Option<DirectionConfig>,
+    /// From the mobile host to the gateway.
+    pub up: Option<DirectionConfig>,
+    /// What both directions lose; in place of one for each.
+    pub errors: Option<ErrorConfig>,
+}
+
+/// One direction in the words of a link's file.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectionConfig {
+    /// How fast packets are serialised; a trace can stand in its place.
+    pub rate: Option<Rate>,
+    /// The name of a file with delivery opportunities, in the format of
+    /// [`Opportunities`](crate::Opportunities).
+    pub mahimahi: Option<String>,
+    /// From the end of a transmission to the arrival.
+    pub delay: Duration,
+    /// How much may wait.
+    pub queue: QueueBound,
+    /// What changes later.
+    #[serde(default)]
+    pub schedule: Vec<StepConfig>,
+    /// After how long the schedule begins anew; by default its last step holds for ever.
+    pub repeat: Option<Duration>,
+    /// What this direction loses.
+    pub errors: Option<ErrorConfig>,
+}
+
+/// A change of a direction's properties; what is not given stays as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepConfig {
+    /// When, from the beginning of the schedule.
+    pub at: Duration,
+    /// The new rate.
+    pub rate: Option<Rate>,
+    /// The new delay; packets never overtake each other.
+    pub delay: Option<Duration>,
+    /// The new queue bound; what waits already stays.
+    pub queue: Option<QueueBound>,
+}
+
+impl DirectionConfig {
+    /// A direction that does not change and loses nothing.
+    pub fn steady(rate: Rate, delay: Duration, queue: QueueBound) -> Self {
+        Self {
+            rate: Some(rate),
+            mahimahi: None,
+            delay,
+            queue,
+            schedule: Vec::new(),
+            repeat: None,
+            errors: None,
+        }
+    }
+
+    /// The steps, checked.
+    pub(crate) fn plan(&self) -> Result<Plan, Problem> {
+        let rate = match (self.rate, &self.mahimahi) {
+            (Some(rate), None) => rate,
+            (None, Some(_)) => Rate::Unlimited,
+            (Some(_), Some(_)) | (None, None) => {
+                let text = "give either a rate (such as '2 Mbit/s' or 'unlimited') or mahimahi";
+                return Err(Problem::new("rate", text));
+            }
+        };
+        let mut steps = vec![Step {
+            at: Duration::ZERO,
+            rate,
+            delay: self.delay,
+            queue: self.queue,
+        }];
+        for (number, step) in self.schedule.iter().enumerate() {
+            let last = steps[number];
+            self.check_step(step, last.at)
+                .map_err(|problem| problem.within(&format!("schedule[{number}]")))?;
+            steps.push(Step {
+                at: step.at,
+                rate: step.rate.unwrap_or(last.rate),
+                delay: step.delay.unwrap_or(last.delay),
+                queue: step.queue.unwrap_or(last.queue),
+            });
+        }
+        for step in &steps {
+            check_queue(step.queue)?;
+        }
+        self.check_flow(&steps)?;
+        Ok(Plan::new(steps, self.repeat))
+    }
+
+    fn check_step(&self, step: &StepConfig, last: Duration) -> Result<(), Problem> {
+        if step.at <= last {
+            let text = format!("{} does not lie after the step before ({last})", step.at);
+            return Err(Problem::new("at", text));
+        }
+        if self.repeat.is_some_and(|repeat| step.at >= repeat) {
+            let text = format!("{} does not lie before the end of a repetition", step.at);
+            return Err(Problem::new("at", text));
+        }
+        if step.rate.is_some() && self.mahimahi.is_some() {
+            let text = "a mahimahi trace says the rate already; leave this out";
+            return Err(Problem::new("rate", text));
+        }
+        Ok(())
+    }
+
+    /// A queue must not stand still for ever, and a repetition must carry something.
+    fn check_flow(&self, steps: &[Step]) -> Result<(), Problem> {
+        let Some(repeat) = self.repeat else {
+            let last = steps.last().map(|step| step.rate);
+            return check_rate(last.is_some_and(moves), "the last rate of all");
+        };
+        if self.schedule.is_empty() {
+            return Err(Problem::new("repeat", "there is no schedule to repeat"));
+        }
+        let ends = steps.iter().skip(1).map(|step| step.at);
+        let room = steps
+            .iter()
+            .zip(ends.chain([repeat]))
+            .map(|(step, end)| match step.rate {
+                Rate::Unlimited => OPPORTUNITY,
+                Rate::Limited(rate) => rate.bytes_in(end - step.at),
+            })
+            .sum::<units::Bytes>();
+        check_rate(room >= OPPORTUNITY, "what one repetition carries")
+    }
+}
+
+fn moves(rate: Rate) -> bool {
+    match rate {
+        Rate::Unlimited => true,
+        Rate::Limited(rate) => rate.bits_per_second() > 0,
+    }
+}
+
+fn check_rate(enough: bool, what: &str) -> Result<(), Problem> {
+    if enough {
+        return Ok(());
+    }
+    let text = format!("{what} must be enough to move a packet of 1500 bytes");
+    Err(Problem::new("rate", text))
+}
+
+fn check_queue(queue: QueueBound) -> Result<(), Problem> {
+    let fits = match queue {
+        QueueBound::Packets(count) => count >= 1,
+        QueueBound::Bytes(bytes) => bytes >= OPPORTUNITY,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Problem::new(
+        "queue",
+        "must hold at least 1 packet, or 1500 B",
+    ))
+}

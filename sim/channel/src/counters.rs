@@ -1,0 +1,64 @@
+//! What a channel has seen.
+
+use units::{Bytes, Duration};
+
+/// A number of packets and their bytes together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Amount {
+    /// How many packets.
+    pub packets: u64,
+    /// Their sizes on the wire, added up.
+    pub bytes: Bytes,
+}
+
+impl Amount {
+    pub(crate) fn add(&mut self, size: Bytes) {
+        self.packets += 1;
+        self.bytes += size;
+    }
+
+    pub(crate) fn remove(&mut self, size: Bytes) {
+        self.packets -= 1;
+        self.bytes -= size;
+    }
+}
+
+/// What happened to the packets of one direction so far.
+///
+/// `offered = delivered + dropped_queue + dropped_air + inside`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Given to the channel.
+    pub offered: Amount,
+    /// Handed out at the far end.
+    pub delivered: Amount,
+    /// Refused because the queue was full.
+    pub dropped_queue: Amount,
+    /// Lost on the air.
+    pub dropped_air: Amount,
+    /// Waiting, being transmitted, or on their way.
+    pub inside: Amount,
+    /// The most that ever waited for the air at once, by packets and by bytes (not necessarily
+    /// at the same time). A packet that is being transmitted does not wait.
+    pub queue_peak: Amount,
+    /// How long packets waited between their arrival and the start of their transmission, added up
+    /// over all packets whose transmission has started.
+    pub wait: Duration,
+    /// How many transmissions have started.
+    pub transmitted: Amount,
+}
+
+impl Counters {
+    pub(crate) fn note_queue(&mut self, waiting: Amount) {
+        self.queue_peak.packets = self.queue_peak.packets.max(waiting.packets);
+        self.queue_peak.bytes = self.queue_peak.bytes.max(waiting.bytes);
+    }
+
+    /// The mean time from a packet's arrival to the start of its transmission; zero before the first.
+    pub fn mean_wait(&self) -> Duration {
+        match self.transmitted.packets {
+            0 => Duration::ZERO,
+            packets => self.wait / packets,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Each packet is lost with the same chance, whatever happened to the others.
+//!
+//! The textbook's memoryless channel; the `p1` and `p5` links of the benchmarks.
+
+use machine::RandomStream;
+use serde::Deserialize;
+use units::Probability;
+
+use crate::problem::Problem;
+
+/// Parameters of independent loss.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IndependentConfig {
+    /// The chance that a packet is lost.
+    pub p: Probability,
+}
+
+impl IndependentConfig {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "every model is checked alike; a Probability allows only what is meaningful"
+    )]
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Independent {
+    p: Probability,
+    stream: RandomStream,
+}
+
+impl Independent {
+    pub(super) fn new(config: &IndependentConfig, stream: RandomStream) -> Self {
+        Self {
+            p: config.p,
+            stream,
+        }
+    }
+
+    pub(super) fn loses(&mut self) -> bool {
+        self.stream.chance(self.p)
+    }
+}

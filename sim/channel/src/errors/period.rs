@@ -1,0 +1,155 @@
+//! How long a state lasts.
+
+use machine::RandomStream;
+use serde::Deserialize;
+use units::Duration;
+
+use crate::problem::Problem;
+
+/// The law of a period's length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Every length from `low` to `high` is equally likely; by default from 0 to twice the mean.
+    Uniform,
+    /// Memoryless.
+    Exponential,
+    /// Always the mean.
+    Deterministic,
+}
+
+/// How long the good or the bad state lasts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodConfig {
+    /// The law.
+    pub distribution: Distribution,
+    /// The mean; for a uniform law the two ends can be given in its place.
+    pub mean: Option<Duration>,
+    /// The lower end of a uniform law.
+    pub low: Option<Duration>,
+    /// The upper end of a uniform law.
+    pub high: Option<Duration>,
+}
+
+impl PeriodConfig {
+    /// A period of this law and mean.
+    pub fn with_mean(distribution: Distribution, mean: Duration) -> Self {
+        Self {
+            distribution,
+            mean: Some(mean),
+            low: None,
+            high: None,
+        }
+    }
+
+    /// The law in numbers; with a `tick`, lengths are whole ticks.
+    pub(super) fn law(&self, tick: Option<Duration>) -> Result<Law, Problem> {
+        let ends = (self.low, self.high);
+        let law = match (self.distribution, self.mean, ends) {
+            (Distribution::Uniform, Some(mean), (None, None)) => Law::Uniform {
+                low: Duration::ZERO,
+                high: mean * 2,
+            },
+            (Distribution::Uniform, None, (Some(low), Some(high))) => Law::Uniform { low, high },
+            (Distribution::Uniform, ..) => {
+                let text = "a uniform period has either a mean (then it lies between 0 and twice \
+                            the mean) or both low and high";
+                return Err(Problem::new("mean", text));
+            }
+            (Distribution::Exponential, Some(mean), (None, None)) => Law::Exponential { mean },
+            (Distribution::Deterministic, Some(mean), (None, None)) => Law::Fixed { length: mean },
+            (Distribution::Exponential | Distribution::Deterministic, ..) => {
+                let text = "this distribution has a mean, and neither low nor high";
+                return Err(Problem::new("mean", text));
+            }
+        };
+        law.check(tick)?;
+        Ok(match tick {
+            Some(tick) => law.in_ticks(tick),
+            None => law,
+        })
+    }
+}
+
+/// The law of a length; with ticks, its numbers count ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Law {
+    Uniform { low: Duration, high: Duration },
+    Exponential { mean: Duration },
+    Fixed { length: Duration },
+    Ticks { tick: Duration, low: u64, high: u64 },
+    ExponentialTicks { tick: Duration, mean: Duration },
+}
+
+impl Law {
+    fn check(self, tick: Option<Duration>) -> Result<(), Problem> {
+        let whole = |key: &str, length: Duration| match tick {
+            Some(tick) if length.as_nanos() % tick.as_nanos() != 0 => {
+                let text = format!("{length} is not a whole number of ticks of {tick}");
+                Err(Problem::new(key, text))
+            }
+            Some(_) | None => Ok(()),
+        };
+        let (key, longest) = match self {
+            Self::Uniform { low, high } => {
+                if low > high {
+                    let text = format!("{high} is less than low ({low})");
+                    return Err(Problem::new("high", text));
+                }
+                whole("low", low)?;
+                whole("high", high)?;
+                ("high", high)
+            }
+            Self::Exponential { mean } | Self::ExponentialTicks { mean, .. } => ("mean", mean),
+            Self::Fixed { length } => {
+                whole("mean", length)?;
+                ("mean", length)
+            }
+            Self::Ticks { tick, high, .. } => ("high", tick * high),
+        };
+        if longest.is_zero() {
+            return Err(Problem::new(key, "must be more than 0"));
+        }
+        Ok(())
+    }
+
+    fn in_ticks(self, tick: Duration) -> Self {
+        let ticks = |length: Duration| length.as_nanos() / tick.as_nanos();
+        match self {
+            Self::Uniform { low, high } => Self::Ticks {
+                tick,
+                low: ticks(low),
+                high: ticks(high),
+            },
+            Self::Exponential { mean } => Self::ExponentialTicks { tick, mean },
+            Self::Fixed { .. } | Self::Ticks { .. } | Self::ExponentialTicks { .. } => self,
+        }
+    }
+
+    /// The mean length.
+    pub(super) fn mean(self) -> Duration {
+        match self {
+            Self::Uniform { low, high } => low + (high - low) / 2,
+            Self::Exponential { mean } => mean,
+            Self::Fixed { length } => length,
+            Self::Ticks { tick, low, high } => tick * (low + high) / 2,
+            // Rounding up adds no more than a tick.
+            Self::ExponentialTicks { tick, mean } => mean.max(tick),
+        }
+    }
+
+    pub(super) fn draw(self, stream: &mut RandomStream) -> Duration {
+        match self {
+            Self::Uniform { low, high } => stream.uniform(low, high),
+            Self::Exponential { mean } => Duration::from_nanos(stream.exponential(mean.as_nanos())),
+            Self::Fixed { length } => length,
+            Self::Ticks { tick, low, high } => tick * (low + stream.below(high - low + 1)),
+            // A kernel's timer goes off at the first tick after its time.
+            Self::ExponentialTicks { tick, mean } => {
+                let length = stream.exponential(mean.as_nanos());
+                tick * length.div_ceil(tick.as_nanos()).max(1)
+            }
+        }
+    }
+}

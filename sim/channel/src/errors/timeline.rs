@@ -1,0 +1,194 @@
+//! The alternation of good and bad periods, as a function of the seed alone.
+
+use std::sync::Arc;
+
+use machine::RandomStream;
+use units::{Duration, Instant};
+
+use super::period::Law;
+use super::replay::Recording;
+
+/// A span of one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// Whether packets get through.
+    pub good: bool,
+    /// When it began.
+    pub from: Instant,
+    /// When the state changes; `None` for never.
+    pub until: Option<Instant>,
+}
+
+/// A change of state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateChange {
+    /// When it happens.
+    pub at: Instant,
+    /// Whether the new state is the good one.
+    pub good: bool,
+}
+
+/// As a line of a recording.
+impl std::fmt::Display for StateChange {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = if self.good { "good" } else { "bad" };
+        write!(formatter, "{} ns {state}", self.at.as_nanos())
+    }
+}
+
+/// The periods of a two-state process in time, in their order, each with a length above zero.
+///
+/// It begins in the good state unless a recording says otherwise. It is an endless iterator of
+/// periods, or one that ends with a period that never does.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    source: Source,
+    current: Period,
+    ended: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Drawn(Box<Drawn>),
+    Recorded {
+        recording: Arc<Recording>,
+        next: u64,
+    },
+}
+
+/// Lengths from a random stream.
+#[derive(Debug, Clone)]
+struct Drawn {
+    good: Law,
+    bad: Law,
+    stream: RandomStream,
+    /// The length of the period after the current one; never zero.
+    next: Duration,
+}
+
+impl Drawn {
+    fn law(&self, good: bool) -> Law {
+        if good { self.good } else { self.bad }
+    }
+
+    /// The length of the next period, which has the state `good`. Periods of no length are skipped,
+    /// which joins their neighbours into one.
+    fn advance(&mut self, good: bool) -> Duration {
+        let mut length = self.next;
+        loop {
+            self.next = self.law(!good).draw(&mut self.stream);
+            if !self.next.is_zero() {
+                return length;
+            }
+            length += self.law(good).draw(&mut self.stream);
+        }
+    }
+}
+
+impl Timeline {
+    pub(super) fn drawn(good: Law, bad: Law, mut stream: RandomStream) -> Self {
+        let mut first = good.draw(&mut stream);
+        while first.is_zero() {
+            first = good.draw(&mut stream);
+        }
+        let mut drawn = Drawn {
+            good,
+            bad,
+            stream,
+            next: first,
+        };
+        let length = drawn.advance(true);
+        Self {
+            source: Source::Drawn(Box::new(drawn)),
+            current: Period {
+                good: true,
+                from: Instant::ZERO,
+                until: later(Instant::ZERO, length),
+            },
+            ended: false,
+        }
+    }
+
+    pub(super) fn recorded(recording: Arc<Recording>) -> Self {
+        let good = recording.starts_good();
+        let first = recording.change(0).map(|change| change.at);
+        Self {
+            source: Source::Recorded { recording, next: 1 },
+            current: Period {
+                good,
+                from: Instant::ZERO,
+                until: first,
+            },
+            ended: false,
+        }
+    }
+
+    /// The period that holds the present.
+    pub fn current(&self) -> Period {
+        self.current
+    }
+
+    /// Moves on to the period that holds `now`, which does not lie before the current one.
+    pub fn advance_to(&mut self, now: Instant) {
+        while self.current.until.is_some_and(|until| until <= now) {
+            self.advance();
+        }
+    }
+
+    fn advance(&mut self) {
+        let Some(from) = self.current.until else {
+            return;
+        };
+        let good = !self.current.good;
+        let until = match &mut self.source {
+            Source::Drawn(drawn) => later(from, drawn.advance(good)),
+            Source::Recorded { recording, next } => {
+                *next += 1;
+                recording.change(*next - 1).map(|change| change.at)
+            }
+        };
+        self.current = Period { good, from, until };
+    }
+
+    /// How much of the time from `from` to `until` is good. Best asked of a fresh timeline, as one
+    /// does not run backwards.
+    pub fn good_time(self, from: Instant, until: Instant) -> Duration {
+        self.take_while(|period| period.from < until)
+            .filter(|period| period.good)
+            .map(|period| {
+                let end = period.until.map_or(until, |end| end.min(until));
+                end.since(period.from.max(from))
+            })
+            .sum()
+    }
+
+    /// The changes of state after the current period and up to `until`.
+    pub fn changes(self, until: Instant) -> impl Iterator<Item = StateChange> {
+        self.skip(1)
+            .map(|period| StateChange {
+                at: period.from,
+                good: period.good,
+            })
+            .take_while(move |change| change.at <= until)
+    }
+}
+
+impl Iterator for Timeline {
+    type Item = Period;
+
+    /// The current period; moves on to the next.
+    fn next(&mut self) -> Option<Period> {
+        if self.ended {
+            return None;
+        }
+        let period = self.current;
+        self.ended = period.until.is_none();
+        self.advance();
+        Some(period)
+    }
+}
+
+/// `from + length`, or never where time ends before.
+fn later(from: Instant, length: Duration) -> Option<Instant> {
+    Some(from + length).filter(|until| until.as_nanos() < u64::MAX)
+}

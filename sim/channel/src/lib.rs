@@ -1,0 +1,31 @@
+//! What the air does to packets, as a [`Machine`](machine::Machine).
+//!
+//! A [`Channel`] has, in each direction, a rate, a delay, a bounded queue and an error model. It is
+//! told of packets and says when they arrive or that they are lost; the simulator drives it in virtual
+//! time, the emulator in real time. A [`Link`] is its configuration: a TOML file, or one of the
+//! [`links`] with a name.
+//!
+//! State changes of the error models that work in time depend on the seed alone, so two schemes that
+//! are compared meet the same fades.
+
+mod channel;
+mod config;
+mod counters;
+mod direction;
+pub mod errors;
+mod lane;
+mod link;
+pub mod links;
+mod opportunities;
+mod pacer;
+mod plan;
+mod problem;
+
+pub use channel::{Cause, Channel, Input, Output};
+pub use config::{DirectionConfig, LinkConfig, Medium, StepConfig};
+pub use counters::{Amount, Counters};
+pub use direction::{Direction, PerDirection};
+pub use link::{Link, ReadFile};
+pub use opportunities::{OPPORTUNITY, Opportunities};
+pub use plan::{Plan, QueueBound, Rate, Step};
+pub use problem::LinkError;

@@ -1,0 +1,218 @@
+//! A link whose configuration is known to be sound.
+
+use std::sync::Arc;
+
+use crate::config::{DirectionConfig, LinkConfig, Medium};
+use crate::errors::{ErrorConfig, Timeline};
+use crate::opportunities::Opportunities;
+use crate::plan::Plan;
+use crate::problem::{LinkError, Problem};
+use crate::{Direction, PerDirection};
+
+/// What the air between two hosts is like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    name: String,
+    description: String,
+    medium: Medium,
+    plans: PerDirection<Plan>,
+    traces: PerDirection<Option<Arc<Opportunities>>>,
+    errors: PerDirection<ErrorConfig>,
+}
+
+/// Reads the text of a file that a link's file names; the error is a sentence.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+impl Link {
+    /// Reads a link from TOML; `file_name` is used in errors and as the link's name.
+    ///
+    /// A link that names further files (traces) needs [`Self::from_toml_with`].
+    pub fn from_toml(text: &str, file_name: &str) -> Result<Self, LinkError> {
+        let refuse = |_: &str| Err("this link must stand alone and cannot name a file".to_owned());
+        Self::from_toml_with(text, file_name, &refuse)
+    }
+
+    /// Reads a link from TOML, and the files that it names through `read`.
+    pub fn from_toml_with(
+        text: &str,
+        file_name: &str,
+        read: ReadFile<'_>,
+    ) -> Result<Self, LinkError> {
+        let config: LinkConfig = toml::from_str(text).map_err(|source| LinkError::Syntax {
+            file: file_name.into(),
+            source: Box::new(source),
+        })?;
+        Self::from_config(config, file_name, read)
+    }
+
+    /// Checks a configuration that a program made; `name` is used in errors and as the link's name.
+    pub fn from_config(
+        config: LinkConfig,
+        name: &str,
+        read: ReadFile<'_>,
+    ) -> Result<Self, LinkError> {
+        Self::check(config, name, read).map_err(|problem| problem.in_file(name))
+    }
+
+    fn check(config: LinkConfig, name: &str, read: ReadFile<'_>) -> Result<Self, Problem> {
+        let directions = directions(&config)?;
+        let mut errors = errors(&config, &directions)?;
+        for direction in Direction::BOTH {
+            let key = match config.errors {
+                Some(_) => "errors".to_owned(),
+                None => format!("{direction}.errors"),
+            };
+            prepare(&mut errors[direction], read).map_err(|problem| problem.within(&key))?;
+        }
+        let plan = |direction: Direction| {
+            let plan = directions[direction].plan();
+            plan.map_err(|problem| problem.within(table(&config, direction)))
+        };
+        let trace = |direction: Direction| {
+            let trace = trace(&directions[direction], config.medium, read);
+            trace.map_err(|problem| problem.within(table(&config, direction)))
+        };
+        Ok(Self {
+            name: name.into(),
+            medium: config.medium,
+            plans: PerDirection {
+                down: plan(Direction::Down)?,
+                up: plan(Direction::Up)?,
+            },
+            traces: PerDirection {
+                down: trace(Direction::Down)?,
+                up: trace(Direction::Up)?,
+            },
+            errors,
+            description: config.description,
+        })
+    }
+
+    /// The name: of a built-in link, or of the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the link stands for, in one line.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Who shares the air.
+    pub fn medium(&self) -> Medium {
+        self.medium
+    }
+
+    /// Rate, delay and queue bound of one direction over time. With a [`trace`](Self::trace) the rate
+    /// is unlimited here.
+    pub fn plan(&self, direction: Direction) -> &Plan {
+        &self.plans[direction]
+    }
+
+    /// The delivery opportunities of one direction, if they stand in place of a rate.
+    pub fn trace(&self, direction: Direction) -> Option<&Arc<Opportunities>> {
+        self.traces[direction].as_ref()
+    }
+
+    /// What one direction loses.
+    pub fn errors(&self, direction: Direction) -> &ErrorConfig {
+        &self.errors[direction]
+    }
+
+    /// The good and bad periods that packets of one direction meet in a run with `seed`, from time
+    /// zero on; `None` if the error model knows no states in time. No traffic changes them.
+    pub fn timeline(&self, direction: Direction, seed: u64) -> Option<Timeline> {
+        self.errors[direction].timeline(seed, direction)
+    }
+}
+
+/// The table that a direction's properties come from.
+fn table(config: &LinkConfig, direction: Direction) -> &'static str {
+    match config.each {
+        Some(_) => "each",
+        None => direction.name(),
+    }
+}
+
+fn directions(config: &LinkConfig) -> Result<PerDirection<DirectionConfig>, Problem> {
+    match (&config.each, &config.down, &config.up) {
+        (Some(each), None, None) => Ok(PerDirection {
+            down: each.clone(),
+            up: each.clone(),
+        }),
+        (None, Some(down), Some(up)) => Ok(PerDirection {
+            down: down.clone(),
+            up: up.clone(),
+        }),
+        (Some(_), ..) => {
+            let text = "stands for both directions; leave out [down] and [up], or [each]";
+            Err(Problem::new("each", text))
+        }
+        (None, None, None) => {
+            let text = "missing; give [each] for both directions, or [down] and [up]";
+            Err(Problem::new("each", text))
+        }
+        (None, None, Some(_)) => Err(Problem::new("down", "missing; [up] needs [down] beside it")),
+        (None, Some(_), None) => Err(Problem::new("up", "missing; [down] needs [up] beside it")),
+    }
+}
+
+fn errors(
+    config: &LinkConfig,
+    directions: &PerDirection<DirectionConfig>,
+) -> Result<PerDirection<ErrorConfig>, Problem> {
+    let given = |direction: Direction| directions[direction].errors.as_ref();
+    if let Some(errors) = &config.errors {
+        if Direction::BOTH
+            .into_iter()
+            .any(|direction| given(direction).is_some())
+        {
+            let text = "stands for both directions; leave it out, or the errors of each direction";
+            return Err(Problem::new("errors", text));
+        }
+        return Ok(PerDirection {
+            down: errors.clone(),
+            up: errors.clone(),
+        });
+    }
+    if let Some(each) = &config.each
+        && each.errors.is_some()
+    {
+        let text = "write [errors] for both directions, or [down.errors] and [up.errors]";
+        return Err(Problem::new("each.errors", text));
+    }
+    Ok(PerDirection::from_fn(|direction| {
+        given(direction).cloned().unwrap_or_default()
+    }))
+}
+
+/// Reads what the model needs and checks it.
+fn prepare(errors: &mut ErrorConfig, read: ReadFile<'_>) -> Result<(), Problem> {
+    if let ErrorConfig::Replay(config) = errors {
+        let text = read(&config.file).map_err(|error| unreadable("file", &config.file, &error))?;
+        config.load(&text)?;
+    }
+    errors.check()
+}
+
+fn trace(
+    config: &DirectionConfig,
+    medium: Medium,
+    read: ReadFile<'_>,
+) -> Result<Option<Arc<Opportunities>>, Problem> {
+    let Some(file) = &config.mahimahi else {
+        return Ok(None);
+    };
+    if medium == Medium::HalfDuplex {
+        let text = "a trace belongs to one direction, so the medium must be 'separate'";
+        return Err(Problem::new("mahimahi", text));
+    }
+    let text = read(file).map_err(|error| unreadable("mahimahi", file, &error))?;
+    let trace = Opportunities::parse(&text)
+        .map_err(|error| Problem::new("mahimahi", format!("'{file}', {error}")))?;
+    Ok(Some(Arc::new(trace)))
+}
+
+fn unreadable(key: &str, file: &str, error: &str) -> Problem {
+    Problem::new(key, format!("cannot read '{file}': {error}"))
+}

@@ -1,0 +1,178 @@
+//! When the air is free, and how long a packet occupies it.
+
+use std::sync::Arc;
+
+use units::{Bytes, Duration, Instant};
+
+use crate::opportunities::{OPPORTUNITY, Opportunities};
+use crate::plan::{Plan, Rate};
+
+const NANOS: u128 = 1_000_000_000;
+const END_OF_TIME: Instant = Instant::from_nanos(u64::MAX);
+
+/// The time that one packet occupies the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Airtime {
+    /// When the transmission starts.
+    pub(crate) start: Instant,
+    /// When its last bit has left.
+    pub(crate) finish: Instant,
+}
+
+/// Serialises packets one after the other.
+#[derive(Debug, Clone)]
+pub(crate) enum Pacer {
+    /// At the rate of a plan.
+    Clocked(Clocked),
+    /// At the delivery opportunities of a recorded trace.
+    Traced(Traced),
+}
+
+impl Pacer {
+    pub(crate) fn new(trace: Option<Arc<Opportunities>>) -> Self {
+        match trace {
+            None => Self::Clocked(Clocked::default()),
+            Some(trace) => Self::Traced(Traced::new(trace)),
+        }
+    }
+
+    /// When the transmissions so far are over.
+    pub(crate) fn free_at(&self) -> Instant {
+        match self {
+            Self::Clocked(clocked) => clocked.free_at(),
+            Self::Traced(traced) => traced.at,
+        }
+    }
+
+    /// Transmits the next packet, which arrived at `arrived`, as soon as the air is free.
+    pub(crate) fn transmit(&mut self, arrived: Instant, size: Bytes, plan: &Plan) -> Airtime {
+        match self {
+            Self::Clocked(clocked) => clocked.transmit(arrived, size, plan),
+            Self::Traced(traced) => traced.transmit(arrived, size),
+        }
+    }
+}
+
+/// Serialisation at a rate, with the remainder below one nanosecond carried on, so that back-to-back
+/// packets keep the rate exactly.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Clocked {
+    /// The air is free `carry ÷ rate` nanoseconds after this.
+    free: Instant,
+    carry: u64,
+    rate: u64,
+}
+
+impl Clocked {
+    fn free_at(&self) -> Instant {
+        self.free + Duration::from_nanos(u64::from(self.carry > 0))
+    }
+
+    fn round_up(&mut self) {
+        self.free = self.free_at();
+        self.carry = 0;
+    }
+
+    fn transmit(&mut self, arrived: Instant, size: Bytes, plan: &Plan) -> Airtime {
+        if arrived >= self.free_at() {
+            self.free = arrived;
+            self.carry = 0;
+        }
+        let start = self.free_at();
+        let mut work = u128::from(size.get()) * 8 * NANOS;
+        while work > 0 && self.free < END_OF_TIME {
+            let (step, end) = plan.at(self.free);
+            let Rate::Limited(rate) = step.rate else {
+                break;
+            };
+            if self.rate != rate.bits_per_second() {
+                // A remainder counts in parts of its own rate.
+                self.round_up();
+                self.rate = rate.bits_per_second();
+                continue;
+            }
+            work = match end {
+                Some(end) => self.work_until(end, work),
+                None => self.work_on(work),
+            };
+        }
+        if work > 0 {
+            self.round_up();
+        }
+        Airtime {
+            start,
+            finish: self.free_at(),
+        }
+    }
+
+    /// Does what of `work` (in 10⁻⁹ bit) fits before `end`; returns the rest.
+    fn work_until(&mut self, end: Instant, work: u128) -> u128 {
+        let span = u128::from(end.since(self.free).as_nanos());
+        let room = span * u128::from(self.rate) - u128::from(self.carry);
+        if work <= room {
+            return self.work_on(work);
+        }
+        self.free = end;
+        self.carry = 0;
+        work - room
+    }
+
+    /// Does all of `work`; nothing is left.
+    fn work_on(&mut self, work: u128) -> u128 {
+        let total = work + u128::from(self.carry);
+        let rate = u128::from(self.rate);
+        let nanos = total.checked_div(rate).unwrap_or(u128::MAX);
+        self.free += Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        self.carry = (total.checked_rem(rate).unwrap_or(0)) as u64;
+        0
+    }
+}
+
+/// Serialisation by a trace: each opportunity carries [`OPPORTUNITY`] bytes of the packets that wait
+/// for it, whole or in part; what nobody uses is gone.
+#[derive(Debug, Clone)]
+pub(crate) struct Traced {
+    trace: Arc<Opportunities>,
+    /// The number of the next opportunity.
+    next: u64,
+    /// When the last opportunity was that a packet used.
+    at: Instant,
+    /// What it can still carry.
+    left: u64,
+}
+
+impl Traced {
+    fn new(trace: Arc<Opportunities>) -> Self {
+        Self {
+            trace,
+            next: 0,
+            at: Instant::ZERO,
+            left: 0,
+        }
+    }
+
+    fn transmit(&mut self, arrived: Instant, size: Bytes) -> Airtime {
+        if arrived > self.at {
+            self.left = 0;
+            self.at = arrived;
+            self.next = self.next.max(self.trace.first_from(arrived));
+        }
+        let mut work = size.get();
+        let mut start = None;
+        while work > 0 {
+            if self.left == 0 {
+                self.at = self.trace.time(self.next);
+                self.next += 1;
+                self.left = OPPORTUNITY.get();
+            }
+            start.get_or_insert(self.at);
+            let used = self.left.min(work);
+            self.left -= used;
+            work -= used;
+        }
+        Airtime {
+            start: start.unwrap_or(self.at),
+            finish: self.at,
+        }
+    }
+}
