@@ -1,6 +1,7 @@
 //! Waiting for many descriptors at once, with deadlines to the nanosecond.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub struct Ready {
 pub struct Waiter {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
-    events: Vec<epoll::Event>,
+    ready: Vec<Ready>,
 }
 
 impl Waiter {
@@ -55,7 +56,7 @@ impl Waiter {
         Ok(Self {
             epoll,
             wake: Arc::new(wake),
-            events: Vec::with_capacity(EVENTS),
+            ready: Vec::with_capacity(EVENTS),
         })
     }
 
@@ -102,16 +103,17 @@ impl Waiter {
             tv_sec: i64::try_from(span.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX),
             tv_nsec: (span.as_nanos() % 1_000_000_000) as _,
         });
-        self.events.clear();
-        let room = rustix::buffer::spare_capacity(&mut self.events);
-        match epoll::wait(&self.epoll, room, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
+        self.ready.clear();
+        let mut events = [const { MaybeUninit::uninit() }; EVENTS];
+        match epoll::wait(&self.epoll, &mut events, timeout.as_ref()) {
+            Ok((events, _)) => self.ready.extend(events.iter().map(ready)),
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        if self.events.iter().any(|event| event.data.u64() == WOKEN) {
+        if self.ready.iter().any(|ready| ready.token == WOKEN) {
             forget_wakes(self.wake.as_fd())?;
         }
-        Ok(self.events.iter().map(ready))
+        Ok(self.ready.iter().copied())
     }
 }
 
