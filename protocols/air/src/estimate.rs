@@ -1,0 +1,184 @@
+//! The rate of the hop, from the times at which frames arrive.
+//!
+//! Two things are measured from pairs of transmissions that arrived: how long the later one waited
+//! in the hop (its delay above the smallest of late), and at which rate the bytes between the two got
+//! through. While frames wait, that rate is the hop's; otherwise it is only a lower bound. The pace is the
+//! rate, a little more while less than the wanted wait is measured, a little less while more is:
+//! a queue integrates, so this finds the rate exactly, whatever the measurement's bias.
+//!
+//! *Start*: twice the measured rate until frames wait. *Growth*: the same correction, at most a quarter per
+//! round. *Idle*: the rate stays. *Application-limited*: lower bounds only raise it.
+
+use std::collections::VecDeque;
+
+use arq::Sample;
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// The rate before anything is known: ten full frames in about 12 ms.
+const INITIAL: BitRate = BitRate::from_megabits(10);
+/// Slower than this is not believed.
+const LEAST: BitRate = BitRate::from_kilobits(32);
+/// A full frame on the wire.
+const FRAME: Bytes = Bytes::new(1_514);
+/// The least wait that is aimed at: several times what clocks and schedulers blur.
+const TARGET_MIN: Duration = Duration::from_millis(4);
+/// Arrivals that a measured rate spans, at least.
+const SPAN_MIN: Duration = Duration::from_millis(8);
+/// An older arrival says nothing of the rate now.
+const SPAN_MAX: Duration = Duration::from_millis(400);
+/// How long a smallest delay is remembered, at most twice: clocks drift, routes change.
+const BASE_WINDOW: Duration = Duration::from_secs(10);
+/// The correction for the whole wanted wait takes so long, at least.
+const CORRECTION_MIN: Duration = Duration::from_millis(100);
+/// A new measurement weighs one in so many.
+const WEIGHT: u64 = 8;
+
+/// One arrival.
+#[derive(Debug, Clone, Copy)]
+struct Arrived {
+    /// When, by the other end's clock, unwrapped.
+    at: i64,
+    sent_total: u64,
+    wait: i64,
+}
+
+/// What is known of the hop's rate.
+#[derive(Debug)]
+pub struct Estimate {
+    rate: BitRate,
+    pace: BitRate,
+    starting: bool,
+    recent: VecDeque<Arrived>,
+    base: Base,
+    wait: i64,
+    drain_until: Instant,
+}
+
+/// The smallest delay of late, in microseconds between two clocks that do not agree.
+#[derive(Debug, Default)]
+struct Base {
+    current: Option<i64>,
+    before: Option<i64>,
+    since: Instant,
+}
+
+impl Base {
+    /// Notes a delay; returns the smallest, and whether a new window has begun.
+    fn note(&mut self, now: Instant, delay: i64) -> (i64, bool) {
+        let fresh = now.since(self.since) > BASE_WINDOW;
+        if fresh {
+            self.before = self.current.take();
+            self.since = now;
+        }
+        let current = self.current.map_or(delay, |least| least.min(delay));
+        self.current = Some(current);
+        (self.before.map_or(current, |before| before.min(current)), fresh)
+    }
+}
+
+impl Default for Estimate {
+    fn default() -> Self {
+        Self {
+            rate: INITIAL,
+            pace: INITIAL,
+            starting: true,
+            recent: VecDeque::new(),
+            base: Base::default(),
+            wait: 0,
+            drain_until: Instant::ZERO,
+        }
+    }
+}
+
+impl Estimate {
+    /// The rate of the hop.
+    pub fn rate(&self) -> BitRate {
+        self.rate
+    }
+
+    /// The rate at which to send now.
+    pub fn pace(&self) -> BitRate {
+        self.pace
+    }
+
+    /// How long frames wait in the hop.
+    pub fn queueing(&self) -> Duration {
+        Duration::from_micros(self.wait.max(0) as u64)
+    }
+
+    /// Learns from an arrival.
+    pub fn learn(&mut self, now: Instant, sample: &Sample) {
+        let at = self.unwrap(sample.arrival);
+        let delay = at - sample.sent_at.since_origin().as_micros() as i64;
+        let (base, fresh) = self.base.note(now, delay);
+        let arrived = Arrived { at, sent_total: sample.sent_total, wait: delay - base };
+        let measured = self.measure(&arrived);
+        self.recent.push_back(arrived);
+        if let Some((measured, busy)) = measured {
+            self.take(measured, busy);
+        }
+        let target = self.target();
+        if fresh && self.wait > 1_000 {
+            // Drained for as long as a quarter less takes to empty what waits, without feedback.
+            self.drain_until = now + self.queueing() * 4;
+        }
+        self.correct(now, target, sample.round_trip);
+    }
+
+    /// The other end's clock, from its low 32 bits of microseconds.
+    fn unwrap(&self, arrival: u32) -> i64 {
+        let Some(last) = self.recent.back() else { return i64::from(arrival) };
+        last.at + i64::from(arrival.wrapping_sub(last.at as u32).cast_signed())
+    }
+
+    fn target(&self) -> Duration {
+        TARGET_MIN.max(self.rate.time_for(FRAME) * 2)
+    }
+
+    /// The rate since the latest arrival that lies far enough back, and whether frames waited.
+    fn measure(&mut self, now: &Arrived) -> Option<(BitRate, bool)> {
+        let span_min = SPAN_MIN.max(self.rate.time_for(FRAME) * 6).as_micros() as i64;
+        while self.recent.get(1).is_some_and(|second| now.at - second.at >= span_min) {
+            self.recent.pop_front();
+        }
+        // Noise only adds to a delay, so the smallest of a few is the best.
+        self.wait = self.recent.iter().map(|arrived| arrived.wait).min().unwrap_or(0).min(now.wait);
+        let first = *self.recent.front()?;
+        let span = now.at - first.at;
+        if span < span_min || span > SPAN_MAX.as_micros() as i64 {
+            return None;
+        }
+        let bytes = Bytes::new(now.sent_total.saturating_sub(first.sent_total));
+        let rate = BitRate::of(bytes, Duration::from_micros(span as u64))?;
+        let busy = self.wait >= self.target().as_micros() as i64 / 2;
+        Some((rate.max(LEAST), busy))
+    }
+
+    fn take(&mut self, measured: BitRate, busy: bool) {
+        let (old, new) = (self.rate.bits_per_second(), measured.bits_per_second());
+        if self.starting && busy {
+            self.starting = false;
+            self.rate = measured;
+        } else if busy {
+            let moved = old - old / WEIGHT + new / WEIGHT;
+            self.rate = BitRate::from_bits_per_second(moved).max(LEAST);
+        } else if new > old {
+            self.rate = BitRate::from_bits_per_second(old + (new - old) / 2);
+        }
+    }
+
+    fn correct(&mut self, now: Instant, target: Duration, round_trip: Duration) {
+        if now < self.drain_until {
+            self.pace = self.rate.scaled(3, 4);
+            return;
+        }
+        if self.starting {
+            self.pace = self.rate.scaled(2, 1);
+            return;
+        }
+        let within = CORRECTION_MIN.max(round_trip * 2).as_micros() as i64;
+        let short = target.as_micros() as i64 - self.wait;
+        let thousandths = (short * 1000 / within).clamp(-500, 250);
+        self.pace = self.rate.scaled((1000 + thousandths) as u64, 1000);
+    }
+}

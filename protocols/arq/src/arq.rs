@@ -1,0 +1,367 @@
+//! The machine.
+
+use std::collections::VecDeque;
+
+use machine::Machine;
+use units::{BitRate, Bytes, Duration, Instant};
+use wire::flow::Class;
+use wire::hop::{AckRanges, Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
+use wire::packet::{HEADROOM, Packet, PacketBuffer};
+
+use crate::acknowledge::{Acknowledger, DELAY_MAX};
+use crate::inbox::{Inbox, Refused};
+use crate::ledger::{Content, Ledger, Outcome, Settled};
+use crate::outbox::{Outbox, QueueLimits};
+use crate::round_trip::RoundTrip;
+use crate::stats::{Fade, LossMonitor, Stats};
+use crate::{Config, Input, LinkEvent, Output, Sample};
+
+/// Transmissions remembered; beyond it nothing new is sent until some are settled.
+const LEDGER_MAX: usize = 32_768;
+/// Transmissions remembered that ask for nothing.
+const LEDGER_QUIET_MAX: usize = 256;
+/// How often idle flows are looked for.
+const TIDY: Duration = Duration::from_secs(10);
+/// Room behind a frame for its seal.
+const TAILROOM: usize = 32;
+
+/// One end of a hop.
+#[derive(Debug)]
+pub struct Arq {
+    config: Config,
+    outputs: VecDeque<Output>,
+    outbox: Outbox,
+    ledger: Ledger,
+    inbox: Inbox,
+    acknowledger: Acknowledger,
+    round_trip: RoundTrip,
+    losses: LossMonitor,
+    fade: Option<Fade>,
+    pace: Pace,
+    stats: Stats,
+    /// Ranges of the acknowledgement at hand, kept for its storage.
+    scratch: Vec<(u64, u64)>,
+}
+
+/// What the times of the past decide.
+#[derive(Debug, Default)]
+struct Pace {
+    rate: Option<BitRate>,
+    last_heard: Instant,
+    /// When the next probe of a long fade may leave.
+    next_probe: Instant,
+    next_tidy: Option<Instant>,
+}
+
+impl Arq {
+    /// One end of a hop, idle.
+    pub fn new(config: Config) -> Self {
+        let outbox = Outbox::new(config.tries);
+        Self {
+            config,
+            outputs: VecDeque::new(),
+            outbox,
+            ledger: Ledger::default(),
+            inbox: Inbox::default(),
+            acknowledger: Acknowledger::default(),
+            round_trip: RoundTrip::default(),
+            losses: LossMonitor::default(),
+            fade: None,
+            pace: Pace::default(),
+            stats: Stats::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The counts so far.
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.stats.clone();
+        stats.sent.packets_abandoned = self.outbox.abandoned();
+        stats
+    }
+
+    /// What the hop's round trip is: smoothed, and the smallest of late.
+    pub fn round_trip(&self) -> (Duration, Duration) {
+        (self.round_trip.smoothed(), self.round_trip.smallest())
+    }
+
+    /// Since when nothing has come through.
+    pub fn fade_since(&self) -> Option<Instant> {
+        self.fade.map(|fade| fade.since)
+    }
+
+    /// Bytes of packets that wait for their first transmission.
+    pub fn queued(&self) -> Bytes {
+        Bytes::from(self.outbox.queued())
+    }
+
+    /// Bytes that wait at this, the receiving, end for something missing before them.
+    pub fn held(&self) -> Bytes {
+        Bytes::new(self.inbox.held_bytes())
+    }
+
+    /// Flows with packets from this end.
+    pub fn flows(&self) -> usize {
+        self.outbox.flows()
+    }
+
+    /// Whether a grant would be used now.
+    pub fn wants_air(&self, now: Instant) -> bool {
+        let acknowledge = self.acknowledger.due(self.ack_spacing()).is_some_and(|due| due <= now);
+        acknowledge || (self.outbox.has_work() && self.may_send(now))
+    }
+
+    /// When [`wants_air`](Self::wants_air) becomes true, or since when it is; `None` if nothing that is
+    /// known now leads to that.
+    pub fn air_wanted_from(&self) -> Option<Instant> {
+        let acknowledge = self.acknowledger.due(self.ack_spacing());
+        let work = self.outbox.has_work() && self.ledger.len() < LEDGER_MAX;
+        let send = work.then_some(self.pace.next_probe);
+        machine::earlier(acknowledge, send)
+    }
+
+    /// Whether new transmissions may leave: the ledger has room, and a long fade only gets probes.
+    fn may_send(&self, now: Instant) -> bool {
+        let silent = self.fade.is_some_and(|fade| now.since(fade.since) > self.config.feed);
+        self.ledger.len() < LEDGER_MAX && (!silent || now >= self.pace.next_probe)
+    }
+
+    fn ack_spacing(&self) -> Duration {
+        let fine = self.round_trip.smallest() / 8;
+        fine.clamp(Duration::from_millis(1), Duration::from_millis(12))
+    }
+
+    fn grant(&mut self, now: Instant, bytes: Bytes) {
+        self.outbox.repeat_due(now);
+        let mut left = bytes.get() as i64;
+        while left > 0 && self.wants_air(now) {
+            match self.send_frame(now) {
+                Some(wire_bytes) => left -= wire_bytes as i64,
+                None => break,
+            }
+        }
+    }
+
+    /// Sends one frame with whatever is due; returns its bytes on the wire.
+    fn send_frame(&mut self, now: Instant) -> Option<usize> {
+        let number = self.ledger.next_number();
+        let buffer = PacketBuffer::with_room(HEADROOM + self.config.frame + TAILROOM, HEADROOM);
+        let mut frame = FrameWriter::new(buffer, number, self.config.frame);
+        let alone = !(self.outbox.has_work() && self.may_send(now));
+        self.acknowledger.write(now, &mut frame, alone);
+        let mut contents = 0;
+        if !alone {
+            let twice = self.losses.is_noisy()
+                && self.round_trip.smallest() > Duration::from_millis(16);
+            let stats = &mut self.stats.sent;
+            contents = self.outbox.fill(now, &mut frame, &mut self.ledger, (twice, stats));
+        }
+        if frame.is_empty() {
+            return None;
+        }
+        if self.fade.is_some_and(|fade| now.since(fade.since) > self.config.feed) && contents > 0 {
+            self.pace.next_probe = now + self.probe_interval(now);
+        }
+        let frame = frame.finish();
+        let wire_bytes = frame.len() + self.config.overhead;
+        self.ledger.sent(now, wire_bytes, contents, contents > 0);
+        self.ledger.forget_beyond(LEDGER_QUIET_MAX);
+        self.stats.sent.frames += 1;
+        self.stats.sent.wire_bytes += wire_bytes as u64;
+        self.outputs.push_back(Output::Frame(frame));
+        Some(wire_bytes)
+    }
+
+    /// How often a long fade is probed: often at first, never less than once a second.
+    fn probe_interval(&self, now: Instant) -> Duration {
+        let faded = self.fade.map_or(Duration::ZERO, |fade| now.since(fade.since));
+        (faded / 100).clamp(Duration::from_millis(20), Duration::from_secs(1))
+    }
+
+    fn receive(&mut self, now: Instant, arrived: Instant, bytes: &[u8]) {
+        let Ok(frame) = Frame::parse(bytes) else {
+            self.stats.received.frames_malformed += 1;
+            return;
+        };
+        let wire_bytes = bytes.len() + self.config.overhead;
+        let number = expand(frame.number, self.acknowledger.largest());
+        let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
+        let received = &mut self.stats.received;
+        received.frames += 1;
+        received.wire_bytes += wire_bytes as u64;
+        received.frames_missed += arrival.skipped;
+        for chunk in frame.chunks() {
+            match chunk {
+                Ok(Chunk::Ack(ack)) => self.acknowledged(now, arrived, &ack),
+                Ok(chunk) => {
+                    self.acknowledger.asked(arrived);
+                    self.take_in(&chunk);
+                }
+                Err(_) => self.stats.received.frames_malformed += 1,
+            }
+        }
+        let (inbox, outputs, received) = (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
+        inbox.flush(&mut |packet| deliver(packet, outputs, received));
+    }
+
+    fn take_in(&mut self, chunk: &Chunk<'_>) {
+        let (inbox, outputs, received) = (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
+        let mut deliver = |packet| deliver(packet, outputs, received);
+        let result = match *chunk {
+            Chunk::Stream { flow, offset, end, bytes } => {
+                inbox.stream(flow, offset, (bytes, end), &mut deliver)
+            }
+            Chunk::Brief { packet, offset, end, bytes, .. } => {
+                inbox.brief(packet, offset, (bytes, end), &mut deliver)
+            }
+            Chunk::Ack(_) | Chunk::Probe => Ok(()),
+        };
+        match result {
+            Ok(()) => {}
+            Err(Refused::Repeated) => received.chunks_repeated += 1,
+            Err(Refused::Limit | Refused::Broken) => received.chunks_refused += 1,
+        }
+    }
+
+    fn acknowledged(&mut self, now: Instant, arrived: Instant, ack: &AckRanges<'_>) {
+        let largest = expand(ack.largest, self.ledger.next_number());
+        let mut ranges = std::mem::take(&mut self.scratch);
+        ranges.clear();
+        let readable = ack.visit(largest, |start, end| ranges.push((start, end))).is_ok();
+        if readable && largest < self.ledger.next_number() {
+            self.settle(now, arrived, (ack, &ranges));
+        } else {
+            self.stats.sent.acks_refused += 1;
+        }
+        self.scratch = ranges;
+    }
+
+    fn settle(&mut self, now: Instant, arrived: Instant, (ack, ranges): (&AckRanges<'_>, &[(u64, u64)])) {
+        let Self { ledger, outbox, losses, stats, fade, config, .. } = self;
+        let in_fade = fade.is_some();
+        let mut latest: Option<Settled> = None;
+        ledger.settle(ranges, config.reorder, |settled, contents| {
+            losses.note(settled.outcome == Outcome::Lost, &mut stats.sent);
+            if settled.outcome == Outcome::Arrived {
+                latest = Some(settled);
+            }
+            for content in contents {
+                if settled.outcome == Outcome::Arrived {
+                    outbox.confirm(content);
+                } else if settled.repair {
+                    outbox.lose(now, content, in_fade);
+                }
+            }
+        });
+        let Some(latest) = latest else { return };
+        self.heard(now);
+        if ranges.first().is_some_and(|(_, largest)| *largest == latest.number) {
+            let delay = Duration::from_micros(ack.delay);
+            let sample = arrived.since(latest.sent_at).saturating_sub(delay);
+            if latest.asked {
+                self.round_trip.sample(now, sample);
+                self.set_limits();
+            }
+            self.outputs.push_back(Output::Sample(Sample {
+                sent_at: latest.sent_at,
+                sent_total: latest.sent_total,
+                arrival: ack.arrival,
+                round_trip: sample,
+            }));
+        }
+    }
+
+    /// Something that this end sent has come through.
+    fn heard(&mut self, now: Instant) {
+        self.pace.last_heard = now;
+        self.pace.next_probe = Instant::ZERO;
+        if let Some(fade) = self.fade.take() {
+            let lasted = now.since(fade.since);
+            self.stats.sent.fades += 1;
+            self.stats.sent.faded += lasted;
+            self.outputs.push_back(Output::Event(LinkEvent::FadeEnded { lasted }));
+        }
+    }
+
+    fn presume_lost(&mut self, now: Instant) {
+        let patience = self.round_trip.patience(DELAY_MAX);
+        let Self { ledger, outbox, .. } = self;
+        let count = ledger.presume_lost(now, patience, |content: &Content| outbox.lose(now, content, true));
+        if count == 0 {
+            return;
+        }
+        self.stats.sent.frames_presumed_lost += count as u64;
+        if self.fade.is_none() {
+            let since = self.pace.last_heard.max(now - patience);
+            self.fade = Some(Fade { since });
+            self.outputs.push_back(Output::Event(LinkEvent::FadeBegan));
+        }
+    }
+
+    fn set_limits(&mut self) {
+        if let Some(rate) = self.pace.rate {
+            self.outbox.set_limits(QueueLimits::new(rate, self.round_trip.smallest()));
+        }
+    }
+
+    fn patience_ends(&self) -> Option<Instant> {
+        let oldest = self.ledger.oldest_open()?;
+        Some(oldest + self.round_trip.patience(DELAY_MAX))
+    }
+}
+
+fn deliver(packet: Packet, outputs: &mut VecDeque<Output>, received: &mut crate::ReceivedStats) {
+    received.packets += 1;
+    received.bytes += packet.buffer.len() as u64;
+    outputs.push_back(Output::Packet(packet));
+}
+
+impl Machine for Arq {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Packet { packet, key, class } => {
+                let class = if self.config.limit_all { Class::Brief } else { class };
+                let bytes = packet.buffer.len() as u64;
+                match class {
+                    Class::Held => self.stats.sent.bytes_held += bytes,
+                    Class::Brief => self.stats.sent.bytes_brief += bytes,
+                }
+                self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, class);
+                self.pace.next_tidy.get_or_insert(now + TIDY);
+            }
+            Input::Frame { arrived, frame } => self.receive(now, arrived.min(now), &frame),
+            Input::AirFree(bytes) => self.grant(now, bytes),
+            Input::Rate(rate) => {
+                self.pace.rate = Some(rate);
+                self.set_limits();
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.patience_ends().is_some_and(|due| due <= now) {
+            self.presume_lost(now);
+        }
+        self.outbox.repeat_due(now);
+        if self.pace.next_tidy.is_some_and(|due| due <= now) {
+            self.outbox.end_idle(now);
+            self.pace.next_tidy = (self.outbox.flows() > 0).then(|| now + TIDY);
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When something is due. A frame that is due waits for [`Input::AirFree`]; whoever grants asks
+    /// [`Arq::wants_air`] at these times too.
+    fn poll_timeout(&self) -> Option<Instant> {
+        let own = [self.patience_ends(), self.outbox.next_repeat(), self.pace.next_tidy];
+        own.into_iter().flatten().min()
+    }
+}
+
+const _: () = assert!(FRAME_HEADER < 12, "the header budget of a frame is 12 bytes");

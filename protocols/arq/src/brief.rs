@@ -1,0 +1,197 @@
+//! Brief packets: few tries, no order, nobody waits for them. The sending end.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use units::{Duration, Instant};
+use wire::hop::{RecordHead, RecordWriter};
+use wire::packet::Packet;
+
+use crate::ranges::RangeSet;
+
+/// How often, and for how long, a brief packet is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tries {
+    /// Transmissions of a fragment, the first included.
+    pub most: u8,
+    /// Age beyond which nothing is sent again.
+    pub age: Duration,
+    /// Whether a transmission that a fade swallowed counts as a try.
+    pub count_fades: bool,
+}
+
+#[derive(Debug)]
+struct Outstanding {
+    head: RecordHead,
+    packet: Packet,
+    born: Instant,
+    tries: u8,
+    unsent: u64,
+    lost: RangeSet,
+    confirmed: RangeSet,
+}
+
+impl Outstanding {
+    fn len(&self) -> u64 {
+        (self.head.as_bytes().len() + self.packet.buffer.len()) as u64
+    }
+}
+
+/// A fragment to send.
+#[derive(Debug, Clone)]
+pub(crate) struct Fragment {
+    pub(crate) packet: u64,
+    pub(crate) range: Range<u64>,
+    /// Whether it ends the packet's record.
+    pub(crate) last: bool,
+    pub(crate) repaired: bool,
+}
+
+/// Brief packets whose delivery is not confirmed.
+#[derive(Debug)]
+pub(crate) struct BriefSender {
+    tries: Tries,
+    outstanding: VecDeque<Option<Outstanding>>,
+    base: u64,
+    repairs: VecDeque<u64>,
+    /// The packet whose first transmission is under way, if it needs another frame.
+    unfinished: Option<u64>,
+    /// Packets given up.
+    pub(crate) abandoned: u64,
+}
+
+impl BriefSender {
+    pub(crate) fn new(tries: Tries) -> Self {
+        Self {
+            tries,
+            outstanding: VecDeque::new(),
+            base: 0,
+            repairs: VecDeque::new(),
+            unfinished: None,
+            abandoned: 0,
+        }
+    }
+
+    /// Whether fragments wait: of a repair, or of a packet that has begun.
+    pub(crate) fn has_work(&self) -> bool {
+        self.unfinished.is_some() || !self.repairs.is_empty()
+    }
+
+    /// How many packets are outstanding.
+    pub(crate) fn len(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Takes in a packet for its first transmission.
+    pub(crate) fn push(&mut self, now: Instant, packet: Packet) {
+        let head = RecordWriter::default().write(&packet);
+        let entry = Outstanding {
+            head,
+            packet,
+            born: now,
+            tries: 1,
+            unsent: 0,
+            lost: RangeSet::default(),
+            confirmed: RangeSet::default(),
+        };
+        self.unfinished = Some(self.base + self.outstanding.len() as u64);
+        self.outstanding.push_back(Some(entry));
+    }
+
+    fn entry(&mut self, packet: u64) -> Option<&mut Outstanding> {
+        let index = packet.checked_sub(self.base)?;
+        self.outstanding.get_mut(usize::try_from(index).ok()?)?.as_mut()
+    }
+
+    /// The next fragment, repairs first, of at most `room` bytes.
+    pub(crate) fn next_fragment(&mut self, room: usize) -> Option<Fragment> {
+        let repaired = self.tries.most > 1;
+        let fragment = |packet, entry: &Outstanding, range: Range<u64>| {
+            let end = range.end.min(range.start + room as u64);
+            Fragment { packet, range: range.start..end, last: end == entry.len(), repaired }
+        };
+        while let Some(packet) = self.repairs.front().copied() {
+            if let Some(entry) = self.entry(packet)
+                && let Some(range) = entry.lost.first()
+            {
+                return Some(fragment(packet, entry, range));
+            }
+            self.repairs.pop_front();
+        }
+        let packet = self.unfinished?;
+        let entry = self.entry(packet)?;
+        Some(fragment(packet, entry, entry.unsent..entry.len()))
+    }
+
+    /// Copies the fragment into `out` and notes that it is on its way.
+    pub(crate) fn send(&mut self, fragment: &Fragment, out: &mut [u8]) {
+        let plain = !fragment.repaired;
+        let Some(entry) = self.entry(fragment.packet) else { return };
+        let head = entry.head.as_bytes();
+        let bytes = head.iter().chain(entry.packet.buffer.iter());
+        let start = fragment.range.start as usize;
+        out.iter_mut().zip(bytes.skip(start)).for_each(|(to, from)| *to = *from);
+        entry.lost.remove(fragment.range.clone());
+        entry.unsent = entry.unsent.max(fragment.range.end);
+        let complete = entry.unsent == entry.len();
+        if complete && self.unfinished == Some(fragment.packet) {
+            self.unfinished = None;
+            if plain {
+                self.forget(fragment.packet);
+            }
+        }
+    }
+
+    /// The other end has `range` of `packet`; returns how many bytes of it are news.
+    pub(crate) fn confirm(&mut self, packet: u64, range: Range<u64>) -> u64 {
+        let Some(entry) = self.entry(packet) else { return 0 };
+        entry.lost.remove(range.clone());
+        let news = entry.confirmed.insert(range);
+        let all = 0..entry.len();
+        if entry.confirmed.covers(&all) {
+            self.forget(packet);
+        }
+        news
+    }
+
+    /// `range` of `packet` did not arrive; it is sent again if its tries and its age allow.
+    pub(crate) fn lose(&mut self, now: Instant, packet: u64, range: Range<u64>, in_fade: bool) {
+        let tries = self.tries;
+        let Some(entry) = self.entry(packet) else { return };
+        if entry.confirmed.covers(&range) {
+            return;
+        }
+        let counts = tries.count_fades || !in_fade;
+        if (counts && entry.tries >= tries.most) || now.since(entry.born) > tries.age {
+            self.abandoned += 1;
+            self.forget(packet);
+            return;
+        }
+        entry.tries += u8::from(counts);
+        entry.lost.insert(range);
+        self.repairs.push_back(packet);
+    }
+
+    /// Sends `range` once more without waiting for news of it.
+    pub(crate) fn repeat(&mut self, packet: u64, range: Range<u64>) {
+        if let Some(entry) = self.entry(packet)
+            && !entry.confirmed.covers(&range)
+        {
+            entry.lost.insert(range);
+            self.repairs.push_back(packet);
+        }
+    }
+
+    fn forget(&mut self, packet: u64) {
+        if let Some(slot) = self.outstanding.get_mut((packet - self.base) as usize) {
+            *slot = None;
+        }
+        while self.outstanding.front().is_some_and(Option::is_none) {
+            self.outstanding.pop_front();
+            self.base += 1;
+        }
+        if self.unfinished == Some(packet) {
+            self.unfinished = None;
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! One flow at its sending end: the packets that wait, and what is on its way.
+
+use std::collections::VecDeque;
+
+use units::{Duration, Instant};
+use wire::flow::FlowKey;
+use wire::packet::Packet;
+
+use crate::fair::Place;
+use crate::queue;
+use crate::stream::StreamSender;
+
+/// Packets a second up to which a flow counts as sparse, and may be sent twice.
+const SPARSE_RATE: u64 = 50;
+const SPARSE_BURST: u64 = 8;
+
+/// A flow at its sending end.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) key: FlowKey,
+    /// The number of its stream; brief flows have none.
+    pub(crate) stream: Option<(u64, StreamSender)>,
+    pub(crate) place: Place,
+    pub(crate) last_active: Instant,
+    /// Set once the stream is to end, or has been told to.
+    pub(crate) ending: Option<Ending>,
+    queue: VecDeque<Packet>,
+    queued: usize,
+    sparse: Allowance,
+    last_drop: Option<Instant>,
+}
+
+/// How far the end of a stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The end is to be sent, for the first time or again.
+    Due,
+    /// It is on its way.
+    Sent,
+}
+
+/// A token bucket of packets.
+#[derive(Debug, Default)]
+struct Allowance {
+    /// When the bucket would have been empty.
+    zero: Instant,
+}
+
+impl Allowance {
+    fn take(&mut self, now: Instant) -> bool {
+        let interval = Duration::from_secs(1) / SPARSE_RATE;
+        let floor = now - interval * SPARSE_BURST;
+        let next = self.zero.max(floor) + interval;
+        let allowed = next <= now;
+        if allowed {
+            self.zero = next;
+        }
+        allowed
+    }
+}
+
+impl Flow {
+    pub(crate) fn new(key: FlowKey, stream: Option<u64>, now: Instant) -> Self {
+        Self {
+            key,
+            stream: stream.map(|number| (number, StreamSender::default())),
+            place: Place::default(),
+            last_active: now,
+            ending: None,
+            queue: VecDeque::new(),
+            queued: 0,
+            sparse: Allowance { zero: now },
+            last_drop: None,
+        }
+    }
+
+    /// Bytes of the packets that wait.
+    pub(crate) fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// Adds a packet behind the others; returns how many packets the flow lost by it.
+    ///
+    /// Beyond `limit` bytes the oldest segment goes, once an interval, so that its
+    /// sender hears of it soon and slows down once; beyond twice that, the newest goes.
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, limit: usize, interval: Duration) -> u64 {
+        self.last_active = now;
+        if self.queued + packet.buffer.len() > 2 * limit && !self.queue.is_empty() {
+            return 1;
+        }
+        self.queued += packet.buffer.len();
+        self.queue.push_back(packet);
+        let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
+        if self.queued <= limit || !rested || self.queue.len() < 2 {
+            return 0;
+        }
+        self.last_drop = Some(now);
+        let Some(oldest) = self.queue.front_mut() else { return 0 };
+        let before = oldest.buffer.len();
+        if queue::drop_first_segment(oldest) {
+            self.queued -= before - oldest.buffer.len();
+        } else {
+            self.dequeue();
+        }
+        1
+    }
+
+    /// Takes the packet that has waited longest.
+    pub(crate) fn dequeue(&mut self) -> Option<Packet> {
+        let packet = self.queue.pop_front()?;
+        self.queued -= packet.buffer.len();
+        Some(packet)
+    }
+
+    /// Whether there is something to send, given whether a new range of its stream may be sent.
+    pub(crate) fn has_work(&self, may_extend: bool) -> bool {
+        match &self.stream {
+            Some((_, stream)) => {
+                stream.has_repairs()
+                    || self.ending == Some(Ending::Due)
+                    || (may_extend && (stream.has_work() || !self.queue.is_empty()))
+            }
+            None => !self.queue.is_empty(),
+        }
+    }
+
+    /// Whether what it sends now may be sent twice: it has no backlog and has sent little.
+    pub(crate) fn is_sparse(&mut self, now: Instant) -> bool {
+        self.queue.is_empty() && self.sparse.take(now)
+    }
+
+    /// Whether nothing waits and nothing is on its way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+            && self.stream.as_ref().is_none_or(|(_, stream)| stream.is_confirmed())
+    }
+}

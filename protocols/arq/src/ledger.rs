@@ -1,0 +1,219 @@
+//! The transmissions whose fate is not known yet.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use units::{Duration, Instant};
+
+/// What a transmission carried, for repair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A range of a held flow's stream; `end` if it said that the stream ends there.
+    Stream {
+        /// The flow's slot.
+        slot: usize,
+        /// The flow's number, since slots are used again.
+        flow: u64,
+        /// The bytes.
+        range: Range<u64>,
+        /// Whether the chunk ended the stream.
+        end: bool,
+    },
+    /// A fragment of a brief packet.
+    Brief {
+        /// The packet's number.
+        packet: u64,
+        /// The bytes of its record.
+        range: Range<u64>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Nothing is known.
+    Open,
+    /// No acknowledgement came in time; its content is being sent again.
+    Presumed,
+    /// Acknowledged, or known to be lost.
+    Settled,
+}
+
+/// One transmission.
+#[derive(Debug, Clone)]
+struct Entry {
+    sent_at: Instant,
+    /// Wire bytes sent in all when this one had left.
+    sent_total: u64,
+    contents: u16,
+    /// Whether it asks for an acknowledgement.
+    asks: bool,
+    fate: Fate,
+}
+
+/// What became of a transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It arrived.
+    Arrived,
+    /// A later one arrived and it did not.
+    Lost,
+}
+
+/// One settled transmission.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settled {
+    /// Its number.
+    pub(crate) number: u64,
+    /// When it left.
+    pub(crate) sent_at: Instant,
+    /// Wire bytes sent in all when it had left.
+    pub(crate) sent_total: u64,
+    /// What became of it.
+    pub(crate) outcome: Outcome,
+    /// Whether its content is due again: it was not presumed lost before.
+    pub(crate) repair: bool,
+    /// Whether it asked for an acknowledgement.
+    pub(crate) asked: bool,
+}
+
+/// The transmissions whose fate is not known, in order, with what they carried.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    entries: VecDeque<Entry>,
+    contents: VecDeque<Content>,
+    /// The number of the first entry.
+    base: u64,
+    /// How many entries at the front nobody waits for: they are not open, or ask for nothing.
+    presumed: usize,
+    sent_total: u64,
+}
+
+impl Ledger {
+    /// The number of the next transmission.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.base + self.entries.len() as u64
+    }
+
+    /// How many transmissions are remembered.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Notes that the transmission being written carries `content`.
+    pub(crate) fn carry(&mut self, content: Content) {
+        self.contents.push_back(content);
+    }
+
+    /// Notes that the next transmission has left, with the last `contents` noted.
+    pub(crate) fn sent(&mut self, now: Instant, wire_bytes: usize, contents: usize, asks: bool) {
+        self.sent_total += wire_bytes as u64;
+        let entry = Entry {
+            sent_at: now,
+            sent_total: self.sent_total,
+            contents: contents as u16,
+            asks,
+            fate: Fate::Open,
+        };
+        self.entries.push_back(entry);
+        self.pass_presumed();
+    }
+
+    fn pass_presumed(&mut self) {
+        while self.entries.get(self.presumed).is_some_and(|e| e.fate != Fate::Open || !e.asks) {
+            self.presumed += 1;
+        }
+    }
+
+    /// When the oldest transmission left that asks for an acknowledgement and has none.
+    pub(crate) fn oldest_open(&self) -> Option<Instant> {
+        self.entries.get(self.presumed).map(|entry| entry.sent_at)
+    }
+
+    /// Presumes lost what left `patience` ago or earlier; `due` gets what it carried. Returns how
+    /// many transmissions that were.
+    pub(crate) fn presume_lost(
+        &mut self,
+        now: Instant,
+        patience: Duration,
+        mut due: impl FnMut(&Content),
+    ) -> usize {
+        let mut count = 0;
+        let mut first = 0;
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            if entry.sent_at + patience > now {
+                break;
+            }
+            let contents = first..first + usize::from(entry.contents);
+            first = contents.end;
+            if index >= self.presumed && entry.fate == Fate::Open {
+                entry.fate = Fate::Presumed;
+                count += usize::from(entry.asks);
+                self.contents.range(contents).for_each(&mut due);
+            }
+        }
+        self.pass_presumed();
+        count
+    }
+
+    /// Settles the fate of every transmission from the first up to `largest`: those in `received`
+    /// (`start..=end`, from the highest down) arrived; the others, but for the last `allowance`, did
+    /// not. `settled` gets each that is news, in order, with what it carried.
+    pub(crate) fn settle(
+        &mut self,
+        received: &[(u64, u64)],
+        allowance: u64,
+        mut settled: impl FnMut(Settled, &mut dyn Iterator<Item = &Content>),
+    ) {
+        let Some((_, largest)) = received.first().copied() else { return };
+        let end = (largest + 1).min(self.next_number());
+        let mut ranges = received.iter().rev().peekable();
+        let mut first = 0;
+        for number in self.base..end {
+            let entry = &mut self.entries[(number - self.base) as usize];
+            let contents = first..first + usize::from(entry.contents);
+            first = contents.end;
+            while ranges.peek().is_some_and(|(_, range_end)| *range_end < number) {
+                ranges.next();
+            }
+            let arrived = ranges.peek().is_some_and(|(start, _)| *start <= number);
+            if entry.fate == Fate::Settled || (!arrived && number + allowance >= largest) {
+                continue;
+            }
+            let news = Settled {
+                number,
+                sent_at: entry.sent_at,
+                sent_total: entry.sent_total,
+                outcome: if arrived { Outcome::Arrived } else { Outcome::Lost },
+                repair: !arrived && entry.fate == Fate::Open,
+                asked: entry.asks,
+            };
+            entry.fate = Fate::Settled;
+            settled(news, &mut self.contents.range(contents));
+        }
+        self.forget_settled();
+    }
+
+    /// Drops entries from the front that need no more attention.
+    fn forget_settled(&mut self) {
+        while self.entries.front().is_some_and(|entry| entry.fate == Fate::Settled) {
+            if let Some(entry) = self.entries.pop_front() {
+                self.contents.drain(..usize::from(entry.contents));
+                self.base += 1;
+                self.presumed = self.presumed.saturating_sub(1);
+            }
+        }
+        self.pass_presumed();
+    }
+
+    /// Forgets the oldest transmissions that nobody waits for any more, so that at most `kept` remain.
+    pub(crate) fn forget_beyond(&mut self, kept: usize) {
+        while self.entries.len() > kept
+            && self.entries.front().is_some_and(|entry| entry.fate != Fate::Open || !entry.asks)
+        {
+            if let Some(entry) = self.entries.front_mut() {
+                entry.fate = Fate::Settled;
+            }
+            self.forget_settled();
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Repair of losses on one hop.
+//!
+//! One [`Arq`] stands at each end of a hop. It takes packets, puts them into frames when the air is
+//! granted, numbers each transmission, learns from acknowledgements which arrived, and sends again
+//! what did not, so that losses never reach the transport above. Packets of a held flow leave the other end in order;
+//! a loss in one flow never holds another. The frame is that of `docs/hop-frame.md`.
+//!
+//! A transmission is known to be lost when a later one is acknowledged (the hop keeps order), or presumed
+//! lost when no acknowledgement came within a round trip and some; there is no back-off. While
+//! nothing comes through (a fade), what is outstanding is sent again and again, oldest first: the data
+//! itself probes the fade, and the first frame after it is of use. After [`Config::feed`] of silence small
+//! probes take its place.
+
+mod acknowledge;
+mod arq;
+mod brief;
+mod fair;
+mod flow;
+mod inbox;
+mod ledger;
+mod outbox;
+mod queue;
+mod ranges;
+mod round_trip;
+mod stats;
+mod stream;
+
+pub use arq::Arq;
+pub use brief::Tries;
+pub use ranges::RangeSet;
+pub use stats::{BURST_CLASSES, ReceivedStats, SentStats, Stats};
+use units::{BitRate, Bytes, Duration, Instant};
+use wire::flow::{Class, FlowKey};
+use wire::packet::{Packet, PacketBuffer};
+
+/// How one end behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Bytes that a frame may have.
+    pub frame: usize,
+    /// Bytes that each frame costs on the wire beyond its own: seal, bearer and link.
+    pub overhead: usize,
+    /// By how many transmissions the hop may reorder; 0 on a hop that keeps order.
+    pub reorder: u64,
+    /// The tries of brief packets.
+    pub tries: Tries,
+    /// Every flow is brief: what is not delivered within the tries is lost, fades included, as in the
+    /// link layers of the papers. For the lab.
+    pub limit_all: bool,
+    /// For how long of a fade the data itself probes it.
+    pub feed: Duration,
+}
+
+impl Config {
+    /// The usual behaviour, for frames of `frame` bytes that cost `overhead` more on the wire.
+    pub fn new(frame: usize, overhead: usize) -> Self {
+        Self {
+            frame,
+            overhead,
+            reorder: 0,
+            tries: Tries { most: 3, age: Duration::from_secs(1), count_fades: false },
+            limit_all: false,
+            feed: Duration::from_secs(3),
+        }
+    }
+}
+
+/// What can happen to an [`Arq`].
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// The layer above wants a packet sent across the hop.
+    Packet {
+        /// The packet.
+        packet: Packet,
+        /// Its flow.
+        key: FlowKey,
+        /// The repair that the flow wants.
+        class: Class,
+    },
+    /// A frame came from the other end, whole and authentic.
+    Frame {
+        /// When it arrived.
+        arrived: Instant,
+        /// The frame.
+        frame: PacketBuffer,
+    },
+    /// The medium can take so many bytes on the wire now; a last frame may exceed them.
+    AirFree(Bytes),
+    /// The rate of the hop, as far as it is known: it sizes the queues.
+    Rate(BitRate),
+}
+
+/// What an [`Arq`] asks of its driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Put a frame on the air.
+    Frame(PacketBuffer),
+    /// Hand a packet to the layer above.
+    Packet(Packet),
+    /// Something happened on the link.
+    Event(LinkEvent),
+    /// How a transmission fared, for whoever estimates the rate of the hop.
+    Sample(Sample),
+}
+
+/// What happens on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// Nothing has come through for longer than a round trip.
+    FadeBegan,
+    /// Something came through again.
+    FadeEnded {
+        /// How long nothing had.
+        lasted: Duration,
+    },
+}
+
+/// The latest transmission that an acknowledgement named as arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// When it left.
+    pub sent_at: Instant,
+    /// Bytes sent on the wire in all when it had left, lost ones included.
+    pub sent_total: u64,
+    /// When it arrived, in microseconds of the other end's clock, modulo 2³².
+    pub arrival: u32,
+    /// The round trip without the wait at the other end.
+    pub round_trip: Duration,
+}

@@ -1,0 +1,62 @@
+//! How long the hop takes.
+
+use units::{Duration, Instant};
+
+/// The round trip that is assumed before the first sample (RFC 9002 §6.2.2 has 333 ms).
+const INITIAL: Duration = Duration::from_millis(333);
+/// The finest deviation that is believed: clocks and schedulers are not better.
+const DEVIATION_MIN: Duration = Duration::from_micros(500);
+/// How long a smallest round trip is remembered.
+const WINDOW: Duration = Duration::from_secs(20);
+
+/// Smoothed round-trip time and its deviation (RFC 6298 §2), and the smallest seen of late.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RoundTrip {
+    smoothed: Option<Duration>,
+    deviation: Duration,
+    smallest: Option<(Instant, Duration)>,
+    candidate: Option<(Instant, Duration)>,
+}
+
+impl RoundTrip {
+    /// Takes in one sample, free of the time that the acknowledgement waited.
+    pub(crate) fn sample(&mut self, now: Instant, sample: Duration) {
+        match self.smoothed {
+            None => {
+                self.smoothed = Some(sample);
+                self.deviation = sample / 2;
+            }
+            Some(smoothed) => {
+                self.deviation = (self.deviation * 3 + smoothed.abs_diff(sample)) / 4;
+                self.smoothed = Some((smoothed * 7 + sample) / 8);
+            }
+        }
+        let lower = |old: Option<(Instant, Duration)>| old.is_none_or(|(_, least)| sample <= least);
+        if lower(self.candidate) {
+            self.candidate = Some((now, sample));
+        }
+        let stale = self.smallest.is_none_or(|(at, _)| now.since(at) > WINDOW);
+        if lower(self.smallest) {
+            self.smallest = Some((now, sample));
+            self.candidate = None;
+        } else if stale {
+            self.smallest = self.candidate.take();
+        }
+    }
+
+    /// The smoothed round trip, or what is assumed before the first sample.
+    pub(crate) fn smoothed(&self) -> Duration {
+        self.smoothed.unwrap_or(INITIAL)
+    }
+
+    /// The smallest round trip of the last 20 to 40 seconds: the hop without queues.
+    pub(crate) fn smallest(&self) -> Duration {
+        self.smallest.map_or(INITIAL, |(_, least)| least)
+    }
+
+    /// How long to wait for an acknowledgement that may itself be `delayed`, before the frame is
+    /// presumed lost (RFC 9002 §6.2.1, without its back-off).
+    pub(crate) fn patience(&self, delayed: Duration) -> Duration {
+        self.smoothed() + (self.deviation * 4).max(DEVIATION_MIN) + delayed
+    }
+}

@@ -1,0 +1,111 @@
+//! What one end of the hop has counted.
+
+use serde::Serialize;
+use units::{Duration, Instant};
+
+/// Classes of burst lengths: 1, 2 to 3, 4 to 7, … transmissions.
+pub const BURST_CLASSES: usize = 12;
+
+/// Counts since the start, and the state of the hop, as one end sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// What this end sent.
+    pub sent: SentStats,
+    /// What this end received.
+    pub received: ReceivedStats,
+}
+
+/// The sending direction.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct SentStats {
+    /// Transmissions.
+    pub frames: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Transmissions that did not arrive.
+    pub frames_lost: u64,
+    /// Runs of lost transmissions, by length: 1, 2 to 3, 4 to 7, ….
+    pub bursts: [u64; BURST_CLASSES],
+    /// Transmissions presumed lost because no acknowledgement came in time.
+    pub frames_presumed_lost: u64,
+    /// Bytes of content sent again.
+    pub bytes_repeated: u64,
+    /// Packets given up after their last try: what repair left over.
+    pub packets_abandoned: u64,
+    /// Packets dropped because a flow's queue was full.
+    pub packets_dropped: u64,
+    /// Fades: times in which nothing came through.
+    pub fades: u64,
+    /// Their total length.
+    pub faded: Duration,
+    /// Bytes of packets taken in, of flows that are held and of brief ones.
+    pub bytes_held: u64,
+    /// See above.
+    pub bytes_brief: u64,
+    /// Acknowledgements that make no sense: they name what was never sent.
+    pub acks_refused: u64,
+}
+
+/// The receiving direction.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ReceivedStats {
+    /// Frames.
+    pub frames: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Transmissions that never arrived, judged by the gaps in their numbers.
+    pub frames_missed: u64,
+    /// Packets released, and their bytes.
+    pub packets: u64,
+    /// See above.
+    pub bytes: u64,
+    /// Chunks that had been received before.
+    pub chunks_repeated: u64,
+    /// Chunks beyond a limit, or of a stream that cannot be read.
+    pub chunks_refused: u64,
+    /// Frames that could not be read to their end.
+    pub frames_malformed: u64,
+}
+
+/// Watches the losses of the sending direction: their bursts, and how often they stand alone.
+#[derive(Debug, Default)]
+pub(crate) struct LossMonitor {
+    run: u64,
+    /// Share of transmissions lost on their own, in 2⁻³², smoothed over about 500.
+    lonely: u64,
+}
+
+/// A burst up to this length is no fade.
+const LONELY_MAX: u64 = 2;
+const SMOOTHING: u64 = 512;
+
+impl LossMonitor {
+    /// Notes the fate of the next transmission.
+    pub(crate) fn note(&mut self, lost: bool, stats: &mut SentStats) {
+        self.lonely -= self.lonely / SMOOTHING;
+        if lost {
+            self.run += 1;
+            stats.frames_lost += 1;
+            return;
+        }
+        if self.run > 0 {
+            let class = self.run.ilog2() as usize;
+            stats.bursts[class.min(BURST_CLASSES - 1)] += 1;
+            if self.run <= LONELY_MAX {
+                self.lonely += self.run * ((1 << 32) / SMOOTHING);
+            }
+        }
+        self.run = 0;
+    }
+
+    /// Whether lonely losses are so many (0.3 %) that what must not wait is better sent twice.
+    pub(crate) fn is_noisy(&self) -> bool {
+        self.lonely > (3 << 32) / 1000
+    }
+}
+
+/// A time in which nothing comes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fade {
+    pub(crate) since: Instant,
+}

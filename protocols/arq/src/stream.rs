@@ -1,0 +1,137 @@
+//! A held flow as a stream of bytes: the sending end.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use wire::hop::{RecordHead, RecordWriter};
+use wire::packet::Packet;
+
+use crate::ranges::RangeSet;
+
+/// One packet in the stream.
+#[derive(Debug)]
+struct Record {
+    start: u64,
+    head: RecordHead,
+    packet: Packet,
+}
+
+impl Record {
+    fn body(&self) -> &[u8] {
+        &self.packet.buffer[self.head.skip()..]
+    }
+
+    fn end(&self) -> u64 {
+        self.start + (self.head.as_bytes().len() + self.body().len()) as u64
+    }
+}
+
+/// The part of a flow's stream that the other end has not confirmed yet.
+#[derive(Debug, Default)]
+pub(crate) struct StreamSender {
+    writer: RecordWriter,
+    records: VecDeque<Record>,
+    /// Everything below is confirmed.
+    confirmed: u64,
+    /// Everything below has been sent at least once.
+    sent: u64,
+    /// Where the next record goes.
+    end: u64,
+    /// Confirmed ranges above `confirmed`.
+    islands: RangeSet,
+    lost: RangeSet,
+}
+
+impl StreamSender {
+    /// Appends a packet.
+    pub(crate) fn push(&mut self, packet: Packet) {
+        let head = self.writer.write(&packet);
+        let record = Record { start: self.end, head, packet };
+        self.end = record.end();
+        self.records.push_back(record);
+    }
+
+    /// The next range to send, repairs first, at most `room` bytes.
+    pub(crate) fn next_range(&self, room: usize) -> Range<u64> {
+        let wanted = self.lost.first().unwrap_or(self.sent..self.end);
+        wanted.start..wanted.end.min(wanted.start + room as u64)
+    }
+
+    /// Whether there is something to send.
+    pub(crate) fn has_work(&self) -> bool {
+        self.sent < self.end || !self.lost.is_empty()
+    }
+
+    /// Whether something waits to be sent again.
+    pub(crate) fn has_repairs(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// Bytes appended and not yet sent.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.end - self.sent
+    }
+
+    /// Bytes between the first unconfirmed one and the highest sent: what the receiver may hold.
+    pub(crate) fn span(&self) -> u64 {
+        self.sent - self.confirmed
+    }
+
+    /// Whether everything is confirmed.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed == self.end
+    }
+
+    /// Where the stream ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Copies `range` into `out` and notes that it is on its way.
+    pub(crate) fn send(&mut self, range: &Range<u64>, out: &mut [u8]) {
+        self.lost.remove(range.clone());
+        self.sent = self.sent.max(range.end);
+        let mut place = range.start;
+        let mut out = out;
+        let first = self.records.partition_point(|record| record.end() <= place);
+        for record in self.records.range(first..) {
+            let within = (place - record.start) as usize;
+            let head = record.head.as_bytes();
+            let mut copy = |from: &[u8]| {
+                let count = from.len().min(out.len());
+                let (now, later) = std::mem::take(&mut out).split_at_mut(count);
+                now.copy_from_slice(&from[..count]);
+                out = later;
+            };
+            copy(head.get(within..).unwrap_or_default());
+            copy(&record.body()[within.saturating_sub(head.len())..]);
+            place = record.end();
+            if out.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The other end has `range`; returns how many bytes of it are news.
+    pub(crate) fn confirm(&mut self, range: Range<u64>) -> u64 {
+        let start = range.start.max(self.confirmed);
+        let news = self.islands.insert(start..range.end.max(start));
+        if news > 0 {
+            self.lost.remove(range);
+        }
+        if let Some(first) = self.islands.first().filter(|first| first.start <= self.confirmed) {
+            self.confirmed = first.end;
+            self.islands.remove(first);
+            while self.records.front().is_some_and(|record| record.end() <= self.confirmed) {
+                self.records.pop_front();
+            }
+        }
+        news
+    }
+
+    /// `range` did not arrive, or is presumed not to: what of it is not confirmed is due again.
+    pub(crate) fn lose(&mut self, range: Range<u64>) {
+        let start = range.start.max(self.confirmed);
+        self.lost.insert_except(start..range.end.max(start), &self.islands);
+    }
+}

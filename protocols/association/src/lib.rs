@@ -1,0 +1,153 @@
+//! One mobile host and one gateway: queues, repair and the air between them.
+//!
+//! An [`Association`] outlives the keys and addresses that its frames travel under. It joins an
+//! [`Arq`] with the [`Air`] that it sends on, classifies packets into flows, and grants the
+//! air by its own deadline, as a bearer needs that does not grant itself.
+
+mod status;
+
+use std::collections::VecDeque;
+
+use air::Air;
+pub use arq::LinkEvent;
+use arq::{Arq, Config};
+use machine::Machine;
+pub use status::Status;
+use units::{BitRate, Bytes, Instant};
+use wire::checksum::verify_transport_checksum;
+use wire::flow::{Class, FlowKey};
+use wire::ip::IpPacket;
+use wire::packet::{Checksum, Packet, PacketBuffer};
+
+/// What can happen to an [`Association`].
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A packet is to cross the hop.
+    Packet(Packet),
+    /// A frame came from the other end, whole and authentic.
+    Frame {
+        /// When it arrived.
+        arrived: Instant,
+        /// The frame.
+        frame: PacketBuffer,
+    },
+}
+
+/// What an [`Association`] asks of its driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// A packet has crossed the hop.
+    Packet(Packet),
+    /// Seal this frame and send it.
+    Frame(PacketBuffer),
+    /// Something happened on the link.
+    Event(LinkEvent),
+}
+
+/// One end of the relation of a mobile host and a gateway.
+#[derive(Debug)]
+pub struct Association {
+    arq: Arq,
+    air: Air,
+    overhead: usize,
+    outputs: VecDeque<Output>,
+    /// The rate that the link repair was last told of.
+    told: BitRate,
+    malformed: u64,
+}
+
+impl Association {
+    /// One end, idle; `rate` is given, or measured if `None`.
+    pub fn new(config: Config, rate: Option<BitRate>) -> Self {
+        Self {
+            overhead: config.overhead,
+            arq: Arq::new(config),
+            air: Air::new(rate),
+            outputs: VecDeque::new(),
+            told: BitRate::ZERO,
+            malformed: 0,
+        }
+    }
+
+    /// The state of the hop, as this end sees it.
+    pub fn status(&self, now: Instant) -> Status {
+        Status::of(&self.arq, &self.air, (now, self.malformed))
+    }
+
+    fn packet(&mut self, now: Instant, mut packet: Packet) {
+        let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
+            self.malformed += 1;
+            return;
+        };
+        let (key, class) = (FlowKey::of(&parsed), Class::of(&parsed));
+        // A TCP header can only be elided if its checksum is known to be good.
+        let check = packet.checksum == Checksum::Unverified && class == Class::Held;
+        if check && verify_transport_checksum(&parsed) {
+            packet.checksum = Checksum::Verified;
+        }
+        self.arq.handle_input(now, arq::Input::Packet { packet, key, class });
+    }
+
+    /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
+    fn pump(&mut self, now: Instant) {
+        self.drain(now);
+        while self.arq.wants_air(now) {
+            let Some(bytes) = self.air.grant(now) else { break };
+            self.arq.handle_input(now, arq::Input::AirFree(bytes));
+            if self.drain(now) == 0 {
+                break;
+            }
+        }
+        if self.told != self.air.rate() {
+            self.told = self.air.rate();
+            self.arq.handle_input(now, arq::Input::Rate(self.told));
+        }
+    }
+
+    /// Passes on outputs; returns how many of them were frames.
+    fn drain(&mut self, now: Instant) -> usize {
+        let mut frames = 0;
+        while let Some(output) = self.arq.poll_output() {
+            match output {
+                arq::Output::Frame(frame) => {
+                    frames += 1;
+                    self.air.spent(now, Bytes::from(frame.len() + self.overhead));
+                    self.outputs.push_back(Output::Frame(frame));
+                }
+                arq::Output::Packet(packet) => self.outputs.push_back(Output::Packet(packet)),
+                arq::Output::Event(event) => self.outputs.push_back(Output::Event(event)),
+                arq::Output::Sample(sample) => self.air.learn(now, &sample),
+            }
+        }
+        frames
+    }
+}
+
+impl Machine for Association {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Packet(packet) => self.packet(now, packet),
+            Input::Frame { arrived, frame } => {
+                self.arq.handle_input(now, arq::Input::Frame { arrived, frame });
+            }
+        }
+        self.pump(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.arq.handle_timeout(now);
+        self.pump(now);
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let grant = self.arq.air_wanted_from().map(|at| at.max(self.air.free_at()));
+        machine::earlier(self.arq.poll_timeout(), grant)
+    }
+}

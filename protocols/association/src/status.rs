@@ -1,0 +1,52 @@
+//! What an association tells its operator.
+
+use air::Air;
+use arq::{Arq, Stats};
+use serde::Serialize;
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// The state of the hop, as one end sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// The rate of the hop in the sending direction.
+    pub rate: BitRate,
+    /// The hop's round trip, smoothed.
+    pub round_trip: Duration,
+    /// The smallest round trip of late.
+    pub round_trip_min: Duration,
+    /// How long frames wait in the hop.
+    pub hop_queueing: Duration,
+    /// How long a new packet of a bulk flow waits in this daemon, at the rate of the hop.
+    pub queue_delay: Duration,
+    /// Bytes of packets that wait in this daemon.
+    pub queued: Bytes,
+    /// Bytes received that wait for something missing before them.
+    pub held: Bytes,
+    /// Flows from this end.
+    pub flows: usize,
+    /// For how long nothing has come through; zero while all is well.
+    pub fading_for: Duration,
+    /// Packets that were not IP.
+    pub packets_malformed: u64,
+    /// Counts since the start.
+    pub stats: Stats,
+}
+
+impl Status {
+    pub(crate) fn of(arq: &Arq, air: &Air, (now, packets_malformed): (Instant, u64)) -> Self {
+        let (round_trip, round_trip_min) = arq.round_trip();
+        Self {
+            rate: air.rate(),
+            round_trip,
+            round_trip_min,
+            hop_queueing: air.queueing(),
+            queue_delay: air.rate().time_for(arq.queued()),
+            queued: arq.queued(),
+            held: arq.held(),
+            flows: arq.flows(),
+            fading_for: arq.fade_since().map_or(Duration::ZERO, |since| now.since(since)),
+            packets_malformed,
+            stats: arq.stats(),
+        }
+    }
+}
