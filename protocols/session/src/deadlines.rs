@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::endpoint::Endpoint;
 use crate::entropy::draw;
-use crate::message::{self, Greeting, initiation_noise_mut};
+use crate::message::{self, Answer, Greeting, initiation_noise_mut};
 use crate::noise;
 use crate::output::{Event, PeerId, Route};
 use crate::peer::{Flight, Side};
@@ -104,11 +104,12 @@ impl Endpoint {
         let stamp =
             (unix_nanos - unix_nanos % STAMP_GRAIN).max(initiator.last_stamp.saturating_add(1));
         initiator.last_stamp = stamp;
-        let greeting = Greeting {
-            stamp,
+        let answer = Answer {
+            index,
             epoch: self.identity.epoch,
             features: self.identity.features,
         };
+        let greeting = Greeting { answer, stamp };
         let ephemeral = Zeroizing::new(draw(&mut *self.entropy));
         let peer = self.peers.get(&id)?;
         let local = noise::Local {
@@ -117,7 +118,7 @@ impl Endpoint {
             ephemeral,
         };
         let mut state = noise::initiator(&local, &peer.public_key, &peer.preshared_key);
-        let mut initiation = message::new_initiation(index);
+        let mut initiation = message::new_initiation();
         state
             .write_message(&greeting.encode(), initiation_noise_mut(&mut initiation))
             .expect("the place is as long as the message");

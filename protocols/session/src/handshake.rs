@@ -9,7 +9,7 @@ use crate::entropy::draw;
 use crate::keys::PublicKey;
 use crate::message::{
     self, Answer, Greeting, INITIATION_BYTES, RESPONSE_BYTES, initiation_noise, response_noise,
-    response_noise_mut,
+    response_noise_mut, without_mac2,
 };
 use crate::noise;
 use crate::output::{DropCause, Event, PeerId, Route};
@@ -47,12 +47,13 @@ impl Endpoint {
         responder.newest_stamp = Some(greeting.stamp);
         let terms = Terms {
             local_index,
-            remote_index: message::sender_of(initiation),
-            peer_epoch: greeting.epoch,
-            peer_features: greeting.features,
+            remote_index: greeting.answer.index,
+            peer_epoch: greeting.answer.epoch,
+            peer_features: greeting.answer.features,
             created: now,
         };
         let answer = Answer {
+            index: local_index,
             epoch: self.identity.epoch,
             features: self.identity.features,
         };
@@ -105,7 +106,7 @@ impl Endpoint {
         let answer = Answer::decode(&payload);
         let terms = Terms {
             local_index: index,
-            remote_index: message::sender_of(response),
+            remote_index: answer.index,
             peer_epoch: answer.epoch,
             peer_features: answer.features,
             created: flight.created,
@@ -201,7 +202,9 @@ fn cached_response(
     initiation: &[u8; INITIATION_BYTES],
 ) -> Result<Vec<u8>, DropCause> {
     match responder.answered.as_deref() {
-        Some((asked, answer)) if asked == initiation => Ok(answer.to_vec()),
+        Some((asked, answer)) if without_mac2(asked) == without_mac2(initiation) => {
+            Ok(answer.to_vec())
+        }
         _ => Err(DropCause::StaleHandshake),
     }
 }
@@ -214,7 +217,7 @@ fn respond(
     answer: Answer,
 ) -> ([u8; RESPONSE_BYTES], Transport) {
     noise::set_preshared_key(&mut state, &peer.preshared_key);
-    let mut response = message::new_response(terms.local_index, terms.remote_index);
+    let mut response = message::new_response(terms.remote_index);
     state
         .write_message(&answer.encode(), response_noise_mut(&mut response))
         .expect("the place is as long as the message");

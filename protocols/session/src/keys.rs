@@ -16,6 +16,10 @@ pub const KEY_BYTES: usize = 32;
 /// The secret half of a host's X25519 key pair (RFC 7748).
 ///
 /// It has no `Debug` and no `Display`, so it cannot slip into a log; its memory is cleared on drop.
+///
+/// ```compile_fail
+/// format!("{:?}", session::PrivateKey::from_bytes([1; 32]));
+/// ```
 #[derive(Clone)]
 pub struct PrivateKey(Zeroizing<[u8; KEY_BYTES]>);
 
@@ -63,6 +67,10 @@ impl FromStr for PrivateKey {
 /// somebody who breaks X25519 one day.
 ///
 /// It has no `Debug` and no `Display`; its memory is cleared on drop.
+///
+/// ```compile_fail
+/// format!("{:?}", session::PresharedKey::from_bytes([1; 32]));
+/// ```
 #[derive(Clone)]
 pub struct PresharedKey(Zeroizing<[u8; KEY_BYTES]>);
 

@@ -22,13 +22,13 @@ pub const DATA_HEADER_BYTES: usize = 9;
 /// Bytes that sealing adds to a plaintext: header and tag.
 pub const DATA_OVERHEAD_BYTES: usize = DATA_HEADER_BYTES + TAG_BYTES;
 
-const INITIATION_HEADER: usize = 8;
+const INITIATION_HEADER: usize = 4;
 const INITIATION_NOISE: usize =
     POINT_BYTES + (POINT_BYTES + TAG_BYTES) + (Greeting::BYTES + TAG_BYTES);
 /// Bytes of a handshake initiation.
 pub const INITIATION_BYTES: usize = INITIATION_HEADER + INITIATION_NOISE + 2 * MAC_BYTES;
 
-const RESPONSE_HEADER: usize = 12;
+const RESPONSE_HEADER: usize = 8;
 const RESPONSE_NOISE: usize = POINT_BYTES + (Answer::BYTES + TAG_BYTES);
 /// Bytes of a handshake response: fewer than the initiation's, so that nobody is amplified.
 pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
@@ -36,37 +36,35 @@ pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYT
 /// What the first message says under its seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Greeting {
+    /// See [`Answer`].
+    pub(crate) answer: Answer,
     /// Grows from each initiation of a host to the next, also over restarts.
     pub(crate) stamp: u64,
-    /// See [`Answer::epoch`].
-    pub(crate) epoch: u64,
-    /// See [`Answer::features`].
-    pub(crate) features: u64,
 }
 
 impl Greeting {
-    pub(crate) const BYTES: usize = 24;
+    pub(crate) const BYTES: usize = Answer::BYTES + 8;
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        bytes[..8].copy_from_slice(&self.stamp.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.epoch.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.features.to_le_bytes());
+        bytes[..Answer::BYTES].copy_from_slice(&self.answer.encode());
+        bytes[Answer::BYTES..].copy_from_slice(&self.stamp.to_le_bytes());
         bytes
     }
 
     pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Self {
         Self {
-            stamp: u64_at(bytes, 0),
-            epoch: u64_at(bytes, 8),
-            features: u64_at(bytes, 16),
+            answer: Answer::decode(bytes),
+            stamp: u64_at(bytes, Answer::BYTES),
         }
     }
 }
 
-/// What the second message says under its seal.
+/// What the second message says under its seal, and the first one too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
+    /// By which the sender knows the session: the receiver index of what is sent to it.
+    pub(crate) index: u32,
     /// A random number that the sender drew when it started.
     pub(crate) epoch: u64,
     /// What the sender can do beyond this version, a bit each.
@@ -74,19 +72,22 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) const BYTES: usize = 16;
+    pub(crate) const BYTES: usize = 20;
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        bytes[..8].copy_from_slice(&self.epoch.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.features.to_le_bytes());
+        bytes[..4].copy_from_slice(&self.index.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.features.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8; Self::BYTES]) -> Self {
+    /// Reads the first [`Self::BYTES`] of `bytes`.
+    pub(crate) fn decode(bytes: &[u8]) -> Self {
         Self {
-            epoch: u64_at(bytes, 0),
-            features: u64_at(bytes, 8),
+            index: u32_at(bytes, 0),
+            epoch: u64_at(bytes, 4),
+            features: u64_at(bytes, 12),
         }
     }
 }
@@ -132,32 +133,30 @@ impl<'a> Message<'a> {
 }
 
 /// An initiation that lacks its Noise message and its mac.
-pub(crate) fn new_initiation(sender: u32) -> [u8; INITIATION_BYTES] {
+pub(crate) fn new_initiation() -> [u8; INITIATION_BYTES] {
     let mut bytes = [0; INITIATION_BYTES];
     bytes[0] = INITIATION_TYPE;
     bytes[1] = VERSION;
-    bytes[4..8].copy_from_slice(&sender.to_le_bytes());
     bytes
 }
 
 /// A response that lacks its Noise message and its mac.
-pub(crate) fn new_response(sender: u32, receiver: u32) -> [u8; RESPONSE_BYTES] {
+pub(crate) fn new_response(receiver: u32) -> [u8; RESPONSE_BYTES] {
     let mut bytes = [0; RESPONSE_BYTES];
     bytes[0] = RESPONSE_TYPE;
     bytes[1] = VERSION;
-    bytes[4..8].copy_from_slice(&sender.to_le_bytes());
-    bytes[8..12].copy_from_slice(&receiver.to_le_bytes());
+    bytes[4..8].copy_from_slice(&receiver.to_le_bytes());
     bytes
-}
-
-/// The index that the sender of a handshake message chose for itself.
-pub(crate) fn sender_of(handshake: &[u8]) -> u32 {
-    u32_at(handshake, 4)
 }
 
 /// The index that a response is for.
 pub(crate) fn receiver_of(response: &[u8; RESPONSE_BYTES]) -> u32 {
-    u32_at(response, 8)
+    u32_at(response, 4)
+}
+
+/// All of a handshake message but its mac2, which no mac covers and anybody may change.
+pub(crate) fn without_mac2(handshake: &[u8]) -> &[u8] {
+    &handshake[..handshake.len() - MAC_BYTES]
 }
 
 pub(crate) fn initiation_noise(bytes: &[u8; INITIATION_BYTES]) -> &[u8] {

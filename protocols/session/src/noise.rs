@@ -94,3 +94,7 @@ impl CryptoResolver for OneEphemeral {
         DefaultResolver.resolve_cipher(choice)
     }
 }
+
+#[cfg(test)]
+#[path = "noise_tests.rs"]
+mod tests;

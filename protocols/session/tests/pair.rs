@@ -39,7 +39,7 @@ fn a_session_takes_one_round_trip_and_carries_both_ways() {
     assert_eq!(world.send(MOBILE, b"early"), Err(SealError::NoSession));
     world.connect();
     let taken = world.until_established();
-    assert!(taken <= world.delay * 4, "{taken}");
+    assert!(taken <= world.air.delay * 4, "{taken}");
     assert_eq!(
         world.send(GATEWAY, b"unconfirmed"),
         Err(SealError::NoSession)
@@ -86,8 +86,8 @@ fn a_storm_of_rekeys_over_a_bad_air_repeats_no_nonce_and_keeps_the_session() {
         ..Limits::default()
     };
     let mut world = World::with_limits(3, limits);
-    world.loss = percent("20 %");
-    world.duplication = percent("20 %");
+    world.air.loss = percent("20 %");
+    world.air.duplication = percent("20 %");
     world.connect();
     world.until_established();
     world.run_for(Duration::from_secs(20));
@@ -122,7 +122,7 @@ fn a_storm_of_rekeys_over_a_bad_air_repeats_no_nonce_and_keeps_the_session() {
 fn an_hour_without_air_costs_one_round_trip_after_the_link_is_up() {
     let mut world = World::new(4);
     settle(&mut world);
-    world.up = false;
+    world.air.up = false;
     world.run_for(Duration::from_secs(3_600));
     assert_eq!(
         world.send(MOBILE, b"in the fade"),
@@ -137,13 +137,13 @@ fn an_hour_without_air_costs_one_round_trip_after_the_link_is_up() {
         (600..=760).contains(&asked),
         "{asked} initiations in an hour"
     );
-    world.up = true;
+    world.air.up = true;
     world.hosts[MOBILE]
         .retry_now(world.now, world.peers[MOBILE])
         .unwrap();
     world.drain(MOBILE);
     let taken = world.until_established();
-    assert!(taken <= world.delay * 4, "{taken}");
+    assert!(taken <= world.air.delay * 4, "{taken}");
     world.send(MOBILE, b"after").unwrap();
     world.run_for(Duration::from_millis(100));
     assert_eq!(world.delivered[GATEWAY], [b"after".to_vec()]);
@@ -158,9 +158,9 @@ fn without_a_hint_the_end_of_a_fade_is_noticed_within_the_retry_interval() {
     for seed in 10..20 {
         let mut world = World::new(seed);
         settle(&mut world);
-        world.up = false;
+        world.air.up = false;
         world.run_for(Duration::from_secs(900 + seed * 7));
-        world.up = true;
+        world.air.up = true;
         let taken = world.until_established();
         assert!(taken <= Duration::from_millis(5_333 + 80), "{taken}");
     }
@@ -170,10 +170,10 @@ fn without_a_hint_the_end_of_a_fade_is_noticed_within_the_retry_interval() {
 fn a_short_fade_keeps_the_session() {
     let mut world = World::new(5);
     settle(&mut world);
-    world.up = false;
+    world.air.up = false;
     world.send(MOBILE, b"lost").unwrap();
     world.run_for(Duration::from_secs(60));
-    world.up = true;
+    world.air.up = true;
     world.send(MOBILE, b"kept").unwrap();
     world.send(GATEWAY, b"kept").unwrap();
     world.run_for(Duration::from_secs(10));
@@ -218,7 +218,7 @@ fn a_lost_confirmation_is_repeated() {
     let mut world = World::new(8);
     world.connect();
     world.until_established();
-    world.air.clear();
+    world.air.flying.clear();
     world.run_for(Duration::from_millis(1_200));
     assert_eq!(world.established(GATEWAY), 1);
     world.send(GATEWAY, b"down").unwrap();
@@ -228,8 +228,8 @@ fn a_lost_confirmation_is_repeated() {
 fn any_loss_below_all_ends_in_a_session() {
     for seed in 30..50 {
         let mut world = World::new(seed);
-        world.loss = percent("70 %");
-        world.delay = Duration::from_millis(1 + seed * 40);
+        world.air.loss = percent("70 %");
+        world.air.delay = Duration::from_millis(1 + seed * 40);
         world.connect();
         world.until_established();
     }
@@ -238,7 +238,7 @@ fn any_loss_below_all_ends_in_a_session() {
 #[test]
 fn a_round_trip_above_the_retry_interval_is_no_obstacle() {
     let mut world = World::new(9);
-    world.delay = Duration::from_secs(3);
+    world.air.delay = Duration::from_secs(3);
     world.connect();
     assert!(world.until_established() <= Duration::from_secs(12));
 }
@@ -258,7 +258,7 @@ fn an_early_timeout_changes_nothing() {
 fn equal_seeds_give_equal_bytes() {
     let run = |seed| {
         let mut world = World::new(seed);
-        world.loss = percent("30 %");
+        world.air.loss = percent("30 %");
         world.connect();
         world.run_for(Duration::from_secs(400));
         (world.sent, world.now)

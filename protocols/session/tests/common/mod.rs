@@ -50,16 +50,22 @@ pub(crate) fn buffer(payload: &[u8]) -> Vec<u8> {
     buffer
 }
 
-pub(crate) struct World {
-    pub(crate) now: Instant,
-    pub(crate) hosts: [Endpoint; 2],
-    pub(crate) peers: [PeerId; 2],
+/// What the medium does.
+pub(crate) struct Air {
     pub(crate) loss: Probability,
     pub(crate) duplication: Probability,
     /// Delay is drawn from `[delay, 2 · delay]`, so datagrams overtake each other.
     pub(crate) delay: Duration,
     pub(crate) up: bool,
-    pub(crate) air: Vec<(Instant, usize, Vec<u8>)>,
+    /// When each arrives, and where.
+    pub(crate) flying: Vec<(Instant, usize, Vec<u8>)>,
+}
+
+pub(crate) struct World {
+    pub(crate) now: Instant,
+    pub(crate) hosts: [Endpoint; 2],
+    pub(crate) peers: [PeerId; 2],
+    pub(crate) air: Air,
     /// What was put on the air, by destination.
     pub(crate) sent: Vec<(usize, Vec<u8>)>,
     pub(crate) delivered: [Vec<Vec<u8>>; 2],
@@ -88,11 +94,13 @@ impl World {
             now: Instant::ZERO,
             hosts,
             peers,
-            loss: Probability::NEVER,
-            duplication: Probability::NEVER,
-            delay: Duration::from_millis(20),
-            up: true,
-            air: Vec::new(),
+            air: Air {
+                loss: Probability::NEVER,
+                duplication: Probability::NEVER,
+                delay: Duration::from_millis(20),
+                up: true,
+                flying: Vec::new(),
+            },
             sent: Vec::new(),
             delivered: [Vec::new(), Vec::new()],
             events: [Vec::new(), Vec::new()],
@@ -140,10 +148,10 @@ impl World {
             );
         }
         self.sent.push((to, datagram.to_vec()));
-        for _ in 0..=u8::from(self.chance.chance(self.duplication)) {
-            if self.up && !self.chance.chance(self.loss) {
-                let due = self.now + self.chance.uniform(self.delay, self.delay * 2);
-                self.air.push((due, to, datagram.to_vec()));
+        for _ in 0..=u8::from(self.chance.chance(self.air.duplication)) {
+            if self.air.up && !self.chance.chance(self.air.loss) {
+                let due = self.now + self.chance.uniform(self.air.delay, self.air.delay * 2);
+                self.air.flying.push((due, to, datagram.to_vec()));
             }
         }
     }
@@ -170,14 +178,19 @@ impl World {
     pub(crate) fn run_for(&mut self, span: Duration) {
         let end = self.now + span;
         loop {
-            let arrival = self.air.iter().map(|(due, ..)| *due).min();
+            let arrival = self.air.flying.iter().map(|(due, ..)| *due).min();
             let timeouts = self.hosts.iter().filter_map(Endpoint::poll_timeout);
             let Some(next) = timeouts.chain(arrival).min().filter(|next| *next <= end) else {
                 break;
             };
             self.now = next.max(self.now);
-            while let Some(place) = self.air.iter().position(|(due, ..)| *due <= self.now) {
-                let (_, to, datagram) = self.air.remove(place);
+            while let Some(place) = self
+                .air
+                .flying
+                .iter()
+                .position(|(due, ..)| *due <= self.now)
+            {
+                let (_, to, datagram) = self.air.flying.remove(place);
                 self.deliver(to, datagram);
             }
             for host in [MOBILE, GATEWAY] {
