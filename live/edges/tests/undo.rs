@@ -1,9 +1,13 @@
 //! What a process adds to the system goes when it ends, or when the next one starts after a crash.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 mod support;
 
 use std::fs;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use edges::namespace::Namespace;
 use edges::netlink::{IpVersion, MAIN_TABLE, Netlink, Route, Rule};
@@ -109,6 +113,45 @@ fn the_next_start_undoes_what_a_killed_process_left() {
         assert_eq!((recoveries[0].undone, recoveries[0].warnings.len()), (6, 0));
         assert!(!undo_file(folder).exists());
         drop(log);
+    });
+}
+
+/// Not a test: the process that [`kill_9_leaves_nothing_for_long`] kills.
+#[test]
+#[ignore = "started by another test"]
+fn changes_everything_and_waits() {
+    let folder = std::env::var_os("UNDO_FOLDER").unwrap();
+    let (mut log, _) = UndoLog::open(Path::new(&folder), "test").unwrap();
+    change_everything(&mut log);
+    println!("\nready");
+    std::thread::park();
+}
+
+#[test]
+fn kill_9_leaves_nothing_for_long() {
+    in_new_namespace(|folder| {
+        let before = state();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args([
+                "changes_everything_and_waits",
+                "--exact",
+                "--ignored",
+                "--nocapture",
+            ])
+            .env("UNDO_FOLDER", folder)
+            .stdout(Stdio::piped());
+        let mut child = Namespace::current().unwrap().spawn(command).unwrap();
+        let output = std::io::BufReader::new(child.stdout.take().unwrap());
+        assert!(output.lines().any(|line| line.unwrap() == "ready"));
+        let refused = UndoLog::open(folder, "test").err().unwrap();
+        assert!(matches!(refused, UndoError::Running { pid, .. } if pid == child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_ne!(state(), before);
+        let (_log, recoveries) = UndoLog::open(folder, "test").unwrap();
+        assert_eq!(state(), before);
+        assert_eq!((recoveries[0].undone, recoveries[0].warnings.len()), (6, 0));
     });
 }
 

@@ -1,6 +1,8 @@
 //! A program without root's rights makes itself a network of its own. It has no test harness, since
 //! a user namespace cannot be entered once there are threads.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use std::process::ExitCode;
 
 use edges::namespace::{Namespace, UserNamespaceError, enter_user_namespace};

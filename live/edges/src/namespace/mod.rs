@@ -1,4 +1,4 @@
-//! Network namespaces (network_namespaces(7)): a network stack of one's own for a thread, a child
+//! Network namespaces (`network_namespaces(7)`): a network stack of one's own for a thread, a child
 //! process, or a whole program.
 
 mod user;
@@ -79,8 +79,8 @@ impl Namespace {
     /// and is gone with its last handle, thread, socket and process.
     pub fn create() -> Result<Self, NamespaceError> {
         in_fresh_thread(|| {
-            // SAFETY: only the network namespace of this thread changes, which shares no memory or
-            // descriptor table rules with others and ends right after.
+            // SAFETY: this changes the network namespace of the calling thread alone, not what it
+            // shares with others (memory, descriptors, user), and the thread ends right after.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(|errno| match errno {
                 rustix::io::Errno::PERM => NamespaceError::CreationNotPermitted,
                 _ => failed("create a network namespace")(errno.into()),

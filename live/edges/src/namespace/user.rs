@@ -1,4 +1,4 @@
-//! A user namespace for those who are not root (user_namespaces(7)).
+//! A user namespace for those who are not root (`user_namespaces(7)`).
 
 use std::fs;
 use std::io;

@@ -122,7 +122,7 @@ impl StateFolder {
     }
 
     /// Writes the beginning of a new log, whole or not at all, and opens it for appending.
-    pub(super) fn write(&self, path: &Path, steps: &[UndoStep]) -> Result<File, UndoError> {
+    pub(super) fn begin(path: &Path, steps: &[UndoStep]) -> Result<File, UndoError> {
         let draft = path.with_extension("draft");
         let write = || -> io::Result<File> {
             let mut bytes = Line::Owner(Owner::this_process()?).to_bytes()?;

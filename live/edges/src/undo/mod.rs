@@ -107,7 +107,7 @@ impl UndoLog {
         let folder = folder::StateFolder::open(folder, namespace.id())?;
         let path = folder.path_of(instance)?;
         let (steps, recoveries, obsolete) = folder.recover(instance, &mut netlink)?;
-        let file = folder.write(&path, &steps)?;
+        let file = folder::StateFolder::begin(&path, &steps)?;
         for left in obsolete.iter().filter(|left| **left != path) {
             std::fs::remove_file(left).map_err(file_error(left))?;
         }

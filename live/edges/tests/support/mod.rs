@@ -13,7 +13,7 @@ use ipnet::IpNet;
 
 /// Whether network namespaces can be made. Where not, the test says so and is skipped, but under
 /// CI=true it fails.
-pub fn privileged() -> bool {
+pub(crate) fn privileged() -> bool {
     match Namespace::create() {
         Ok(_) => true,
         Err(error) => skip(&error.to_string()),
@@ -21,7 +21,7 @@ pub fn privileged() -> bool {
 }
 
 /// Whether the program is installed; the same rule.
-pub fn has_program(name: &str) -> bool {
+pub(crate) fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
     found || skip(&format!("the program '{name}' is missing"))
@@ -37,26 +37,26 @@ fn skip(reason: &str) -> bool {
 }
 
 /// A prefix or an address with one.
-pub fn net(text: &str) -> IpNet {
+pub(crate) fn net(text: &str) -> IpNet {
     text.parse().unwrap()
 }
 
 /// An address.
-pub fn address(text: &str) -> IpAddr {
+pub(crate) fn address(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
 /// Two namespaces that are joined by a veth pair, "near" in the left and "far" in the right one.
-pub struct Pair {
+pub(crate) struct Pair {
     /// One end.
-    pub left: Namespace,
+    pub(crate) left: Namespace,
     /// The other.
-    pub right: Namespace,
+    pub(crate) right: Namespace,
 }
 
 impl Pair {
     /// Joins two new namespaces.
-    pub fn create(left_address: IpNet, right_address: IpNet) -> Self {
+    pub(crate) fn create(left_address: IpNet, right_address: IpNet) -> Self {
         let (left, right) = (Namespace::create().unwrap(), Namespace::create().unwrap());
         left.run(|| connect(&right, left_address, right_address))
             .unwrap();
@@ -65,7 +65,7 @@ impl Pair {
 }
 
 /// Joins the calling thread's namespace with `right`.
-pub fn connect(right: &Namespace, left_address: IpNet, right_address: IpNet) {
+pub(crate) fn connect(right: &Namespace, left_address: IpNet, right_address: IpNet) {
     let mut netlink = Netlink::open().unwrap();
     netlink.create_veth("near", "far.new").unwrap();
     netlink.move_link("far.new", right).unwrap();
