@@ -8,6 +8,7 @@
 //! State changes of the error models that work in time depend on the seed alone, so two schemes that
 //! are compared meet the same fades.
 
+mod capacity;
 mod channel;
 mod config;
 mod counters;

@@ -117,6 +117,8 @@ proptest! {
             let parts = [counters.delivered, counters.dropped_air, counters.dropped_queue, counters.inside];
             prop_assert_eq!(counters.offered.packets, parts.iter().map(|part| part.packets).sum::<u64>());
             prop_assert_eq!(counters.offered.bytes, parts.iter().map(|part| part.bytes).sum());
+            // What waits is never forgotten.
+            prop_assert!(channel.poll_timeout().is_some() || counters.inside.packets == 0);
             let offered = packets.iter().filter(|(_, way, _)| *way == direction).count();
             prop_assert_eq!(counters.offered.packets, offered as u64);
             let arrived: Vec<usize> = log.iter().filter_map(|(_, output)| match output {

@@ -159,13 +159,49 @@ fn a_recording_is_played_back() {
 fn what_a_channel_tells_can_be_replayed() {
     let end = Instant::from_millis(3_000);
     let drawn: Channel<usize> = Channel::new(&fading(EXPONENTIAL), 9);
-    let text: String = changes(&drawn, end)
+    let lines: Vec<_> = changes(&drawn, end)
         .iter()
-        .map(|c| format!("{c}\n"))
+        .map(StateChange::to_string)
         .collect();
+    let text = lines.join("\n");
     let config = "[each]\nrate = '2 Mbit/s'\ndelay = '0'\nqueue = '9 packets'\n\
                   [errors]\nmodel = 'replay'\nfile = 'fades'";
     let read = |_: &str| Ok(text.clone());
     let link = Link::from_toml_with(config, "test.toml", &read).expect("a link");
     assert_eq!(changes(&Channel::new(&link, 1), end), changes(&drawn, end));
+}
+
+#[test]
+fn capacity_is_what_the_air_carries_in_its_good_time() {
+    let span = Instant::from_millis(1_500)..Instant::from_millis(9_000);
+    let capacity = |link: &Link, seed| link.capacity(Down, seed, span.clone());
+    let fading = fading(EXPONENTIAL);
+    let channel: Channel<usize> = Channel::new(&fading, 5);
+    let good = channel.good_time(Down, span.start, span.end);
+    // 2 Mbit/s are 250 bytes in each millisecond; every period rounds down by less than a byte.
+    let whole = good.as_nanos() / 4000;
+    let found = capacity(&fading, 5).expect("limited").get();
+    assert!(found <= whole && found + 200 > whole, "{found} of {whole}");
+
+    let lossy = Link::named("l3-p5").expect("known");
+    let found = capacity(&lossy, 1).expect("limited").get();
+    assert_eq!(found.abs_diff(93_750_000 * 95 / 100), 0);
+
+    let scheduled = link(
+        "[each]\nrate = '2 Mbit/s'\ndelay = '0'\nqueue = '1 packet'\nrepeat = '1 s'\n\
+         schedule = [{ at = '250 ms', rate = '0' }]",
+    );
+    assert_eq!(
+        capacity(&scheduled, 1).map(units::Bytes::get),
+        Some(437_500)
+    );
+
+    let unlimited = link("[each]\nrate = 'unlimited'\ndelay = '0'\nqueue = '1 packet'");
+    assert_eq!(capacity(&unlimited, 1), None);
+    let traced = "[each]\nmahimahi = 'x'\ndelay = '0'\nqueue = '1 packet'";
+    let traced = Link::from_toml_with(traced, "test", &|_| Ok("10\n".into())).expect("a link");
+    assert_eq!(
+        capacity(&traced, 1).map(units::Bytes::get),
+        Some(750 * 1500)
+    );
 }

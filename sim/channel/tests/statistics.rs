@@ -99,8 +99,7 @@ fn the_bit_chain_has_the_papers_burst_length() {
     );
     let lengths = bursts(&lost);
     let mean = lengths.iter().sum::<usize>() as f64 / lengths.len() as f64;
-    // 1 + 1/(B p_g), by the paper's formula; the chain itself crosses a packet's end with
-    // e^(−B p_g) left, so that runs have the mean 1 + (1 − e^(−B p_g))/(B p_g) ÷ (1 − e^(−B p_g)).
+    // A burst of L bits touches 1 + (L − 1)/B packets in the mean; 1 + 1/(B p_g) in the paper.
     let load = 1514.0 * 8.0 * 1e-4;
     assert_mean(mean, 1.0 + 1.0 / load, 1.2, lengths.len() as f64);
 }

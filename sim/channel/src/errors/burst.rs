@@ -1,8 +1,8 @@
 //! Bursts of exactly n packets.
 //!
-//! The burst test of Balakrishnan et al., ToN 5(6), 1997, §"burst errors": one burst per 64 KB on
-//! average, each destroying 2, 4 or 6 packets. The paper does not say whether the distance counts from
-//! the beginning or the end of a burst. Here it counts from the end, so bursts never touch by design:
+//! The burst test of Balakrishnan et al., IEEE/ACM Trans. Networking 5(6), 1997: one burst per 64 KB
+//! on average, each destroying 2, 4 or 6 packets. The paper does not say whether the distance counts
+//! from the beginning or the end of a burst. Here it counts from the end, so bursts never overlap:
 //! with packets of s bytes and q = 1 − exp(−s ÷ spacing), the share n ÷ (n + 1/q − 1) is lost.
 
 use machine::RandomStream;

@@ -1,9 +1,9 @@
 //! Errors at exponentially distributed distances, counted in bytes of one direction.
 //!
 //! Balakrishnan, Padmanabhan, Seshan, Katz, "A Comparison of Mechanisms for Improving TCP Performance
-//! over Wireless Links", IEEE/ACM ToN 5(6), 1997: the receiving end of the lossy link draws the
-//! distance to the next error and corrupts the packet that it falls into. A packet of s bytes is lost
-//! with the chance 1 − exp(−s ÷ mean).
+//! over Wireless Links", IEEE/ACM Trans. Networking 5(6), 1997: the receiving end of the lossy link draws
+//! the distance to the next error and corrupts the packet that it falls into. A packet of s bytes is
+//! lost with the chance 1 − exp(−s ÷ mean).
 
 use machine::RandomStream;
 use serde::Deserialize;

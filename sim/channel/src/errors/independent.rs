@@ -6,24 +6,12 @@ use machine::RandomStream;
 use serde::Deserialize;
 use units::Probability;
 
-use crate::problem::Problem;
-
 /// Parameters of independent loss.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndependentConfig {
     /// The chance that a packet is lost.
     pub p: Probability,
-}
-
-impl IndependentConfig {
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "every model is checked alike; a Probability allows only what is meaningful"
-    )]
-    pub(super) fn check(&self) -> Result<(), Problem> {
-        Ok(())
-    }
 }
 
 #[derive(Debug, Clone)]

@@ -2,8 +2,9 @@
 //!
 //! Haas and Warkhedi, "The Design and Performance of Mobile TCP for Wireless Networks", 2000, eq. 1–4:
 //! from good to bad with chance `p_b` per bit, back with `p_g`; every bit sent in the bad state is an
-//! error, and a packet with any such bit is lost. The bit error rate is p_b ÷ (p_b + p_g), the mean
-//! burst 1 ÷ p_g bits, and the packet error rate is close to (B · p_g + 1) times the bit error rate.
+//! error, and a packet with any such bit is lost. The bit error rate is `p_b ÷ (p_b + p_g)`, the mean
+//! burst `1 ÷ p_g` bits, and the error rate of packets of B bits close to `B · p_g + 1` times the bit
+//! error rate.
 //!
 //! The chain is drawn by its runs, which are geometric, so a packet costs a draw for each change of
 //! state within it and not for each bit.
@@ -98,7 +99,7 @@ impl RunLength {
         let mut rate: u128 = 0;
         for k in 1..=100 {
             rate += power / k;
-            power = (power >> 37) * (p >> 37) >> 26;
+            power = ((power >> 37) * (p >> 37)) >> 26;
         }
         let mean = one / (rate >> Self::FRACTION);
         Self { mean: mean as u64 }

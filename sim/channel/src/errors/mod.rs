@@ -23,7 +23,7 @@ pub use timeline::{Period, StateChange, Timeline};
 
 use machine::RandomStream;
 use serde::Deserialize;
-use units::Bytes;
+use units::{Bytes, Probability};
 
 use crate::Direction;
 use crate::pacer::Airtime;
@@ -64,8 +64,7 @@ impl ErrorConfig {
     /// Says which key is wrong, and what is allowed.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         match self {
-            Self::None(_) => Ok(()),
-            Self::Independent(config) => config.check(),
+            Self::None(_) | Self::Independent(_) => Ok(()),
             Self::Temporal(config) => config.check(),
             Self::Distance(config) => config.check(),
             Self::Burst(config) => config.check(),
@@ -84,6 +83,23 @@ impl ErrorConfig {
             | Self::Distance(_)
             | Self::Burst(_)
             | Self::Markov(_) => None,
+        }
+    }
+
+    /// The chance of a loss by state, as far as it does not depend on the size of a packet.
+    pub(crate) fn state_loss(&self) -> StateLoss {
+        let always_good = |p| StateLoss {
+            good: p,
+            bad: p,
+            rule: LossRule::Instant,
+        };
+        match self {
+            Self::Temporal(config) => config.loss(),
+            Self::Replay(config) => config.loss(),
+            Self::Independent(config) => always_good(config.p),
+            Self::None(_) | Self::Distance(_) | Self::Burst(_) | Self::Markov(_) => {
+                always_good(Probability::NEVER)
+            }
         }
     }
 

@@ -85,7 +85,7 @@ pub(super) enum Law {
 impl Law {
     fn check(self, tick: Option<Duration>) -> Result<(), Problem> {
         let whole = |key: &str, length: Duration| match tick {
-            Some(tick) if length.as_nanos() % tick.as_nanos() != 0 => {
+            Some(tick) if !length.as_nanos().is_multiple_of(tick.as_nanos()) => {
                 let text = format!("{length} is not a whole number of ticks of {tick}");
                 Err(Problem::new(key, text))
             }

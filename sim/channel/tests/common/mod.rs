@@ -10,17 +10,17 @@ use machine::Machine;
 use units::{Bytes, Instant};
 
 /// A packet to send: when in nanoseconds, which way, its size. Its payload is its number.
-pub type Packet = (u64, Direction, u64);
+pub(crate) type Packet = (u64, Direction, u64);
 
 /// What came out, with its time in nanoseconds.
-pub type Log = Vec<(u64, Output<usize>)>;
+pub(crate) type Log = Vec<(u64, Output<usize>)>;
 
-pub fn link(text: &str) -> Link {
+pub(crate) fn link(text: &str) -> Link {
     Link::from_toml(text, "test.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Sends `packets` and runs on until nothing is due up to `end`.
-pub fn drive(channel: &mut Channel<usize>, packets: &[Packet], end: u64) -> Log {
+pub(crate) fn drive(channel: &mut Channel<usize>, packets: &[Packet], end: u64) -> Log {
     let mut log = Vec::new();
     for (number, (at, direction, size)) in packets.iter().enumerate() {
         advance(channel, *at, &mut log);
@@ -50,11 +50,11 @@ fn drain(channel: &mut Channel<usize>, now: u64, log: &mut Log) {
     }
 }
 
-pub fn delivered(direction: Direction, payload: usize) -> Output<usize> {
+pub(crate) fn delivered(direction: Direction, payload: usize) -> Output<usize> {
     Output::Deliver { direction, payload }
 }
 
-pub fn dropped(direction: Direction, payload: usize, cause: Cause) -> Output<usize> {
+pub(crate) fn dropped(direction: Direction, payload: usize, cause: Cause) -> Output<usize> {
     Output::Drop {
         direction,
         payload,
@@ -64,7 +64,7 @@ pub fn dropped(direction: Direction, payload: usize, cause: Cause) -> Output<usi
 
 /// Which of `count` packets of `size` bytes, sent back to back downwards at 10 Mbit/s, are lost with
 /// these errors.
-pub fn losses(errors: &str, seed: u64, count: usize, size: u64) -> Vec<bool> {
+pub(crate) fn losses(errors: &str, seed: u64, count: usize, size: u64) -> Vec<bool> {
     let text = format!(
         "errors = {{ {errors} }}\n[each]\nrate = '10 Mbit/s'\ndelay = '1 ms'\nqueue = '10 packets'"
     );
@@ -78,12 +78,12 @@ pub fn losses(errors: &str, seed: u64, count: usize, size: u64) -> Vec<bool> {
         .collect()
 }
 
-pub fn share(lost: &[bool]) -> f64 {
+pub(crate) fn share(lost: &[bool]) -> f64 {
     lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
 }
 
 /// The lengths of the runs of lost packets.
-pub fn bursts(lost: &[bool]) -> Vec<usize> {
+pub(crate) fn bursts(lost: &[bool]) -> Vec<usize> {
     lost.split(|lost| !lost)
         .map(<[bool]>::len)
         .filter(|length| *length > 0)

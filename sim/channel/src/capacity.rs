@@ -1,0 +1,62 @@
+//! The most that a link can carry, which goodput is measured against.
+
+use std::ops::Range;
+
+use units::{Bytes, Instant, Probability};
+
+use crate::Direction;
+use crate::link::Link;
+use crate::opportunities::OPPORTUNITY;
+use crate::plan::Rate;
+
+impl Link {
+    /// The most wire bytes that can arrive in `direction` of what is sent within `span`, in a run with
+    /// `seed`: the rate over the periods that the seed draws, times the chance that each state (or an
+    /// independent loss) lets a packet through. For reports; `None` where the rate is unlimited.
+    ///
+    /// Errors that depend on the size of packets (distance, burst, Markov) are not deducted, nor are
+    /// packets that the edge of a fade cuts. Half-duplex air carries this for both directions together.
+    pub fn capacity(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
+        let loss = self.errors(direction).state_loss();
+        let Some(timeline) = self.timeline(direction, seed) else {
+            let carried = self.carried(direction, span)?;
+            return Some(surviving(carried, loss.good));
+        };
+        let (mut good, mut bad) = (Bytes::ZERO, Bytes::ZERO);
+        for period in timeline.take_while(|period| period.from < span.end) {
+            let end = period.until.map_or(span.end, |until| until.min(span.end));
+            let carried = self.carried(direction, period.from.max(span.start)..end)?;
+            if period.good {
+                good += carried;
+            } else {
+                bad += carried;
+            }
+        }
+        Some(surviving(good, loss.good) + surviving(bad, loss.bad))
+    }
+
+    /// What the air carries within `span`, lost or not.
+    fn carried(&self, direction: Direction, span: Range<Instant>) -> Option<Bytes> {
+        if let Some(trace) = self.trace(direction) {
+            let count = trace
+                .first_from(span.end)
+                .saturating_sub(trace.first_from(span.start));
+            return Some(OPPORTUNITY * count);
+        }
+        let (mut at, mut carried) = (span.start, Bytes::ZERO);
+        while at < span.end {
+            let (step, end) = self.plan(direction).at(at);
+            let end = end.map_or(span.end, |end| end.min(span.end));
+            match step.rate {
+                Rate::Unlimited => return None,
+                Rate::Limited(rate) => carried += rate.bytes_in(end - at),
+            }
+            at = end;
+        }
+        Some(carried)
+    }
+}
+
+fn surviving(carried: Bytes, loss: Probability) -> Bytes {
+    Bytes::new((carried.get() as f64 * loss.complement().as_f64()) as u64)
+}
