@@ -61,7 +61,7 @@ fn tun(offload: Offload, bytes: usize) {
     let Some(tunnel) = Tunnel::open([offload; 2]) else {
         return;
     };
-    let target = tunnel.far_addresses()[0];
+    let target = Tunnel::far_addresses()[0];
     let listener = tunnel
         .far
         .run(|| TcpListener::bind((target, 0)))

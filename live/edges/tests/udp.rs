@@ -36,7 +36,7 @@ fn receive(bearer: &mut UdpBearer, count: usize) -> Vec<(Arrival, Vec<u8>)> {
         let now = clock::monotonic();
         bearer
             .receive_batch(now, &mut |arrival, bytes| {
-                got.push((arrival, bytes.to_vec()))
+                got.push((arrival, bytes.to_vec()));
             })
             .expect("received");
     }

@@ -109,7 +109,7 @@ fn datagrams_pass_between_twins_and_go_nowhere_else() {
     let mut got = Vec::new();
     let count = other
         .receive_batch(now, &mut |arrival, bytes| {
-            got.push((arrival.from, arrival.at, bytes[0]))
+            got.push((arrival.from, arrival.at, bytes[0]));
         })
         .expect("received");
     assert_eq!(count, 2);

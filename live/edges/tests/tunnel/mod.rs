@@ -57,7 +57,8 @@ impl Tunnel {
         })
     }
 
-    pub(crate) fn far_addresses(&self) -> [IpAddr; 2] {
+    /// Addresses of the far end, one of each family.
+    pub(crate) fn far_addresses() -> [IpAddr; 2] {
         ["10.9.0.2", "fd09::2"].map(|address| address.parse().expect("an address"))
     }
 
