@@ -31,8 +31,14 @@ impl PacketBuffer {
     /// # Panics
     /// If `headroom` exceeds `room`.
     pub fn with_room(room: usize, headroom: usize) -> Self {
-        assert!(headroom <= room, "headroom {headroom} exceeds the room {room}");
-        Self { storage: storage(room), content: headroom..headroom }
+        assert!(
+            headroom <= room,
+            "headroom {headroom} exceeds the room {room}"
+        );
+        Self {
+            storage: storage(room),
+            content: headroom..headroom,
+        }
     }
 
     /// A buffer that holds a copy of `bytes`, with [`HEADROOM`] before it.
@@ -65,7 +71,10 @@ impl PacketBuffer {
     /// # Panics
     /// If they exceed the tailroom.
     pub fn grow(&mut self, count: usize) -> &mut [u8] {
-        assert!(count <= self.tailroom(), "{count} bytes exceed the tailroom");
+        assert!(
+            count <= self.tailroom(),
+            "{count} bytes exceed the tailroom"
+        );
         let added = self.content.end..self.content.end + count;
         self.content.end = added.end;
         &mut self.storage[added]
@@ -76,7 +85,10 @@ impl PacketBuffer {
     /// # Panics
     /// If they exceed the headroom.
     pub fn grow_front(&mut self, count: usize) -> &mut [u8] {
-        assert!(count <= self.headroom(), "{count} bytes exceed the headroom");
+        assert!(
+            count <= self.headroom(),
+            "{count} bytes exceed the headroom"
+        );
         self.content.start -= count;
         &mut self.storage[self.content.start..self.content.start + count]
     }
@@ -91,7 +103,11 @@ impl PacketBuffer {
     /// # Panics
     /// If there are fewer.
     pub fn advance(&mut self, count: usize) {
-        assert!(count <= self.len(), "cannot take {count} bytes off {}", self.len());
+        assert!(
+            count <= self.len(),
+            "cannot take {count} bytes off {}",
+            self.len()
+        );
         self.content.start += count;
     }
 
@@ -99,7 +115,11 @@ impl PacketBuffer {
     /// saves at least half.
     pub fn right_sized(self) -> Self {
         let wanted = class_of(self.len() + HEADROOM).map_or(usize::MAX, |class| CLASSES[class]);
-        if wanted <= self.storage.len() / 2 { Self::copy_of(&self) } else { self }
+        if wanted <= self.storage.len() / 2 {
+            Self::copy_of(&self)
+        } else {
+            self
+        }
     }
 
     /// The storage that this buffer holds, in bytes: what it costs, whatever its content.
@@ -138,14 +158,19 @@ impl Eq for PacketBuffer {}
 
 impl std::fmt::Debug for PacketBuffer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("PacketBuffer").field(&&**self).finish()
+        formatter
+            .debug_tuple("PacketBuffer")
+            .field(&&**self)
+            .finish()
     }
 }
 
 impl Drop for PacketBuffer {
     fn drop(&mut self) {
         let storage = std::mem::take(&mut self.storage);
-        let Some(class) = CLASSES.iter().position(|size| *size == storage.len()) else { return };
+        let Some(class) = CLASSES.iter().position(|size| *size == storage.len()) else {
+            return;
+        };
         // While the thread ends the pool may be gone; the storage is then simply freed.
         let _ = POOL.try_with(|pool| {
             let shelf = &mut pool.borrow_mut()[class];
@@ -162,7 +187,9 @@ fn class_of(room: usize) -> Option<usize> {
 
 /// Storage of at least `room` bytes, from the pool where its class is pooled.
 fn storage(room: usize) -> Box<[u8]> {
-    let Some(class) = class_of(room) else { return vec![0; room].into_boxed_slice() };
+    let Some(class) = class_of(room) else {
+        return vec![0; room].into_boxed_slice();
+    };
     POOL.try_with(|pool| pool.borrow_mut()[class].pop())
         .ok()
         .flatten()
@@ -197,6 +224,10 @@ pub struct Packet {
 impl Packet {
     /// A packet that stands for itself and whose checksum has not been verified.
     pub fn new(buffer: PacketBuffer) -> Self {
-        Self { buffer, segment_size: 0, checksum: Checksum::Unverified }
+        Self {
+            buffer,
+            segment_size: 0,
+            checksum: Checksum::Unverified,
+        }
     }
 }

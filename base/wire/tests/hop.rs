@@ -11,13 +11,20 @@ fn writer(number: u64) -> FrameWriter {
 }
 
 fn chunks(bytes: &[u8]) -> Vec<Chunk<'_>> {
-    Frame::parse(bytes).expect("a frame").chunks().map(|chunk| chunk.expect("a chunk")).collect()
+    Frame::parse(bytes)
+        .expect("a frame")
+        .chunks()
+        .map(|chunk| chunk.expect("a chunk"))
+        .collect()
 }
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|b| *b != b' ').collect();
     let digit = |b: &u8| char::from(*b).to_digit(16).expect("a digit") as u8;
-    digits.chunks(2).map(|pair| digit(&pair[0]) << 4 | digit(&pair[1])).collect()
+    digits
+        .chunks(2)
+        .map(|pair| digit(&pair[0]) << 4 | digit(&pair[1]))
+        .collect()
 }
 
 #[test]
@@ -31,13 +38,20 @@ fn the_documents_vectors_hold() {
     frames[2].probe();
     frames[3].brief((9, 0), (2, true, true), copy(b"xy"));
     frames[4].brief((9, 100), (1, true, false), copy(b"z"));
-    let fields = AckFields { largest: 20, arrival: 500_000, delay: 1_000 };
+    let fields = AckFields {
+        largest: 20,
+        arrival: 500_000,
+        delay: 1_000,
+    };
     frames[5].ack(fields, [(18, 20), (14, 15)], 100);
     let vectors: Vec<Vec<u8>> = document
         .lines()
         .filter_map(|line| line.strip_prefix("| number ")?.split('`').nth(1).map(hex))
         .collect();
-    let written: Vec<Vec<u8>> = frames.into_iter().map(|frame| frame.finish().to_vec()).collect();
+    let written: Vec<Vec<u8>> = frames
+        .into_iter()
+        .map(|frame| frame.finish().to_vec())
+        .collect();
     assert_eq!(written, vectors);
 }
 
@@ -73,7 +87,10 @@ fn several_chunks_share_a_frame_and_fill_it_to_the_brim() {
 #[test]
 fn says_what_is_wrong() {
     assert_eq!(Frame::parse(&[0x10]).err(), Some(MalformedFrame::Short(1)));
-    assert_eq!(Frame::parse(&[0x20, 0, 0, 0, 0]).err(), Some(MalformedFrame::Version(2)));
+    assert_eq!(
+        Frame::parse(&[0x20, 0, 0, 0, 0]).err(),
+        Some(MalformedFrame::Version(2))
+    );
     let unknown = Frame::parse(&[0x10, 0, 0, 0, 0, 0xf0]).expect("a header");
     assert_eq!(unknown.chunks().next(), Some(Err(MalformedFrame::Kind(15))));
     let cut = Frame::parse(&[0x10, 0, 0, 0, 0, 0x13, 1]).expect("a header");

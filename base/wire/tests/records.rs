@@ -45,13 +45,20 @@ impl Segment {
         bytes.extend((0..self.payload).map(|place| (place as u32 ^ self.sequence) as u8));
         let mut packet = Packet::new(PacketBuffer::copy_of(&bytes));
         packet.checksum = Checksum::Verified;
-        packet.segment_size = if self.payload > usize::from(self.segment_size) { self.segment_size } else { 0 };
+        packet.segment_size = if self.payload > usize::from(self.segment_size) {
+            self.segment_size
+        } else {
+            0
+        };
         packet
     }
 }
 
 fn wire_checksum(bytes: &[u8]) -> u16 {
-    let sum: u32 = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0))).sum();
+    let sum: u32 = bytes
+        .chunks(2)
+        .map(|w| u32::from(w[0]) << 8 | u32::from(*w.get(1).unwrap_or(&0)))
+        .sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16
 }
@@ -94,7 +101,10 @@ fn connection() -> Vec<Segment> {
 #[test]
 fn a_bulk_flow_costs_few_bytes_a_packet() {
     for ipv6 in [false, true] {
-        let packets: Vec<_> = connection().iter().map(|segment| segment.packet(ipv6)).collect();
+        let packets: Vec<_> = connection()
+            .iter()
+            .map(|segment| segment.packet(ipv6))
+            .collect();
         let (_, heads) = write(&packets);
         assert!(heads[1..].iter().all(|head| *head <= 5), "{heads:?}");
     }
@@ -102,16 +112,26 @@ fn a_bulk_flow_costs_few_bytes_a_packet() {
 
 #[test]
 fn a_long_packet_is_released_in_whole_segments() {
-    let long = Segment { payload: 10_000, flags: 0x99, segment_size: 1_448, ..connection()[1].clone() };
+    let long = Segment {
+        payload: 10_000,
+        flags: 0x99,
+        segment_size: 1_448,
+        ..connection()[1].clone()
+    };
     let packets = [connection()[0].packet(false), long.packet(false)];
     let (stream, _) = write(&packets);
     let (mut reader, mut got) = (RecordReader::default(), Vec::new());
     for piece in stream.chunks(1_300) {
-        reader.read(piece, &mut |packet| got.push(packet)).expect("readable");
+        reader
+            .read(piece, &mut |packet| got.push(packet))
+            .expect("readable");
         reader.flush(&mut |packet| got.push(packet));
     }
     assert!(got.len() > 5, "{}", got.len());
-    let payload: Vec<u8> = got[1..].iter().flat_map(|packet| packet.buffer[52..].to_vec()).collect();
+    let payload: Vec<u8> = got[1..]
+        .iter()
+        .flat_map(|packet| packet.buffer[52..].to_vec())
+        .collect();
     assert_eq!(payload, packets[1].buffer[52..]);
     let mut expected = long.sequence;
     let mut id = long.id;
@@ -132,20 +152,41 @@ fn a_long_packet_is_released_in_whole_segments() {
 #[test]
 fn a_broken_stream_is_an_error() {
     let mut reader = RecordReader::default();
-    assert!(reader.read(&[0x80, 0], &mut |_| ()).is_err(), "a delta before any packet");
-    assert!(RecordReader::default().read(&[0, 0], &mut |_| ()).is_err(), "no length");
+    assert!(
+        reader.read(&[0x80, 0], &mut |_| ()).is_err(),
+        "a delta before any packet"
+    );
+    assert!(
+        RecordReader::default().read(&[0, 0], &mut |_| ()).is_err(),
+        "no length"
+    );
     let mut cut = RecordReader::default();
-    cut.read(&[0, 40, 1, 2], &mut |_| ()).expect("the beginning of a record");
+    cut.read(&[0, 40, 1, 2], &mut |_| ())
+        .expect("the beginning of a record");
     assert!(cut.end().is_err());
 }
 
 fn segment() -> impl Strategy<Value = Segment> {
     let sizes = prop_oneof![Just(0usize), Just(1), 1usize..4_000, Just(1_448)];
-    (any::<[u32; 2]>(), any::<[u16; 2]>(), prop_oneof![Just(0x10u8), any::<u8>()], any::<u32>(), sizes).prop_map(
-        |([sequence, acknowledgement], [window, id], flags, stamp, payload)| Segment {
-            sequence, acknowledgement, window, flags, stamp, id, payload, segment_size: 1_000,
-        },
+    (
+        any::<[u32; 2]>(),
+        any::<[u16; 2]>(),
+        prop_oneof![Just(0x10u8), any::<u8>()],
+        any::<u32>(),
+        sizes,
     )
+        .prop_map(
+            |([sequence, acknowledgement], [window, id], flags, stamp, payload)| Segment {
+                sequence,
+                acknowledgement,
+                window,
+                flags,
+                stamp,
+                id,
+                payload,
+                segment_size: 1_000,
+            },
+        )
 }
 
 proptest! {

@@ -72,7 +72,10 @@ impl Base {
         }
         let current = self.current.map_or(delay, |least| least.min(delay));
         self.current = Some(current);
-        (self.before.map_or(current, |before| before.min(current)), fresh)
+        (
+            self.before.map_or(current, |before| before.min(current)),
+            fresh,
+        )
     }
 }
 
@@ -111,7 +114,11 @@ impl Estimate {
         let at = self.unwrap(sample.arrival);
         let delay = at - sample.sent_at.since_origin().as_micros() as i64;
         let (base, fresh) = self.base.note(now, delay);
-        let arrived = Arrived { at, sent_total: sample.sent_total, wait: delay - base };
+        let arrived = Arrived {
+            at,
+            sent_total: sample.sent_total,
+            wait: delay - base,
+        };
         let measured = self.measure(&arrived);
         self.recent.push_back(arrived);
         if let Some((measured, busy)) = measured {
@@ -127,7 +134,9 @@ impl Estimate {
 
     /// The other end's clock, from its low 32 bits of microseconds.
     fn unwrap(&self, arrival: u32) -> i64 {
-        let Some(last) = self.recent.back() else { return i64::from(arrival) };
+        let Some(last) = self.recent.back() else {
+            return i64::from(arrival);
+        };
         last.at + i64::from(arrival.wrapping_sub(last.at as u32).cast_signed())
     }
 
@@ -138,11 +147,21 @@ impl Estimate {
     /// The rate since the latest arrival that lies far enough back, and whether frames waited.
     fn measure(&mut self, now: &Arrived) -> Option<(BitRate, bool)> {
         let span_min = SPAN_MIN.max(self.rate.time_for(FRAME) * 6).as_micros() as i64;
-        while self.recent.get(1).is_some_and(|second| now.at - second.at >= span_min) {
+        while self
+            .recent
+            .get(1)
+            .is_some_and(|second| now.at - second.at >= span_min)
+        {
             self.recent.pop_front();
         }
         // Noise only adds to a delay, so the smallest of a few is the best.
-        self.wait = self.recent.iter().map(|arrived| arrived.wait).min().unwrap_or(0).min(now.wait);
+        self.wait = self
+            .recent
+            .iter()
+            .map(|arrived| arrived.wait)
+            .min()
+            .unwrap_or(0)
+            .min(now.wait);
         let first = *self.recent.front()?;
         let span = now.at - first.at;
         if span < span_min || span > SPAN_MAX.as_micros() as i64 {

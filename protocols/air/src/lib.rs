@@ -23,7 +23,11 @@ pub struct Air {
 impl Air {
     /// An air of `given` rate, or one whose rate is to be measured.
     pub fn new(given: Option<BitRate>) -> Self {
-        Self { pacer: Pacer::default(), estimate: Estimate::default(), given }
+        Self {
+            pacer: Pacer::default(),
+            estimate: Estimate::default(),
+            given,
+        }
     }
 
     /// When the air is free next.

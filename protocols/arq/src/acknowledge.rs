@@ -86,12 +86,19 @@ impl Acknowledger {
             delay: now.since(at).as_micros(),
         };
         let savings = (self.received_bytes / SHARE) as usize;
-        let ranges = self.received.descending().map(|range| (range.start, range.end - 1));
+        let ranges = self
+            .received
+            .descending()
+            .map(|range| (range.start, range.end - 1));
         let room = frame.room();
         if !frame.ack(fields, ranges, savings.max(32)) {
             return false;
         }
-        let cost = if alone { COST as usize } else { room - frame.room() } as u64;
+        let cost = if alone {
+            COST as usize
+        } else {
+            room - frame.room()
+        } as u64;
         self.received_bytes = self.received_bytes.saturating_sub(cost * SHARE);
         self.waiting_since = None;
         self.gap = false;

@@ -107,7 +107,10 @@ impl Arq {
 
     /// Whether a grant would be used now.
     pub fn wants_air(&self, now: Instant) -> bool {
-        let acknowledge = self.acknowledger.due(self.ack_spacing()).is_some_and(|due| due <= now);
+        let acknowledge = self
+            .acknowledger
+            .due(self.ack_spacing())
+            .is_some_and(|due| due <= now);
         acknowledge || (self.outbox.has_work() && self.may_send(now))
     }
 
@@ -122,7 +125,9 @@ impl Arq {
 
     /// Whether new transmissions may leave: the ledger has room, and a long fade only gets probes.
     fn may_send(&self, now: Instant) -> bool {
-        let silent = self.fade.is_some_and(|fade| now.since(fade.since) > self.config.feed);
+        let silent = self
+            .fade
+            .is_some_and(|fade| now.since(fade.since) > self.config.feed);
         self.ledger.len() < LEDGER_MAX && (!silent || now >= self.pace.next_probe)
     }
 
@@ -151,15 +156,21 @@ impl Arq {
         self.acknowledger.write(now, &mut frame, alone);
         let mut contents = 0;
         if !alone {
-            let twice = self.losses.is_noisy()
-                && self.round_trip.smallest() > Duration::from_millis(16);
+            let twice =
+                self.losses.is_noisy() && self.round_trip.smallest() > Duration::from_millis(16);
             let stats = &mut self.stats.sent;
-            contents = self.outbox.fill(now, &mut frame, &mut self.ledger, (twice, stats));
+            contents = self
+                .outbox
+                .fill(now, &mut frame, &mut self.ledger, (twice, stats));
         }
         if frame.is_empty() {
             return None;
         }
-        if self.fade.is_some_and(|fade| now.since(fade.since) > self.config.feed) && contents > 0 {
+        if self
+            .fade
+            .is_some_and(|fade| now.since(fade.since) > self.config.feed)
+            && contents > 0
+        {
             self.pace.next_probe = now + self.probe_interval(now);
         }
         let frame = frame.finish();
@@ -174,7 +185,9 @@ impl Arq {
 
     /// How often a long fade is probed: often at first, never less than once a second.
     fn probe_interval(&self, now: Instant) -> Duration {
-        let faded = self.fade.map_or(Duration::ZERO, |fade| now.since(fade.since));
+        let faded = self
+            .fade
+            .map_or(Duration::ZERO, |fade| now.since(fade.since));
         (faded / 100).clamp(Duration::from_millis(20), Duration::from_secs(1))
     }
 
@@ -200,20 +213,29 @@ impl Arq {
                 Err(_) => self.stats.received.frames_malformed += 1,
             }
         }
-        let (inbox, outputs, received) = (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
+        let (inbox, outputs, received) =
+            (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
         inbox.flush(&mut |packet| deliver(packet, outputs, received));
     }
 
     fn take_in(&mut self, chunk: &Chunk<'_>) {
-        let (inbox, outputs, received) = (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
+        let (inbox, outputs, received) =
+            (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
         let mut deliver = |packet| deliver(packet, outputs, received);
         let result = match *chunk {
-            Chunk::Stream { flow, offset, end, bytes } => {
-                inbox.stream(flow, offset, (bytes, end), &mut deliver)
-            }
-            Chunk::Brief { packet, offset, end, bytes, .. } => {
-                inbox.brief(packet, offset, (bytes, end), &mut deliver)
-            }
+            Chunk::Stream {
+                flow,
+                offset,
+                end,
+                bytes,
+            } => inbox.stream(flow, offset, (bytes, end), &mut deliver),
+            Chunk::Brief {
+                packet,
+                offset,
+                end,
+                bytes,
+                ..
+            } => inbox.brief(packet, offset, (bytes, end), &mut deliver),
             Chunk::Ack(_) | Chunk::Probe => Ok(()),
         };
         match result {
@@ -227,7 +249,9 @@ impl Arq {
         let largest = expand(ack.largest, self.ledger.next_number());
         let mut ranges = std::mem::take(&mut self.scratch);
         ranges.clear();
-        let readable = ack.visit(largest, |start, end| ranges.push((start, end))).is_ok();
+        let readable = ack
+            .visit(largest, |start, end| ranges.push((start, end)))
+            .is_ok();
         if readable && largest < self.ledger.next_number() {
             self.settle(now, arrived, (ack, &ranges));
         } else {
@@ -236,8 +260,21 @@ impl Arq {
         self.scratch = ranges;
     }
 
-    fn settle(&mut self, now: Instant, arrived: Instant, (ack, ranges): (&AckRanges<'_>, &[(u64, u64)])) {
-        let Self { ledger, outbox, losses, stats, fade, config, .. } = self;
+    fn settle(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        (ack, ranges): (&AckRanges<'_>, &[(u64, u64)]),
+    ) {
+        let Self {
+            ledger,
+            outbox,
+            losses,
+            stats,
+            fade,
+            config,
+            ..
+        } = self;
         let in_fade = fade.is_some();
         let mut latest: Option<Settled> = None;
         ledger.settle(ranges, config.reorder, |settled, contents| {
@@ -255,7 +292,10 @@ impl Arq {
         });
         let Some(latest) = latest else { return };
         self.heard(now);
-        if ranges.first().is_some_and(|(_, largest)| *largest == latest.number) {
+        if ranges
+            .first()
+            .is_some_and(|(_, largest)| *largest == latest.number)
+        {
             let delay = Duration::from_micros(ack.delay);
             let sample = arrived.since(latest.sent_at).saturating_sub(delay);
             if latest.asked {
@@ -279,14 +319,17 @@ impl Arq {
             let lasted = now.since(fade.since);
             self.stats.sent.fades += 1;
             self.stats.sent.faded += lasted;
-            self.outputs.push_back(Output::Event(LinkEvent::FadeEnded { lasted }));
+            self.outputs
+                .push_back(Output::Event(LinkEvent::FadeEnded { lasted }));
         }
     }
 
     fn presume_lost(&mut self, now: Instant) {
         let patience = self.round_trip.patience(DELAY_MAX);
         let Self { ledger, outbox, .. } = self;
-        let count = ledger.presume_lost(now, patience, |content: &Content| outbox.lose(now, content, true));
+        let count = ledger.presume_lost(now, patience, |content: &Content| {
+            outbox.lose(now, content, true)
+        });
         if count == 0 {
             return;
         }
@@ -300,7 +343,8 @@ impl Arq {
 
     fn set_limits(&mut self) {
         if let Some(rate) = self.pace.rate {
-            self.outbox.set_limits(QueueLimits::new(rate, self.round_trip.smallest()));
+            self.outbox
+                .set_limits(QueueLimits::new(rate, self.round_trip.smallest()));
         }
     }
 
@@ -323,7 +367,11 @@ impl Machine for Arq {
     fn handle_input(&mut self, now: Instant, input: Input) {
         match input {
             Input::Packet { packet, key, class } => {
-                let class = if self.config.limit_all { Class::Brief } else { class };
+                let class = if self.config.limit_all {
+                    Class::Brief
+                } else {
+                    class
+                };
                 let bytes = packet.buffer.len() as u64;
                 match class {
                     Class::Held => self.stats.sent.bytes_held += bytes,
@@ -359,9 +407,16 @@ impl Machine for Arq {
     /// When something is due. A frame that is due waits for [`Input::AirFree`]; whoever grants asks
     /// [`Arq::wants_air`] at these times too.
     fn poll_timeout(&self) -> Option<Instant> {
-        let own = [self.patience_ends(), self.outbox.next_repeat(), self.pace.next_tidy];
+        let own = [
+            self.patience_ends(),
+            self.outbox.next_repeat(),
+            self.pace.next_tidy,
+        ];
         own.into_iter().flatten().min()
     }
 }
 
-const _: () = assert!(FRAME_HEADER < 12, "the header budget of a frame is 12 bytes");
+const _: () = assert!(
+    FRAME_HEADER < 12,
+    "the header budget of a frame is 12 bytes"
+);

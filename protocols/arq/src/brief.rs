@@ -100,7 +100,9 @@ impl BriefSender {
 
     fn entry(&mut self, packet: u64) -> Option<&mut Outstanding> {
         let index = packet.checked_sub(self.base)?;
-        self.outstanding.get_mut(usize::try_from(index).ok()?)?.as_mut()
+        self.outstanding
+            .get_mut(usize::try_from(index).ok()?)?
+            .as_mut()
     }
 
     /// The next fragment, repairs first, of at most `room` bytes.
@@ -108,7 +110,12 @@ impl BriefSender {
         let repaired = self.tries.most > 1;
         let fragment = |packet, entry: &Outstanding, range: Range<u64>| {
             let end = range.end.min(range.start + room as u64);
-            Fragment { packet, range: range.start..end, last: end == entry.len(), repaired }
+            Fragment {
+                packet,
+                range: range.start..end,
+                last: end == entry.len(),
+                repaired,
+            }
         };
         while let Some(packet) = self.repairs.front().copied() {
             if let Some(entry) = self.entry(packet)
@@ -126,11 +133,15 @@ impl BriefSender {
     /// Copies the fragment into `out` and notes that it is on its way.
     pub(crate) fn send(&mut self, fragment: &Fragment, out: &mut [u8]) {
         let plain = !fragment.repaired;
-        let Some(entry) = self.entry(fragment.packet) else { return };
+        let Some(entry) = self.entry(fragment.packet) else {
+            return;
+        };
         let head = entry.head.as_bytes();
         let bytes = head.iter().chain(entry.packet.buffer.iter());
         let start = fragment.range.start as usize;
-        out.iter_mut().zip(bytes.skip(start)).for_each(|(to, from)| *to = *from);
+        out.iter_mut()
+            .zip(bytes.skip(start))
+            .for_each(|(to, from)| *to = *from);
         entry.lost.remove(fragment.range.clone());
         entry.unsent = entry.unsent.max(fragment.range.end);
         let complete = entry.unsent == entry.len();
@@ -144,7 +155,9 @@ impl BriefSender {
 
     /// The other end has `range` of `packet`; returns how many bytes of it are news.
     pub(crate) fn confirm(&mut self, packet: u64, range: Range<u64>) -> u64 {
-        let Some(entry) = self.entry(packet) else { return 0 };
+        let Some(entry) = self.entry(packet) else {
+            return 0;
+        };
         entry.lost.remove(range.clone());
         let news = entry.confirmed.insert(range);
         let all = 0..entry.len();
@@ -157,7 +170,9 @@ impl BriefSender {
     /// `range` of `packet` did not arrive; it is sent again if its tries and its age allow.
     pub(crate) fn lose(&mut self, now: Instant, packet: u64, range: Range<u64>, in_fade: bool) {
         let tries = self.tries;
-        let Some(entry) = self.entry(packet) else { return };
+        let Some(entry) = self.entry(packet) else {
+            return;
+        };
         if entry.confirmed.covers(&range) {
             return;
         }

@@ -42,7 +42,10 @@ impl FairOrder {
     /// Lists a flow that has something to send, if it is not listed yet.
     pub(crate) fn activate(&mut self, slot: usize, place: &mut Place) {
         if place.list == List::None {
-            *place = Place { list: List::Sparse, deficit: QUANTUM };
+            *place = Place {
+                list: List::Sparse,
+                deficit: QUANTUM,
+            };
             self.sparse.push_back(slot);
         }
     }

@@ -83,7 +83,13 @@ impl Flow {
     ///
     /// Beyond `limit` bytes the oldest segment goes, once an interval, so that its
     /// sender hears of it soon and slows down once; beyond twice that, the newest goes.
-    pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, limit: usize, interval: Duration) -> u64 {
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        limit: usize,
+        interval: Duration,
+    ) -> u64 {
         self.last_active = now;
         if self.queued + packet.buffer.len() > 2 * limit && !self.queue.is_empty() {
             return 1;
@@ -95,7 +101,9 @@ impl Flow {
             return 0;
         }
         self.last_drop = Some(now);
-        let Some(oldest) = self.queue.front_mut() else { return 0 };
+        let Some(oldest) = self.queue.front_mut() else {
+            return 0;
+        };
         let before = oldest.buffer.len();
         if queue::drop_first_segment(oldest) {
             self.queued -= before - oldest.buffer.len();
@@ -132,6 +140,9 @@ impl Flow {
     /// Whether nothing waits and nothing is on its way.
     pub(crate) fn is_idle(&self) -> bool {
         self.queue.is_empty()
-            && self.stream.as_ref().is_none_or(|(_, stream)| stream.is_confirmed())
+            && self
+                .stream
+                .as_ref()
+                .is_none_or(|(_, stream)| stream.is_confirmed())
     }
 }

@@ -59,18 +59,28 @@ impl StreamReceiver {
             return self.hold(start, bytes);
         }
         self.release(start, bytes, deliver);
-        while self.held.front().is_some_and(|(start, _)| *start <= self.read) {
+        while self
+            .held
+            .front()
+            .is_some_and(|(start, _)| *start <= self.read)
+        {
             if let Some((start, part)) = self.held.pop_front() {
                 self.held_bytes -= part.len() as u64;
                 self.release(start, &part, deliver);
             }
         }
-        if self.broken { Err(Refused::Broken) } else { Ok(()) }
+        if self.broken {
+            Err(Refused::Broken)
+        } else {
+            Ok(())
+        }
     }
 
     fn release(&mut self, start: u64, bytes: &[u8], deliver: &mut impl FnMut(Packet)) {
         let known = (self.read - start) as usize;
-        let Some(news) = bytes.get(known..).filter(|news| !news.is_empty()) else { return };
+        let Some(news) = bytes.get(known..).filter(|news| !news.is_empty()) else {
+            return;
+        };
         self.read += news.len() as u64;
         if self.reader.read(news, deliver).is_err() {
             self.broken = true;
@@ -83,14 +93,16 @@ impl StreamReceiver {
         let place = self.held.partition_point(|(held, _)| *held < start);
         let end = |part: &(u64, PacketBuffer)| part.0 + part.1.len() as u64;
         let covered_before = place > 0 && end(&self.held[place - 1]) >= start + bytes.len() as u64;
-        let same = self.held.get(place).is_some_and(|part| {
-            part.0 == start && end(part) >= start + bytes.len() as u64
-        });
+        let same = self
+            .held
+            .get(place)
+            .is_some_and(|part| part.0 == start && end(part) >= start + bytes.len() as u64);
         if covered_before || same {
             return Err(Refused::Repeated);
         }
         self.held_bytes += bytes.len() as u64;
-        self.held.insert(place, (start, PacketBuffer::copy_of(bytes)));
+        self.held
+            .insert(place, (start, PacketBuffer::copy_of(bytes)));
         Ok(())
     }
 
@@ -161,15 +173,22 @@ impl Inbox {
         }
         if offset == 0 && end {
             self.seen.insert(packet);
-            return RecordReader::default().read(bytes, deliver).map_err(|_| Refused::Broken);
+            return RecordReader::default()
+                .read(bytes, deliver)
+                .map_err(|_| Refused::Broken);
         }
-        let place = match self.fragmented.iter().position(|(number, _)| *number == packet) {
+        let place = match self
+            .fragmented
+            .iter()
+            .position(|(number, _)| *number == packet)
+        {
             Some(place) => place,
             None => {
                 if self.fragmented.len() == FRAGMENTED_MAX {
                     self.fragmented.pop_front();
                 }
-                self.fragmented.push_back((packet, StreamReceiver::default()));
+                self.fragmented
+                    .push_back((packet, StreamReceiver::default()));
                 self.fragmented.len() - 1
             }
         };
@@ -210,7 +229,11 @@ struct SeenPackets {
 
 impl Default for SeenPackets {
     fn default() -> Self {
-        Self { highest: 0, bits: [0; SEEN / 64], any: false }
+        Self {
+            highest: 0,
+            bits: [0; SEEN / 64],
+            any: false,
+        }
     }
 }
 

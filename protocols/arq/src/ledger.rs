@@ -119,7 +119,11 @@ impl Ledger {
     }
 
     fn pass_presumed(&mut self) {
-        while self.entries.get(self.presumed).is_some_and(|e| e.fate != Fate::Open || !e.asks) {
+        while self
+            .entries
+            .get(self.presumed)
+            .is_some_and(|e| e.fate != Fate::Open || !e.asks)
+        {
             self.presumed += 1;
         }
     }
@@ -164,7 +168,9 @@ impl Ledger {
         allowance: u64,
         mut settled: impl FnMut(Settled, &mut dyn Iterator<Item = &Content>),
     ) {
-        let Some((_, largest)) = received.first().copied() else { return };
+        let Some((_, largest)) = received.first().copied() else {
+            return;
+        };
         let end = (largest + 1).min(self.next_number());
         let mut ranges = received.iter().rev().peekable();
         let mut first = 0;
@@ -172,7 +178,10 @@ impl Ledger {
             let entry = &mut self.entries[(number - self.base) as usize];
             let contents = first..first + usize::from(entry.contents);
             first = contents.end;
-            while ranges.peek().is_some_and(|(_, range_end)| *range_end < number) {
+            while ranges
+                .peek()
+                .is_some_and(|(_, range_end)| *range_end < number)
+            {
                 ranges.next();
             }
             let arrived = ranges.peek().is_some_and(|(start, _)| *start <= number);
@@ -183,7 +192,11 @@ impl Ledger {
                 number,
                 sent_at: entry.sent_at,
                 sent_total: entry.sent_total,
-                outcome: if arrived { Outcome::Arrived } else { Outcome::Lost },
+                outcome: if arrived {
+                    Outcome::Arrived
+                } else {
+                    Outcome::Lost
+                },
                 repair: !arrived && entry.fate == Fate::Open,
                 asked: entry.asks,
             };
@@ -195,7 +208,11 @@ impl Ledger {
 
     /// Drops entries from the front that need no more attention.
     fn forget_settled(&mut self) {
-        while self.entries.front().is_some_and(|entry| entry.fate == Fate::Settled) {
+        while self
+            .entries
+            .front()
+            .is_some_and(|entry| entry.fate == Fate::Settled)
+        {
             if let Some(entry) = self.entries.pop_front() {
                 self.contents.drain(..usize::from(entry.contents));
                 self.base += 1;
@@ -208,7 +225,10 @@ impl Ledger {
     /// Forgets the oldest transmissions that nobody waits for any more, so that at most `kept` remain.
     pub(crate) fn forget_beyond(&mut self, kept: usize) {
         while self.entries.len() > kept
-            && self.entries.front().is_some_and(|entry| entry.fate != Fate::Open || !entry.asks)
+            && self
+                .entries
+                .front()
+                .is_some_and(|entry| entry.fate != Fate::Open || !entry.asks)
         {
             if let Some(entry) = self.entries.front_mut() {
                 entry.fate = Fate::Settled;

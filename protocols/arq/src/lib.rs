@@ -58,7 +58,11 @@ impl Config {
             frame,
             overhead,
             reorder: 0,
-            tries: Tries { most: 3, age: Duration::from_secs(1), count_fades: false },
+            tries: Tries {
+                most: 3,
+                age: Duration::from_secs(1),
+                count_fades: false,
+            },
             limit_all: false,
             feed: Duration::from_secs(3),
         }

@@ -57,7 +57,10 @@ impl QueueLimits {
     pub(crate) fn new(rate: BitRate, round_trip: Duration) -> Self {
         let time = (round_trip * 3).max(Duration::from_millis(200));
         let bytes = rate.bytes_in(time).get().clamp(48 << 10, 12 << 20) as usize;
-        Self { bytes, interval: time }
+        Self {
+            bytes,
+            interval: time,
+        }
     }
 }
 
@@ -93,12 +96,20 @@ impl Outbox {
     }
 
     /// Takes in a packet; returns how many packets were dropped for it.
-    pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, key: FlowKey, class: Class) -> u64 {
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        key: FlowKey,
+        class: Class,
+    ) -> u64 {
         if self.queued + packet.buffer.len() > QUEUED_MAX {
             return 1;
         }
         let slot = self.slot(now, key, class);
-        let Some(flow) = &mut self.flows[slot] else { return 1 };
+        let Some(flow) = &mut self.flows[slot] else {
+            return 1;
+        };
         let before = flow.queued();
         let dropped = flow.enqueue(now, packet, self.limits.bytes, self.limits.interval);
         self.queued = self.queued + flow.queued() - before;
@@ -162,12 +173,22 @@ impl Outbox {
         loop {
             let flows = &self.flows;
             let place = |slot: usize| {
-                flows.get(slot).and_then(Option::as_ref).map(|flow| flow.place.clone()).unwrap_or_default()
+                flows
+                    .get(slot)
+                    .and_then(Option::as_ref)
+                    .map(|flow| flow.place.clone())
+                    .unwrap_or_default()
             };
-            let Some((slot, place)) = self.order.current(place) else { break };
-            let Some(flow) = &mut self.flows[slot] else { break };
+            let Some((slot, place)) = self.order.current(place) else {
+                break;
+            };
+            let Some(flow) = &mut self.flows[slot] else {
+                break;
+            };
             let may_extend = self.span < HELD_MAX;
-            if !flow.has_work(may_extend) || (flow.stream.is_none() && self.brief.len() >= BRIEF_MAX) {
+            if !flow.has_work(may_extend)
+                || (flow.stream.is_none() && self.brief.len() >= BRIEF_MAX)
+            {
                 self.order.rest(&mut flow.place);
                 continue;
             }
@@ -181,13 +202,17 @@ impl Outbox {
                     self.fill_brief(frame)
                 }
             };
-            let Some(flow) = &mut self.flows[slot] else { break };
+            let Some(flow) = &mut self.flows[slot] else {
+                break;
+            };
             self.queued = self.queued + flow.queued() - queued;
             let Some(content) = written else { break };
             let (Content::Stream { range, .. } | Content::Brief { range, .. }) = &content;
-            self.order.charge(&mut flow.place, (range.end - range.start) as usize + 8);
+            self.order
+                .charge(&mut flow.place, (range.end - range.start) as usize + 8);
             if twice && place.is_sparse() && flow.is_sparse(now) {
-                self.repeats.push_back((now + REPEAT_AFTER, content.clone()));
+                self.repeats
+                    .push_back((now + REPEAT_AFTER, content.clone()));
             }
             ledger.carry(content);
             contents += 1;
@@ -204,19 +229,35 @@ impl Outbox {
         let (start, end) = (fragment.range.start, fragment.range.end);
         let ends = (fragment.last, fragment.repaired);
         let brief = &mut self.brief;
-        frame.brief((fragment.packet, start as u16), ((end - start) as usize, ends.0, ends.1), |out| {
-            brief.send(&fragment, out);
-        });
-        Some(Content::Brief { packet: fragment.packet, range: start..end })
+        frame.brief(
+            (fragment.packet, start as u16),
+            ((end - start) as usize, ends.0, ends.1),
+            |out| {
+                brief.send(&fragment, out);
+            },
+        );
+        Some(Content::Brief {
+            packet: fragment.packet,
+            range: start..end,
+        })
     }
 
     /// The other end has `content`; returns how many bytes of it are news.
     pub(crate) fn confirm(&mut self, content: &Content) -> u64 {
         match content {
             Content::Brief { packet, range } => self.brief.confirm(*packet, range.clone()),
-            Content::Stream { slot, flow: number, range, end } => {
-                let Some(flow) = self.flow_of(*slot, *number) else { return 0 };
-                let Some((_, stream)) = &mut flow.stream else { return 0 };
+            Content::Stream {
+                slot,
+                flow: number,
+                range,
+                end,
+            } => {
+                let Some(flow) = self.flow_of(*slot, *number) else {
+                    return 0;
+                };
+                let Some((_, stream)) = &mut flow.stream else {
+                    return 0;
+                };
                 let before = stream.span();
                 let news = stream.confirm(range.clone());
                 let freed = before - stream.span();
@@ -238,15 +279,24 @@ impl Outbox {
             Content::Brief { packet, range } => {
                 self.brief.lose(now, *packet, range.clone(), in_fade);
             }
-            Content::Stream { slot, flow: number, range, end } => {
-                let Some(flow) = self.flow_of(*slot, *number) else { return };
+            Content::Stream {
+                slot,
+                flow: number,
+                range,
+                end,
+            } => {
+                let Some(flow) = self.flow_of(*slot, *number) else {
+                    return;
+                };
                 if *end {
                     flow.ending = Some(Ending::Due);
                 }
                 if let Some((_, stream)) = &mut flow.stream {
                     stream.lose(range.clone());
                 }
-                if flow.has_work(false) && let Some(flow) = &mut self.flows[*slot] {
+                if flow.has_work(false)
+                    && let Some(flow) = &mut self.flows[*slot]
+                {
                     self.order.activate(*slot, &mut flow.place);
                 }
             }
@@ -255,13 +305,18 @@ impl Outbox {
 
     fn flow_of(&mut self, slot: usize, number: u64) -> Option<&mut Flow> {
         let flow = self.flows.get_mut(slot)?.as_mut()?;
-        flow.stream.as_ref().is_some_and(|(own, _)| *own == number).then_some(flow)
+        flow.stream
+            .as_ref()
+            .is_some_and(|(own, _)| *own == number)
+            .then_some(flow)
     }
 
     /// Ends the flows that have been idle for long.
     pub(crate) fn end_idle(&mut self, now: Instant) {
         for slot in 0..self.flows.len() {
-            let Some(flow) = &mut self.flows[slot] else { continue };
+            let Some(flow) = &mut self.flows[slot] else {
+                continue;
+            };
             if flow.ending.is_some() || !flow.is_idle() || now.since(flow.last_active) < IDLE {
                 continue;
             }
@@ -303,7 +358,12 @@ fn write_stream(
     if room < ROOM_MIN {
         return None;
     }
-    while may_extend && flow.stream.as_ref().is_some_and(|(_, s)| !s.has_repairs() && s.unsent() < room as u64) {
+    while may_extend
+        && flow
+            .stream
+            .as_ref()
+            .is_some_and(|(_, s)| !s.has_repairs() && s.unsent() < room as u64)
+    {
         let Some(packet) = flow.dequeue() else { break };
         if let Some((_, stream)) = &mut flow.stream {
             stream.push(packet);
@@ -322,7 +382,14 @@ fn write_stream(
         stats.bytes_repeated += length;
     }
     let before = stream.span();
-    frame.stream((number, range.start), (length as usize, end), |out| stream.send(&range, out));
+    frame.stream((number, range.start), (length as usize, end), |out| {
+        stream.send(&range, out)
+    });
     *span += stream.span() - before;
-    Some(Content::Stream { slot, flow: number, range, end })
+    Some(Content::Stream {
+        slot,
+        flow: number,
+        range,
+        end,
+    })
 }

@@ -5,7 +5,9 @@ use wire::packet::Packet;
 /// Takes the first segment off a TCP super-packet; false if the packet is only itself.
 pub(crate) fn drop_first_segment(packet: &mut Packet) -> bool {
     let size = usize::from(packet.segment_size);
-    let Some(headers) = header_lengths(&packet.buffer).filter(|_| size > 0) else { return false };
+    let Some(headers) = header_lengths(&packet.buffer).filter(|_| size > 0) else {
+        return false;
+    };
     let total = headers.ip + headers.tcp;
     if packet.buffer.len() < total + 2 * size {
         return false;

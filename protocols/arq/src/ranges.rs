@@ -17,13 +17,18 @@ impl RangeSet {
             return 0;
         }
         let first = self.ranges.partition_point(|range| range.end < added.start);
-        let last = self.ranges.partition_point(|range| range.start <= added.end);
+        let last = self
+            .ranges
+            .partition_point(|range| range.start <= added.end);
         if first == last {
             let count = added.end - added.start;
             self.ranges.insert(first, added);
             return count;
         }
-        let before: u64 = self.ranges[first..last].iter().map(|range| range.end - range.start).sum();
+        let before: u64 = self.ranges[first..last]
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum();
         let start = self.ranges[first].start.min(added.start);
         let end = self.ranges[last - 1].end.max(added.end);
         self.ranges[first] = start..end;
@@ -50,8 +55,13 @@ impl RangeSet {
     /// Adds those numbers of `added` that are not in `except`.
     pub fn insert_except(&mut self, added: Range<u64>, except: &Self) {
         let mut start = added.start;
-        let from = except.ranges.partition_point(|range| range.end <= added.start);
-        for hole in except.ranges[from..].iter().take_while(|range| range.start < added.end) {
+        let from = except
+            .ranges
+            .partition_point(|range| range.end <= added.start);
+        for hole in except.ranges[from..]
+            .iter()
+            .take_while(|range| range.start < added.end)
+        {
             self.insert(start..hole.start.max(start));
             start = hole.end;
         }
@@ -61,12 +71,16 @@ impl RangeSet {
     /// Whether `number` is in the set.
     pub fn contains(&self, number: u64) -> bool {
         let place = self.ranges.partition_point(|range| range.end <= number);
-        self.ranges.get(place).is_some_and(|range| range.start <= number)
+        self.ranges
+            .get(place)
+            .is_some_and(|range| range.start <= number)
     }
 
     /// Whether all of `range` is in the set.
     pub fn covers(&self, wanted: &Range<u64>) -> bool {
-        let place = self.ranges.partition_point(|range| range.end <= wanted.start);
+        let place = self
+            .ranges
+            .partition_point(|range| range.end <= wanted.start);
         wanted.is_empty()
             || self
                 .ranges

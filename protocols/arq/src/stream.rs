@@ -46,7 +46,11 @@ impl StreamSender {
     /// Appends a packet.
     pub(crate) fn push(&mut self, packet: Packet) {
         let head = self.writer.write(&packet);
-        let record = Record { start: self.end, head, packet };
+        let record = Record {
+            start: self.end,
+            head,
+            packet,
+        };
         self.end = record.end();
         self.records.push_back(record);
     }
@@ -119,10 +123,18 @@ impl StreamSender {
         if news > 0 {
             self.lost.remove(range);
         }
-        if let Some(first) = self.islands.first().filter(|first| first.start <= self.confirmed) {
+        if let Some(first) = self
+            .islands
+            .first()
+            .filter(|first| first.start <= self.confirmed)
+        {
             self.confirmed = first.end;
             self.islands.remove(first);
-            while self.records.front().is_some_and(|record| record.end() <= self.confirmed) {
+            while self
+                .records
+                .front()
+                .is_some_and(|record| record.end() <= self.confirmed)
+            {
                 self.records.pop_front();
             }
         }
@@ -132,6 +144,7 @@ impl StreamSender {
     /// `range` did not arrive, or is presumed not to: what of it is not confirmed is due again.
     pub(crate) fn lose(&mut self, range: Range<u64>) {
         let start = range.start.max(self.confirmed);
-        self.lost.insert_except(start..range.end.max(start), &self.islands);
+        self.lost
+            .insert_except(start..range.end.max(start), &self.islands);
     }
 }

@@ -31,6 +31,8 @@ pub enum Input {
         /// The frame.
         frame: PacketBuffer,
     },
+    /// Whether frames can be sent at all; without a link everything waits. It is there at first.
+    Link(bool),
 }
 
 /// What an [`Association`] asks of its driver.
@@ -54,6 +56,7 @@ pub struct Association {
     /// The rate that the link repair was last told of.
     told: BitRate,
     malformed: u64,
+    linked: bool,
 }
 
 impl Association {
@@ -66,6 +69,7 @@ impl Association {
             outputs: VecDeque::new(),
             told: BitRate::ZERO,
             malformed: 0,
+            linked: true,
         }
     }
 
@@ -85,14 +89,17 @@ impl Association {
         if check && verify_transport_checksum(&parsed) {
             packet.checksum = Checksum::Verified;
         }
-        self.arq.handle_input(now, arq::Input::Packet { packet, key, class });
+        self.arq
+            .handle_input(now, arq::Input::Packet { packet, key, class });
     }
 
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
-        while self.arq.wants_air(now) {
-            let Some(bytes) = self.air.grant(now) else { break };
+        while self.linked && self.arq.wants_air(now) {
+            let Some(bytes) = self.air.grant(now) else {
+                break;
+            };
             self.arq.handle_input(now, arq::Input::AirFree(bytes));
             if self.drain(now) == 0 {
                 break;
@@ -111,7 +118,8 @@ impl Association {
             match output {
                 arq::Output::Frame(frame) => {
                     frames += 1;
-                    self.air.spent(now, Bytes::from(frame.len() + self.overhead));
+                    self.air
+                        .spent(now, Bytes::from(frame.len() + self.overhead));
                     self.outputs.push_back(Output::Frame(frame));
                 }
                 arq::Output::Packet(packet) => self.outputs.push_back(Output::Packet(packet)),
@@ -131,8 +139,10 @@ impl Machine for Association {
         match input {
             Input::Packet(packet) => self.packet(now, packet),
             Input::Frame { arrived, frame } => {
-                self.arq.handle_input(now, arq::Input::Frame { arrived, frame });
+                self.arq
+                    .handle_input(now, arq::Input::Frame { arrived, frame });
             }
+            Input::Link(linked) => self.linked = linked,
         }
         self.pump(now);
     }
@@ -147,7 +157,8 @@ impl Machine for Association {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let grant = self.arq.air_wanted_from().map(|at| at.max(self.air.free_at()));
+        let wanted = self.arq.air_wanted_from().filter(|_| self.linked);
+        let grant = wanted.map(|at| at.max(self.air.free_at()));
         machine::earlier(self.arq.poll_timeout(), grant)
     }
 }

@@ -44,7 +44,9 @@ impl Status {
             queued: arq.queued(),
             held: arq.held(),
             flows: arq.flows(),
-            fading_for: arq.fade_since().map_or(Duration::ZERO, |since| now.since(since)),
+            fading_for: arq
+                .fade_since()
+                .map_or(Duration::ZERO, |since| now.since(since)),
             packets_malformed,
             stats: arq.stats(),
         }

@@ -45,7 +45,10 @@ impl<'a> Frame<'a> {
         if first >> 4 != VERSION {
             return Err(MalformedFrame::Version(first >> 4));
         }
-        Ok(Self { number: u32::from_be_bytes(number), chunks })
+        Ok(Self {
+            number: u32::from_be_bytes(number),
+            chunks,
+        })
     }
 
     /// The chunks, in order; after an error there are no more.
@@ -98,7 +101,10 @@ impl<'a> Iterator for Chunks<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (first, rest) = self.rest.split_first()?;
-        let mut fields = Fields { rest, kind: first >> 4 };
+        let mut fields = Fields {
+            rest,
+            kind: first >> 4,
+        };
         let chunk = fields.chunk(*first & 0xf);
         self.rest = if chunk.is_ok() { fields.rest } else { &[] };
         Some(chunk)
@@ -117,13 +123,28 @@ impl<'a> Fields<'a> {
         match self.kind {
             KIND_STREAM => {
                 let (flow, offset) = (self.varint()?, self.number()?);
-                Ok(Chunk::Stream { flow, offset, end, bytes: self.content(flags)? })
+                Ok(Chunk::Stream {
+                    flow,
+                    offset,
+                    end,
+                    bytes: self.content(flags)?,
+                })
             }
             KIND_BRIEF => {
                 let packet = self.number()?;
-                let offset = if flags & FLAG_OFFSET == 0 { 0 } else { self.short()? };
+                let offset = if flags & FLAG_OFFSET == 0 {
+                    0
+                } else {
+                    self.short()?
+                };
                 let repaired = flags & FLAG_REPAIRED != 0;
-                Ok(Chunk::Brief { packet, offset, end, repaired, bytes: self.content(flags)? })
+                Ok(Chunk::Brief {
+                    packet,
+                    offset,
+                    end,
+                    repaired,
+                    bytes: self.content(flags)?,
+                })
             }
             KIND_ACK => self.ack().map(Chunk::Ack),
             KIND_PROBE => Ok(Chunk::Probe),
@@ -141,12 +162,20 @@ impl<'a> Fields<'a> {
             self.varint()?;
         }
         let ranges = &before[..before.len() - self.rest.len()];
-        Ok(AckRanges { largest, arrival, delay, first, ranges })
+        Ok(AckRanges {
+            largest,
+            arrival,
+            delay,
+            first,
+            ranges,
+        })
     }
 
     fn take(&mut self, count: usize) -> Result<&'a [u8], MalformedFrame> {
-        let (field, rest) =
-            self.rest.split_at_checked(count).ok_or(MalformedFrame::Cut(self.kind))?;
+        let (field, rest) = self
+            .rest
+            .split_at_checked(count)
+            .ok_or(MalformedFrame::Cut(self.kind))?;
         self.rest = rest;
         Ok(field)
     }
@@ -199,7 +228,9 @@ impl AckRanges<'_> {
         mut visit: impl FnMut(u64, u64),
     ) -> Result<(), MalformedFrame> {
         let below = |number: u64, count: u64| {
-            number.checked_sub(count).ok_or(MalformedFrame::AckBelowZero)
+            number
+                .checked_sub(count)
+                .ok_or(MalformedFrame::AckBelowZero)
         };
         let mut start = below(largest, self.first)?;
         visit(start, largest);

@@ -29,6 +29,8 @@ pub(super) fn size(value: u64) -> usize {
 pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     let size = 1usize << (bytes.first()? >> 6);
     let field = bytes.get(..size)?;
-    let raw = field.iter().fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
+    let raw = field
+        .iter()
+        .fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
     Some((raw & (u64::MAX >> (66 - size * 8)), size))
 }

@@ -40,8 +40,16 @@ impl FrameWriter {
     /// # Panics
     /// If `buffer` is not empty or has less tailroom than `room` plus two.
     pub fn new(buffer: PacketBuffer, number: u64, room: usize) -> Self {
-        assert!(buffer.is_empty() && buffer.tailroom() >= room + LENGTH, "no room for a frame");
-        let mut writer = Self { buffer, room, last: None, content: 0 };
+        assert!(
+            buffer.is_empty() && buffer.tailroom() >= room + LENGTH,
+            "no room for a frame"
+        );
+        let mut writer = Self {
+            buffer,
+            room,
+            last: None,
+            content: 0,
+        };
         writer.buffer.extend(&[VERSION << 4]);
         writer.buffer.extend(&(number as u32).to_be_bytes());
         writer
@@ -143,8 +151,13 @@ impl FrameWriter {
         budget: usize,
     ) -> bool {
         let mut ranges = ranges.into_iter();
-        let Some((mut start, end)) = ranges.next() else { return false };
-        assert_eq!(end, fields.largest, "the first range ends at the largest number");
+        let Some((mut start, end)) = ranges.next() else {
+            return false;
+        };
+        assert_eq!(
+            end, fields.largest,
+            "the first range ends at the largest number"
+        );
         let first = end - start;
         let fixed = 1 + 4 + 4 + varint::size(fields.delay) + varint::size(first) + 1;
         if self.buffer.len() + fixed > self.room {
@@ -190,8 +203,13 @@ impl FrameWriter {
 
     /// Writes length and content; a chunk that fills the frame to the brim needs no length.
     fn content_bytes(&mut self, length: usize, room: usize, fill: impl FnOnce(&mut [u8])) {
-        assert!(length <= room, "a chunk of {length} bytes exceeds its room of {room}");
-        let Some((length_at, first_byte_at)) = &mut self.last else { return };
+        assert!(
+            length <= room,
+            "a chunk of {length} bytes exceeds its room of {room}"
+        );
+        let Some((length_at, first_byte_at)) = &mut self.last else {
+            return;
+        };
         if length == room {
             self.last = None;
         } else {

@@ -36,7 +36,11 @@ impl Headers {
         }
         let mut bytes = [0; HEADERS_MAX];
         bytes[..length].copy_from_slice(&packet[..length]);
-        Some(Self { bytes, length: length as u8, tcp: tcp as u8 })
+        Some(Self {
+            bytes,
+            length: length as u8,
+            tcp: tcp as u8,
+        })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -115,12 +119,20 @@ impl Headers {
 
     /// The identification of IPv4; zero for IPv6, which has none.
     pub(super) fn identification(&self) -> u16 {
-        if self.is_ipv4() { u16::from_be_bytes(self.get(4)) } else { 0 }
+        if self.is_ipv4() {
+            u16::from_be_bytes(self.get(4))
+        } else {
+            0
+        }
     }
 
     /// The identification that follows after so many packets; IPv6 has none.
     fn identification_after(&self, packets: u16) -> u16 {
-        if self.is_ipv4() { self.identification().wrapping_add(packets) } else { 0 }
+        if self.is_ipv4() {
+            self.identification().wrapping_add(packets)
+        } else {
+            0
+        }
     }
 
     pub(super) fn set_identification(&mut self, value: u16) {
@@ -166,13 +178,20 @@ impl Headers {
             let folded = (folded & 0xffff) + (folded >> 16);
             self.set(10, (!folded as u16).to_be_bytes());
         } else {
-            self.set(4, ((self.len() + payload - IPV6_HEADER) as u16).to_be_bytes());
+            self.set(
+                4,
+                ((self.len() + payload - IPV6_HEADER) as u16).to_be_bytes(),
+            );
         }
     }
 
     /// Writes the sum of the pseudo-header into the TCP checksum, for [`crate::packet::Checksum::Partial`].
     pub(super) fn set_partial_checksum(&mut self, payload: usize) {
-        let addresses = if self.is_ipv4() { 12..IPV4_HEADER } else { 8..IPV6_HEADER };
+        let addresses = if self.is_ipv4() {
+            12..IPV4_HEADER
+        } else {
+            8..IPV6_HEADER
+        };
         let length = (self.len() - self.tcp() + payload) as u32;
         let mut sum = (length >> 16) + (length & 0xffff) + 6;
         for word in self.bytes[addresses].chunks_exact(2) {
@@ -211,11 +230,17 @@ impl Context {
     pub(super) fn after(headers: Headers, payload: usize, segment_size: u16) -> Self {
         let flags = headers.flags();
         let controls = u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
-        let segments =
-            if segment_size == 0 { 1 } else { payload.div_ceil(usize::from(segment_size)).max(1) };
+        let segments = if segment_size == 0 {
+            1
+        } else {
+            payload.div_ceil(usize::from(segment_size)).max(1)
+        };
         Self {
             headers,
-            next_sequence: headers.sequence().wrapping_add(payload as u32).wrapping_add(controls),
+            next_sequence: headers
+                .sequence()
+                .wrapping_add(payload as u32)
+                .wrapping_add(controls),
             next_identification: headers.identification_after(segments as u16),
             segment_size,
         }

@@ -46,7 +46,10 @@ struct Body {
 impl std::fmt::Debug for RecordReader {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let missing = self.body.as_ref().map(|body| body.missing);
-        formatter.debug_struct("RecordReader").field("missing", &missing).finish()
+        formatter
+            .debug_struct("RecordReader")
+            .field("missing", &missing)
+            .finish()
     }
 }
 
@@ -82,7 +85,9 @@ impl RecordReader {
     /// wait for its end.
     pub fn flush(&mut self, deliver: &mut impl FnMut(Packet)) {
         let Some(body) = &mut self.body else { return };
-        let Some(headers) = &mut body.splittable else { return };
+        let Some(headers) = &mut body.splittable else {
+            return;
+        };
         let size = usize::from(body.packet.segment_size);
         let filled = body.packet.buffer.len() - headers.len();
         let whole = filled / size * size;
@@ -90,7 +95,8 @@ impl RecordReader {
             return;
         }
         let rest = filled - whole;
-        let mut later = PacketBuffer::with_room(HEADROOM + headers.len() + rest + body.missing, HEADROOM);
+        let mut later =
+            PacketBuffer::with_room(HEADROOM + headers.len() + rest + body.missing, HEADROOM);
         let mut now = *headers;
         now.set_flags(headers.flags() & !FIN_PSH);
         headers.set_flags(headers.flags() & !CWR);
@@ -111,10 +117,16 @@ impl RecordReader {
     }
 
     fn finish(&mut self, deliver: &mut impl FnMut(Packet)) {
-        let Some(mut body) = self.body.take() else { return };
+        let Some(mut body) = self.body.take() else {
+            return;
+        };
         match &mut body.splittable {
             Some(headers) => {
-                deliver(finished(body.packet.buffer, headers, body.packet.segment_size));
+                deliver(finished(
+                    body.packet.buffer,
+                    headers,
+                    body.packet.segment_size,
+                ));
             }
             None => deliver(self.finish_whole(body.packet)),
         }
@@ -157,7 +169,9 @@ impl RecordReader {
     /// `None` if it is longer than `bytes`.
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, StreamBroken> {
         let mut fields = Fields { bytes, place: 1 };
-        let Some(first) = bytes.first() else { return Ok(None) };
+        let Some(first) = bytes.first() else {
+            return Ok(None);
+        };
         let begun = match first & DELTA {
             0 => self.begin_whole(*first, &mut fields)?,
             _ => self.begin_delta(*first, &mut fields)?,
@@ -166,7 +180,9 @@ impl RecordReader {
     }
 
     fn begin_whole(&mut self, first: u8, fields: &mut Fields) -> Result<Option<()>, StreamBroken> {
-        let Some(length) = fields.varint() else { return Ok(None) };
+        let Some(length) = fields.varint() else {
+            return Ok(None);
+        };
         let segment_size = match first & WHOLE_SEGMENT_SIZE {
             0 => 0,
             _ => match fields.short() {
@@ -183,13 +199,19 @@ impl RecordReader {
         if first & WHOLE_CHECKSUM != 0 {
             packet.checksum = Checksum::Partial;
         }
-        self.body = Some(Body { packet, missing, splittable: None });
+        self.body = Some(Body {
+            packet,
+            missing,
+            splittable: None,
+        });
         Ok(Some(()))
     }
 
     fn begin_delta(&mut self, first: u8, fields: &mut Fields) -> Result<Option<()>, StreamBroken> {
         let before = self.context.as_ref().ok_or(StreamBroken::NoContext)?;
-        let Some((next, payload)) = fields.delta(first, before) else { return Ok(None) };
+        let Some((next, payload)) = fields.delta(first, before) else {
+            return Ok(None);
+        };
         if payload + next.headers.len() as u64 > PACKET_MAX as u64 {
             return Err(StreamBroken::Length(payload));
         }
@@ -204,7 +226,11 @@ impl RecordReader {
         if packet.segment_size == 0 {
             packet.segment_size = u16::MAX;
         }
-        self.body = Some(Body { packet, missing, splittable: Some(headers) });
+        self.body = Some(Body {
+            packet,
+            missing,
+            splittable: Some(headers),
+        });
         Ok(Some(()))
     }
 }

@@ -18,7 +18,11 @@ pub struct RecordHead {
 
 impl RecordHead {
     fn new(skip: usize) -> Self {
-        Self { bytes: [0; HEAD_MAX], length: 0, skip: skip as u8 }
+        Self {
+            bytes: [0; HEAD_MAX],
+            length: 0,
+            skip: skip as u8,
+        }
     }
 
     /// The head.
@@ -50,7 +54,10 @@ pub struct RecordWriter {
 
 impl std::fmt::Debug for RecordWriter {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("RecordWriter").field("delta", &self.context.is_some()).finish()
+        formatter
+            .debug_struct("RecordWriter")
+            .field("delta", &self.context.is_some())
+            .finish()
     }
 }
 
@@ -59,9 +66,11 @@ impl RecordWriter {
     pub fn write(&mut self, packet: &Packet) -> RecordHead {
         let checksum_known = packet.checksum != Checksum::Unverified;
         let next = Context::of(packet).filter(|_| checksum_known);
-        let delta = self.context.as_ref().zip(next.as_ref()).and_then(|(before, now)| {
-            delta(before, now, packet.buffer.len() - now.headers.len())
-        });
+        let delta = self
+            .context
+            .as_ref()
+            .zip(next.as_ref())
+            .and_then(|(before, now)| delta(before, now, packet.buffer.len() - now.headers.len()));
         // Beyond TCP the other end cannot restore a checksum, only pass on a partial one.
         let leave_checksum = next.is_some() || packet.checksum == Checksum::Partial;
         self.context = next;
@@ -72,7 +81,11 @@ impl RecordWriter {
 fn whole(packet: &Packet, leave_checksum: bool) -> RecordHead {
     let mut head = RecordHead::new(0);
     let checksum = if leave_checksum { WHOLE_CHECKSUM } else { 0 };
-    let size = if packet.segment_size == 0 { 0 } else { WHOLE_SEGMENT_SIZE };
+    let size = if packet.segment_size == 0 {
+        0
+    } else {
+        WHOLE_SEGMENT_SIZE
+    };
     head.push(&[checksum | size]);
     head.push_varint(packet.buffer.len() as u64);
     if packet.segment_size != 0 {
@@ -96,7 +109,9 @@ fn delta(before: &Context, now: &Context, payload: usize) -> Option<RecordHead> 
     }
     if new.acknowledgement() != old.acknowledgement() {
         which |= ACKNOWLEDGEMENT;
-        head.push_varint(u64::from(new.acknowledgement().wrapping_sub(old.acknowledgement())));
+        head.push_varint(u64::from(
+            new.acknowledgement().wrapping_sub(old.acknowledgement()),
+        ));
     }
     if new.window() != old.window() {
         which |= WINDOW;
@@ -120,7 +135,9 @@ fn delta(before: &Context, now: &Context, payload: usize) -> Option<RecordHead> 
 }
 
 fn push_timestamps(head: &mut RecordHead, old: &Headers, new: &Headers) -> u8 {
-    let (Some(before), Some(now)) = (old.timestamps(), new.timestamps()) else { return 0 };
+    let (Some(before), Some(now)) = (old.timestamps(), new.timestamps()) else {
+        return 0;
+    };
     if before == now {
         return 0;
     }

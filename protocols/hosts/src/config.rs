@@ -1,0 +1,45 @@
+//! What a host is made of.
+
+use std::net::{IpAddr, SocketAddr};
+
+use session::{PresharedKey, PrivateKey, PublicKey};
+use units::BitRate;
+
+/// Which end of the hop a host stands at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It begins: it knows where its gateway is.
+    Mobile,
+    /// It waits for its mobiles.
+    Gateway,
+}
+
+/// A host. It holds a secret and so has no `Debug`.
+pub struct Config {
+    /// Which end.
+    pub role: Role,
+    /// This host's key.
+    pub key: PrivateKey,
+    /// Whom it speaks to.
+    pub peers: Vec<Peer>,
+    /// The largest IP packet that the bearer carries, in bytes.
+    pub bearer_mtu: usize,
+    /// The rate of the hop from here, if it is not to be measured.
+    pub rate: Option<BitRate>,
+}
+
+/// A peer. It may hold a secret and so has no `Debug`.
+pub struct Peer {
+    /// What the operator calls it.
+    pub name: String,
+    /// Who it is.
+    pub public: PublicKey,
+    /// What both share beside, if anything.
+    pub preshared: Option<PresharedKey>,
+    /// Where it is, if that is known: a mobile must know of its gateway.
+    pub endpoint: Option<SocketAddr>,
+    /// The inner addresses that are its own: packets to them go to it, and it may send from no others.
+    /// Each is an address and a prefix length in bits.
+    pub prefixes: Vec<(IpAddr, u8)>,
+}

@@ -1,0 +1,363 @@
+//! The machine.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use association::LinkEvent;
+use machine::Machine;
+use session::{
+    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, DropCause, Endpoint, Entropy, PeerId, Received, Route,
+};
+use thiserror::Error;
+use units::Instant;
+use wire::ip::IpPacket;
+use wire::packet::{HEADROOM, Packet, PacketBuffer};
+
+use crate::peer::{Bearer, Peer};
+use crate::route::Routes;
+use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status};
+
+const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
+
+/// Why a host cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// A peer is not acceptable.
+    #[error("peer '{name}': {cause}")]
+    Peer {
+        /// The peer's name.
+        name: String,
+        /// What is wrong with it.
+        cause: session::PeerError,
+    },
+}
+
+/// A mobile host or a gateway.
+pub struct Host {
+    role: Role,
+    endpoint: Endpoint,
+    peers: Vec<Peer>,
+    routes: Routes,
+    bearer: Bearer,
+    outputs: VecDeque<Output>,
+    packets_unroutable: u64,
+    frames_unsent: u64,
+    /// Whether a mobile has begun to connect.
+    begun: bool,
+}
+
+impl Host {
+    /// A host at rest. `entropy` must be unpredictable in a live process. It begins with the first
+    /// [`Input::Wall`], which tells it the time.
+    pub fn new(config: Config, entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
+        let settings = session::Config {
+            private_key: config.key,
+            features: 0,
+            wall_clock_at_origin: 0,
+            limits: session::Limits::default(),
+        };
+        let mut endpoint = Endpoint::new(settings, entropy);
+        let role = match config.role {
+            Role::Mobile => session::Role::Initiator,
+            Role::Gateway => session::Role::Responder,
+        };
+        let bearer = Bearer {
+            mtu: config.bearer_mtu,
+            rate: config.rate,
+        };
+        let (mut peers, mut routes) = (Vec::new(), Routes::default());
+        for (index, peer) in config.peers.into_iter().enumerate() {
+            let settings = session::PeerConfig {
+                public_key: peer.public,
+                preshared_key: peer.preshared,
+                role,
+            };
+            let id = endpoint
+                .add_peer(settings)
+                .map_err(|cause| HostError::Peer {
+                    name: peer.name.clone(),
+                    cause,
+                })?;
+            peer.prefixes
+                .into_iter()
+                .for_each(|prefix| routes.add(prefix, index));
+            peers.push(Peer {
+                name: peer.name,
+                id,
+                endpoint: peer.endpoint,
+                association: bearer.association(peer.endpoint),
+                established_at: None,
+                packets_refused: 0,
+            });
+        }
+        Ok(Self {
+            role: config.role,
+            endpoint,
+            peers,
+            routes,
+            bearer,
+            outputs: VecDeque::new(),
+            packets_unroutable: 0,
+            frames_unsent: 0,
+            begun: false,
+        })
+    }
+
+    /// How the host does.
+    pub fn status(&self, now: Instant) -> Status {
+        let counters = self.endpoint.counters();
+        let dropped = DropCause::ALL
+            .into_iter()
+            .map(|cause| (format!("{cause:?}"), counters.dropped(cause)));
+        Status {
+            role: self.role,
+            public_key: self.endpoint.public_key().to_string(),
+            peers: self
+                .peers
+                .iter()
+                .map(|peer| peer_status(peer, now))
+                .collect(),
+            datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
+            packets_unroutable: self.packets_unroutable,
+            frames_unsent: self.frames_unsent,
+        }
+    }
+
+    fn index_of(&self, id: PeerId) -> Option<usize> {
+        self.peers.iter().position(|peer| peer.id == id)
+    }
+
+    /// Tells the wall clock; a mobile begins to connect.
+    fn wall(&mut self, now: Instant, wall: u64) {
+        self.endpoint
+            .set_wall_clock_at_origin(wall.saturating_sub(now.as_nanos()));
+        if self.role == Role::Mobile && !self.begun {
+            self.begun = true;
+            for peer in &self.peers {
+                // Only a responder or a stranger is refused, and these peers are neither.
+                let _ = self.endpoint.connect(now, peer.id);
+            }
+        }
+    }
+
+    fn packet(&mut self, now: Instant, packet: Packet) {
+        let owner = IpPacket::parse(&packet.buffer)
+            .ok()
+            .and_then(|parsed| self.routes.owner(parsed.destination()));
+        match owner {
+            Some(index) => {
+                let input = association::Input::Packet(packet);
+                self.peers[index].association.handle_input(now, input);
+                self.forward(now, index);
+            }
+            None => self.packets_unroutable += 1,
+        }
+    }
+
+    fn datagram(
+        &mut self,
+        now: Instant,
+        (from, arrived): (SocketAddr, Instant),
+        mut buffer: PacketBuffer,
+    ) {
+        let received = self.endpoint.handle_datagram(now, &mut buffer);
+        let data = match received {
+            Received::Data {
+                peer,
+                newest,
+                plaintext,
+                ..
+            } => Some((peer, newest, plaintext.len())),
+            Received::Handshake(_) | Received::Dropped(_) => None,
+        };
+        if let Some((peer, true, _)) = data
+            && let Some(index) = self.index_of(peer)
+        {
+            self.peers[index].endpoint = Some(from);
+        }
+        self.follow_sessions(now, Some(from));
+        let Some((peer, _, length)) = data.filter(|(_, _, length)| *length > 0) else {
+            return;
+        };
+        let Some(index) = self.index_of(peer) else {
+            return;
+        };
+        buffer.advance(DATA_HEADER_BYTES);
+        buffer.truncate(length);
+        let input = association::Input::Frame {
+            arrived,
+            frame: buffer,
+        };
+        self.peers[index].association.handle_input(now, input);
+        self.forward(now, index);
+    }
+
+    /// Carries out what the sessions ask for.
+    fn follow_sessions(&mut self, now: Instant, from: Option<SocketAddr>) {
+        while let Some(output) = self.endpoint.poll_output() {
+            match output {
+                session::Output::Transmit {
+                    peer,
+                    route,
+                    datagram,
+                } => {
+                    let known = self
+                        .index_of(peer)
+                        .and_then(|index| self.peers[index].endpoint);
+                    let to = if route == Route::Reply { from } else { known };
+                    match to {
+                        Some(to) => {
+                            let buffer = PacketBuffer::copy_of(&datagram);
+                            self.outputs.push_back(Output::Datagram { to, buffer });
+                        }
+                        None => self.frames_unsent += 1,
+                    }
+                }
+                session::Output::Event(event) => self.session_changed(now, &event, from),
+            }
+        }
+    }
+
+    fn session_changed(&mut self, now: Instant, event: &session::Event, from: Option<SocketAddr>) {
+        let (id, kind) = match *event {
+            session::Event::Established {
+                peer,
+                new_peer_incarnation,
+                ..
+            } => (
+                peer,
+                EventKind::Established {
+                    fresh: new_peer_incarnation,
+                },
+            ),
+            session::Event::Expired { peer } => (peer, EventKind::Expired),
+        };
+        let Some(index) = self.index_of(id) else {
+            return;
+        };
+        let peer = &mut self.peers[index];
+        if kind == (EventKind::Established { fresh: true }) {
+            peer.association = self.bearer.association(peer.endpoint.or(from));
+        }
+        let linked = kind != EventKind::Expired;
+        peer.established_at = linked.then_some(now);
+        peer.association
+            .handle_input(now, association::Input::Link(linked));
+        self.outputs.push_back(Output::Event(Event {
+            peer: peer.name.clone(),
+            kind,
+        }));
+        self.forward(now, index);
+    }
+
+    /// Seals and checks what an association puts out.
+    fn forward(&mut self, now: Instant, index: usize) {
+        while let Some(output) = self.peers[index].association.poll_output() {
+            match output {
+                association::Output::Frame(frame) => self.send(now, index, frame),
+                association::Output::Packet(packet) => self.release(index, packet),
+                association::Output::Event(event) => {
+                    let kind = match event {
+                        LinkEvent::FadeBegan => EventKind::FadeBegan,
+                        LinkEvent::FadeEnded { lasted } => EventKind::FadeEnded { lasted },
+                    };
+                    let peer = self.peers[index].name.clone();
+                    self.outputs.push_back(Output::Event(Event { peer, kind }));
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer) {
+        let peer = &self.peers[index];
+        frame.grow_front(DATA_HEADER_BYTES);
+        frame.grow(TAG);
+        let sealed = self.endpoint.seal(now, peer.id, &mut frame).is_ok();
+        match peer.endpoint.filter(|_| sealed) {
+            Some(to) => self
+                .outputs
+                .push_back(Output::Datagram { to, buffer: frame }),
+            // As if the air had swallowed it: the repair sends it again.
+            None => self.frames_unsent += 1,
+        }
+    }
+
+    /// Hands on a packet that has crossed the hop, if its sender may use its source address.
+    fn release(&mut self, index: usize, packet: Packet) {
+        let source = IpPacket::parse(&packet.buffer)
+            .ok()
+            .map(|parsed| parsed.source());
+        if source.and_then(|source| self.routes.owner(source)) == Some(index) {
+            self.outputs.push_back(Output::Packet(packet));
+        } else {
+            self.peers[index].packets_refused += 1;
+        }
+    }
+}
+
+fn peer_status(peer: &Peer, now: Instant) -> PeerStatus {
+    PeerStatus {
+        name: peer.name.clone(),
+        endpoint: peer.endpoint,
+        keys_age: peer.established_at.map(|at| now.since(at)),
+        packets_refused: peer.packets_refused,
+        hop: peer.association.status(now),
+    }
+}
+
+impl Machine for Host {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Packet(packet) => self.packet(now, packet),
+            Input::Datagram {
+                from,
+                arrived,
+                buffer,
+            } => self.datagram(now, (from, arrived), buffer),
+            Input::Wall(wall) => self.wall(now, wall),
+            Input::LinkUp => {
+                for peer in &self.peers {
+                    // A gateway does not initiate, and is told so: nothing to retry there.
+                    let _ = self.endpoint.retry_now(now, peer.id);
+                }
+            }
+        }
+        self.follow_sessions(now, None);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+        self.follow_sessions(now, None);
+        for index in 0..self.peers.len() {
+            if self.peers[index]
+                .association
+                .poll_timeout()
+                .is_some_and(|due| due <= now)
+            {
+                self.peers[index].association.handle_timeout(now);
+                self.forward(now, index);
+            }
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let associations = self
+            .peers
+            .iter()
+            .filter_map(|peer| peer.association.poll_timeout())
+            .min();
+        machine::earlier(self.endpoint.poll_timeout(), associations)
+    }
+}
+
+const _: () = assert!(
+    HEADROOM >= DATA_HEADER_BYTES,
+    "a frame has room for its header"
+);

@@ -1,0 +1,56 @@
+//! Mobile host and gateway: the parts joined, still without I/O and clock.
+//!
+//! A [`Host`] stands between a packet device and a bearer of datagrams. It routes packets to the
+//! [`Association`](association::Association) of the peer that they belong to, seals each frame as it
+//! leaves, and opens, checks and hands on what arrives. Nothing is decided here that a part can decide.
+
+mod config;
+mod event;
+mod host;
+mod peer;
+mod route;
+mod status;
+
+pub use config::{Config, Peer, Role};
+pub use event::{Event, EventKind};
+pub use host::{Host, HostError};
+pub use status::{PeerStatus, Status};
+use std::net::SocketAddr;
+use units::Instant;
+use wire::packet::{Packet, PacketBuffer};
+
+/// What can happen to a [`Host`].
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A packet from this host's own stack or, at the gateway, from the wired network.
+    Packet(Packet),
+    /// A datagram from the hop.
+    Datagram {
+        /// Who sent it, as the network says.
+        from: SocketAddr,
+        /// When it reached this host; never after the `now` of the call.
+        arrived: Instant,
+        /// Its content.
+        buffer: PacketBuffer,
+    },
+    /// The wall clock: nanoseconds since 1970-01-01 UTC. Told at the start and then each minute.
+    Wall(u64),
+    /// Addresses or routes of this host have changed: what waits for a retry may retry now.
+    LinkUp,
+}
+
+/// What a [`Host`] asks of its driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// A packet for this host's own stack or the wired network.
+    Packet(Packet),
+    /// A datagram for the hop.
+    Datagram {
+        /// To whom.
+        to: SocketAddr,
+        /// Its content.
+        buffer: PacketBuffer,
+    },
+    /// Something for the log.
+    Event(Event),
+}

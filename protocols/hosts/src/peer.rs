@@ -1,0 +1,41 @@
+//! One peer of a host.
+
+use std::net::{IpAddr, SocketAddr};
+
+use association::Association;
+use session::{DATA_OVERHEAD_BYTES, PeerId};
+use units::{BitRate, Instant};
+
+const ETHERNET: usize = 14;
+const UDP: usize = 8;
+
+/// What frames to a peer cost, and how large they may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bearer {
+    pub(crate) mtu: usize,
+    pub(crate) rate: Option<BitRate>,
+}
+
+/// One peer of a host.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) id: PeerId,
+    pub(crate) endpoint: Option<SocketAddr>,
+    pub(crate) association: Association,
+    pub(crate) established_at: Option<Instant>,
+    pub(crate) packets_refused: u64,
+}
+
+impl Bearer {
+    /// A fresh association over this bearer to `endpoint`.
+    pub(crate) fn association(&self, endpoint: Option<SocketAddr>) -> Association {
+        let ip = match endpoint.map(|endpoint| endpoint.ip().to_canonical()) {
+            Some(IpAddr::V6(_)) => 40,
+            Some(IpAddr::V4(_)) | None => 20,
+        };
+        let around = ip + UDP + DATA_OVERHEAD_BYTES;
+        let frame = self.mtu.saturating_sub(around).max(64);
+        Association::new(arq::Config::new(frame, around + ETHERNET), self.rate)
+    }
+}

@@ -1,0 +1,40 @@
+//! How a host does.
+
+use std::net::SocketAddr;
+
+use serde::Serialize;
+use units::Duration;
+
+use crate::Role;
+
+/// How a host does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Which end of the hop it is.
+    pub role: Role,
+    /// Its public key.
+    pub public_key: String,
+    /// Its peers.
+    pub peers: Vec<PeerStatus>,
+    /// Datagrams dropped, by cause; causes that never occurred are left out.
+    pub datagrams_dropped: Vec<(String, u64)>,
+    /// Packets that belong to no peer.
+    pub packets_unroutable: u64,
+    /// Frames that could not be sent for want of keys or of an address.
+    pub frames_unsent: u64,
+}
+
+/// How one peer does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PeerStatus {
+    /// What the operator calls it.
+    pub name: String,
+    /// Where it is.
+    pub endpoint: Option<SocketAddr>,
+    /// How old the current keys are; nothing if there are none.
+    pub keys_age: Option<Duration>,
+    /// Packets from inner addresses that are not its own.
+    pub packets_refused: u64,
+    /// The hop to it.
+    pub hop: association::Status,
+}
