@@ -4,8 +4,6 @@ use units::{Duration, Instant};
 
 /// The round trip that is assumed before the first sample (RFC 9002 §6.2.2 has 333 ms).
 const INITIAL: Duration = Duration::from_millis(333);
-/// The finest deviation that is believed: clocks and schedulers are not better.
-const DEVIATION_MIN: Duration = Duration::from_micros(500);
 /// How long a smallest round trip is remembered.
 const WINDOW: Duration = Duration::from_secs(20);
 
@@ -55,8 +53,12 @@ impl RoundTrip {
     }
 
     /// How long to wait for an acknowledgement that may itself be `delayed`, before the frame is
-    /// presumed lost (RFC 9002 §6.2.1, without its back-off).
+    /// presumed lost: as RFC 9002 §6.2.1, without its back-off, and with a quarter of a round trip at
+    /// least, in which acknowledgements that got lost are followed by others.
     pub(crate) fn patience(&self, delayed: Duration) -> Duration {
-        self.smoothed() + (self.deviation * 4).max(DEVIATION_MIN) + delayed
+        match self.smoothed {
+            None => INITIAL * 4,
+            Some(smoothed) => smoothed + (self.deviation * 4).max(smoothed / 4) + delayed,
+        }
     }
 }
