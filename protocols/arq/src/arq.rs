@@ -51,6 +51,8 @@ struct Pace {
     /// When the next probe of a long fade may leave.
     next_probe: Instant,
     next_tidy: Option<Instant>,
+    /// Whole segments of a packet that is still incomplete can be released.
+    next_release: Option<Instant>,
 }
 
 impl Arq {
@@ -213,6 +215,14 @@ impl Arq {
                 Err(_) => self.stats.received.frames_malformed += 1,
             }
         }
+        if self.inbox.has_partial() {
+            self.pace.next_release.get_or_insert(now);
+        }
+    }
+
+    /// Releases what has come of long packets. It is done by timeout, at the same instant, so that a driver which
+    /// hands in a batch of frames gets long packets for them.
+    fn release(&mut self) {
         let (inbox, outputs, received) =
             (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
         inbox.flush(&mut |packet| deliver(packet, outputs, received));
@@ -394,6 +404,9 @@ impl Machine for Arq {
             self.presume_lost(now);
         }
         self.outbox.repeat_due(now);
+        if self.pace.next_release.take_if(|due| *due <= now).is_some() {
+            self.release();
+        }
         if self.pace.next_tidy.is_some_and(|due| due <= now) {
             self.outbox.end_idle(now);
             self.pace.next_tidy = (self.outbox.flows() > 0).then(|| now + TIDY);

@@ -106,6 +106,11 @@ impl StreamReceiver {
         Ok(())
     }
 
+    /// Whether the part that has been read ends inside a record.
+    fn is_inside(&self) -> bool {
+        self.reader.end().is_err()
+    }
+
     fn is_finished(&self) -> bool {
         self.end.is_some_and(|end| self.read >= end)
     }
@@ -153,7 +158,7 @@ impl Inbox {
         if stream.is_finished() || (stream.broken && stream.end.is_some()) {
             self.streams.remove(&flow);
             self.finished.insert(flow..flow + 1);
-        } else if result.is_ok() && self.touched.last() != Some(&flow) {
+        } else if result.is_ok() && stream.is_inside() && self.touched.last() != Some(&flow) {
             self.touched.push(flow);
         }
         result
@@ -202,6 +207,11 @@ impl Inbox {
             self.seen.insert(packet);
         }
         result
+    }
+
+    /// Whether a stream has been read since the last [`flush`](Self::flush) and is inside a record.
+    pub(crate) fn has_partial(&self) -> bool {
+        !self.touched.is_empty()
     }
 
     /// Releases whole segments of long packets whose end has not come yet.
