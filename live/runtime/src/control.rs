@@ -1,0 +1,167 @@
+//! The control socket: a Unix stream socket on which a daemon answers questions about itself.
+//!
+//! A question is one line, the answer one line of JSON; then the daemon closes the connection.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use edges::wait::{Interest, Waiter};
+
+/// The question that is known.
+const STATUS: &[u8] = b"status";
+/// The longest question in bytes.
+const LONGEST_QUESTION: usize = 64;
+/// How many may ask at the same time; one more, and the one who came first is sent away.
+const CLIENTS: usize = 8;
+/// How long a question may wait for its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Somebody who asks.
+struct Client {
+    stream: UnixStream,
+    question: Vec<u8>,
+    /// What is still to be sent of the answer; none before the question is whole.
+    answer: Option<Vec<u8>>,
+    token: u64,
+}
+
+/// The daemon's end. The socket is readable and writable by its owner alone, and removed when this
+/// is dropped.
+pub struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+    clients: Vec<Client>,
+    next_token: u64,
+}
+
+impl Control {
+    /// Listens at `path`, in the place of a socket that a dead process left.
+    ///
+    /// # Errors
+    /// With the path; `AddrInUse` if a living process answers there.
+    pub fn bind(path: &Path) -> io::Result<Self> {
+        let context = |error: io::Error| {
+            let message = format!("cannot listen on the control socket {}: {error}", path.display());
+            io::Error::new(error.kind(), message)
+        };
+        if UnixStream::connect(path).is_ok() {
+            let error = io::Error::new(io::ErrorKind::AddrInUse, "another daemon answers there");
+            return Err(context(error));
+        }
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(context(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(path).map_err(context)?;
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).map_err(context)?;
+        listener.set_nonblocking(true).map_err(context)?;
+        Ok(Self { listener, path: path.into(), clients: Vec::new(), next_token: 0 })
+    }
+
+    /// Lets in whoever waits. They are told apart by tokens from `first_token` on.
+    pub(crate) fn accept(&mut self, waiter: &Waiter, first_token: u64) -> io::Result<()> {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // They went away again, or we are out of descriptors: the next wait tells.
+                Err(error) => {
+                    tracing::warn!("cannot accept on the control socket: {error}");
+                    return Ok(());
+                }
+            };
+            stream.set_nonblocking(true)?;
+            if self.clients.len() == CLIENTS {
+                self.clients.remove(0);
+            }
+            let token = first_token + self.next_token;
+            self.next_token += 1;
+            waiter.add(&stream, token, Interest::Readable)?;
+            self.clients.push(Client { stream, question: Vec::new(), answer: None, token });
+        }
+    }
+
+    /// Goes on with the client of that token; `status` makes the answer.
+    pub(crate) fn serve(&mut self, token: u64, waiter: &Waiter, status: impl FnOnce() -> String) {
+        let Some(index) = self.clients.iter().position(|client| client.token == token) else {
+            return;
+        };
+        let client = &mut self.clients[index];
+        let goes_on = client.advance(status);
+        let waits_for_room = client.answer.is_some()
+            && waiter.modify(&client.stream, token, Interest::ReadableOrWritable).is_ok();
+        match goes_on {
+            Ok(true) if client.answer.is_none() || waits_for_room => {}
+            // Done, or gone: closing the descriptor takes it out of the waiter.
+            _ => drop(self.clients.remove(index)),
+        }
+    }
+}
+
+impl Client {
+    /// Reads or writes what is possible now; false when nothing is left to do.
+    fn advance(&mut self, status: impl FnOnce() -> String) -> io::Result<bool> {
+        if self.answer.is_none() {
+            let mut bytes = [0; LONGEST_QUESTION];
+            let count = match self.stream.read(&mut bytes) {
+                Ok(count) => count,
+                Err(error) => return still_there(&error).then_some(true).ok_or(error),
+            };
+            self.question.extend_from_slice(&bytes[..count]);
+            let ended = self.question.contains(&b'\n') || count == 0;
+            if !ended && self.question.len() < LONGEST_QUESTION {
+                return Ok(true);
+            }
+            let answer = match self.question.trim_ascii() {
+                STATUS => status(),
+                _ => r#"{"error":"unknown question; known: status"}"#.into(),
+            };
+            self.answer = Some(answer.into_bytes());
+            self.answer.iter_mut().for_each(|answer| answer.push(b'\n'));
+        }
+        let answer = self.answer.get_or_insert_default();
+        while !answer.is_empty() {
+            match self.stream.write(answer) {
+                Ok(count) => drop(answer.drain(..count)),
+                Err(error) => return still_there(&error).then_some(true).ok_or(error),
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn still_there(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // If it is gone already, nothing is left to do.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Asks the daemon whose control socket stands at `path` how it does; gives its JSON.
+///
+/// # Errors
+/// `NotFound` or `ConnectionRefused` if no daemon is there, `WouldBlock` if it does not answer.
+pub fn ask_status(path: &Path) -> io::Result<String> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(STATUS)?;
+    stream.write_all(b"\n")?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    Ok(answer)
+}

@@ -1,0 +1,349 @@
+//! The loop: one thread, one air.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use edges::clock;
+use edges::signals::{Signal, Signals};
+use edges::tun::{DeviceCounters, PacketDevice};
+use edges::udp::{BearerCounters, DatagramBearer};
+use edges::wait::{Interest, WOKEN, Waiter, Waker};
+use hosts::{Input, Output};
+use serde_json::{Value, json};
+use thiserror::Error;
+use units::{Duration, Instant};
+use wire::packet::{Packet, PacketBuffer};
+
+use crate::control::Control;
+use crate::host::Driven;
+use crate::outbox::Outbox;
+
+/// Tokens of what is waited for; those of the control socket's clients follow.
+const DEVICE: u64 = 0;
+const BEARER: u64 = 1;
+const SIGNALS: u64 = 2;
+const CONTROL: u64 = 3;
+const FIRST_CLIENT: u64 = 4;
+
+/// The share of one turn that belongs to the device: so many packets, or so many bytes. The bearer's
+/// share is the batch of one receive call.
+const PACKETS_A_TURN: usize = 64;
+const BYTES_A_TURN: usize = 256 << 10;
+/// Datagrams that wait for room in the socket before more are dropped.
+const OUTBOX: usize = 4_096;
+/// So many are handed to the kernel at once, within a turn.
+const BATCH: usize = 64;
+/// How often the host is told the wall clock.
+const WALL_INTERVAL: Duration = Duration::from_secs(60);
+
+/// What the loop works with.
+pub struct Ports<D, B> {
+    /// Where the host's own packets come from and go to.
+    pub device: D,
+    /// What carries datagrams across the hop.
+    pub bearer: B,
+    /// Signals that end the loop.
+    pub signals: Option<Signals>,
+    /// Where questions come from.
+    pub control: Option<Control>,
+}
+
+/// What the loop has done, beside the counters of its ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoopCounters {
+    /// Times it waited.
+    pub waits: u64,
+    /// Deadlines on which the host was called.
+    pub timeouts: u64,
+    /// Packets for which the device had no room.
+    pub packets_without_room: u64,
+    /// Packets that the device refused: it is down, or they are malformed.
+    pub packets_refused: u64,
+}
+
+/// Why the loop ended in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// By a signal.
+    By(Signal),
+    /// By [`EventLoop::stopper`].
+    Woken,
+}
+
+/// Why the loop cannot go on.
+#[derive(Debug, Error)]
+pub enum RuntimeError {
+    /// Reading from the device failed for good.
+    #[error("the TUN device is gone: {0}")]
+    Device(#[source] io::Error),
+    /// Reading from the bearer failed for good.
+    #[error("the socket of the bearer failed: {0}")]
+    Bearer(#[source] io::Error),
+    /// Waiting failed.
+    #[error("cannot wait for events: {0}")]
+    Wait(#[from] io::Error),
+}
+
+/// Drives one host between a packet device and a bearer.
+pub struct EventLoop<H, D, B> {
+    host: H,
+    ports: Ports<D, B>,
+    waiter: Waiter,
+    outbox: Outbox,
+    counters: LoopCounters,
+    /// Whether the waiter watches for room in the bearer.
+    blocked: bool,
+    started: Instant,
+    next_wall: Instant,
+}
+
+/// What a wait found; the clients of the control socket aside.
+#[derive(Default)]
+struct Found {
+    device: bool,
+    bearer: bool,
+    stopped: Option<Stopped>,
+}
+
+impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+    /// A loop that waits for everything in `ports`.
+    pub fn new(host: H, ports: Ports<D, B>) -> io::Result<Self> {
+        let waiter = Waiter::new()?;
+        waiter.add(&ports.device, DEVICE, Interest::Readable)?;
+        waiter.add(&ports.bearer, BEARER, Interest::Readable)?;
+        let watch = |port: Option<&dyn AsFd>, token| match port {
+            Some(port) => waiter.add(port.as_fd(), token, Interest::Readable),
+            None => Ok(()),
+        };
+        watch(ports.signals.as_ref().map(|port| port as _), SIGNALS)?;
+        watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
+        let started = clock::monotonic();
+        Ok(Self {
+            host,
+            ports,
+            waiter,
+            outbox: Outbox::new(OUTBOX),
+            counters: LoopCounters::default(),
+            blocked: false,
+            started,
+            next_wall: started,
+        })
+    }
+
+    /// A handle with which another thread ends the loop.
+    pub fn stopper(&self) -> Waker {
+        self.waiter.waker()
+    }
+
+    /// What the loop has done so far.
+    pub fn counters(&self) -> LoopCounters {
+        self.counters
+    }
+
+    /// Runs until a signal or the stopper ends it.
+    pub fn run(&mut self) -> Result<Stopped, RuntimeError> {
+        edges::wait::sharpen_timers()?;
+        loop {
+            self.tell_time();
+            self.flush()?;
+            let found = self.wait()?;
+            if found.bearer {
+                self.read_bearer()?;
+                self.flush()?;
+            }
+            // While datagrams wait for room, packets wait in the device, whose queue is bounded too.
+            if found.device && !self.blocked {
+                self.read_device()?;
+            }
+            if let Some(stopped) = found.stopped {
+                self.flush()?;
+                return Ok(stopped);
+            }
+        }
+    }
+
+    /// Tells the host every deadline that has come, and the wall clock when that is due.
+    fn tell_time(&mut self) {
+        let now = clock::monotonic();
+        if self.host.poll_timeout().is_some_and(|deadline| deadline <= now) {
+            self.counters.timeouts += 1;
+            self.host.handle_timeout(now);
+            self.carry_out();
+        }
+        if now >= self.next_wall {
+            self.next_wall = now + WALL_INTERVAL;
+            self.tell(now, Input::Wall(clock::wall().as_nanos()));
+        }
+    }
+
+    fn tell(&mut self, now: Instant, input: Input) {
+        self.host.handle_input(now, input);
+        self.carry_out();
+    }
+
+    /// Carries out what the host asks for.
+    fn carry_out(&mut self) {
+        carry_out(&mut self.host, &mut self.ports.device, &mut self.outbox, &mut self.counters);
+    }
+
+    /// Waits for the next event or deadline.
+    fn wait(&mut self) -> Result<Found, RuntimeError> {
+        let deadline = machine::earlier(self.host.poll_timeout(), Some(self.next_wall));
+        let timeout = deadline.map(|deadline| deadline.since(clock::monotonic()));
+        self.counters.waits += 1;
+        let mut found = Found::default();
+        let mut askers: [Option<u64>; 16] = [None; 16];
+        for (ready, asker) in self.waiter.wait(timeout)?.zip(&mut askers) {
+            match ready.token {
+                DEVICE => found.device = true,
+                BEARER => found.bearer = ready.readable,
+                SIGNALS => found.stopped = self.ports.signals.as_mut().and_then(ending),
+                WOKEN => found.stopped = Some(Stopped::Woken),
+                token => *asker = Some(token),
+            }
+        }
+        for token in askers.into_iter().flatten() {
+            self.answer(token)?;
+        }
+        Ok(found)
+    }
+
+    /// Takes one batch of datagrams.
+    fn read_bearer(&mut self) -> Result<(), RuntimeError> {
+        let Self { host, ports, outbox, counters, .. } = self;
+        let Ports { device, bearer, .. } = ports;
+        let now = clock::monotonic();
+        let mut sink = |arrival: edges::udp::Arrival, datagram: &mut [u8]| {
+            let buffer = PacketBuffer::copy_of(datagram);
+            let input = Input::Datagram { from: arrival.from, arrived: arrival.at, buffer };
+            host.handle_input(now, input);
+            carry_out(host, device, outbox, counters);
+        };
+        bearer.receive_batch(now, &mut sink).map_err(RuntimeError::Bearer)?;
+        Ok(())
+    }
+
+    /// Takes the device's share of a turn.
+    fn read_device(&mut self) -> Result<(), RuntimeError> {
+        let mut bytes = 0;
+        for _ in 0..PACKETS_A_TURN {
+            let Some(packet) = self.ports.device.receive().map_err(RuntimeError::Device)? else {
+                break;
+            };
+            bytes += packet.buffer.len();
+            self.tell(clock::monotonic(), Input::Packet(packet));
+            if self.outbox.len() >= BATCH {
+                self.flush()?;
+            }
+            if bytes >= BYTES_A_TURN || self.blocked {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands waiting datagrams to the bearer, and watches for room where some are left.
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.outbox.is_empty() {
+            self.outbox.flush(&mut self.ports.bearer);
+        }
+        let blocked = !self.outbox.is_empty();
+        if blocked != self.blocked {
+            let interest = if blocked { Interest::ReadableOrWritable } else { Interest::Readable };
+            self.waiter.modify(&self.ports.bearer, BEARER, interest)?;
+            // The device would stay ready, and a wait return at once.
+            if blocked {
+                self.waiter.remove(&self.ports.device)?;
+            } else {
+                self.waiter.add(&self.ports.device, DEVICE, Interest::Readable)?;
+            }
+            self.blocked = blocked;
+        }
+        Ok(())
+    }
+
+    /// Lets in who wants to ask, or goes on with one who does.
+    fn answer(&mut self, token: u64) -> io::Result<()> {
+        let Some(mut control) = self.ports.control.take() else { return Ok(()) };
+        if token == CONTROL {
+            control.accept(&self.waiter, FIRST_CLIENT)?;
+        } else {
+            control.serve(token, &self.waiter, || self.status().to_string());
+        }
+        self.ports.control = Some(control);
+        Ok(())
+    }
+
+    /// How host, ports and loop do.
+    fn status(&self) -> Value {
+        let now = clock::monotonic();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "uptime_s": now.since(self.started).as_millis() as f64 / 1e3,
+            "host": self.host.status(now),
+            "device": device_status(self.ports.device.counters(), self.counters),
+            "bearer": bearer_status(self.ports.bearer.counters(), &self.outbox),
+        })
+    }
+}
+
+fn device_status(device: DeviceCounters, counters: LoopCounters) -> Value {
+    json!({
+        "received": device.received,
+        "sent": device.sent,
+        "malformed": device.malformed,
+        "without_room": counters.packets_without_room,
+        "refused": counters.packets_refused,
+    })
+}
+
+fn bearer_status(bearer: BearerCounters, outbox: &Outbox) -> Value {
+    json!({
+        "received": bearer.received,
+        "sent": bearer.sent,
+        "too_large": bearer.too_large,
+        "refused": bearer.refused,
+        "receive_errors": bearer.receive_errors,
+        "without_room": outbox.dropped(),
+        "send_calls": bearer.send_calls,
+        "receive_calls": bearer.receive_calls,
+    })
+}
+
+/// Drains the host's outputs: packets go to the device at once, datagrams are collected.
+fn carry_out<H: Driven>(
+    host: &mut H,
+    device: &mut impl PacketDevice,
+    outbox: &mut Outbox,
+    counters: &mut LoopCounters,
+) {
+    while let Some(output) = host.poll_output() {
+        match output {
+            Output::Packet(mut packet) => deliver(&mut packet, device, counters),
+            Output::Datagram { to, buffer } => outbox.push(to, buffer),
+            Output::Event(event) => tracing::info!("{event}"),
+        }
+    }
+}
+
+/// Hands a packet to the device. What it does not take is lost, as in any full queue; what the hop
+/// repaired is the hop's.
+fn deliver(packet: &mut Packet, device: &mut impl PacketDevice, counters: &mut LoopCounters) {
+    let Err(error) = device.send(packet) else { return };
+    let no_room = error.kind() == io::ErrorKind::WouldBlock
+        || rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::NOBUFS);
+    if no_room {
+        counters.packets_without_room += 1;
+    } else {
+        counters.packets_refused += 1;
+        tracing::debug!("the TUN device refused a packet: {error}");
+    }
+}
+
+/// The signal that ends the loop, if one came.
+fn ending(signals: &mut Signals) -> Option<Stopped> {
+    let ends = |signal: &Signal| *signal != Signal::User1;
+    // Every signal that came is taken, whichever of them counts.
+    let came: Vec<_> = signals.pending().filter(ends).collect();
+    came.first().map(|signal| Stopped::By(*signal))
+}

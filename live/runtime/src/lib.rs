@@ -1,0 +1,16 @@
+//! Drives a host machine in real time, between its devices. Nothing else reads the clock.
+//!
+//! One [`EventLoop`] is one thread and one air: it waits for packets, datagrams, deadlines, signals
+//! and questions, hands them to the machine one at a time, and carries out what the machine asks
+//! for, in that order. So packets of one flow are never reordered here.
+
+pub mod control;
+pub mod privileges;
+
+mod event_loop;
+mod host;
+mod outbox;
+
+pub use event_loop::{EventLoop, LoopCounters, Ports, RuntimeError, Stopped};
+pub use host::Driven;
+pub use outbox::Outbox;

@@ -1,0 +1,83 @@
+//! Datagrams on their way to the bearer, collected so that many share a system call.
+
+use std::net::SocketAddr;
+
+use edges::udp::DatagramBearer;
+use wire::packet::PacketBuffer;
+
+/// Neighbours with the same destination.
+struct Run {
+    to: SocketAddr,
+    count: usize,
+}
+
+/// A bounded queue of datagrams, in the order in which the host sent them.
+pub struct Outbox {
+    datagrams: Vec<PacketBuffer>,
+    runs: Vec<Run>,
+    capacity: usize,
+    dropped: u64,
+    refused: u64,
+}
+
+impl Outbox {
+    /// A queue for `capacity` datagrams.
+    pub fn new(capacity: usize) -> Self {
+        let (datagrams, runs) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
+        Self { datagrams, runs, capacity, dropped: 0, refused: 0 }
+    }
+
+    /// Appends a datagram. One that finds the queue full is dropped and counted, as in a driver's
+    /// queue: to the hop it is a loss.
+    pub fn push(&mut self, to: SocketAddr, datagram: PacketBuffer) {
+        if self.datagrams.len() == self.capacity {
+            self.dropped += 1;
+            return;
+        }
+        self.datagrams.push(datagram);
+        match self.runs.last_mut() {
+            Some(run) if run.to == to => run.count += 1,
+            _ => self.runs.push(Run { to, count: 1 }),
+        }
+    }
+
+    /// How many datagrams wait.
+    pub fn len(&self) -> usize {
+        self.datagrams.len()
+    }
+
+    /// Whether none wait.
+    pub fn is_empty(&self) -> bool {
+        self.datagrams.is_empty()
+    }
+
+    /// Datagrams that found the queue full.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Datagrams that the network refused: too large, or no route.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Sends what the bearer has room for, in order. What remains is offered again by the next call.
+    pub fn flush(&mut self, bearer: &mut impl DatagramBearer) {
+        let (mut sent, mut finished) = (0, 0);
+        for run in &mut self.runs {
+            let outcome = bearer.send(run.to, &self.datagrams[sent..sent + run.count]);
+            sent += outcome.handled;
+            self.refused += outcome.dropped as u64;
+            if let Some(problem) = outcome.problem {
+                tracing::debug!(to = %run.to, "a datagram was refused: {problem}");
+            }
+            run.count -= outcome.handled;
+            if run.count > 0 {
+                break;
+            }
+            finished += 1;
+        }
+        self.datagrams.drain(..sent);
+        self.runs.drain(..finished);
+    }
+}
