@@ -1,10 +1,14 @@
 //! Makes files and TCP fast across a lossy last hop. One binary plays every part; each command is a
 //! module of its name.
 
+mod config;
+mod daemon;
 mod entropy;
 mod failure;
 mod key_file;
 mod keygen;
+mod log;
+mod status;
 
 use std::process::ExitCode;
 
@@ -30,12 +34,18 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Gateway(daemon::GatewayArguments),
+    Mobile(daemon::MobileArguments),
     Keygen(keygen::Arguments),
+    Status(status::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome: Result<(), Failure> = match Arguments::parse().command {
+        Command::Gateway(arguments) => daemon::run_gateway(&arguments),
+        Command::Mobile(arguments) => daemon::run_mobile(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

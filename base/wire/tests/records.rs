@@ -14,7 +14,7 @@ struct Segment {
     stamp: u32,
     id: u16,
     payload: usize,
-    segment_size: u16,
+    part: u16,
 }
 
 impl Segment {
@@ -45,8 +45,8 @@ impl Segment {
         bytes.extend((0..self.payload).map(|place| (place as u32 ^ self.sequence) as u8));
         let mut packet = Packet::new(PacketBuffer::copy_of(&bytes));
         packet.checksum = Checksum::Verified;
-        packet.segment_size = if self.payload > usize::from(self.segment_size) {
-            self.segment_size
+        packet.segment_size = if self.payload > usize::from(self.part) {
+            self.part
         } else {
             0
         };
@@ -93,7 +93,7 @@ fn connection() -> Vec<Segment> {
             stamp: 5 + index / 4,
             id: 300 + index as u16,
             payload: 1_448,
-            segment_size: 1_448,
+            part: 1_448,
         })
         .collect()
 }
@@ -115,7 +115,7 @@ fn a_long_packet_is_released_in_whole_segments() {
     let long = Segment {
         payload: 10_000,
         flags: 0x99,
-        segment_size: 1_448,
+        part: 1_448,
         ..connection()[1].clone()
     };
     let packets = [connection()[0].packet(false), long.packet(false)];
@@ -184,7 +184,7 @@ fn segment() -> impl Strategy<Value = Segment> {
                 stamp,
                 id,
                 payload,
-                segment_size: 1_000,
+                part: 1_000,
             },
         )
 }

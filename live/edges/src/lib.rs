@@ -9,6 +9,7 @@ pub mod memory;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;
+pub mod process;
 pub mod signals;
 pub mod sysctl;
 pub mod tun;

@@ -45,7 +45,10 @@ impl Control {
     /// With the path; `AddrInUse` if a living process answers there.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let context = |error: io::Error| {
-            let message = format!("cannot listen on the control socket {}: {error}", path.display());
+            let message = format!(
+                "cannot listen on the control socket {}: {error}",
+                path.display()
+            );
             io::Error::new(error.kind(), message)
         };
         if UnixStream::connect(path).is_ok() {
@@ -59,7 +62,12 @@ impl Control {
         let listener = UnixListener::bind(path).map_err(context)?;
         std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).map_err(context)?;
         listener.set_nonblocking(true).map_err(context)?;
-        Ok(Self { listener, path: path.into(), clients: Vec::new(), next_token: 0 })
+        Ok(Self {
+            listener,
+            path: path.into(),
+            clients: Vec::new(),
+            next_token: 0,
+        })
     }
 
     /// Lets in whoever waits. They are told apart by tokens from `first_token` on.
@@ -81,7 +89,12 @@ impl Control {
             let token = first_token + self.next_token;
             self.next_token += 1;
             waiter.add(&stream, token, Interest::Readable)?;
-            self.clients.push(Client { stream, question: Vec::new(), answer: None, token });
+            self.clients.push(Client {
+                stream,
+                question: Vec::new(),
+                answer: None,
+                token,
+            });
         }
     }
 
@@ -93,7 +106,9 @@ impl Control {
         let client = &mut self.clients[index];
         let goes_on = client.advance(status);
         let waits_for_room = client.answer.is_some()
-            && waiter.modify(&client.stream, token, Interest::ReadableOrWritable).is_ok();
+            && waiter
+                .modify(&client.stream, token, Interest::ReadableOrWritable)
+                .is_ok();
         match goes_on {
             Ok(true) if client.answer.is_none() || waits_for_room => {}
             // Done, or gone: closing the descriptor takes it out of the waiter.
@@ -135,7 +150,10 @@ impl Client {
 }
 
 fn still_there(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
 }
 
 impl AsFd for Control {

@@ -165,7 +165,11 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Tells the host every deadline that has come, and the wall clock when that is due.
     fn tell_time(&mut self) {
         let now = clock::monotonic();
-        if self.host.poll_timeout().is_some_and(|deadline| deadline <= now) {
+        if self
+            .host
+            .poll_timeout()
+            .is_some_and(|deadline| deadline <= now)
+        {
             self.counters.timeouts += 1;
             self.host.handle_timeout(now);
             self.carry_out();
@@ -183,7 +187,12 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Carries out what the host asks for.
     fn carry_out(&mut self) {
-        carry_out(&mut self.host, &mut self.ports.device, &mut self.outbox, &mut self.counters);
+        carry_out(
+            &mut self.host,
+            &mut self.ports.device,
+            &mut self.outbox,
+            &mut self.counters,
+        );
     }
 
     /// Waits for the next event or deadline.
@@ -210,16 +219,28 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Takes one batch of datagrams.
     fn read_bearer(&mut self) -> Result<(), RuntimeError> {
-        let Self { host, ports, outbox, counters, .. } = self;
+        let Self {
+            host,
+            ports,
+            outbox,
+            counters,
+            ..
+        } = self;
         let Ports { device, bearer, .. } = ports;
         let now = clock::monotonic();
         let mut sink = |arrival: edges::udp::Arrival, datagram: &mut [u8]| {
             let buffer = PacketBuffer::copy_of(datagram);
-            let input = Input::Datagram { from: arrival.from, arrived: arrival.at, buffer };
+            let input = Input::Datagram {
+                from: arrival.from,
+                arrived: arrival.at,
+                buffer,
+            };
             host.handle_input(now, input);
             carry_out(host, device, outbox, counters);
         };
-        bearer.receive_batch(now, &mut sink).map_err(RuntimeError::Bearer)?;
+        bearer
+            .receive_batch(now, &mut sink)
+            .map_err(RuntimeError::Bearer)?;
         Ok(())
     }
 
@@ -249,13 +270,18 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
         let blocked = !self.outbox.is_empty();
         if blocked != self.blocked {
-            let interest = if blocked { Interest::ReadableOrWritable } else { Interest::Readable };
+            let interest = if blocked {
+                Interest::ReadableOrWritable
+            } else {
+                Interest::Readable
+            };
             self.waiter.modify(&self.ports.bearer, BEARER, interest)?;
             // The device would stay ready, and a wait return at once.
             if blocked {
                 self.waiter.remove(&self.ports.device)?;
             } else {
-                self.waiter.add(&self.ports.device, DEVICE, Interest::Readable)?;
+                self.waiter
+                    .add(&self.ports.device, DEVICE, Interest::Readable)?;
             }
             self.blocked = blocked;
         }
@@ -264,7 +290,9 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Lets in who wants to ask, or goes on with one who does.
     fn answer(&mut self, token: u64) -> io::Result<()> {
-        let Some(mut control) = self.ports.control.take() else { return Ok(()) };
+        let Some(mut control) = self.ports.control.take() else {
+            return Ok(());
+        };
         if token == CONTROL {
             control.accept(&self.waiter, FIRST_CLIENT)?;
         } else {
@@ -329,7 +357,9 @@ fn carry_out<H: Driven>(
 /// Hands a packet to the device. What it does not take is lost, as in any full queue; what the hop
 /// repaired is the hop's.
 fn deliver(packet: &mut Packet, device: &mut impl PacketDevice, counters: &mut LoopCounters) {
-    let Err(error) = device.send(packet) else { return };
+    let Err(error) = device.send(packet) else {
+        return;
+    };
     let no_room = error.kind() == io::ErrorKind::WouldBlock
         || rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::NOBUFS);
     if no_room {

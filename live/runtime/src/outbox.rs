@@ -24,7 +24,13 @@ impl Outbox {
     /// A queue for `capacity` datagrams.
     pub fn new(capacity: usize) -> Self {
         let (datagrams, runs) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
-        Self { datagrams, runs, capacity, dropped: 0, refused: 0 }
+        Self {
+            datagrams,
+            runs,
+            capacity,
+            dropped: 0,
+            refused: 0,
+        }
     }
 
     /// Appends a datagram. One that finds the queue full is dropped and counted, as in a driver's

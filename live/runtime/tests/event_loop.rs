@@ -34,7 +34,12 @@ struct Echo {
 
 impl Echo {
     fn new(peer: SocketAddr) -> Self {
-        Self { peer, outputs: VecDeque::new(), due: None, walls: 0 }
+        Self {
+            peer,
+            outputs: VecDeque::new(),
+            due: None,
+            walls: 0,
+        }
     }
 }
 
@@ -46,10 +51,15 @@ impl Machine for Echo {
         assert!(self.outputs.is_empty(), "the driver drains after each call");
         match input {
             Input::Packet(packet) => {
-                let output = Output::Datagram { to: self.peer, buffer: packet.buffer };
+                let output = Output::Datagram {
+                    to: self.peer,
+                    buffer: packet.buffer,
+                };
                 self.outputs.push_back(output);
             }
-            Input::Datagram { arrived, buffer, .. } => {
+            Input::Datagram {
+                arrived, buffer, ..
+            } => {
                 assert!(arrived <= now);
                 if *buffer == *b"later" {
                     self.due = Some(now + Duration::from_millis(1));
@@ -94,7 +104,12 @@ fn with_loop(
     let (device, mut user) = MemoryDevice::pair(rooms[0]).unwrap();
     let (bearer, mut peer) = MemoryBearer::pair(addresses, rooms[1]).unwrap();
     let control = control.map(|path| Control::bind(path).unwrap());
-    let ports = Ports { device, bearer, signals: None, control };
+    let ports = Ports {
+        device,
+        bearer,
+        signals: None,
+        control,
+    };
     let mut event_loop = EventLoop::new(Echo::new(addresses[1]), ports).unwrap();
     let stopper = event_loop.stopper();
     std::thread::scope(|scope| {
@@ -111,7 +126,10 @@ fn with_loop(
 fn wait_for(port: impl AsFd) {
     let mut waiter = Waiter::new().unwrap();
     waiter.add(port, 0, Interest::Readable).unwrap();
-    assert!(waiter.wait(Some(LONG)).unwrap().next().is_some(), "nothing came");
+    assert!(
+        waiter.wait(Some(LONG)).unwrap().next().is_some(),
+        "nothing came"
+    );
 }
 
 fn packet(content: &[u8]) -> Packet {
@@ -142,7 +160,10 @@ fn carries_both_ways_in_order() {
             user.send(&mut packet(number)).unwrap();
         }
         assert_eq!(datagrams(peer, numbers.len()), numbers);
-        let back: Vec<_> = numbers.iter().map(|number| PacketBuffer::copy_of(number)).collect();
+        let back: Vec<_> = numbers
+            .iter()
+            .map(|number| PacketBuffer::copy_of(number))
+            .collect();
         let to = "192.0.2.1:1".parse().unwrap();
         assert_eq!(peer.send(to, &back).handled, back.len());
         for number in &numbers {
@@ -200,9 +221,14 @@ fn answers_questions_and_survives_odd_askers() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("test.sock");
     with_loop([10, 10], Some(&socket), |_, _| {
-        assert_eq!(socket.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            socket.metadata().unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         // Some who never ask, one who goes away, and one who asks for something else.
-        let silent: Vec<_> = (0..20).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+        let silent: Vec<_> = (0..20)
+            .map(|_| UnixStream::connect(&socket).unwrap())
+            .collect();
         drop(UnixStream::connect(&socket).unwrap());
         let mut odd = UnixStream::connect(&socket).unwrap();
         odd.set_read_timeout(Some(Patience::from_secs(20))).unwrap();
@@ -212,7 +238,10 @@ fn answers_questions_and_survives_odd_askers() {
         assert!(answer.contains("unknown question"), "{answer}");
         let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
         assert_eq!(status["host"]["walls"], 1);
-        assert!(Control::bind(&socket).is_err(), "a living daemon's socket is not taken over");
+        assert!(
+            Control::bind(&socket).is_err(),
+            "a living daemon's socket is not taken over"
+        );
         drop(silent);
     });
     assert!(!socket.exists(), "the socket goes with its daemon");

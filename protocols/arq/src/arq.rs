@@ -338,7 +338,7 @@ impl Arq {
         let patience = self.round_trip.patience(DELAY_MAX);
         let Self { ledger, outbox, .. } = self;
         let count = ledger.presume_lost(now, patience, |content: &Content| {
-            outbox.lose(now, content, true)
+            outbox.lose(now, content, true);
         });
         if count == 0 {
             return;

@@ -182,21 +182,18 @@ impl Inbox {
                 .read(bytes, deliver)
                 .map_err(|_| Refused::Broken);
         }
-        let place = match self
+        let known = self
             .fragmented
             .iter()
-            .position(|(number, _)| *number == packet)
-        {
-            Some(place) => place,
-            None => {
-                if self.fragmented.len() == FRAGMENTED_MAX {
-                    self.fragmented.pop_front();
-                }
-                self.fragmented
-                    .push_back((packet, StreamReceiver::default()));
-                self.fragmented.len() - 1
+            .position(|(number, _)| *number == packet);
+        let place = known.unwrap_or_else(|| {
+            if self.fragmented.len() == FRAGMENTED_MAX {
+                self.fragmented.pop_front();
             }
-        };
+            self.fragmented
+                .push_back((packet, StreamReceiver::default()));
+            self.fragmented.len() - 1
+        });
         let (_, stream) = &mut self.fragmented[place];
         if end {
             stream.end = Some(u64::from(offset) + bytes.len() as u64);

@@ -170,7 +170,7 @@ impl Outbox {
             contents += 1;
             ledger.carry(content);
         }
-        loop {
+        while frame.brief_room() >= ROOM_MIN {
             let flows = &self.flows;
             let place = |slot: usize| {
                 flows
@@ -193,14 +193,13 @@ impl Outbox {
                 continue;
             }
             let queued = flow.queued();
-            let written = match &flow.stream {
-                Some(_) => write_stream((slot, flow), frame, (&mut self.span, stats)),
-                None => {
-                    if let Some(packet) = flow.dequeue() {
-                        self.brief.push(now, packet);
-                    }
-                    self.fill_brief(frame)
+            let written = if flow.stream.is_some() {
+                write_stream((slot, flow), frame, (&mut self.span, stats))
+            } else {
+                if let Some(packet) = flow.dequeue() {
+                    self.brief.push(now, packet);
                 }
+                self.fill_brief(frame)
             };
             let Some(flow) = &mut self.flows[slot] else {
                 break;
@@ -383,7 +382,7 @@ fn write_stream(
     }
     let before = stream.span();
     frame.stream((number, range.start), (length as usize, end), |out| {
-        stream.send(&range, out)
+        stream.send(&range, out);
     });
     *span += stream.span() - before;
     Some(Content::Stream {

@@ -10,7 +10,7 @@ pub(super) const MAX: u64 = (1 << 62) - 1;
 pub(super) fn write(value: u64, out: &mut [u8]) -> usize {
     assert!(value <= MAX, "{value} does not fit a varint");
     let size = size(value);
-    let tagged = value | ((size.trailing_zeros() as u64) << (size * 8 - 2));
+    let tagged = value | (u64::from(size.trailing_zeros()) << (size * 8 - 2));
     out[..size].copy_from_slice(&tagged.to_be_bytes()[8 - size..]);
     size
 }

@@ -49,7 +49,7 @@ impl std::fmt::Debug for RecordReader {
         formatter
             .debug_struct("RecordReader")
             .field("missing", &missing)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -145,10 +145,10 @@ impl RecordReader {
     /// Reads a record's head from `bytes`, behind what came earlier of it, and begins its body;
     /// without a body afterwards, the head is not complete yet.
     fn read_head<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], StreamBroken> {
-        if self.head.is_empty() {
-            if let Some(used) = self.parse_head(bytes)? {
-                return Ok(&bytes[used..]);
-            }
+        if self.head.is_empty()
+            && let Some(used) = self.parse_head(bytes)?
+        {
+            return Ok(&bytes[used..]);
         }
         let before = self.head.len();
         let taken = bytes.len().min(super::HEAD_MAX.saturating_sub(before));
