@@ -3,10 +3,12 @@
 
 mod config;
 mod daemon;
+mod emulate;
 mod entropy;
 mod failure;
 mod key_file;
 mod keygen;
+mod links;
 mod log;
 mod status;
 
@@ -21,7 +23,8 @@ Examples:
   lasthop keygen gateway.key                 make a key; prints the public half
   lasthop gateway --config gateway.toml      the wired end of the hop
   lasthop mobile --config mobile.toml        the mobile host
-  lasthop status                             how the hop does, at either end";
+  lasthop status                             how the hop does, at either end
+  lasthop emulate --link l2-b80              a fading link between two interfaces";
 
 /// Makes files and TCP fast across a lossy last hop: what the air swallows is repaired on the hop
 /// itself.
@@ -36,6 +39,7 @@ struct Arguments {
 enum Command {
     Gateway(daemon::GatewayArguments),
     Mobile(daemon::MobileArguments),
+    Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
     Status(status::Arguments),
 }
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
     let outcome: Result<(), Failure> = match Arguments::parse().command {
         Command::Gateway(arguments) => daemon::run_gateway(&arguments),
         Command::Mobile(arguments) => daemon::run_mobile(&arguments),
+        Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
     };

@@ -1,0 +1,178 @@
+//! `lasthop emulate`: a link in real time between two TUN interfaces, for who has no radio.
+//!
+//! What enters the left interface leaves the right one as the air would have let it ("down"), and the
+//! other way round ("up"). A byte on the wire is a byte of the Ethernet frame.
+
+mod alarm;
+mod relay;
+#[cfg(test)]
+mod relay_tests;
+mod report;
+mod side;
+
+use std::path::{Path, PathBuf};
+
+use channel::PerDirection;
+use edges::clock;
+use edges::signals::{Signal, Signals};
+use thiserror::Error;
+use units::Duration;
+
+use crate::failure::Failure;
+use crate::links::{self, LinkChoiceError};
+use relay::{Relay, RelayError};
+use report::Report;
+use side::{SideError, SideSpec};
+
+/// Emulate a link in real time between two interfaces.
+#[derive(Debug, clap::Args)]
+#[command(after_help = links::list())]
+pub(crate) struct Arguments {
+    /// The link: one of the names below, or a TOML file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) link: String,
+    /// The gateway's side: [netns:NAME,]DEVICE[,ADDRESS/PREFIX]..., or 'stdin' for an open device
+    #[arg(long, value_name = "SPEC", default_value = "air-left")]
+    pub(crate) left: SideSpec,
+    /// The mobile host's side, likewise, or 'stdout' for an open device
+    #[arg(long, value_name = "SPEC", default_value = "air-right")]
+    pub(crate) right: SideSpec,
+    /// Decides every loss and every fade
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Where the counters go, as JSON, at the start, on SIGUSR1 and at the end [default: stdout, not
+    /// at the start]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Ends after this time, such as '90 s' [default: on SIGTERM or Ctrl-C]
+    #[arg(long)]
+    pub(crate) duration: Option<Duration>,
+    /// The largest IP packet that the interfaces take, in bytes
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(68..=65_535))]
+    pub(crate) mtu: u32,
+}
+
+/// Why no link is emulated.
+#[derive(Debug, Error)]
+pub(crate) enum EmulateError {
+    /// There is no such link.
+    #[error(transparent)]
+    Link(#[from] LinkChoiceError),
+    /// An interface cannot be had.
+    #[error(transparent)]
+    Side(#[from] SideError),
+    /// Packets cannot be moved any more.
+    #[error(transparent)]
+    Relay(#[from] RelayError),
+    /// The counters cannot be written.
+    #[error("cannot write the counters to {path}: {source}")]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Standard output is an interface already.
+    #[error("the right side is standard output; name a file for the counters with --json")]
+    NoReport,
+    /// Signals cannot be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(std::io::Error),
+}
+
+impl From<EmulateError> for Failure {
+    fn from(error: EmulateError) -> Self {
+        match error {
+            EmulateError::Relay(_) | EmulateError::Report { .. } => Self::broken(error),
+            _ => Self::setting(error),
+        }
+    }
+}
+
+/// Emulates a link until it is told to end.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    Ok(emulate(arguments)?)
+}
+
+fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
+    let link = links::choose(&arguments.link)?;
+    if arguments.json.is_none() && arguments.right.is_inherited() {
+        return Err(EmulateError::NoReport);
+    }
+    let mut signals = Signals::catch().map_err(EmulateError::Signals)?;
+    if arguments.left.is_inherited() || arguments.right.is_inherited() {
+        end_with_parent().map_err(EmulateError::Signals)?;
+    }
+    let devices = PerDirection {
+        down: arguments.left.open(arguments.mtu)?,
+        up: arguments.right.open(arguments.mtu)?,
+    };
+    hurry();
+    let mut relay = Relay::new(&link, arguments.seed, devices, arguments.mtu as usize)?;
+    relay.watch(&signals)?;
+    let until = arguments.duration.map(|duration| relay.origin() + duration);
+    if let Some(path) = &arguments.json {
+        write(&relay.report(), Some(path))?;
+    }
+    loop {
+        let signalled = relay.step(until)?;
+        let ended = until.is_some_and(|until| clock::monotonic() >= until);
+        match signalled.then(|| wish(&mut signals)) {
+            Some(Some(Wish::Report)) => write(&relay.report(), arguments.json.as_deref())?,
+            Some(Some(Wish::End)) => break,
+            Some(None) | None if ended => break,
+            Some(None) | None => {}
+        }
+    }
+    write(&relay.report().ended(), arguments.json.as_deref())
+}
+
+enum Wish {
+    Report,
+    End,
+}
+
+/// What the signals that came ask for; an end counts more than a report.
+fn wish(signals: &mut Signals) -> Option<Wish> {
+    signals
+        .pending()
+        .fold(None, |wish, signal| match (wish, signal) {
+            (Some(Wish::End), _) => Some(Wish::End),
+            (_, Signal::User1) => Some(Wish::Report),
+            (_, Signal::Terminate | Signal::Interrupt | Signal::HangUp) => Some(Wish::End),
+        })
+}
+
+/// A device that a parent handed over is of no use without that parent.
+fn end_with_parent() -> std::io::Result<()> {
+    let signal = rustix::process::Signal::TERM;
+    Ok(rustix::process::set_parent_process_death_signal(Some(
+        signal,
+    ))?)
+}
+
+/// A packet that waits for the processor is late, so the emulator goes first where it may. Where it
+/// may not, its report tells how late it was.
+fn hurry() {
+    if edges::process::go_first().is_err() {
+        let _ = rustix::process::setpriority_process(None, -20);
+    }
+    let _ = edges::wait::sharpen_timers();
+}
+
+/// Writes a report whole or not at all, so that a reader never sees half of one.
+fn write(report: &Report, path: Option<&Path>) -> Result<(), EmulateError> {
+    let text = report.to_json();
+    let Some(path) = path else {
+        println!("{text}");
+        return Ok(());
+    };
+    let failed = |source| EmulateError::Report {
+        path: path.into(),
+        source,
+    };
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    std::fs::write(&partial, text + "\n").map_err(failed)?;
+    std::fs::rename(&partial, path).map_err(failed)
+}

@@ -1,0 +1,134 @@
+//! One side of an emulated link, as the command line states it.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::str::FromStr;
+
+use edges::namespace::{Namespace, NamespaceError};
+use edges::netlink::{Netlink, NetlinkError};
+use edges::sysctl;
+use edges::tun::{Offload, TunDevice, TunOptions};
+use ipnet::IpNet;
+use thiserror::Error;
+
+/// The kernel's own queue before the emulator, in packets: so long that only the link's queue drops.
+const DEVICE_QUEUE: u32 = 10_000;
+
+/// Where the packets of one side come from and go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SideSpec {
+    /// A TUN device that is made.
+    Device {
+        /// The network namespace, by its name in `/run/netns`; by default the caller's.
+        namespace: Option<String>,
+        /// The interface's name.
+        name: String,
+        /// Its addresses.
+        addresses: Vec<IpNet>,
+    },
+    /// A TUN device that the parent process has opened, as standard input.
+    StandardInput,
+    /// The same as standard output.
+    StandardOutput,
+}
+
+/// Why there is no such side.
+#[derive(Debug, Error)]
+pub(crate) enum SideError {
+    /// The text cannot be read.
+    #[error(
+        "'{0}' is no side of a link; write it like 'air0', 'netns:mobile,air0,10.0.0.2/24', or 'stdin'"
+    )]
+    Malformed(String),
+    /// The namespace cannot be entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The interface cannot be set up.
+    #[error(transparent)]
+    Netlink(#[from] NetlinkError),
+    /// The device cannot be opened; the reason says which and why.
+    #[error("{0}")]
+    Device(#[from] io::Error),
+}
+
+impl FromStr for SideSpec {
+    type Err = SideError;
+
+    fn from_str(text: &str) -> Result<Self, SideError> {
+        match text {
+            "stdin" => return Ok(Self::StandardInput),
+            "stdout" => return Ok(Self::StandardOutput),
+            _ => {}
+        }
+        let malformed = || SideError::Malformed(text.into());
+        let (mut namespace, mut name, mut addresses) = (None, None, Vec::new());
+        for part in text.split(',').map(str::trim) {
+            if let Some(of) = part.strip_prefix("netns:") {
+                namespace = Some(of.to_owned());
+            } else if part.contains('/') {
+                addresses.push(part.parse().map_err(|_| malformed())?);
+            } else if name.is_none() && !part.is_empty() {
+                name = Some(part.to_owned());
+            } else {
+                return Err(malformed());
+            }
+        }
+        let name = name.ok_or_else(malformed)?;
+        Ok(Self::Device {
+            namespace,
+            name,
+            addresses,
+        })
+    }
+}
+
+impl SideSpec {
+    /// Whether the device comes from the parent process.
+    pub(crate) fn is_inherited(&self) -> bool {
+        !matches!(self, Self::Device { .. })
+    }
+
+    /// Makes the device, up and with its addresses, or takes over an open one.
+    pub(crate) fn open(&self, mtu: u32) -> Result<TunDevice, SideError> {
+        let inherited =
+            |descriptor: io::Result<OwnedFd>| Ok(TunDevice::from_descriptor(descriptor?)?);
+        match self {
+            Self::StandardInput => inherited(io::stdin().as_fd().try_clone_to_owned()),
+            Self::StandardOutput => inherited(io::stdout().as_fd().try_clone_to_owned()),
+            Self::Device {
+                namespace: None,
+                name,
+                addresses,
+            } => make(name, addresses, mtu),
+            Self::Device {
+                namespace: Some(namespace),
+                name,
+                addresses,
+            } => Namespace::open_named(namespace)?.run(|| make(name, addresses, mtu))?,
+        }
+    }
+}
+
+/// Makes a TUN device in the namespace of this thread that hands over single packets only.
+pub(crate) fn make(name: &str, addresses: &[IpNet], mtu: u32) -> Result<TunDevice, SideError> {
+    let device = TunDevice::open(&TunOptions {
+        name: name.into(),
+        offload: Offload::None,
+        queue_length: DEVICE_QUEUE,
+    })?;
+    if addresses.iter().all(|address| address.addr().is_ipv4()) {
+        // Else the kernel's router solicitations would take part in every measurement. A kernel
+        // without IPv6 does not send them anyway.
+        let _ = sysctl::set(
+            &format!("net/ipv6/conf/{}/disable_ipv6", device.name()),
+            "1",
+        );
+    }
+    let mut netlink = Netlink::open()?;
+    netlink.set_mtu(device.name(), mtu)?;
+    for address in addresses {
+        netlink.add_address(device.name(), *address)?;
+    }
+    netlink.set_up(device.name())?;
+    Ok(device)
+}

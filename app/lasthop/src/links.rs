@@ -1,0 +1,45 @@
+//! Links as the command line names them: built in, or in a file of one's own.
+
+use std::path::Path;
+
+use channel::{Link, LinkError};
+use thiserror::Error;
+
+/// Why no link was had from what the command line names.
+#[derive(Debug, Error)]
+pub(crate) enum LinkChoiceError {
+    /// The file cannot be read.
+    #[error("cannot read the link file '{file}': {source}")]
+    Unreadable {
+        /// What was given.
+        file: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The file's content, or the name, is wrong.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+/// The link called `choice`, or the one in the TOML file `choice`: what has a `/` or a `.` in it is a
+/// file. Traces that the file names are looked for beside it.
+pub(crate) fn choose(choice: &str) -> Result<Link, LinkChoiceError> {
+    if !choice.contains(['/', '.']) {
+        return Ok(Link::named(choice)?);
+    }
+    let text = std::fs::read_to_string(choice).map_err(|source| LinkChoiceError::Unreadable {
+        file: choice.into(),
+        source,
+    })?;
+    let folder = Path::new(choice).parent().unwrap_or(Path::new(""));
+    let read =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    Ok(Link::from_toml_with(&text, choice, &read)?)
+}
+
+/// Every built-in link with its description, for `--help`.
+pub(crate) fn list() -> String {
+    let lines =
+        channel::links::all().map(|link| format!("  {:<18} {}\n", link.name(), link.description()));
+    format!("Links:\n{}", lines.collect::<String>())
+}
