@@ -1,0 +1,111 @@
+//! The configuration of a gateway.
+
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Source;
+use super::shared::{Hop, Network, Tun, state_folder};
+use super::values::{Key, Listen, Name};
+use crate::failure::Failure;
+
+/// A gateway.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GatewayConfig {
+    /// Names the instance: its socket, its rules.
+    #[serde(default = "name")]
+    pub(crate) name: Name,
+    /// Where mobiles reach it.
+    #[serde(default = "listen")]
+    pub(crate) listen: Listen,
+    /// The file of its key.
+    pub(crate) private_key_file: PathBuf,
+    /// Whether mobiles' packets leave with the gateway's address.
+    #[serde(default = "yes")]
+    pub(crate) nat: bool,
+    #[serde(default = "state_folder")]
+    pub(crate) state_dir: PathBuf,
+    pub(crate) tun: Tun,
+    #[serde(default)]
+    pub(crate) hop: Hop,
+    /// The mobiles.
+    #[serde(default)]
+    pub(crate) peers: Vec<Mobile>,
+}
+
+/// A mobile, as its gateway knows it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mobile {
+    pub(crate) name: Spanned<Name>,
+    pub(crate) public_key: Spanned<Key>,
+    pub(crate) preshared_key_file: Option<PathBuf>,
+    /// The inner addresses that it may use.
+    pub(crate) addresses: Spanned<Vec<Network>>,
+}
+
+impl GatewayConfig {
+    /// Reads the configuration in `source`.
+    pub(crate) fn load(source: &Source) -> Result<Self, Failure> {
+        let config: Self = source.parse()?;
+        config.tun.check(source)?;
+        for (number, peer) in config.peers.iter().enumerate() {
+            config.peers[..number]
+                .iter()
+                .try_for_each(|other| peer.differs(other, source))?;
+            if peer.addresses.get_ref().is_empty() {
+                let what = "a mobile needs an inner address; write one like [\"10.73.0.2\"]";
+                return Err(source.wrong(Some(peer.addresses.span()), what));
+            }
+        }
+        Ok(config)
+    }
+}
+
+impl Mobile {
+    /// The inner addresses that it may use.
+    pub(crate) fn networks(&self) -> impl Iterator<Item = IpNet> {
+        self.addresses
+            .get_ref()
+            .iter()
+            .map(|Network(network)| network.trunc())
+    }
+
+    /// Refuses two mobiles that could be taken for each other.
+    fn differs(&self, other: &Self, source: &Source) -> Result<(), Failure> {
+        let Name(name) = other.name.get_ref();
+        if self.name.get_ref() == other.name.get_ref() {
+            let what =
+                format!("there is a peer named '{name}' already; give this one another name");
+            return Err(source.wrong(Some(self.name.span()), what));
+        }
+        if self.public_key.get_ref() == other.public_key.get_ref() {
+            let what =
+                format!("peer '{name}' has this key too; each mobile needs a key of its own");
+            return Err(source.wrong(Some(self.public_key.span()), what));
+        }
+        if let Some(network) = self
+            .networks()
+            .find(|one| other.networks().any(|two| *one == two))
+        {
+            let what = format!("peer '{name}' has {network} too; an inner address belongs to one");
+            return Err(source.wrong(Some(self.addresses.span()), what));
+        }
+        Ok(())
+    }
+}
+
+fn name() -> Name {
+    Name("gateway".into())
+}
+
+fn listen() -> Listen {
+    Listen((std::net::Ipv6Addr::UNSPECIFIED, crate::daemon::PORT).into())
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,91 @@
+//! Configuration files: TOML, in which every key is known, and every error has its place.
+
+pub(crate) mod gateway;
+pub(crate) mod mobile;
+pub(crate) mod shared;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+
+/// More than any configuration needs; what is longer is another file.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// A configuration file's text and place, to say where in it something is wrong.
+pub(crate) struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+impl Source {
+    /// Reads the file at `path`.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| {
+            Failure::setting(format!(
+                "cannot read the configuration {}: {error}",
+                path.display()
+            ))
+        };
+        let length = std::fs::metadata(path).map_err(failed)?.len();
+        if length > MOST_BYTES {
+            let name = path.display();
+            return Err(Failure::setting(format!(
+                "{name} is too long for a configuration"
+            )));
+        }
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        Ok(Self {
+            path: path.into(),
+            text,
+        })
+    }
+
+    /// The values in it.
+    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        toml::from_str(&self.text).map_err(|error| self.wrong(error.span(), error.message()))
+    }
+
+    /// A file that the configuration names: relative to the configuration's own folder.
+    pub(crate) fn file(&self, path: &Path) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(path)
+    }
+
+    /// `file:line:column: what`, with the line and a mark under what is meant.
+    pub(crate) fn wrong(
+        &self,
+        span: Option<Range<usize>>,
+        what: impl std::fmt::Display,
+    ) -> Failure {
+        let path = self.path.display();
+        let Some(span) = span else {
+            return Failure::setting(format!("{path}: {what}"));
+        };
+        let before = self.text.get(..span.start).unwrap_or(&self.text);
+        let number = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |place| place + 1);
+        let line = self.text[start..].lines().next().unwrap_or_default();
+        let column = before[start..].chars().count() + 1;
+        let meant = self
+            .text
+            .get(span)
+            .unwrap_or_default()
+            .lines()
+            .next()
+            .unwrap_or_default();
+        let margin = " ".repeat(number.to_string().len());
+        let (indent, mark) = (
+            " ".repeat(column - 1),
+            "^".repeat(meant.chars().count().max(1)),
+        );
+        Failure::setting(format!(
+            "{path}:{number}:{column}: {what}\n {number} | {line}\n {margin} | {indent}{mark}"
+        ))
+    }
+}

@@ -1,0 +1,70 @@
+//! What the configurations of both ends have in common.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Source;
+pub(crate) use super::values::{Mtu, Network, Rate, Routes};
+use crate::failure::Failure;
+
+/// The inner MTU, and the bearer's, unless the configuration says otherwise.
+const USUAL_MTU: Mtu = Mtu(1500);
+
+/// The device that holds this end's inner addresses.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tun {
+    /// The interface's name.
+    #[serde(default = "tun_name")]
+    pub(crate) name: String,
+    /// This end's inner addresses, with the length of their subnet's prefix.
+    pub(crate) addresses: Spanned<Vec<Network>>,
+    /// The largest inner packet in bytes.
+    #[serde(default = "usual_mtu")]
+    pub(crate) mtu: Mtu,
+}
+
+impl Tun {
+    /// Refuses a device without any address.
+    pub(crate) fn check(&self, source: &Source) -> Result<(), Failure> {
+        if self.addresses.get_ref().is_empty() {
+            let what = "this end needs an inner address; write one like [\"10.73.0.1/24\"]";
+            return Err(source.wrong(Some(self.addresses.span()), what));
+        }
+        Ok(())
+    }
+}
+
+/// The hop.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Hop {
+    /// The rate from here; measured unless given.
+    pub(crate) rate: Rate,
+    /// The largest IP packet that crosses the hop, in bytes.
+    pub(crate) bearer_mtu: Mtu,
+}
+
+impl Default for Hop {
+    fn default() -> Self {
+        Self {
+            rate: Rate::default(),
+            bearer_mtu: USUAL_MTU,
+        }
+    }
+}
+
+/// Where sockets and undo files stand.
+pub(super) fn state_folder() -> PathBuf {
+    edges::undo::STATE_FOLDER.into()
+}
+
+fn tun_name() -> String {
+    "lasthop0".into()
+}
+
+fn usual_mtu() -> Mtu {
+    USUAL_MTU
+}

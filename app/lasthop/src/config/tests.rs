@@ -1,0 +1,192 @@
+//! What is wrong in a configuration is said with its place and its remedy.
+
+use std::path::PathBuf;
+
+use super::Source;
+use super::gateway::GatewayConfig;
+use super::mobile::MobileConfig;
+use super::shared::Routes;
+
+const GATEWAY: &str = include_str!("../../examples/gateway.toml");
+const MOBILE: &str = include_str!("../../examples/mobile.toml");
+
+fn source(text: &str) -> Source {
+    Source {
+        path: PathBuf::from("some/hop.toml"),
+        text: text.into(),
+    }
+}
+
+/// What is said of `text`, which must be wrong for the end whose example it is.
+fn complaint(text: &str) -> String {
+    let source = source(text);
+    let (gateway, mobile) = (GatewayConfig::load(&source), MobileConfig::load(&source));
+    let failure = if text.contains("[gateway]") {
+        mobile.err()
+    } else {
+        gateway.err()
+    };
+    failure.expect("the configuration is wrong").to_string()
+}
+
+/// The example with `old` replaced.
+fn changed(example: &str, old: &str, new: &str) -> String {
+    assert!(example.contains(old), "the example has no '{old}'");
+    example.replacen(old, new, 1)
+}
+
+#[test]
+fn the_examples_are_valid_and_show_the_defaults() {
+    for shown in [false, true] {
+        let plain = |text: &str| {
+            if !shown {
+                return text.to_owned();
+            }
+            // Every commented setting is taken in; the shorter one of two is the default.
+            let setting = |line: &str| {
+                let rest = line
+                    .strip_prefix("# ")
+                    .filter(|rest| rest.contains(" = "))?;
+                (!rest.starts_with("routes = [")).then(|| rest.to_owned())
+            };
+            let lines = text
+                .lines()
+                .map(|line| setting(line).unwrap_or_else(|| line.into()));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let gateway = GatewayConfig::load(&source(&plain(GATEWAY))).expect("valid");
+        assert_eq!(gateway.name.0, "gateway");
+        assert_eq!(gateway.listen.0.to_string(), "[::]:51830");
+        assert!(gateway.nat && gateway.hop.rate.0.is_none());
+        assert_eq!((gateway.tun.mtu.0, gateway.hop.bearer_mtu.0), (1500, 1500));
+        assert_eq!(gateway.tun.name, "lasthop0");
+        assert_eq!(gateway.peers[0].networks().count(), 2);
+        let mobile = MobileConfig::load(&source(&plain(MOBILE))).expect("valid");
+        assert_eq!(
+            (mobile.name.0.as_str(), mobile.routes),
+            ("mobile", Routes::Default)
+        );
+        assert_eq!(mobile.state_dir, PathBuf::from("/run/lasthop"));
+    }
+}
+
+#[test]
+fn an_unknown_field_is_shown_in_its_line() {
+    let text = complaint(&changed(MOBILE, "endpoint =", "endpiont ="));
+    assert!(
+        text.starts_with("some/hop.toml:20:1: unknown field `endpiont`"),
+        "{text}"
+    );
+    assert!(
+        text.contains("expected one of `endpoint`, `public_key`"),
+        "{text}"
+    );
+    let mark = "\n 20 | endpiont = \"gateway.example.org:51830\"\n    | ^^^^^^^^";
+    assert!(text.ends_with(mark), "{text}");
+}
+
+#[test]
+fn a_wrong_value_is_met_with_a_right_one() {
+    let cases = [
+        (
+            MOBILE,
+            "# rate = \"auto\"",
+            "rate = \"5 Mbps\"",
+            "unknown unit 'Mbps'",
+        ),
+        (
+            MOBILE,
+            "# rate = \"auto\"",
+            "rate = \"5\"",
+            "no unit; write it like",
+        ),
+        (
+            MOBILE,
+            "# rate = \"auto\"",
+            "rate = \"0 bit/s\"",
+            "carries nothing",
+        ),
+        (
+            MOBILE,
+            "org:51830",
+            "org",
+            "write it like 'gateway.example.org:51830'",
+        ),
+        (
+            MOBILE,
+            "gateway.example.org:51830",
+            "2001:db8::1:51830",
+            "'[2001:db8::1]:51830'",
+        ),
+        (
+            MOBILE,
+            "# routes = \"default\"",
+            "routes = \"all\"",
+            "\"default\" or a list",
+        ),
+        (MOBILE, "# mtu = 1500", "mtu = 100", "allowed: 1280 to 9000"),
+        (
+            MOBILE,
+            "10.73.0.2/24",
+            "10.73.0.2/33",
+            "write it like '10.73.0.2'",
+        ),
+        (
+            MOBILE,
+            "addresses = [\"10.73.0.2/24\", \"fd73::2/64\"]",
+            "addresses = []",
+            "needs an inner",
+        ),
+        (MOBILE, "rajs6p24", "rajs6p25", "mistyped"),
+        (
+            MOBILE,
+            "lasthop-pk1-",
+            "lasthop-sk1-",
+            "this is a private key; a public key is wanted",
+        ),
+        (
+            GATEWAY,
+            "# listen = \"[::]:51830\"",
+            "listen = \"51830\"",
+            "write it like '[::]:51830'",
+        ),
+        (
+            GATEWAY,
+            "# name = \"gateway\"",
+            "name = \"a/b\"",
+            "letters, digits and '_'",
+        ),
+        (
+            GATEWAY,
+            "# nat = true",
+            "nat = \"yes\"",
+            "expected a boolean",
+        ),
+        (
+            GATEWAY,
+            "private_key_file = \"gateway.key\"",
+            "",
+            "missing field `private_key_file`",
+        ),
+        (GATEWAY, "[tun]", "[tun", "some/hop.toml:"),
+    ];
+    for (example, old, new, expected) in cases {
+        let text = complaint(&changed(example, old, new));
+        assert!(text.contains(expected), "no '{expected}' in:\n{text}");
+    }
+}
+
+#[test]
+fn mobiles_that_could_be_taken_for_each_other_are_refused() {
+    let start = GATEWAY.find("[[peers]]").expect("the example has a peer");
+    let peer = &GATEWAY[start..];
+    let again = |peer: &str| complaint(&format!("{GATEWAY}\n{peer}"));
+    assert!(again(peer).contains("a peer named 'tablet7' already"));
+    let renamed = peer.replace("tablet7", "robot1");
+    assert!(again(&renamed).contains("has this key too"));
+    let other_key = renamed.replace(&peer[peer.find("lasthop-pk1").unwrap()..][..70], OTHER_KEY);
+    let text = again(&other_key);
+    assert!(text.contains("has 10.73.0.2/32 too"), "{text}");
+}
+
+const OTHER_KEY: &str = "lasthop-pk1-7491fpxzx76vtaeqgzhtppry2w611757cb3wqzm1wx7xkaxtdnrajs6p24";

@@ -1,0 +1,180 @@
+//! Values of a configuration, with words for what is wrong with them.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::str::FromStr;
+
+use ipnet::IpNet;
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use session::PublicKey;
+use units::BitRate;
+
+use crate::failure::Failure;
+
+/// The longest name of an instance or peer, in bytes.
+const LONGEST_NAME: usize = 32;
+
+/// A value that is written as text.
+macro_rules! from_text {
+    ($name:ty, $read:expr) => {
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(input)?;
+                let read: fn(&str) -> Result<Self, String> = $read;
+                read(&text).map_err(de::Error::custom)
+            }
+        }
+    };
+}
+
+/// A name that can stand in files, rules and tables: letters, digits and `_`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Name(pub(crate) String);
+
+from_text!(Name, |text| {
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(sound) {
+        return Err(format!(
+            "'{text}' is no name here; use 1 to {LONGEST_NAME} letters, digits and '_'"
+        ));
+    }
+    Ok(Self(text.into()))
+});
+
+/// An address and port of this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Listen(pub(crate) SocketAddr);
+
+from_text!(Listen, |text| {
+    text.parse().map(Self).map_err(|_| format!(
+    "'{text}' is no address and port; write it like '[::]:51830' (both IP versions) or '0.0.0.0:51830'"
+))
+});
+
+/// A host, by name or address, and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Remote(String);
+
+from_text!(Remote, |text| {
+    let port = text.rsplit_once(':').filter(|(host, _)| {
+        let whole = !host.contains(':') || host.starts_with('[') && host.ends_with(']');
+        !host.is_empty() && whole
+    });
+    match port.map(|(_, port)| port.parse::<u16>()) {
+        Some(Ok(1..)) => Ok(Self(text.into())),
+        _ => Err(format!(
+            "'{text}' is no host and port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
+        )),
+    }
+});
+
+impl Remote {
+    /// Its address: the first that the resolver of the system gives.
+    pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
+        let failed = |why: String| {
+            let host = &self.0;
+            Failure::setting(format!(
+                "cannot find the gateway '{host}': {why}; check the name and this host's DNS, or write its address"
+            ))
+        };
+        let mut found = self
+            .0
+            .to_socket_addrs()
+            .map_err(|error| failed(error.to_string()))?;
+        found
+            .next()
+            .ok_or_else(|| failed("the name has no address".into()))
+    }
+}
+
+/// An inner address with its prefix; an address alone stands for itself only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Network(pub(crate) IpNet);
+
+from_text!(Network, |text| {
+    let network = IpNet::from_str(text).or_else(|_| IpAddr::from_str(text).map(IpNet::from));
+    network.map(Self).map_err(|_| {
+        format!("'{text}' is no IP address or prefix; write it like '10.73.0.2' or 'fd73::/64'")
+    })
+});
+
+/// A peer's public key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key(pub(crate) PublicKey);
+
+from_text!(Key, |text| text.parse().map(Self).map_err(|error| format!(
+    "{error}; the other end's `lasthop keygen --public FILE` prints it"
+)));
+
+/// The rate of the hop: measured, or given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Rate(pub(crate) Option<BitRate>);
+
+from_text!(Rate, |text| {
+    if text == "auto" {
+        return Ok(Self(None));
+    }
+    let rate: BitRate = text
+        .parse()
+        .map_err(|error| format!("{error}; 'auto' measures it, which is better"))?;
+    if rate == BitRate::default() {
+        return Err("a rate of zero carries nothing; 'auto' measures it".into());
+    }
+    Ok(Self(Some(rate)))
+});
+
+/// The largest packet, in bytes: what a link must carry for IPv6 (RFC 8200 §5) up to a jumbo frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mtu(pub(crate) u16);
+
+impl<'de> Deserialize<'de> for Mtu {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        match i64::deserialize(input)? {
+            bytes @ 1280..=9000 => Ok(Self(bytes as u16)),
+            other => Err(de::Error::custom(format!(
+                "an MTU of {other} bytes is out of range; allowed: 1280 to 9000, usual: 1500"
+            ))),
+        }
+    }
+}
+
+/// What a mobile sends across the hop.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Routes {
+    /// Everything that has no closer route, in each IP version of which it has an inner address.
+    #[default]
+    Default,
+    /// These destinations.
+    To(Vec<IpNet>),
+}
+
+impl<'de> Deserialize<'de> for Routes {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(RoutesVisitor)
+    }
+}
+
+struct RoutesVisitor;
+
+impl<'de> Visitor<'de> for RoutesVisitor {
+    type Value = Routes;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("\"default\" or a list of prefixes like [\"10.20.0.0/16\"]")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Routes, E> {
+        match text {
+            "default" => Ok(Routes::Default),
+            _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Routes, A::Error> {
+        let mut routes = Vec::new();
+        while let Some(Network(network)) = list.next_element()? {
+            routes.push(network.trunc());
+        }
+        Ok(Routes::To(routes))
+    }
+}

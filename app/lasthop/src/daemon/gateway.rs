@@ -1,0 +1,144 @@
+//! `lasthop gateway`: the wired end of the hop.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use edges::nat::Masquerade;
+use edges::netlink::Route;
+use edges::undo::{UndoError, UndoLog};
+use hosts::Role;
+use ipnet::{IpNet, Ipv6Net};
+
+use super::peer::{peer, prefixes};
+use super::{Daemon, prepare};
+use crate::config::Source;
+use crate::config::gateway::GatewayConfig;
+use crate::config::shared::Network;
+use crate::failure::Failure;
+use crate::key_file;
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop gateway --config gateway.toml
+  LASTHOP_LOG=debug lasthop gateway --config gateway.toml
+
+app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN, and `nft`
+unless `nat = false`. SIGTERM or Ctrl-C ends it, and takes back what it added to the system.";
+
+/// Run the wired end of the hop: take in the traffic of mobile hosts and send it on.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The configuration
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+}
+
+/// Runs a gateway until a signal ends it.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    prepare()?;
+    let source = Source::read(&arguments.config)?;
+    let config = GatewayConfig::load(&source)?;
+    let mut peers = Vec::new();
+    let mut networks = Vec::new();
+    for mobile in &config.peers {
+        let name = &mobile.name.get_ref().0;
+        let secret = mobile.preshared_key_file.as_deref();
+        let peer = peer(name, mobile.public_key.get_ref().0, secret, &source)?;
+        peers.push(hosts::Peer {
+            prefixes: prefixes(mobile.networks()),
+            ..peer
+        });
+        networks.extend(mobile.networks());
+    }
+    if peers.is_empty() {
+        tracing::warn!("no peers are configured: nobody can connect");
+    }
+    let name = config.name.0;
+    let wiring = Wiring {
+        instance: config.nat.then(|| name.clone()),
+        own: config
+            .tun
+            .addresses
+            .get_ref()
+            .iter()
+            .map(|Network(own)| *own)
+            .collect(),
+        networks,
+    };
+    let daemon = Daemon {
+        name,
+        host: hosts::Config {
+            role: Role::Gateway,
+            key: key_file::read(&source.file(&config.private_key_file))?,
+            peers,
+            bearer_mtu: config.hop.bearer_mtu.0.into(),
+            rate: config.hop.rate.0,
+        },
+        bind: config.listen.0,
+        mark: None,
+        tun: config.tun,
+        state_dir: config.state_dir,
+    };
+    daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// What a gateway adds to the system.
+struct Wiring {
+    /// Its name, if it translates addresses.
+    instance: Option<String>,
+    /// Its inner addresses.
+    own: Vec<IpNet>,
+    /// The mobiles' inner addresses.
+    networks: Vec<IpNet>,
+}
+
+impl Wiring {
+    fn set_up(&self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
+        let beyond = |network: &&IpNet| !self.own.iter().any(|own| own.contains(*network));
+        for network in self.networks.iter().filter(beyond) {
+            undo.add_route(&Route::to(*network).through(link))?;
+        }
+        let all = || self.own.iter().chain(&self.networks);
+        if all().any(|network| network.addr().is_ipv4()) {
+            undo.set_sysctl("net/ipv4/ip_forward", "1")?;
+        }
+        if all().any(|network| network.addr().is_ipv6()) {
+            undo.set_sysctl("net/ipv6/conf/all/forwarding", "1")?;
+        }
+        match &self.instance {
+            Some(instance) => undo.install_nat(&self.masquerade(instance, link)),
+            None => Ok(()),
+        }
+    }
+
+    /// Mobiles' packets leave with this host's address, unless theirs is known in the world.
+    fn masquerade(&self, instance: &str, link: &str) -> Masquerade {
+        let all: Vec<_> = self
+            .own
+            .iter()
+            .chain(&self.networks)
+            .map(IpNet::trunc)
+            .collect();
+        let mut masquerade = Masquerade {
+            instance: instance.into(),
+            inner_link: link.into(),
+            ipv4: Vec::new(),
+            ipv6: Vec::new(),
+        };
+        // Aggregated, because a set of nftables takes no prefix within another.
+        for network in IpNet::aggregate(&all) {
+            match network {
+                IpNet::V4(network) => masquerade.ipv4.push(network),
+                IpNet::V6(network) if is_unique_local(&network) => masquerade.ipv6.push(network),
+                IpNet::V6(_) => {}
+            }
+        }
+        masquerade
+    }
+}
+
+/// RFC 4193.
+fn is_unique_local(network: &Ipv6Net) -> bool {
+    network.addr().is_unique_local()
+}

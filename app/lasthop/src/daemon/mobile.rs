@@ -1,0 +1,188 @@
+//! `lasthop mobile`: the mobile host.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::Args;
+use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
+use edges::sysctl;
+use edges::undo::{UndoError, UndoLog};
+use hosts::Role;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+use super::peer::{peer, prefixes};
+use super::{Daemon, prepare};
+use crate::config::Source;
+use crate::config::mobile::MobileConfig;
+use crate::config::shared::{Network, Routes};
+use crate::failure::Failure;
+use crate::key_file;
+
+/// Marks the bearer's datagrams ("lh").
+const MARK: u32 = 0x6c68;
+/// The table of the routes across the hop.
+const TABLE: u32 = 51_830;
+/// The places of our rules: before that of the main table (32,766), after those of administrators.
+const CLOSER_ROUTES: u32 = 32_700;
+const ACROSS_THE_HOP: u32 = 32_701;
+/// Replies on the hop come by another link than the routes of their source say: loose is enough
+/// (RFC 3704 §2.4), strict would drop them.
+const STRICT: &str = "1";
+const LOOSE: &str = "2";
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop mobile --config mobile.toml
+  LASTHOP_LOG=debug lasthop mobile --config mobile.toml
+
+app/lasthop/examples/mobile.toml shows every setting. It needs root or CAP_NET_ADMIN. SIGTERM or
+Ctrl-C ends it, and takes back what it added to the system.";
+
+/// Run the mobile host: send all IP traffic across the hop to the gateway.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The configuration
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+}
+
+/// Runs a mobile host until a signal ends it.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    prepare()?;
+    let source = Source::read(&arguments.config)?;
+    let config = MobileConfig::load(&source)?;
+    let key = key_file::read(&source.file(&config.private_key_file))?;
+    let secret = config.gateway.preshared_key_file.as_deref();
+    let gateway = peer("gateway", config.gateway.public_key.0, secret, &source)?;
+    let endpoint = config.gateway.endpoint.resolve()?;
+    let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
+    let gateway = hosts::Peer {
+        endpoint: Some(endpoint),
+        prefixes: prefixes(everything),
+        ..gateway
+    };
+    let own: Vec<_> = config
+        .tun
+        .addresses
+        .get_ref()
+        .iter()
+        .map(|Network(own)| *own)
+        .collect();
+    let wiring = Wiring {
+        routes: config.routes,
+        own,
+        endpoint,
+    };
+    let daemon = Daemon {
+        name: config.name.0,
+        host: hosts::Config {
+            role: Role::Mobile,
+            key,
+            peers: vec![gateway],
+            bearer_mtu: config.hop.bearer_mtu.0.into(),
+            rate: config.hop.rate.0,
+        },
+        bind: match endpoint {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        },
+        mark: Some(MARK),
+        tun: config.tun,
+        state_dir: config.state_dir,
+    };
+    daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// What a mobile adds to the system: a table of routes across the hop, and rules that lead everything
+/// there but the bearer's own datagrams, which it knows by their mark.
+///
+/// A route to the gateway beside two half-defaults in the main table would do the same, but it would
+/// point the wrong way as soon as the host changes its network. By a mark the bearer follows whatever
+/// default route the host has, and no route of anybody else is touched.
+struct Wiring {
+    routes: Routes,
+    /// Our inner addresses.
+    own: Vec<IpNet>,
+    endpoint: SocketAddr,
+}
+
+impl Wiring {
+    fn set_up(&self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
+        let destinations = self.destinations();
+        for destination in &destinations {
+            undo.add_route(&Route::to(*destination).through(link).in_table(TABLE))?;
+        }
+        for version in [IpVersion::V4, IpVersion::V6] {
+            if destinations
+                .iter()
+                .any(|network| version_of(network) == version)
+            {
+                self.lead(undo, version)?;
+            }
+        }
+        if self.endpoint.is_ipv4() {
+            self.loosen_source_check(undo)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn destinations(&self) -> Vec<IpNet> {
+        let has = |version| self.own.iter().any(|own| version_of(own) == version);
+        match &self.routes {
+            Routes::To(networks) => networks.clone(),
+            Routes::Default => {
+                let four = has(IpVersion::V4).then(|| Ipv4Net::default().into());
+                let six = has(IpVersion::V6).then(|| Ipv6Net::default().into());
+                four.into_iter().chain(six).collect()
+            }
+        }
+    }
+
+    /// Adds the rules of one IP version.
+    fn lead(&self, undo: &mut UndoLog, version: IpVersion) -> Result<(), UndoError> {
+        if self.routes == Routes::Default {
+            // The main table first, but for its default route: the local network stays near.
+            undo.add_rule(&Rule {
+                priority: Some(CLOSER_ROUTES),
+                suppressed_prefix_length: Some(0),
+                ..Rule::to_table(version, MAIN_TABLE)
+            })?;
+        }
+        undo.add_rule(&Rule {
+            priority: Some(ACROSS_THE_HOP),
+            mark: Some(MARK),
+            inverted: true,
+            ..Rule::to_table(version, TABLE)
+        })
+    }
+
+    /// The kernel takes the stricter of "all" and the link's own value, where 2 counts as stricter
+    /// than 1.
+    fn loosen_source_check(&self, undo: &mut UndoLog) -> Result<(), UndoError> {
+        // Without any route to the gateway yet, "all" and "default" still say what a link will have.
+        let link = undo
+            .netlink()
+            .route_to(self.endpoint.ip())
+            .ok()
+            .and_then(|route| route.link);
+        let names = ["all".to_owned(), "default".to_owned()]
+            .into_iter()
+            .chain(link);
+        for name in names {
+            // The slash separates here, so that a dot may stand in a link's name.
+            if sysctl::read(&format!("net/ipv4/conf/{name}/rp_filter"))? == STRICT {
+                return undo.set_sysctl("net/ipv4/conf/all/rp_filter", LOOSE);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn version_of(network: &IpNet) -> IpVersion {
+    match network {
+        IpNet::V4(_) => IpVersion::V4,
+        IpNet::V6(_) => IpVersion::V6,
+    }
+}

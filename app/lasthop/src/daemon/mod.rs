@@ -1,0 +1,127 @@
+//! What both daemons do: set the system up, run the host, and take everything back.
+
+mod gateway;
+mod mobile;
+mod peer;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use edges::signals::{Signals, protect_memory};
+use edges::tun::{TunDevice, TunOptions};
+use edges::udp::{UdpBearer, UdpOptions};
+use edges::undo::{UndoError, UndoLog};
+use hosts::Host;
+use runtime::control::Control;
+use runtime::{EventLoop, Ports, privileges};
+
+use crate::config::shared::{Network, Tun};
+use crate::failure::Failure;
+use crate::{entropy, log};
+
+pub(crate) use gateway::{Arguments as GatewayArguments, run as run_gateway};
+pub(crate) use mobile::{Arguments as MobileArguments, run as run_mobile};
+
+/// The UDP port of a gateway unless its configuration says otherwise.
+pub(crate) const PORT: u16 = 51_830;
+
+/// A daemon that is to run.
+struct Daemon {
+    name: String,
+    host: hosts::Config,
+    bind: SocketAddr,
+    /// The mark of the bearer's datagrams, by which rules know them.
+    mark: Option<u32>,
+    tun: Tun,
+    state_dir: PathBuf,
+}
+
+/// What comes before any secret is read: the log, and memory that no dump shows.
+fn prepare() -> Result<(), Failure> {
+    log::start()?;
+    protect_memory()
+        .map_err(|error| Failure::setting(format!("cannot keep keys out of core dumps: {error}")))
+}
+
+impl Daemon {
+    /// Runs until a signal. `network` adds to the system what this end needs beside its device,
+    /// whose name it is told.
+    fn run(
+        self,
+        network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
+    ) -> Result<(), Failure> {
+        // From here on a signal waits until the loop sees it, so nothing is left half done.
+        let signals = Signals::catch().map_err(Failure::setting)?;
+        let (mut undo, left) =
+            UndoLog::open(&self.state_dir, &self.name).map_err(Failure::setting)?;
+        for recovery in &left {
+            let (path, undone) = (recovery.path.display(), recovery.undone);
+            tracing::info!("took back {undone} changes that a dead process left ({path})");
+            recovery
+                .warnings
+                .iter()
+                .for_each(|warning| tracing::warn!("{warning}"));
+        }
+        let bearer = open_bearer(self.bind, self.mark)?;
+        let device = TunDevice::open(&TunOptions::new(&self.tun.name)).map_err(Failure::setting)?;
+        let link = device.name().to_owned();
+        bring_up(&mut undo, &link, &self.tun)
+            .and_then(|()| network(&mut undo, &link))
+            .map_err(Failure::setting)?;
+        let socket = self.state_dir.join(format!("{}.sock", self.name));
+        let control = Control::bind(&socket).map_err(Failure::setting)?;
+        privileges::keep_network_administration()
+            .map_err(|error| Failure::setting(format!("cannot give up privileges: {error}")))?;
+        let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
+        let ports = Ports {
+            device,
+            bearer,
+            signals: Some(signals),
+            control: Some(control),
+        };
+        let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
+        tracing::info!(
+            "{} runs on {} by {link}; status: {}",
+            self.name,
+            self.bind,
+            socket.display()
+        );
+        let stopped = event_loop.run();
+        // The system is as it was before anybody hears why the loop ended.
+        let undone = undo.undo();
+        let stopped = stopped.map_err(Failure::broken)?;
+        undone.map_err(Failure::broken)?;
+        tracing::info!("{} ended ({stopped:?})", self.name);
+        Ok(())
+    }
+}
+
+fn open_bearer(bind: SocketAddr, mark: Option<u32>) -> Result<UdpBearer, Failure> {
+    let options = UdpOptions {
+        mark,
+        ..UdpOptions::new(bind)
+    };
+    UdpBearer::open(&options).map_err(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "; another program has this port: end that program, or set another `listen`"
+            }
+            io::ErrorKind::AddrNotAvailable => {
+                "; this host has no such address: set another `listen`, such as '[::]:51830'"
+            }
+            _ => "",
+        };
+        Failure::setting(format!("{error}{remedy}"))
+    })
+}
+
+/// Gives the device its MTU and addresses, and takes it up.
+fn bring_up(undo: &mut UndoLog, link: &str, tun: &Tun) -> Result<(), UndoError> {
+    undo.netlink().set_mtu(link, tun.mtu.0.into())?;
+    for Network(address) in tun.addresses.get_ref() {
+        undo.add_address(link, *address)?;
+    }
+    undo.netlink().set_up(link)?;
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! `lasthop status`: asks a daemon how it does.
+
+mod page;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use runtime::control::ask_status;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop status                   of the daemon on this host
+  lasthop status --name gateway    of one of several
+  lasthop status --json            for programs: one line of JSON";
+
+/// How a control socket's file name ends.
+const ENDING: &str = "sock";
+
+/// Ask a daemon how the hop does.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Which daemon, by its configuration's `name` [default: the only one]
+    #[arg(long)]
+    name: Option<String>,
+    /// Print JSON, all that is known
+    #[arg(long)]
+    json: bool,
+    /// The daemon's `state_dir`
+    #[arg(long, value_name = "FOLDER", default_value = edges::undo::STATE_FOLDER)]
+    state_dir: PathBuf,
+}
+
+/// Asks, and prints the answer.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let socket = match &arguments.name {
+        Some(name) => arguments.state_dir.join(format!("{name}.{ENDING}")),
+        None => only_socket(&arguments.state_dir)?,
+    };
+    let answer = ask_status(&socket).map_err(|error| unanswered(&socket, &error))?;
+    if arguments.json {
+        print!("{answer}");
+        return Ok(());
+    }
+    let status: Value = serde_json::from_str(&answer)
+        .map_err(|error| Failure::broken(format!("the daemon's answer cannot be read: {error}")))?;
+    print!("{}", page::render(&status));
+    Ok(())
+}
+
+/// The socket of the only daemon in `folder`.
+fn only_socket(folder: &Path) -> Result<PathBuf, Failure> {
+    let list = || -> io::Result<Vec<PathBuf>> {
+        let paths = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+        let is_socket = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+        let mut sockets = paths.collect::<io::Result<Vec<_>>>()?;
+        sockets.retain(is_socket);
+        sockets.sort();
+        Ok(sockets)
+    };
+    let mut sockets = match list() {
+        Ok(sockets) => sockets,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(unanswered(folder, &error)),
+    };
+    match sockets.len() {
+        0 => Err(Failure::setting(format!(
+            "no daemon runs here ({} holds no socket); start one with `lasthop gateway` or `lasthop mobile`",
+            folder.display()
+        ))),
+        1 => Ok(sockets.remove(0)),
+        _ => {
+            let names: Vec<_> = sockets
+                .iter()
+                .filter_map(|path| path.file_stem()?.to_str())
+                .collect();
+            let names = names.join(", ");
+            Err(Failure::setting(format!(
+                "several daemons run here; choose by --name: {names}"
+            )))
+        }
+    }
+}
+
+fn unanswered(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    Failure::setting(match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("no daemon of that name runs here: there is no {path}")
+        }
+        io::ErrorKind::ConnectionRefused => {
+            format!("the daemon of {path} is dead; start it again, and it cleans up")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("{path} is closed to this user; ask as the user that runs the daemon (root)")
+        }
+        io::ErrorKind::WouldBlock => format!("the daemon of {path} does not answer"),
+        _ => format!("cannot ask at {path}: {error}"),
+    })
+}

@@ -1,0 +1,281 @@
+//! A status as a page for people.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use units::{Bytes, Duration};
+
+/// The page.
+pub(super) fn render(status: &Value) -> String {
+    let host = &status["host"];
+    let mut page = format!(
+        "lasthop {} {}, up {}\n{}\n",
+        text(&status["version"]),
+        text(&host["role"]),
+        age(status["uptime_s"].as_f64().unwrap_or_default() as u64),
+        text(&host["public_key"]),
+    );
+    for peer in host["peers"].as_array().into_iter().flatten() {
+        page.push('\n');
+        render_peer(&mut page, peer);
+    }
+    let dropped: Vec<_> = host["datagrams_dropped"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|entry| format!("{} {}", number(&entry[1]), text(&entry[0])))
+        .collect();
+    let troubles = [
+        (!dropped.is_empty()).then(|| format!("datagrams dropped: {}", dropped.join(", "))),
+        some(
+            &host["packets_unroutable"],
+            "packets that belong to no peer",
+        ),
+        some(&host["frames_unsent"], "frames without keys or address"),
+        some(
+            &status["device"]["without_room"],
+            "packets the TUN device had no room for",
+        ),
+        some(
+            &status["bearer"]["without_room"],
+            "datagrams the socket had no room for",
+        ),
+        some(
+            &status["bearer"]["too_large"],
+            "datagrams too large for the path",
+        ),
+        some(&status["bearer"]["refused"], "datagrams without a route"),
+    ];
+    let troubles: Vec<_> = troubles.into_iter().flatten().collect();
+    if !troubles.is_empty() {
+        line(&mut page, "\nthis host", &troubles.join("; "));
+    }
+    page
+}
+
+fn render_peer(page: &mut String, peer: &Value) {
+    let hop = &peer["hop"];
+    let (sent, received) = (&hop["stats"]["sent"], &hop["stats"]["received"]);
+    let place = peer["endpoint"]
+        .as_str()
+        .map_or_else(String::new, |place| format!(" at {place}"));
+    line(
+        page,
+        &format!("{}{place}", text(&peer["name"])),
+        &state(peer),
+    );
+    let least = text(&hop["round_trip_min"]);
+    line(page, "  rate from here", text(&hop["rate"]));
+    line(
+        page,
+        "  round trip",
+        &format!("{}, least {least}", text(&hop["round_trip"])),
+    );
+    let out = share(&sent["frames_lost"], number(&sent["frames"]));
+    line(
+        page,
+        "  lost, outwards",
+        &format!("{out}{}", bursts(&sent["bursts"])),
+    );
+    let missed = number(&received["frames_missed"]);
+    line(
+        page,
+        "  lost, inwards",
+        &share(&missed.into(), number(&received["frames"]) + missed),
+    );
+    let fades = number(&sent["fades"]);
+    line(
+        page,
+        "  fades",
+        &format!("{fades}, {} in all", text(&sent["faded"])),
+    );
+    let (given_up, full) = (
+        number(&sent["packets_abandoned"]),
+        number(&sent["packets_dropped"]),
+    );
+    line(
+        page,
+        "  after repair",
+        &format!("{given_up} packets lost; {full} dropped at a full queue"),
+    );
+    let queues = format!(
+        "{} here ({}), {} on the hop, {} held for order",
+        text(&hop["queue_delay"]),
+        text(&hop["queued"]),
+        text(&hop["hop_queueing"]),
+        text(&hop["held"]),
+    );
+    line(page, "  queue", &queues);
+    let outwards = format!(
+        "{} bulk, {} brief, {} on the air, {} of it repairs; {} flows",
+        bytes(&sent["bytes_held"]),
+        bytes(&sent["bytes_brief"]),
+        bytes(&sent["wire_bytes"]),
+        bytes(&sent["bytes_repeated"]),
+        number(&hop["flows"]),
+    );
+    line(page, "  sent", &outwards);
+    let inwards = format!(
+        "{}, {} on the air",
+        bytes(&received["bytes"]),
+        bytes(&received["wire_bytes"])
+    );
+    line(page, "  received", &inwards);
+}
+
+/// In words whether the peer can be reached.
+fn state(peer: &Value) -> String {
+    let fading = peer["hop"]["fading_for"].as_str().unwrap_or_default();
+    match peer["keys_age"].as_str() {
+        None => "not connected".into(),
+        Some(_) if fading.parse().is_ok_and(|span: Duration| !span.is_zero()) => {
+            format!("in a fade for {fading}")
+        }
+        Some(keys_age) => format!("connected, keys {} old", seconds(keys_age)),
+    }
+}
+
+/// How often how many transmissions in a row were lost; class n holds 2ⁿ to 2ⁿ⁺¹ − 1.
+fn bursts(classes: &Value) -> String {
+    let classes: Vec<_> = classes
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(number)
+        .collect();
+    let named = classes
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count > 0)
+        .map(|(class, count)| {
+            let (least, most) = (1_u64 << class, (2_u64 << class) - 1);
+            match class {
+                0 => format!("1 × {count}"),
+                _ if class + 1 == classes.len() => format!("{least} or more × {count}"),
+                _ => format!("{least} to {most} × {count}"),
+            }
+        });
+    let named: Vec<_> = named.collect();
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!("; bursts of {}", named.join(", "))
+    }
+}
+
+fn share(part: &Value, whole: u64) -> String {
+    let part = number(part);
+    let percent = if whole == 0 {
+        0.0
+    } else {
+        part as f64 * 100.0 / whole as f64
+    };
+    format!("{percent:.2} % ({part} of {whole})")
+}
+
+fn some(count: &Value, what: &str) -> Option<String> {
+    (number(count) > 0).then(|| format!("{} {what}", number(count)))
+}
+
+fn line(page: &mut String, name: &str, content: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "{name:<17} {content}");
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("-")
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+fn bytes(value: &Value) -> Bytes {
+    Bytes::from(number(value) as usize)
+}
+
+/// A span as the page shows ages.
+fn seconds(span: &str) -> String {
+    span.parse().map_or_else(
+        |_| span.into(),
+        |span: Duration| age(span.as_millis() / 1000),
+    )
+}
+
+fn age(seconds: u64) -> String {
+    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{minutes} min {} s", seconds % 60),
+        _ => format!("{hours} h {} min", minutes % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sample() -> Value {
+        json!({
+            "version": "0.1.0", "uptime_s": 200.4,
+            "device": { "without_room": 0 },
+            "bearer": { "without_room": 0, "too_large": 0, "refused": 2 },
+            "host": {
+                "role": "mobile", "public_key": "lasthop-pk1-x",
+                "datagrams_dropped": [["Replayed", 3]], "packets_unroutable": 0, "frames_unsent": 0,
+                "peers": [{
+                    "name": "gateway", "endpoint": "192.0.2.1:51830", "keys_age": "61.5 s",
+                    "hop": {
+                        "rate": "2 Mbit/s", "round_trip": "12 ms", "round_trip_min": "10 ms",
+                        "hop_queueing": "1 ms", "queue_delay": "12 ms", "queued": "4 KiB", "held": "0 B",
+                        "flows": 3, "fading_for": "0 ns",
+                        "stats": {
+                            "sent": {
+                                "frames": 1000, "frames_lost": 60, "bursts": [4, 0, 14, 0],
+                                "packets_abandoned": 1, "packets_dropped": 2, "fades": 4,
+                                "faded": "1.2 s", "wire_bytes": 2048, "bytes_repeated": 1024,
+                                "bytes_held": 1024, "bytes_brief": 0
+                            },
+                            "received": { "frames": 99, "frames_missed": 1, "bytes": 1, "wire_bytes": 2 }
+                        }
+                    }
+                }]
+            }
+        })
+    }
+
+    #[test]
+    fn says_what_people_ask() {
+        let page = render(&sample());
+        for part in [
+            "lasthop 0.1.0 mobile, up 3 min 20 s",
+            "gateway at 192.0.2.1:51830 connected, keys 1 min 1 s old",
+            "2 Mbit/s",
+            "12 ms, least 10 ms",
+            "6.00 % (60 of 1000); bursts of 1 × 4, 4 to 7 × 14",
+            "1.00 % (1 of 100)",
+            "4, 1.2 s in all",
+            "1 packets lost; 2 dropped at a full queue",
+            "12 ms here (4 KiB), 1 ms on the hop, 0 B held for order",
+            "3 Replayed; 2 datagrams without a route",
+        ] {
+            assert!(page.contains(part), "no '{part}' in:\n{page}");
+        }
+    }
+
+    #[test]
+    fn tells_a_fade_and_a_missing_peer_apart() {
+        let mut status = sample();
+        status["host"]["peers"][0]["hop"]["fading_for"] = json!("300 ms");
+        assert!(render(&status).contains("in a fade for 300 ms"));
+        status["host"]["peers"][0]["keys_age"] = Value::Null;
+        assert!(render(&status).contains("not connected"));
+    }
+
+    #[test]
+    fn an_answer_of_another_version_makes_a_page_too() {
+        assert!(render(&json!({ "host": { "peers": [{}] } })).contains("not connected"));
+    }
+}
