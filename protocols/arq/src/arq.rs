@@ -423,6 +423,7 @@ impl Machine for Arq {
         let own = [
             self.patience_ends(),
             self.outbox.next_repeat(),
+            self.pace.next_release,
             self.pace.next_tidy,
         ];
         own.into_iter().flatten().min()
