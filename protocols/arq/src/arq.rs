@@ -300,6 +300,7 @@ impl Arq {
                 }
             }
         });
+        outbox.resume();
         let Some(latest) = latest else { return };
         self.heard(now);
         if ranges
@@ -340,6 +341,7 @@ impl Arq {
         let count = ledger.presume_lost(now, patience, |content: &Content| {
             outbox.lose(now, content, true);
         });
+        outbox.resume();
         if count == 0 {
             return;
         }

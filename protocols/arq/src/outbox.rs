@@ -40,6 +40,8 @@ pub(crate) struct Outbox {
     queued: usize,
     repeats: VecDeque<(Instant, Content)>,
     limits: QueueLimits,
+    /// Flows with packets have left the order because there was no room for what they send.
+    held_back: bool,
 }
 
 /// How much a flow may queue.
@@ -77,6 +79,7 @@ impl Outbox {
             queued: 0,
             repeats: VecDeque::new(),
             limits: QueueLimits::new(BitRate::from_megabits(10), Duration::from_millis(100)),
+            held_back: false,
         }
     }
 
@@ -189,6 +192,7 @@ impl Outbox {
             if !flow.has_work(may_extend)
                 || (flow.stream.is_none() && self.brief.len() >= BRIEF_MAX)
             {
+                self.held_back |= flow.has_work(true);
                 self.order.rest(&mut flow.place);
                 continue;
             }
@@ -302,6 +306,20 @@ impl Outbox {
         }
     }
 
+    /// Lists those flows again that had to wait for room, once there is some.
+    pub(crate) fn resume(&mut self) {
+        let room = self.span < HELD_MAX || self.brief.len() < BRIEF_MAX;
+        if !self.held_back || !room {
+            return;
+        }
+        self.held_back = false;
+        for (slot, flow) in self.flows.iter_mut().enumerate() {
+            if let Some(flow) = flow.as_mut().filter(|flow| flow.has_work(true)) {
+                self.order.activate(slot, &mut flow.place);
+            }
+        }
+    }
+
     fn flow_of(&mut self, slot: usize, number: u64) -> Option<&mut Flow> {
         let flow = self.flows.get_mut(slot)?.as_mut()?;
         flow.stream
@@ -371,6 +389,11 @@ fn write_stream(
     let ending = flow.ending == Some(Ending::Due);
     let (_, stream) = flow.stream.as_mut()?;
     let repair = stream.has_repairs();
+    let room = if repair {
+        room
+    } else {
+        room.min(HELD_MAX.saturating_sub(*span) as usize)
+    };
     let range = stream.next_range(room);
     let end = ending && range.end == stream.end();
     if end {
