@@ -25,12 +25,20 @@ fn carries_everything_and_leaves_nothing() {
     let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
     hosts.wait_until_connected();
     ping(&hosts.mobile, FIXED_HOST);
-    assert_eq!(fetch(&hosts, 8 << 20), GATEWAY_OUTSIDE, "the gateway translates addresses");
+    assert_eq!(
+        fetch(&hosts, 8 << 20),
+        GATEWAY_OUTSIDE,
+        "the gateway translates addresses"
+    );
     let status = hosts.status("gateway");
     assert_eq!(status["host"]["peers"][0]["name"], "tablet7");
     assert!(status["device"]["sent"].as_u64().unwrap() > 0);
     assert_ne!(hosts.traces(), before);
-    assert_eq!(hosts.capabilities(&gateway), 1 << 12, "only CAP_NET_ADMIN is kept");
+    assert_eq!(
+        hosts.capabilities(&gateway),
+        1 << 12,
+        "only CAP_NET_ADMIN is kept"
+    );
 
     assert_eq!(mobile.terminate().code(), Some(0));
     assert_eq!(gateway.terminate().code(), Some(0));
@@ -82,10 +90,16 @@ fn a_port_in_use_is_an_error_of_the_setting() {
     }
     let hosts = Hosts::create();
     let before = hosts.traces();
-    let taken = hosts.gateway.run(|| std::net::UdpSocket::bind("[::]:51830").unwrap()).unwrap();
+    let taken = hosts
+        .gateway
+        .run(|| std::net::UdpSocket::bind("[::]:51830").unwrap())
+        .unwrap();
     let (code, said) = hosts.start("gateway").end();
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("51830") && said.contains("set another `listen`"), "{said}");
+    assert!(
+        said.contains("51830") && said.contains("set another `listen`"),
+        "{said}"
+    );
     drop(taken);
     assert_eq!(hosts.traces(), before);
 }
@@ -103,13 +117,19 @@ fn no_privilege_is_an_error_of_the_setting() {
     fs::copy(PROGRAM, folder.join("lasthop")).unwrap();
     let state = folder.join("state");
     fs::create_dir_all(&state).unwrap();
-    for file in [folder.join("gateway.key"), folder.join("gateway.toml"), state] {
+    for file in [
+        folder.join("gateway.key"),
+        folder.join("gateway.toml"),
+        state,
+    ] {
         if chown(&file, Some(nobody), Some(nobody)).is_err() {
             return; // In a user namespace there is nobody else.
         }
     }
     let mut command = Command::new(folder.join("lasthop"));
-    command.args(["gateway", "--config"]).arg(folder.join("gateway.toml"));
+    command
+        .args(["gateway", "--config"])
+        .arg(folder.join("gateway.toml"));
     command.uid(nobody).gid(nobody).current_dir(folder);
     let output = hosts.gateway.run(|| command.output().unwrap()).unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

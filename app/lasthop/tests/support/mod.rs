@@ -35,7 +35,10 @@ pub(crate) fn able() -> bool {
         Ok(_) => None,
     };
     if let Some(reason) = &missing {
-        assert!(std::env::var_os("CI").is_none(), "under CI nothing is skipped: {reason}");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "under CI nothing is skipped: {reason}"
+        );
         eprintln!("skipped: {reason}");
     }
     missing.is_none()
@@ -54,11 +57,25 @@ impl Hosts {
     pub(crate) fn create() -> Self {
         let [mobile, gateway, fixed] = std::array::from_fn(|_| Namespace::create().unwrap());
         join(&gateway, &mobile, ["10.1.0.1/24", "10.1.0.2/24"], "air");
-        join(&gateway, &fixed, ["198.51.100.1/24", "198.51.100.2/24"], "wire");
+        join(
+            &gateway,
+            &fixed,
+            ["198.51.100.1/24", "198.51.100.2/24"],
+            "wire",
+        );
         let default = Route::to("0.0.0.0/0".parse().unwrap()).via("10.1.0.1".parse().unwrap());
-        mobile.run(|| Netlink::open().unwrap().add_route(&default).unwrap()).unwrap();
-        mobile.run(|| sysctl::set("net/ipv4/ping_group_range", "0 2147483647").unwrap()).unwrap();
-        let hosts = Self { mobile, gateway, fixed, folder: tempfile::tempdir().unwrap() };
+        mobile
+            .run(|| Netlink::open().unwrap().add_route(&default).unwrap())
+            .unwrap();
+        mobile
+            .run(|| sysctl::set("net/ipv4/ping_group_range", "0 2147483647").unwrap())
+            .unwrap();
+        let hosts = Self {
+            mobile,
+            gateway,
+            fixed,
+            folder: tempfile::tempdir().unwrap(),
+        };
         hosts.configure();
         hosts
     }
@@ -82,7 +99,11 @@ impl Hosts {
 
     fn key(&self, name: &str) -> String {
         let file = self.folder.path().join(name);
-        let output = Command::new(PROGRAM).arg("keygen").arg(file).output().unwrap();
+        let output = Command::new(PROGRAM)
+            .arg("keygen")
+            .arg(file)
+            .output()
+            .unwrap();
         String::from_utf8(output.stdout).unwrap().trim().into()
     }
 
@@ -90,20 +111,37 @@ impl Hosts {
     pub(crate) fn start(&self, part: &str) -> Daemon {
         let folder = self.folder.path();
         let path = folder.join(format!("{part}.log"));
-        let log = fs::File::options().create(true).append(true).open(path).unwrap();
+        let log = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
         let mut command = Command::new(PROGRAM);
-        command.arg(part).arg("--config").arg(folder.join(format!("{part}.toml")));
+        command
+            .arg(part)
+            .arg("--config")
+            .arg(folder.join(format!("{part}.toml")));
         command.stdin(Stdio::null()).stderr(log);
-        let host = if part == "mobile" { &self.mobile } else { &self.gateway };
+        let host = if part == "mobile" {
+            &self.mobile
+        } else {
+            &self.gateway
+        };
         let child = host.spawn(command).unwrap();
-        Daemon { child, log: folder.join(format!("{part}.log")) }
+        Daemon {
+            child,
+            log: folder.join(format!("{part}.log")),
+        }
     }
 
     /// What `lasthop status --json` says of that daemon; null if nobody answers.
     pub(crate) fn status(&self, name: &str) -> Value {
         let mut command = Command::new(PROGRAM);
         command.args(["status", "--json", "--name", name, "--state-dir"]);
-        let output = command.arg(self.folder.path().join("state")).output().unwrap();
+        let output = command
+            .arg(self.folder.path().join("state"))
+            .output()
+            .unwrap();
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
 
@@ -124,15 +162,23 @@ impl Hosts {
     pub(crate) fn traces(&self) -> Vec<String> {
         let [mobile, gateway] = [&self.mobile, &self.gateway].map(|host| host.run(traces).unwrap());
         let state = fs::read_dir(self.folder.path().join("state"));
-        let undo = state.into_iter().flatten().map(|entry| entry.unwrap().file_name());
-        let undo = undo.map(|name| name.into_string().unwrap()).filter(|name| name.contains("undo"));
+        let undo = state
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().file_name());
+        let undo = undo
+            .map(|name| name.into_string().unwrap())
+            .filter(|name| name.contains("undo"));
         mobile.into_iter().chain(gateway).chain(undo).collect()
     }
 
     /// The effective capabilities of a daemon.
     pub(crate) fn capabilities(&self, daemon: &Daemon) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("CapEff:"))
+            .unwrap();
         u64::from_str_radix(line.trim(), 16).unwrap()
     }
 }
@@ -141,13 +187,28 @@ fn traces() -> Vec<String> {
     let mut netlink = Netlink::open().unwrap();
     let links = netlink.links().unwrap().into_iter().map(|link| link.name);
     let mut traces: Vec<String> = links.collect();
-    traces.extend(netlink.routes(MAIN_TABLE).unwrap().iter().map(ToString::to_string));
-    traces.extend(netlink.routes(51_830).unwrap().iter().map(ToString::to_string));
+    traces.extend(
+        netlink
+            .routes(MAIN_TABLE)
+            .unwrap()
+            .iter()
+            .map(ToString::to_string),
+    );
+    traces.extend(
+        netlink
+            .routes(51_830)
+            .unwrap()
+            .iter()
+            .map(ToString::to_string),
+    );
     traces.extend(netlink.rules().unwrap().iter().map(ToString::to_string));
     for name in ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"] {
         traces.push(sysctl::read(name).unwrap());
     }
-    let tables = Command::new("nft").args(["list", "tables"]).output().unwrap();
+    let tables = Command::new("nft")
+        .args(["list", "tables"])
+        .output()
+        .unwrap();
     traces.push(String::from_utf8(tables.stdout).unwrap());
     traces
 }
@@ -209,9 +270,14 @@ impl Drop for Daemon {
 /// Lets the mobile host fetch `length` bytes from the fixed host by TCP, checks each of them, and gives
 /// the address that the fixed host saw.
 pub(crate) fn fetch(hosts: &Hosts, length: usize) -> IpAddr {
-    let content: Vec<u8> = (0..length).map(|place| (place ^ place >> 9) as u8).collect();
+    let content: Vec<u8> = (0..length)
+        .map(|place| (place ^ place >> 9) as u8)
+        .collect();
     let address = SocketAddr::new(FIXED_HOST, 0);
-    let listener = hosts.fixed.run(|| TcpListener::bind(address).unwrap()).unwrap();
+    let listener = hosts
+        .fixed
+        .run(|| TcpListener::bind(address).unwrap())
+        .unwrap();
     let address = listener.local_addr().unwrap();
     let fetched = hosts.mobile.run(|| {
         let stream = TcpStream::connect_timeout(&address, LONG);
@@ -228,7 +294,11 @@ pub(crate) fn fetch(hosts: &Hosts, length: usize) -> IpAddr {
         });
         let mut received = Vec::with_capacity(length);
         stream.read_to_end(&mut received).unwrap();
-        assert!(received == content, "{} of {length} bytes, or wrong ones", received.len());
+        assert!(
+            received == content,
+            "{} of {length} bytes, or wrong ones",
+            received.len()
+        );
         server.join().unwrap()
     })
 }
@@ -237,11 +307,15 @@ pub(crate) fn fetch(hosts: &Hosts, length: usize) -> IpAddr {
 pub(crate) fn ping(host: &Namespace, to: IpAddr) {
     let open = || Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::ICMPV4)).unwrap();
     let socket = host.run(open).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(1)))
+        .unwrap();
     let begun = Instant::now();
     let mut answer = [MaybeUninit::new(0); 64];
     loop {
-        socket.send_to(b"\x08\0\0\0\0\0\0\x01echo", &SocketAddr::new(to, 0).into()).unwrap();
+        socket
+            .send_to(b"\x08\0\0\0\0\0\0\x01echo", &SocketAddr::new(to, 0).into())
+            .unwrap();
         match socket.recv(&mut answer) {
             Ok(length) => return assert_eq!(length, 12),
             Err(error) => assert!(begun.elapsed() < LONG, "no answer to a ping: {error}"),
