@@ -25,7 +25,8 @@ struct Outstanding {
     head: RecordHead,
     packet: Packet,
     born: Instant,
-    tries: u8,
+    /// Which try its fragments are on: one more than the latest that failed.
+    attempt: u8,
     unsent: u64,
     lost: RangeSet,
     confirmed: RangeSet,
@@ -45,6 +46,7 @@ pub(crate) struct Fragment {
     /// Whether it ends the packet's record.
     pub(crate) last: bool,
     pub(crate) repaired: bool,
+    pub(crate) attempt: u8,
 }
 
 /// Brief packets whose delivery is not confirmed.
@@ -77,6 +79,11 @@ impl BriefSender {
         self.unfinished.is_some() || !self.repairs.is_empty()
     }
 
+    /// Whether what a fade swallowed counts as a try.
+    pub(crate) fn counts_fades(&self) -> bool {
+        self.tries.count_fades
+    }
+
     /// How many packets are outstanding.
     pub(crate) fn len(&self) -> usize {
         self.outstanding.len()
@@ -89,7 +96,7 @@ impl BriefSender {
             head,
             packet,
             born: now,
-            tries: 1,
+            attempt: 1,
             unsent: 0,
             lost: RangeSet::default(),
             confirmed: RangeSet::default(),
@@ -115,6 +122,7 @@ impl BriefSender {
                 range: range.start..end,
                 last: end == entry.len(),
                 repaired,
+                attempt: entry.attempt,
             }
         };
         while let Some(packet) = self.repairs.front().copied() {
@@ -167,8 +175,14 @@ impl BriefSender {
         news
     }
 
-    /// `range` of `packet` did not arrive; it is sent again if its tries and its age allow.
-    pub(crate) fn lose(&mut self, now: Instant, packet: u64, range: Range<u64>, in_fade: bool) {
+    /// `range` of `packet` did not arrive in the try `failed`, or in a fade if that is `None`; it is sent again
+    /// if its tries and its age allow.
+    pub(crate) fn lose(
+        &mut self,
+        now: Instant,
+        (packet, range): (u64, Range<u64>),
+        failed: Option<u8>,
+    ) {
         let tries = self.tries;
         let Some(entry) = self.entry(packet) else {
             return;
@@ -176,13 +190,13 @@ impl BriefSender {
         if entry.confirmed.covers(&range) {
             return;
         }
-        let counts = tries.count_fades || !in_fade;
-        if (counts && entry.tries >= tries.most) || now.since(entry.born) > tries.age {
+        if failed.is_some_and(|attempt| attempt >= tries.most) || now.since(entry.born) > tries.age
+        {
             self.abandoned += 1;
             self.forget(packet);
             return;
         }
-        entry.tries += u8::from(counts);
+        entry.attempt = failed.map_or(entry.attempt, |attempt| entry.attempt.max(attempt + 1));
         entry.lost.insert(range);
         self.repairs.push_back(packet);
     }

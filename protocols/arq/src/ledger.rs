@@ -25,6 +25,8 @@ pub(crate) enum Content {
         packet: u64,
         /// The bytes of its record.
         range: Range<u64>,
+        /// Which try of the packet this is, from 1.
+        attempt: u8,
     },
 }
 

@@ -152,7 +152,7 @@ impl Outbox {
     pub(crate) fn repeat_due(&mut self, now: Instant) {
         while self.repeats.front().is_some_and(|(due, _)| *due <= now) {
             match self.repeats.pop_front() {
-                Some((_, Content::Brief { packet, range })) => self.brief.repeat(packet, range),
+                Some((_, Content::Brief { packet, range, .. })) => self.brief.repeat(packet, range),
                 Some((_, content)) => self.lose(now, &content, false),
                 None => {}
             }
@@ -242,13 +242,14 @@ impl Outbox {
         Some(Content::Brief {
             packet: fragment.packet,
             range: start..end,
+            attempt: fragment.attempt,
         })
     }
 
     /// The other end has `content`; returns how many bytes of it are news.
     pub(crate) fn confirm(&mut self, content: &Content) -> u64 {
         match content {
-            Content::Brief { packet, range } => self.brief.confirm(*packet, range.clone()),
+            Content::Brief { packet, range, .. } => self.brief.confirm(*packet, range.clone()),
             Content::Stream {
                 slot,
                 flow: number,
@@ -279,8 +280,14 @@ impl Outbox {
     /// `content` did not arrive, or is presumed not to have.
     pub(crate) fn lose(&mut self, now: Instant, content: &Content, in_fade: bool) {
         match content {
-            Content::Brief { packet, range } => {
-                self.brief.lose(now, *packet, range.clone(), in_fade);
+            Content::Brief {
+                packet,
+                range,
+                attempt,
+            } => {
+                let counts = !in_fade || self.brief.counts_fades();
+                let failed = counts.then_some(*attempt);
+                self.brief.lose(now, (*packet, range.clone()), failed);
             }
             Content::Stream {
                 slot,
