@@ -9,8 +9,9 @@ use crate::ranges::RangeSet;
 pub(crate) const DELAY_MAX: Duration = Duration::from_millis(25);
 /// Ranges remembered; more than an acknowledgement ever carries.
 const RANGES_MAX: usize = 64;
-/// What an acknowledgement on its own costs on the wire, about.
+/// What an acknowledgement on its own costs on the wire, about, and what of that is the frame around it.
 const COST: u64 = 100;
+const AROUND: u64 = 80;
 /// Acknowledgements may take one byte in so many received.
 const SHARE: u64 = 50;
 /// Savings beyond this do not pile up, in bytes of acknowledgement.
@@ -85,7 +86,8 @@ impl Acknowledger {
             arrival: at.since_origin().as_micros() as u32,
             delay: now.since(at).as_micros(),
         };
-        let savings = (self.received_bytes / SHARE) as usize;
+        let around = if alone { AROUND } else { 0 };
+        let savings = (self.received_bytes / SHARE).saturating_sub(around) as usize;
         let ranges = self
             .received
             .descending()
@@ -94,11 +96,7 @@ impl Acknowledger {
         if !frame.ack(fields, ranges, savings.max(32)) {
             return false;
         }
-        let cost = if alone {
-            COST as usize
-        } else {
-            room - frame.room()
-        } as u64;
+        let cost = (room - frame.room()) as u64 + around;
         self.received_bytes = self.received_bytes.saturating_sub(cost * SHARE);
         self.waiting_since = None;
         self.gap = false;
