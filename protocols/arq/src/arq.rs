@@ -200,19 +200,26 @@ impl Arq {
         };
         let wire_bytes = bytes.len() + self.config.overhead;
         let number = expand(frame.number, self.acknowledger.largest());
-        let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
-        let received = &mut self.stats.received;
-        received.frames += 1;
-        received.wire_bytes += wire_bytes as u64;
-        received.frames_missed += arrival.skipped;
+        let (mut asks, mut fits) = (false, true);
         for chunk in frame.chunks() {
             match chunk {
                 Ok(Chunk::Ack(ack)) => self.acknowledged(now, arrived, &ack),
                 Ok(chunk) => {
-                    self.acknowledger.asked(arrived);
-                    self.take_in(&chunk);
+                    asks = true;
+                    fits &= self.take_in(&chunk);
                 }
                 Err(_) => self.stats.received.frames_malformed += 1,
+            }
+        }
+        let received = &mut self.stats.received;
+        received.frames += 1;
+        received.wire_bytes += wire_bytes as u64;
+        // What there is no room for must come again, so it is as if it had not come.
+        if fits {
+            let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
+            received.frames_missed += arrival.skipped;
+            if asks {
+                self.acknowledger.asked(arrived);
             }
         }
         if self.inbox.has_partial() {
@@ -228,7 +235,8 @@ impl Arq {
         inbox.flush(&mut |packet| deliver(packet, outputs, received));
     }
 
-    fn take_in(&mut self, chunk: &Chunk<'_>) {
+    /// Takes in what a chunk carries; false if there is no room for it.
+    fn take_in(&mut self, chunk: &Chunk<'_>) -> bool {
         let (inbox, outputs, received) =
             (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
         let mut deliver = |packet| deliver(packet, outputs, received);
@@ -253,6 +261,7 @@ impl Arq {
             Err(Refused::Repeated) => received.chunks_repeated += 1,
             Err(Refused::Limit | Refused::Broken) => received.chunks_refused += 1,
         }
+        result != Err(Refused::Limit)
     }
 
     fn acknowledged(&mut self, now: Instant, arrived: Instant, ack: &AckRanges<'_>) {

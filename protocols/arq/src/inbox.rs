@@ -158,6 +158,8 @@ impl Inbox {
         if stream.is_finished() || (stream.broken && stream.end.is_some()) {
             self.streams.remove(&flow);
             self.finished.insert(flow..flow + 1);
+            // Numbers come in order and few streams are open, so the ranges of an honest end are fewer.
+            self.finished.keep_highest(STREAMS_MAX + 1);
         } else if result.is_ok() && stream.is_inside() && self.touched.last() != Some(&flow) {
             self.touched.push(flow);
         }
