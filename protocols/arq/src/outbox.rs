@@ -35,6 +35,8 @@ pub(crate) struct Outbox {
     order: FairOrder,
     brief: BriefSender,
     next_stream: u64,
+    /// Streams that the other end may have, also those whose end is on its way.
+    streams: usize,
     /// Bytes over all held flows between the first unconfirmed one and the highest sent.
     span: u64,
     queued: usize,
@@ -75,6 +77,7 @@ impl Outbox {
             order: FairOrder::default(),
             brief: BriefSender::new(tries),
             next_stream: 0,
+            streams: 0,
             span: 0,
             queued: 0,
             repeats: VecDeque::new(),
@@ -125,9 +128,10 @@ impl Outbox {
             return *slot;
         }
         // Beyond the limit of streams a flow goes without order, which costs speed, not packets.
-        let held = class == Class::Held && self.slots.len() < STREAMS_MAX;
+        let held = class == Class::Held && self.streams < STREAMS_MAX;
         let stream = held.then_some(self.next_stream);
         self.next_stream += u64::from(held);
+        self.streams += usize::from(held);
         let flow = Flow::new(key, stream, now);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flows.push(None);
@@ -208,11 +212,15 @@ impl Outbox {
             let Some(flow) = &mut self.flows[slot] else {
                 break;
             };
-            self.queued = self.queued + flow.queued() - queued;
+            let dequeued = queued - flow.queued();
+            self.queued -= dequeued;
             let Some(content) = written else { break };
-            let (Content::Stream { range, .. } | Content::Brief { range, .. }) = &content;
-            self.order
-                .charge(&mut flow.place, (range.end - range.start) as usize + 8);
+            // A brief packet pays for all its fragments at once.
+            let bytes = match &content {
+                Content::Stream { range, .. } => (range.end - range.start) as usize,
+                Content::Brief { .. } => dequeued,
+            };
+            self.order.charge(&mut flow.place, bytes + 8);
             if twice && place.is_sparse() && flow.is_sparse(now) {
                 self.repeats
                     .push_back((now + REPEAT_AFTER, content.clone()));
@@ -357,6 +365,7 @@ impl Outbox {
     fn remove(&mut self, slot: usize) {
         if let Some(flow) = self.flows[slot].take() {
             self.order.forget(slot, &flow.place);
+            self.streams -= usize::from(flow.stream.is_some());
             if self.slots.get(&flow.key) == Some(&slot) {
                 self.slots.remove(&flow.key);
             }
