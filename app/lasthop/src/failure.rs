@@ -28,6 +28,14 @@ impl Failure {
         }
     }
 
+    /// The user broke it off; exit code 130, as shells expect it after Ctrl-C.
+    pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
+        Self {
+            message: message.to_string(),
+            code: 130,
+        }
+    }
+
     /// Writes the message to standard error, and gives the code to exit with.
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("error: {self}");

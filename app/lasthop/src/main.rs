@@ -3,6 +3,7 @@
 
 mod config;
 mod daemon;
+mod demo;
 mod emulate;
 mod entropy;
 mod failure;
@@ -20,6 +21,7 @@ use failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
+  lasthop demo                               see it on this machine
   lasthop keygen gateway.key                 make a key; prints the public half
   lasthop gateway --config gateway.toml      the wired end of the hop
   lasthop mobile --config mobile.toml        the mobile host
@@ -39,6 +41,7 @@ struct Arguments {
 enum Command {
     Gateway(daemon::GatewayArguments),
     Mobile(daemon::MobileArguments),
+    Demo(demo::Arguments),
     Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
     Status(status::Arguments),
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     let outcome: Result<(), Failure> = match Arguments::parse().command {
         Command::Gateway(arguments) => daemon::run_gateway(&arguments),
         Command::Mobile(arguments) => daemon::run_mobile(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),

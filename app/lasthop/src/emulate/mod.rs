@@ -21,8 +21,9 @@ use units::Duration;
 use crate::failure::Failure;
 use crate::links::{self, LinkChoiceError};
 use relay::{Relay, RelayError};
-use report::Report;
-use side::{SideError, SideSpec};
+pub(crate) use report::{DirectionReport, Report};
+use side::SideSpec;
+pub(crate) use side::{SideError, make as make_device};
 
 /// Emulate a link in real time between two interfaces.
 #[derive(Debug, clap::Args)]

@@ -1,0 +1,81 @@
+//! Why the demo cannot run, or did not come to its end.
+
+use std::io;
+
+use edges::namespace::{NamespaceError, UserNamespaceError};
+use edges::netlink::NetlinkError;
+use edges::sysctl::SysctlError;
+use thiserror::Error;
+
+use crate::emulate::SideError;
+use crate::failure::Failure;
+use crate::links::LinkChoiceError;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub(crate) enum DemoError {
+    /// There is no such link.
+    #[error(transparent)]
+    Link(#[from] LinkChoiceError),
+    /// Neither root nor a user namespace.
+    #[error("the demo builds network namespaces: {0}")]
+    Unprivileged(#[from] UserNamespaceError),
+    /// A host cannot be built.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// A link between hosts cannot be built.
+    #[error(transparent)]
+    Netlink(#[from] NetlinkError),
+    /// A host cannot be set up.
+    #[error(transparent)]
+    Sysctl(#[from] SysctlError),
+    /// The air has no end at a host.
+    #[error("{0}{remedy}", remedy = tun_remedy())]
+    Air(#[from] SideError),
+    /// The kernel lacks a congestion control.
+    #[error(
+        "this kernel has no congestion control '{name}'; it has {known} (`modprobe tcp_{name}` may bring it)"
+    )]
+    NoSender {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A process of ours did not do its part.
+    #[error("{0}")]
+    Child(String),
+    /// A file, a socket or a process is refused.
+    #[error("cannot {operation}: {source}")]
+    Failed {
+        /// What was tried.
+        operation: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Ctrl-C, or the terminal is gone.
+    #[error("interrupted; every namespace, process and file of the demo is gone")]
+    Interrupted,
+}
+
+/// Whoever may make namespaces may still be kept from `/dev/net/tun`.
+fn tun_remedy() -> &'static str {
+    "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, rights to it (`chmod 666 /dev/net/tun`, the usual ones)"
+}
+
+impl DemoError {
+    /// For `map_err`.
+    pub(crate) fn failed(operation: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Failed { operation, source }
+    }
+}
+
+impl From<DemoError> for Failure {
+    fn from(error: DemoError) -> Self {
+        match error {
+            DemoError::Interrupted => Self::interrupted(error),
+            DemoError::Child(_) | DemoError::Failed { .. } => Self::broken(error),
+            _ => Self::setting(error),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `lasthop demo`: a real file over real kernel TCP across a fading link, alone and through lasthop.
+
+mod bound;
+mod children;
+mod content;
+mod echo;
+mod error;
+mod http;
+mod measure;
+mod meter;
+mod network;
+mod plan;
+mod plot;
+mod progress;
+mod row;
+mod socket;
+
+use std::path::{Path, PathBuf};
+
+use channel::{Link, Rate};
+use clap::Args;
+use edges::namespace::{Namespace, NamespaceError, enter_user_namespace};
+use edges::signals::Signals;
+use units::{Bytes, Duration, Instant};
+
+use crate::failure::Failure;
+use crate::links;
+use error::DemoError;
+use network::Network;
+use plan::{Machinery, RunPlan, RunResult, Scheme, Way};
+use row::Row;
+
+/// How long a transfer of the usual size takes on an ideal link.
+const USUAL_TIME: Duration = Duration::from_secs(12);
+const LEAST_SIZE: Bytes = Bytes::mebi(1);
+const MOST_SIZE: Bytes = Bytes::mebi(512);
+
+/// Fetch a real file across a fading link, by TCP alone and through lasthop, and compare.
+///
+/// Builds four hosts on this machine: mobile, air, gateway and fixed host, in network namespaces. It
+/// needs root or an unprivileged user namespace, and /dev/net/tun.
+#[derive(Debug, Args)]
+#[command(after_help = links::list())]
+pub(crate) struct Arguments {
+    /// The link: one of the names below, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "l2-b80")]
+    link: String,
+    /// The size of the file, such as '20 MB' [default: what the link carries in 12 s]
+    #[arg(long)]
+    size: Option<Bytes>,
+    /// When a transfer is broken off
+    #[arg(long, default_value = "45 s")]
+    time: Duration,
+    /// What is left out of the figures at the beginning
+    #[arg(long, default_value = "0 s")]
+    skip: Duration,
+    /// Decides every loss, every fade and the file's content
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// What is compared
+    #[arg(long, value_delimiter = ',', default_value = "plain,lasthop")]
+    schemes: Vec<Scheme>,
+    /// The senders' congestion controls, such as 'reno,cubic,bbr'
+    #[arg(long, value_delimiter = ',', default_value = "cubic")]
+    senders: Vec<String>,
+    /// Which way the file goes, seen from the mobile host
+    #[arg(long, value_enum, default_value = "down")]
+    direction: Way,
+    /// Where the plot and the figures go
+    #[arg(long, value_name = "DIR", default_value = "lasthop-demo")]
+    report: PathBuf,
+    /// Print the figures as JSON, and no progress
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs every comparison that is asked for.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let results = compare(arguments)?;
+    let rows: Vec<_> = results.iter().flat_map(Row::of).collect();
+    let wrong = rows.iter().find(|row| !row.sha256_ok);
+    let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
+    write_report(&results, &json, &arguments.report)?;
+    if arguments.json {
+        println!("{json}");
+    } else {
+        println!("\n{}", row::table(&rows));
+        println!(
+            "goodput and share without the first {}; share: of what the link could carry",
+            arguments.skip
+        );
+        println!("plot: {}", arguments.report.join("bytes.svg").display());
+    }
+    match wrong {
+        None => Ok(()),
+        Some(row) => {
+            let why = row.failure.as_deref().unwrap_or("its SHA-256 is another");
+            Err(Failure::broken(format!(
+                "the file did not arrive intact ({}, {}): {why}",
+                row.scheme, row.sender
+            )))
+        }
+    }
+}
+
+fn compare(arguments: &Arguments) -> Result<Vec<RunResult>, DemoError> {
+    let plans = plans(arguments)?;
+    // A user namespace must be entered before there are threads, so this comes first.
+    gain_privilege()?;
+    let mut signals = Signals::catch().map_err(DemoError::failed("catch signals"))?;
+    let folder = tempfile::tempdir().map_err(DemoError::failed("make a temporary folder"))?;
+    let machinery = Machinery {
+        program: std::env::current_exe().map_err(DemoError::failed("find the own program"))?,
+        folder: folder.path().into(),
+    };
+    if !arguments.json {
+        let link = &plans[0].link;
+        println!("{}: {}", link.name(), link.description());
+        println!("{}", Network::build(Scheme::Plain)?.buffers()?);
+    }
+    let mut results = Vec::new();
+    for plan in &plans {
+        let line = progress::Line::new(plan, !arguments.json);
+        let mut observer = |progress| line.show(progress, &mut signals);
+        results.push(measure::measure(plan, &machinery, &mut observer)?);
+    }
+    Ok(results)
+}
+
+/// One run for each scheme and sender.
+fn plans(arguments: &Arguments) -> Result<Vec<RunPlan>, DemoError> {
+    let link = links::choose(&arguments.link)?;
+    let known = socket::congestion_controls();
+    if let Some(name) = arguments.senders.iter().find(|name| !known.contains(name)) {
+        return Err(DemoError::NoSender {
+            name: name.clone(),
+            known: known.join(", "),
+        });
+    }
+    let size = arguments
+        .size
+        .unwrap_or_else(|| usual_size(&link, arguments.direction));
+    let pairs = arguments.senders.iter().flat_map(|sender| {
+        arguments
+            .schemes
+            .iter()
+            .map(move |scheme| (sender.clone(), *scheme))
+    });
+    let plan = |(sender, scheme)| RunPlan {
+        link: link.clone(),
+        link_choice: arguments.link.clone(),
+        seed: arguments.seed,
+        scheme,
+        sender,
+        way: arguments.direction,
+        size,
+        time: arguments.time,
+        skip: arguments.skip,
+    };
+    Ok(pairs.map(plan).collect())
+}
+
+/// What the link carries in the usual time, of the slower direction, in whole MiB.
+fn usual_size(link: &Link, way: Way) -> Bytes {
+    let carried = way.directions().iter().map(|direction| {
+        let (step, _) = link.plan(*direction).at(Instant::ZERO);
+        match step.rate {
+            Rate::Limited(rate) => rate.bytes_in(USUAL_TIME),
+            Rate::Unlimited => MOST_SIZE,
+        }
+    });
+    let size = carried.min().unwrap_or(LEAST_SIZE).get() >> 20;
+    Bytes::mebi(size).clamp(LEAST_SIZE, MOST_SIZE)
+}
+
+/// Becomes root in a namespace of its own where it may not make network namespaces already.
+fn gain_privilege() -> Result<(), DemoError> {
+    match Namespace::create() {
+        Ok(_) => Ok(()),
+        Err(NamespaceError::CreationNotPermitted) => Ok(enter_user_namespace()?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write_report(results: &[RunResult], json: &str, folder: &Path) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::broken(format!(
+            "cannot write the report to {}: {error}",
+            folder.display()
+        ))
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    std::fs::write(folder.join("figures.json"), format!("{json}\n")).map_err(failed)?;
+    plot::draw(results, &folder.join("bytes.svg")).map_err(Failure::broken)
+}

@@ -1,0 +1,56 @@
+//! One line for each run, while it lasts.
+
+use std::ops::ControlFlow;
+
+use edges::signals::{Signal, Signals};
+use indicatif::{ProgressBar, ProgressStyle};
+use units::{BitRate, Bytes};
+
+use super::measure::Progress;
+use super::plan::{RunPlan, Scheme};
+
+/// The line of one run.
+pub(crate) struct Line {
+    bar: ProgressBar,
+}
+
+impl Line {
+    /// A line for `plan`; one that nobody sees unless `visible`.
+    pub(crate) fn new(plan: &RunPlan, visible: bool) -> Self {
+        let length = plan.size.get() * plan.way.directions().len() as u64;
+        let bar = if visible {
+            ProgressBar::new(length)
+        } else {
+            ProgressBar::hidden()
+        };
+        let template = "{prefix:<26} {bar:36} {bytes:>11} {msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(match plan.scheme {
+            Scheme::Plain => format!("TCP {} alone", plan.sender),
+            Scheme::Lasthop => format!("TCP {} through lasthop", plan.sender),
+        });
+        Self { bar }
+    }
+
+    /// Shows how far it is; breaks off when a signal asks for the end.
+    pub(crate) fn show(&self, progress: Progress, signals: &mut Signals) -> ControlFlow<()> {
+        self.bar.set_position(progress.bytes);
+        let rate = BitRate::of(Bytes::new(progress.bytes), progress.elapsed).unwrap_or_default();
+        let seconds = progress.elapsed.as_secs_f64();
+        let rate = rate.bits_per_second() as f64 / 1e6;
+        self.bar
+            .set_message(format!("{seconds:5.1} s  {rate:7.2} Mbit/s"));
+        match signals.pending().any(|signal| signal != Signal::User1) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.bar.abandon();
+    }
+}
