@@ -1,0 +1,114 @@
+//! A hop with a queue, a rate and a delay: just enough to make arrivals.
+
+use std::collections::VecDeque;
+
+use air::Air;
+use arq::Sample;
+use machine::RandomStream;
+use units::{BitRate, Bytes, Duration, Instant, Probability};
+
+const FRAME: Bytes = Bytes::new(1_514);
+/// How often the other end says what has arrived.
+const REPORTS: Duration = Duration::from_millis(2);
+
+/// One direction of a hop, and the air that learns from it.
+pub(crate) struct Hop {
+    pub(crate) air: Air,
+    pub(crate) now: Instant,
+    pub(crate) rate: BitRate,
+    pub(crate) loss: Probability,
+    /// Parts in a million by which the other end's clock is fast.
+    pub(crate) drift: i64,
+    pub(crate) sent: Bytes,
+    /// The longest wait in the hop's queue.
+    pub(crate) worst: Duration,
+    delay: Duration,
+    free_at: Instant,
+    chance: RandomStream,
+    /// When each report reaches this end, and what it says.
+    reports: VecDeque<(Instant, Sample)>,
+    last_report: Instant,
+}
+
+impl Hop {
+    /// The spacing of frames of a sender that always has some.
+    pub(crate) const BUSY: Duration = Duration::ZERO;
+
+    pub(crate) fn new(rate: BitRate, delay: Duration, seed: u64) -> Self {
+        Self {
+            air: Air::new(None),
+            now: Instant::from_millis(1),
+            rate,
+            loss: Probability::NEVER,
+            drift: 0,
+            sent: Bytes::ZERO,
+            worst: Duration::ZERO,
+            delay,
+            free_at: Instant::ZERO,
+            chance: RandomStream::named(seed, "hop"),
+            reports: VecDeque::new(),
+            last_report: Instant::ZERO,
+        }
+    }
+
+    /// Sends for `span`, a frame each `spacing` or as the air allows.
+    pub(crate) fn run(&mut self, span: Duration, spacing: Duration) {
+        let end = self.now + span;
+        let mut wanted = self.now;
+        while self.now < end {
+            let next_send = self.air.free_at().max(wanted);
+            let next_report = self.reports.front().map_or(end, |(at, _)| *at);
+            self.now = self.now.max(next_send.min(next_report)).min(end);
+            while let Some((_, sample)) = self.reports.pop_front_if(|(at, _)| *at <= self.now) {
+                self.air.learn(self.now, &sample);
+            }
+            if self.now < end
+                && wanted <= self.now
+                && let Some(grant) = self.air.grant(self.now)
+            {
+                let mut left = grant.get() as i64;
+                while left > 0 {
+                    self.frame();
+                    left -= FRAME.get() as i64;
+                    if !spacing.is_zero() {
+                        break;
+                    }
+                }
+                wanted = self.now + spacing;
+            }
+        }
+    }
+
+    fn frame(&mut self) {
+        self.sent += FRAME;
+        self.air.spent(self.now, FRAME);
+        let begins = self.now.max(self.free_at);
+        // The hop's queue holds a quarter of a second, or 20 frames on a slow one.
+        let room = Duration::from_millis(250).max(self.rate.time_for(FRAME) * 20);
+        if begins.since(self.now) > room {
+            return;
+        }
+        self.worst = self.worst.max(begins.since(self.now));
+        self.free_at = begins + self.rate.time_for(FRAME);
+        if self.chance.chance(self.loss) {
+            return;
+        }
+        // What reads the clock at the other end is late by up to 0.2 ms.
+        let noise = Duration::from_nanos(self.chance.below(200_000));
+        let arrives = self.free_at + self.delay + noise;
+        if arrives.since(self.last_report) < REPORTS {
+            return;
+        }
+        self.last_report = arrives;
+        let micros = arrives.since_origin().as_micros() as i64;
+        // The other clock began elsewhere and wraps within the run.
+        let theirs = micros + micros * self.drift / 1_000_000 + 4_294_000_000;
+        let sample = Sample {
+            sent_at: self.now,
+            sent_total: self.sent.get(),
+            arrival: theirs as u32,
+            round_trip: arrives.since(self.now) + self.delay,
+        };
+        self.reports.push_back((arrives + self.delay, sample));
+    }
+}

@@ -1,0 +1,116 @@
+//! What happens while nothing comes through, and when something does again.
+
+use arq::LinkEvent;
+use units::Duration;
+
+use crate::script::{Script, usual};
+
+const ROUND_TRIP: Duration = Duration::from_millis(20);
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// An end that has been in a fade for `span` with a backlog, and the times of what it sent meanwhile,
+/// in milliseconds from the beginning.
+fn faded(span: Duration) -> (Script, Vec<u64>) {
+    let mut end = Script::knowing(usual(), ROUND_TRIP);
+    end.bulk(1, 100);
+    let start = end.now;
+    let sent = end.run(span, MILLISECOND);
+    let times = sent
+        .iter()
+        .map(|frame| frame.at.since(start).as_millis())
+        .collect();
+    (end, times)
+}
+
+#[test]
+fn the_data_itself_probes_a_fade_oldest_first() {
+    let mut end = Script::knowing(usual(), ROUND_TRIP);
+    end.bulk(1, 30);
+    let sent = end.run(Duration::from_secs(2), MILLISECOND);
+    assert_eq!(end.events, [LinkEvent::FadeBegan]);
+    let mut in_a_row = 0;
+    for frame in &sent {
+        in_a_row = if frame.content() == sent[0].content() {
+            in_a_row + 1
+        } else {
+            in_a_row
+        };
+    }
+    // About one round of everything in each patience of 50 ms.
+    assert!(in_a_row >= 30, "the oldest was sent {in_a_row} times");
+    assert!(sent.len() > 900, "{} transmissions", sent.len());
+}
+
+#[test]
+fn a_long_fade_gets_probes_only() {
+    let (end, times) = faded(Duration::from_secs(130));
+    let count =
+        |from: u64, until: u64| times.iter().filter(|at| (from..until).contains(at)).count();
+    assert!(
+        count(0, 3_000) > 1_500,
+        "{} in the first 3 s",
+        count(0, 3_000)
+    );
+    // One in every hundredth of the fade: 30 ms after 3 s, 40 ms after 4 s, once a second in the end.
+    assert!(
+        (20..=25).contains(&count(4_000, 5_000)),
+        "{}",
+        count(4_000, 5_000)
+    );
+    assert!(
+        (9..=11).contains(&count(120_000, 130_000)),
+        "{}",
+        count(120_000, 130_000)
+    );
+    assert_eq!(end.events, [LinkEvent::FadeBegan]);
+}
+
+#[test]
+fn the_end_of_a_fade_is_used_at_once() {
+    let (mut end, _) = faded(Duration::from_secs(60));
+    let probe = end
+        .run(Duration::from_secs(2), MILLISECOND)
+        .pop()
+        .expect("a probe");
+    assert!(!end.arq.wants_air(end.now));
+    end.ack(&[(probe.number, probe.number)]);
+    assert!(end.arq.wants_air(end.now));
+    assert!(end.arq.air_wanted_from().is_some_and(|at| at <= end.now));
+    assert!(end.send(20).len() == 20);
+    let Some(LinkEvent::FadeEnded { lasted }) = end.events.last().copied() else {
+        panic!("{:?}", end.events);
+    };
+    assert!(
+        lasted > Duration::from_secs(61) && lasted < Duration::from_secs(63),
+        "{lasted}"
+    );
+    assert_eq!(
+        (end.stats().sent.fades, end.stats().sent.faded),
+        (1, lasted)
+    );
+}
+
+#[test]
+fn silence_without_anything_to_send_is_no_fade() {
+    let mut end = Script::knowing(usual(), ROUND_TRIP);
+    end.wait(Duration::from_secs(30));
+    assert_eq!(end.events, []);
+    assert_eq!(end.stats().sent.frames_presumed_lost, 0);
+}
+
+#[test]
+fn everything_that_a_fade_swallowed_is_sent_again() {
+    let (mut end, _) = faded(Duration::from_millis(300));
+    let mut other = Script::new(usual());
+    for _ in 0..20 {
+        let frames = end.run(ROUND_TRIP, MILLISECOND);
+        other.receive_all(&frames);
+        if let Some(last) = frames.last() {
+            end.ack(&[(frames[0].number, last.number)]);
+        }
+    }
+    assert_eq!(
+        other.released(),
+        (0..100).map(|place| (1, place)).collect::<Vec<_>>()
+    );
+}

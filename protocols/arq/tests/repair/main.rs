@@ -1,0 +1,10 @@
+//! Scripts: what one end does, action by action.
+
+mod acknowledgements;
+mod brief;
+mod conformance;
+mod fades;
+mod flows;
+mod losses;
+mod queues;
+mod script;
