@@ -6,8 +6,8 @@
 //! rate, a little more while less than the wanted wait is measured, a little less while more is:
 //! a queue integrates, so this finds the rate exactly, whatever the measurement's bias.
 //!
-//! *Start*: twice the measured rate until frames wait. *Growth*: the same correction, at most a quarter per
-//! round. *Idle*: the rate stays. *Application-limited*: lower bounds only raise it.
+//! *Start*: twice the measured rate until frames wait. *Growth*: the same correction; a quarter a round trip
+//! once the hop has stayed empty for some. *Idle*: the rate stays. *Application-limited*: lower bounds only raise it.
 
 use std::collections::VecDeque;
 
@@ -24,6 +24,8 @@ const FRAME: Bytes = Bytes::new(1_514);
 const TARGET_MIN: Duration = Duration::from_millis(4);
 /// Arrivals that a measured rate spans, at least.
 const SPAN_MIN: Duration = Duration::from_millis(8);
+/// And a third of a round trip, but no more than this.
+const SPAN_LONG: Duration = Duration::from_millis(40);
 /// An older arrival says nothing of the rate now.
 const SPAN_MAX: Duration = Duration::from_millis(400);
 /// How long a smallest delay is remembered, at most twice: clocks drift, routes change.
@@ -52,6 +54,8 @@ pub struct Estimate {
     base: Base,
     wait: i64,
     drain_until: Instant,
+    /// Since when nothing worth mentioning waits in the hop.
+    empty_since: Option<Instant>,
 }
 
 /// The smallest delay of late, in microseconds between two clocks that do not agree.
@@ -89,6 +93,7 @@ impl Default for Estimate {
             base: Base::default(),
             wait: 0,
             drain_until: Instant::ZERO,
+            empty_since: None,
         }
     }
 }
@@ -119,7 +124,7 @@ impl Estimate {
             sent_total: sample.sent_total,
             wait: delay - base,
         };
-        let measured = self.measure(&arrived);
+        let measured = self.measure(&arrived, sample.round_trip);
         self.recent.push_back(arrived);
         if let Some((measured, busy)) = measured {
             self.take(measured, busy);
@@ -145,8 +150,10 @@ impl Estimate {
     }
 
     /// The rate since the latest arrival that lies far enough back, and whether frames waited.
-    fn measure(&mut self, now: &Arrived) -> Option<(BitRate, bool)> {
-        let span_min = SPAN_MIN.max(self.rate.time_for(FRAME) * 6).as_micros() as i64;
+    fn measure(&mut self, now: &Arrived, round_trip: Duration) -> Option<(BitRate, bool)> {
+        let frames = self.rate.time_for(FRAME) * 6;
+        let span_min = SPAN_MIN.max(frames).max((round_trip / 3).min(SPAN_LONG));
+        let span_min = span_min.as_micros() as i64;
         while self
             .recent
             .get(1)
@@ -164,7 +171,7 @@ impl Estimate {
             .min(now.wait);
         let first = *self.recent.front()?;
         let span = now.at - first.at;
-        if span < span_min || span > SPAN_MAX.as_micros() as i64 {
+        if span < span_min || span > (SPAN_MAX.as_micros() as i64).max(span_min * 2) {
             return None;
         }
         let bytes = Bytes::new(now.sent_total.saturating_sub(first.sent_total));
@@ -175,7 +182,7 @@ impl Estimate {
 
     fn take(&mut self, measured: BitRate, busy: bool) {
         let (old, new) = (self.rate.bits_per_second(), measured.bits_per_second());
-        if self.starting && busy {
+        if self.starting && self.queueing() > self.target() * 2 {
             self.starting = false;
             self.rate = measured;
         } else if busy {
@@ -193,6 +200,15 @@ impl Estimate {
         }
         if self.starting {
             self.pace = self.rate.scaled(2, 1);
+            return;
+        }
+        let empty = self.queueing() < target / 2;
+        self.empty_since = empty.then(|| self.empty_since.unwrap_or(now));
+        if self
+            .empty_since
+            .is_some_and(|since| now.since(since) > round_trip * 2 + CORRECTION_MIN)
+        {
+            self.pace = self.rate.scaled(5, 4);
             return;
         }
         let within = CORRECTION_MIN.max(round_trip * 2).as_micros() as i64;
