@@ -12,7 +12,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, PROGRAM, able, fetch, ping};
+use support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, PROGRAM, able, fetch, fetch_from, ping};
 
 #[test]
 fn carries_everything_and_leaves_nothing() {
@@ -30,12 +30,15 @@ fn carries_everything_and_leaves_nothing() {
         GATEWAY_OUTSIDE,
         "the gateway translates addresses"
     );
+    let inner = "fd73::1".parse().unwrap();
+    let seen = fetch_from(&hosts, (&hosts.gateway, inner), 1 << 20);
+    assert_eq!(seen.to_string(), "fd73::2");
     let status = hosts.status("gateway");
     assert_eq!(status["host"]["peers"][0]["name"], "tablet7");
     assert!(status["device"]["sent"].as_u64().unwrap() > 0);
     assert_ne!(hosts.traces(), before);
     assert_eq!(
-        hosts.capabilities(&gateway),
+        gateway.capabilities(),
         1 << 12,
         "only CAP_NET_ADMIN is kept"
     );
@@ -135,4 +138,35 @@ fn no_privilege_is_an_error_of_the_setting() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("CAP_NET_ADMIN"), "{said}");
+}
+
+#[test]
+fn some_destinations_and_a_shared_secret() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create();
+    let before = hosts.traces();
+    hosts.configure_more("mobile", "state_dir", "routes = [\"198.51.100.0/24\"]");
+    // The mobile does not have the secret yet.
+    hosts.make_secret();
+    let secret = "preshared_key_file = \"tablet7.psk\"";
+    hosts.configure_more("gateway", "public_key", secret);
+    let gateway = hosts.start("gateway");
+    let mobile = hosts.start("mobile");
+    // Noise IKpsk2 mixes the secret into the answer, so it is the mobile that finds it wrong.
+    hosts.wait_until("the answer is refused", || {
+        let dropped = &hosts.status("mobile")["host"]["datagrams_dropped"];
+        dropped.as_array().is_some_and(|causes| !causes.is_empty())
+    });
+    assert!(hosts.status("mobile")["host"]["peers"][0]["keys_age"].is_null());
+    mobile.terminate();
+
+    hosts.configure_more("mobile", "public_key", secret);
+    let mobile = hosts.start("mobile");
+    hosts.wait_until_connected();
+    assert_eq!(fetch(&hosts, 1 << 20), GATEWAY_OUTSIDE);
+    mobile.terminate();
+    gateway.terminate();
+    assert_eq!(hosts.traces(), before);
 }

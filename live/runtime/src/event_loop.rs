@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use edges::clock;
+use edges::netlink::NetworkWatch;
 use edges::signals::{Signal, Signals};
 use edges::tun::{DeviceCounters, PacketDevice};
 use edges::udp::{BearerCounters, DatagramBearer};
@@ -16,6 +17,7 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::control::Control;
 use crate::host::Driven;
+use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 
 /// Tokens of what is waited for; those of the control socket's clients follow.
@@ -23,7 +25,8 @@ const DEVICE: u64 = 0;
 const BEARER: u64 = 1;
 const SIGNALS: u64 = 2;
 const CONTROL: u64 = 3;
-const FIRST_CLIENT: u64 = 4;
+const NETWORK: u64 = 4;
+const FIRST_CLIENT: u64 = 5;
 
 /// The share of one turn that belongs to the device: so many packets, or so many bytes. The bearer's
 /// share is the batch of one receive call.
@@ -33,6 +36,8 @@ const BYTES_A_TURN: usize = 256 << 10;
 const OUTBOX: usize = 4_096;
 /// So many are handed to the kernel at once, within a turn.
 const BATCH: usize = 64;
+/// A change of the network seldom comes alone; the host hears of it when so much time has passed.
+const SETTLING: Duration = Duration::from_millis(100);
 /// How often the host is told the wall clock.
 const WALL_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -46,6 +51,21 @@ pub struct Ports<D, B> {
     pub signals: Option<Signals>,
     /// Where questions come from.
     pub control: Option<Control>,
+    /// News that addresses or routes of this host have changed.
+    pub network: Option<NetworkWatch>,
+}
+
+impl<D, B> Ports<D, B> {
+    /// The two that every loop needs.
+    pub fn new(device: D, bearer: B) -> Self {
+        Self {
+            device,
+            bearer,
+            signals: None,
+            control: None,
+            network: None,
+        }
+    }
 }
 
 /// What the loop has done, beside the counters of its ports.
@@ -95,6 +115,9 @@ pub struct EventLoop<H, D, B> {
     blocked: bool,
     started: Instant,
     next_wall: Instant,
+    /// When the host is told that the network has changed.
+    news_due: Option<Instant>,
+    moderation: Moderation,
 }
 
 /// What a wait found; the clients of the control socket aside.
@@ -102,6 +125,7 @@ pub struct EventLoop<H, D, B> {
 struct Found {
     device: bool,
     bearer: bool,
+    network: bool,
     stopped: Option<Stopped>,
 }
 
@@ -117,6 +141,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         };
         watch(ports.signals.as_ref().map(|port| port as _), SIGNALS)?;
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
+        watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
         let started = clock::monotonic();
         Ok(Self {
             host,
@@ -127,6 +152,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             blocked: false,
             started,
             next_wall: started,
+            news_due: None,
+            moderation: Moderation::default(),
         })
     }
 
@@ -146,7 +173,15 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         loop {
             self.tell_time();
             self.flush()?;
-            let found = self.wait()?;
+            let found = if self.rest() {
+                Found {
+                    device: true,
+                    bearer: true,
+                    ..Found::default()
+                }
+            } else {
+                self.wait()?
+            };
             if found.bearer {
                 self.read_bearer()?;
                 self.flush()?;
@@ -162,7 +197,17 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
     }
 
-    /// Tells the host every deadline that has come, and the wall clock when that is due.
+    /// Rests while datagrams keep coming; true if it did, and both ports are worth a look.
+    fn rest(&mut self) -> bool {
+        let deadline = self.host.poll_timeout();
+        let rest = self.moderation.rest(clock::monotonic(), deadline);
+        if let Some(rest) = rest {
+            std::thread::sleep(rest.into());
+        }
+        rest.is_some()
+    }
+
+    /// Tells the host every deadline that has come, and the wall clock and news when they are due.
     fn tell_time(&mut self) {
         let now = clock::monotonic();
         if self
@@ -177,6 +222,10 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if now >= self.next_wall {
             self.next_wall = now + WALL_INTERVAL;
             self.tell(now, Input::Wall(clock::wall().as_nanos()));
+        }
+        if self.news_due.is_some_and(|due| due <= now) {
+            self.news_due = None;
+            self.tell(now, Input::LinkUp);
         }
     }
 
@@ -197,7 +246,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Waits for the next event or deadline.
     fn wait(&mut self) -> Result<Found, RuntimeError> {
-        let deadline = machine::earlier(self.host.poll_timeout(), Some(self.next_wall));
+        let own = machine::earlier(self.news_due, Some(self.next_wall));
+        let deadline = machine::earlier(self.host.poll_timeout(), own);
         let timeout = deadline.map(|deadline| deadline.since(clock::monotonic()));
         self.counters.waits += 1;
         let mut found = Found::default();
@@ -208,13 +258,27 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 BEARER => found.bearer = ready.readable,
                 SIGNALS => found.stopped = self.ports.signals.as_mut().and_then(ending),
                 WOKEN => found.stopped = Some(Stopped::Woken),
+                NETWORK => found.network = true,
                 token => *asker = Some(token),
             }
         }
         for token in askers.into_iter().flatten() {
             self.answer(token)?;
         }
+        if found.network {
+            self.hear_news()?;
+        }
         Ok(found)
+    }
+
+    /// Notes that the network has changed.
+    fn hear_news(&mut self) -> io::Result<()> {
+        if let Some(network) = &mut self.ports.network
+            && network.changed()?
+        {
+            self.news_due.get_or_insert(clock::monotonic() + SETTLING);
+        }
+        Ok(())
     }
 
     /// Takes one batch of datagrams.
@@ -238,9 +302,10 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             host.handle_input(now, input);
             carry_out(host, device, outbox, counters);
         };
-        bearer
+        let datagrams = bearer
             .receive_batch(now, &mut sink)
             .map_err(RuntimeError::Bearer)?;
+        self.moderation.read(now, datagrams);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ pub mod privileges;
 
 mod event_loop;
 mod host;
+mod moderation;
 mod outbox;
 
 pub use event_loop::{EventLoop, LoopCounters, Ports, RuntimeError, Stopped};

@@ -2,114 +2,38 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use std::collections::VecDeque;
-use std::net::SocketAddr;
+mod echo;
+
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::time::Duration as Patience;
 
+use echo::Echo;
 use edges::memory::{MemoryBearer, MemoryDevice};
+use edges::namespace::Namespace;
+use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::udp::DatagramBearer;
 use edges::wait::{Interest, Waiter};
-use hosts::{Input, Output};
-use machine::Machine;
 use runtime::control::{Control, ask_status};
-use runtime::{Driven, EventLoop, Ports, Stopped};
-use serde_json::{Value, json};
+use runtime::{EventLoop, Ports, Stopped};
+use serde_json::Value;
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
 /// So long a test waits for what must come; it decides nothing but how long a failure takes.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Sends each packet across as a datagram and each datagram back as a packet; the content `later`
-/// comes once more when a deadline has passed.
-struct Echo {
-    peer: SocketAddr,
-    outputs: VecDeque<Output>,
-    due: Option<Instant>,
-    walls: u64,
-}
-
-impl Echo {
-    fn new(peer: SocketAddr) -> Self {
-        Self {
-            peer,
-            outputs: VecDeque::new(),
-            due: None,
-            walls: 0,
-        }
-    }
-}
-
-impl Machine for Echo {
-    type Input = Input;
-    type Output = Output;
-
-    fn handle_input(&mut self, now: Instant, input: Input) {
-        assert!(self.outputs.is_empty(), "the driver drains after each call");
-        match input {
-            Input::Packet(packet) => {
-                let output = Output::Datagram {
-                    to: self.peer,
-                    buffer: packet.buffer,
-                };
-                self.outputs.push_back(output);
-            }
-            Input::Datagram {
-                arrived, buffer, ..
-            } => {
-                assert!(arrived <= now);
-                if *buffer == *b"later" {
-                    self.due = Some(now + Duration::from_millis(1));
-                }
-                self.outputs.push_back(Output::Packet(Packet::new(buffer)));
-            }
-            Input::Wall(_) => self.walls += 1,
-            Input::LinkUp => {}
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        if self.due.is_some_and(|due| due <= now) {
-            self.due = None;
-            let buffer = PacketBuffer::copy_of(b"now");
-            self.outputs.push_back(Output::Packet(Packet::new(buffer)));
-        }
-    }
-
-    fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.due
-    }
-}
-
-impl Driven for Echo {
-    fn status(&self, _now: Instant) -> Value {
-        json!({ "walls": self.walls })
-    }
-}
-
 /// Runs a loop in a thread of its own while `test` plays both of its neighbours.
 fn with_loop(
     rooms: [usize; 2],
-    control: Option<&Path>,
+    prepare: impl FnOnce(&mut Ports<MemoryDevice, MemoryBearer>),
     test: impl FnOnce(&mut MemoryDevice, &mut MemoryBearer),
 ) {
     let addresses = ["192.0.2.1:1", "192.0.2.2:2"].map(|text| text.parse().unwrap());
     let (device, mut user) = MemoryDevice::pair(rooms[0]).unwrap();
     let (bearer, mut peer) = MemoryBearer::pair(addresses, rooms[1]).unwrap();
-    let control = control.map(|path| Control::bind(path).unwrap());
-    let ports = Ports {
-        device,
-        bearer,
-        signals: None,
-        control,
-    };
+    let mut ports = Ports::new(device, bearer);
+    prepare(&mut ports);
     let mut event_loop = EventLoop::new(Echo::new(addresses[1]), ports).unwrap();
     let stopper = event_loop.stopper();
     std::thread::scope(|scope| {
@@ -154,62 +78,78 @@ fn datagrams(peer: &mut MemoryBearer, count: usize) -> Vec<Vec<u8>> {
 
 #[test]
 fn carries_both_ways_in_order() {
-    with_loop([2_000, 2_000], None, |user, peer| {
-        let numbers: Vec<Vec<u8>> = (0..1_000_u32).map(|n| n.to_be_bytes().to_vec()).collect();
-        for number in &numbers {
-            user.send(&mut packet(number)).unwrap();
-        }
-        assert_eq!(datagrams(peer, numbers.len()), numbers);
-        let back: Vec<_> = numbers
-            .iter()
-            .map(|number| PacketBuffer::copy_of(number))
-            .collect();
-        let to = "192.0.2.1:1".parse().unwrap();
-        assert_eq!(peer.send(to, &back).handled, back.len());
-        for number in &numbers {
-            assert_eq!(&next_packet(user), number);
-        }
-    });
+    with_loop(
+        [2_000, 2_000],
+        |_| {},
+        |user, peer| {
+            let numbers: Vec<Vec<u8>> = (0..1_000_u32).map(|n| n.to_be_bytes().to_vec()).collect();
+            for number in &numbers {
+                user.send(&mut packet(number)).unwrap();
+            }
+            assert_eq!(datagrams(peer, numbers.len()), numbers);
+            let back: Vec<_> = numbers
+                .iter()
+                .map(|number| PacketBuffer::copy_of(number))
+                .collect();
+            let to = "192.0.2.1:1".parse().unwrap();
+            assert_eq!(peer.send(to, &back).handled, back.len());
+            for number in &numbers {
+                assert_eq!(&next_packet(user), number);
+            }
+        },
+    );
 }
 
 #[test]
 fn keeps_what_finds_no_room_in_the_bearer() {
-    with_loop([1_000, 4], None, |user, peer| {
-        let numbers: Vec<Vec<u8>> = (0..500_u32).map(|n| n.to_be_bytes().to_vec()).collect();
-        for number in &numbers {
-            user.send(&mut packet(number)).unwrap();
-        }
-        assert_eq!(datagrams(peer, numbers.len()), numbers);
-    });
+    with_loop(
+        [1_000, 4],
+        |_| {},
+        |user, peer| {
+            let numbers: Vec<Vec<u8>> = (0..500_u32).map(|n| n.to_be_bytes().to_vec()).collect();
+            for number in &numbers {
+                user.send(&mut packet(number)).unwrap();
+            }
+            assert_eq!(datagrams(peer, numbers.len()), numbers);
+        },
+    );
 }
 
 #[test]
 fn drops_what_the_device_has_no_room_for() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("test.sock");
-    with_loop([2, 100], Some(&socket), |user, peer| {
-        let to = "192.0.2.1:1".parse().unwrap();
-        let many: Vec<_> = (0..50_u8).map(|n| PacketBuffer::copy_of(&[n])).collect();
-        assert_eq!(peer.send(to, &many).handled, 50);
-        let lost = loop {
-            let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
-            if status["bearer"]["received"] == 50 {
-                break status["device"]["without_room"].as_u64().unwrap();
-            }
-        };
-        assert_eq!(lost, 48);
-        assert_eq!([next_packet(user), next_packet(user)], [vec![0], vec![1]]);
-    });
+    with_loop(
+        [2, 100],
+        |ports| ports.control = Some(Control::bind(&socket).unwrap()),
+        |user, peer| {
+            let to = "192.0.2.1:1".parse().unwrap();
+            let many: Vec<_> = (0..50_u8).map(|n| PacketBuffer::copy_of(&[n])).collect();
+            assert_eq!(peer.send(to, &many).handled, 50);
+            let lost = loop {
+                let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
+                if status["bearer"]["received"] == 50 {
+                    break status["device"]["without_room"].as_u64().unwrap();
+                }
+            };
+            assert_eq!(lost, 48);
+            assert_eq!([next_packet(user), next_packet(user)], [vec![0], vec![1]]);
+        },
+    );
 }
 
 #[test]
 fn calls_the_host_when_a_deadline_has_come() {
-    with_loop([10, 10], None, |user, peer| {
-        let to = "192.0.2.1:1".parse().unwrap();
-        assert_eq!(peer.send(to, &[PacketBuffer::copy_of(b"later")]).handled, 1);
-        assert_eq!(next_packet(user), b"later");
-        assert_eq!(next_packet(user), b"now");
-    });
+    with_loop(
+        [10, 10],
+        |_| {},
+        |user, peer| {
+            let to = "192.0.2.1:1".parse().unwrap();
+            assert_eq!(peer.send(to, &[PacketBuffer::copy_of(b"later")]).handled, 1);
+            assert_eq!(next_packet(user), b"later");
+            assert_eq!(next_packet(user), b"now");
+        },
+    );
 }
 
 #[test]
@@ -220,30 +160,34 @@ fn answers_questions_and_survives_odd_askers() {
 
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("test.sock");
-    with_loop([10, 10], Some(&socket), |_, _| {
-        assert_eq!(
-            socket.metadata().unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-        // Some who never ask, one who goes away, and one who asks for something else.
-        let silent: Vec<_> = (0..20)
-            .map(|_| UnixStream::connect(&socket).unwrap())
-            .collect();
-        drop(UnixStream::connect(&socket).unwrap());
-        let mut odd = UnixStream::connect(&socket).unwrap();
-        odd.set_read_timeout(Some(Patience::from_secs(20))).unwrap();
-        odd.write_all(&[b'x'; 64]).unwrap();
-        let mut answer = String::new();
-        odd.read_to_string(&mut answer).unwrap();
-        assert!(answer.contains("unknown question"), "{answer}");
-        let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
-        assert_eq!(status["host"]["walls"], 1);
-        assert!(
-            Control::bind(&socket).is_err(),
-            "a living daemon's socket is not taken over"
-        );
-        drop(silent);
-    });
+    with_loop(
+        [10, 10],
+        |ports| ports.control = Some(Control::bind(&socket).unwrap()),
+        |_, _| {
+            assert_eq!(
+                socket.metadata().unwrap().permissions().mode() & 0o777,
+                0o600
+            );
+            // Some who never ask, one who goes away, and one who asks for something else.
+            let silent: Vec<_> = (0..20)
+                .map(|_| UnixStream::connect(&socket).unwrap())
+                .collect();
+            drop(UnixStream::connect(&socket).unwrap());
+            let mut odd = UnixStream::connect(&socket).unwrap();
+            odd.set_read_timeout(Some(Patience::from_secs(20))).unwrap();
+            odd.write_all(&[b'x'; 64]).unwrap();
+            let mut answer = String::new();
+            odd.read_to_string(&mut answer).unwrap();
+            assert!(answer.contains("unknown question"), "{answer}");
+            let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
+            assert_eq!(status["host"]["walls"], 1);
+            assert!(
+                Control::bind(&socket).is_err(),
+                "a living daemon's socket is not taken over"
+            );
+            drop(silent);
+        },
+    );
     assert!(!socket.exists(), "the socket goes with its daemon");
 }
 
@@ -253,7 +197,52 @@ fn takes_the_place_of_a_dead_daemons_socket() {
     let socket = folder.path().join("test.sock");
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
     assert!(socket.exists());
-    with_loop([10, 10], Some(&socket), |_, _| {
-        assert!(ask_status(&socket).unwrap().contains("uptime_s"));
+    with_loop(
+        [10, 10],
+        |ports| ports.control = Some(Control::bind(&socket).unwrap()),
+        |_, _| {
+            assert!(ask_status(&socket).unwrap().contains("uptime_s"));
+        },
+    );
+}
+
+#[test]
+fn tells_the_host_when_the_network_has_changed() {
+    let Some(namespace) = namespace() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("test.sock");
+    let prepare = |ports: &mut Ports<_, _>| {
+        ports.control = Some(Control::bind(&socket).unwrap());
+        ports.network = Some(namespace.run(|| NetworkWatch::open().unwrap()).unwrap());
+    };
+    let address = "192.0.2.9/32".parse().unwrap();
+    let link_ups = || {
+        let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
+        status["host"]["link_ups"].as_u64().unwrap()
+    };
+    with_loop([1, 1], prepare, |_, _| {
+        assert_eq!(link_ups(), 0);
+        namespace
+            .run(|| Netlink::open().unwrap().add_address("lo", address).unwrap())
+            .unwrap();
+        while link_ups() == 0 {
+            std::thread::yield_now();
+        }
     });
+}
+
+/// A namespace of our own; where none can be had the test says so and is skipped, but under CI=true
+/// it fails.
+fn namespace() -> Option<Namespace> {
+    match Namespace::create() {
+        Ok(namespace) => Some(namespace),
+        Err(error) => {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "under CI nothing is skipped: {error}"
+            );
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
 }

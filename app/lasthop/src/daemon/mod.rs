@@ -8,9 +8,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{TunDevice, TunOptions};
-use edges::udp::{UdpBearer, UdpOptions};
+use edges::udp::{DatagramBearer, UdpBearer, UdpOptions};
 use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
@@ -51,6 +52,7 @@ impl Daemon {
         self,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
+        let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
         // From here on a signal waits until the loop sees it, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let (mut undo, left) =
@@ -73,18 +75,18 @@ impl Daemon {
         let control = Control::bind(&socket).map_err(Failure::setting)?;
         privileges::keep_network_administration()
             .map_err(|error| Failure::setting(format!("cannot give up privileges: {error}")))?;
-        let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
+        let news = NetworkWatch::open().map_err(Failure::setting)?;
+        let here = bearer.local_address();
         let ports = Ports {
-            device,
-            bearer,
             signals: Some(signals),
             control: Some(control),
+            network: Some(news),
+            ..Ports::new(device, bearer)
         };
         let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
         tracing::info!(
-            "{} runs on {} by {link}; status: {}",
+            "{} runs on {here} by {link}; status: {}",
             self.name,
-            self.bind,
             socket.display()
         );
         let stopped = event_loop.run();

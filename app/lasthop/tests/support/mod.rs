@@ -22,7 +22,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_lasthop");
 pub(crate) const FIXED_HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
 pub(crate) const GATEWAY_OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
 /// So long a test waits for what must come; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Whether the machine lets the test run; said, and under CI=true demanded.
 pub(crate) fn able() -> bool {
@@ -107,6 +107,25 @@ impl Hosts {
         String::from_utf8(output.stdout).unwrap().trim().into()
     }
 
+    /// Puts `lines` before the first line of a part's configuration that begins with `place`.
+    pub(crate) fn configure_more(&self, part: &str, place: &str, lines: &str) {
+        let file = self.folder.path().join(format!("{part}.toml"));
+        let old = fs::read_to_string(&file).unwrap();
+        let new = old.replacen(&format!("\n{place}"), &format!("\n{lines}\n{place}"), 1);
+        assert_ne!(old, new, "there is no line '{place}'");
+        fs::write(file, new).unwrap();
+    }
+
+    /// Makes a secret to share.
+    pub(crate) fn make_secret(&self) {
+        let file = self.folder.path().join("tablet7.psk");
+        let made = Command::new(PROGRAM)
+            .args(["keygen", "--preshared"])
+            .arg(file)
+            .status();
+        assert!(made.unwrap().success());
+    }
+
     /// Starts the daemon of that part.
     pub(crate) fn start(&self, part: &str) -> Daemon {
         let folder = self.folder.path();
@@ -146,9 +165,15 @@ impl Hosts {
     }
 
     pub(crate) fn wait_until_connected(&self) {
+        self.wait_until("the mobile is connected", || {
+            !self.status("mobile")["host"]["peers"][0]["keys_age"].is_null()
+        });
+    }
+
+    pub(crate) fn wait_until(&self, what: &str, condition: impl Fn() -> bool) {
         let begun = Instant::now();
-        while self.status("mobile")["host"]["peers"][0]["keys_age"].is_null() {
-            assert!(begun.elapsed() < LONG, "not connected:\n{}", self.logs());
+        while !condition() {
+            assert!(begun.elapsed() < LONG, "never: {what}\n{}", self.logs());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -170,16 +195,6 @@ impl Hosts {
             .map(|name| name.into_string().unwrap())
             .filter(|name| name.contains("undo"));
         mobile.into_iter().chain(gateway).chain(undo).collect()
-    }
-
-    /// The effective capabilities of a daemon.
-    pub(crate) fn capabilities(&self, daemon: &Daemon) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("CapEff:"))
-            .unwrap();
-        u64::from_str_radix(line.trim(), 16).unwrap()
     }
 }
 
@@ -253,6 +268,13 @@ impl Daemon {
         self.child.wait().unwrap()
     }
 
+    /// Its effective capabilities.
+    pub(crate) fn capabilities(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        u64::from_str_radix(line.unwrap().trim(), 16).unwrap()
+    }
+
     /// Waits for its end; its exit code and all that it said.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();
@@ -270,14 +292,17 @@ impl Drop for Daemon {
 /// Lets the mobile host fetch `length` bytes from the fixed host by TCP, checks each of them, and gives
 /// the address that the fixed host saw.
 pub(crate) fn fetch(hosts: &Hosts, length: usize) -> IpAddr {
+    fetch_from(hosts, (&hosts.fixed, FIXED_HOST), length)
+}
+
+/// The same from any host, by one of its addresses.
+pub(crate) fn fetch_from(hosts: &Hosts, server: (&Namespace, IpAddr), length: usize) -> IpAddr {
+    let (server, address) = server;
     let content: Vec<u8> = (0..length)
         .map(|place| (place ^ place >> 9) as u8)
         .collect();
-    let address = SocketAddr::new(FIXED_HOST, 0);
-    let listener = hosts
-        .fixed
-        .run(|| TcpListener::bind(address).unwrap())
-        .unwrap();
+    let address = SocketAddr::new(address, 0);
+    let listener = server.run(|| TcpListener::bind(address).unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
     let fetched = hosts.mobile.run(|| {
         let stream = TcpStream::connect_timeout(&address, LONG);

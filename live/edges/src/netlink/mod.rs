@@ -10,6 +10,7 @@ mod error;
 mod links;
 mod routes;
 mod rules;
+mod watch;
 
 use std::io;
 
@@ -24,6 +25,7 @@ pub use error::NetlinkError;
 pub use links::Link;
 pub use routes::{MAIN_TABLE, Route, RouteKind};
 pub use rules::{IpVersion, Rule};
+pub use watch::NetworkWatch;
 
 /// How often a listing is asked anew when the kernel says that it changed on the way.
 const LISTING_TRIES: usize = 8;

@@ -1,0 +1,85 @@
+//! The smallest machine that the loop can drive.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use hosts::{Input, Output};
+use machine::Machine;
+use runtime::Driven;
+use serde_json::{Value, json};
+use units::{Duration, Instant};
+use wire::packet::{Packet, PacketBuffer};
+
+/// Sends each packet across as a datagram and each datagram back as a packet; the content `later`
+/// comes once more when a deadline has passed.
+pub(crate) struct Echo {
+    peer: SocketAddr,
+    outputs: VecDeque<Output>,
+    due: Option<Instant>,
+    walls: u64,
+    link_ups: u64,
+}
+
+impl Echo {
+    /// An echo towards `peer`.
+    pub(crate) fn new(peer: SocketAddr) -> Self {
+        Self {
+            peer,
+            outputs: VecDeque::new(),
+            due: None,
+            walls: 0,
+            link_ups: 0,
+        }
+    }
+}
+
+impl Machine for Echo {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        assert!(self.outputs.is_empty(), "the driver drains after each call");
+        match input {
+            Input::Packet(packet) => {
+                let output = Output::Datagram {
+                    to: self.peer,
+                    buffer: packet.buffer,
+                };
+                self.outputs.push_back(output);
+            }
+            Input::Datagram {
+                arrived, buffer, ..
+            } => {
+                assert!(arrived <= now);
+                if *buffer == *b"later" {
+                    self.due = Some(now + Duration::from_millis(1));
+                }
+                self.outputs.push_back(Output::Packet(Packet::new(buffer)));
+            }
+            Input::Wall(_) => self.walls += 1,
+            Input::LinkUp => self.link_ups += 1,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+            let buffer = PacketBuffer::copy_of(b"now");
+            self.outputs.push_back(Output::Packet(Packet::new(buffer)));
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.due
+    }
+}
+
+impl Driven for Echo {
+    fn status(&self, _now: Instant) -> Value {
+        json!({ "walls": self.walls, "link_ups": self.link_ups })
+    }
+}
