@@ -68,7 +68,7 @@ impl Hosts {
             .run(|| Netlink::open().unwrap().add_route(&default).unwrap())
             .unwrap();
         mobile
-            .run(|| sysctl::set("net/ipv4/ping_group_range", "0 2147483647").unwrap())
+            .run(|| sysctl::set("net/ipv4/ping_group_range", "0 0").unwrap())
             .unwrap();
         let hosts = Self {
             mobile,
