@@ -186,6 +186,9 @@ impl Estimate {
             self.starting = false;
             self.rate = measured;
         } else if busy {
+            // What the full queue of the hop drops counts as sent, so a deep queue raises nothing.
+            let deep = self.queueing() > self.target() * 2;
+            let new = if deep { new.min(old) } else { new };
             let moved = old - old / WEIGHT + new / WEIGHT;
             self.rate = BitRate::from_bits_per_second(moved).max(LEAST);
         } else if new > old {
