@@ -17,7 +17,7 @@ pub fn end_with_parent(command: &mut Command) {
 /// sched(7)), for work that must happen at its time and needs little of it.
 ///
 /// # Errors
-/// Without root's rights or CAP_SYS_NICE.
+/// Without root's rights or `CAP_SYS_NICE`.
 pub fn go_first() -> io::Result<()> {
     let lowest = libc::sched_param { sched_priority: 1 };
     // SAFETY: the call reads one structure that lives through it; 0 is the calling thread.

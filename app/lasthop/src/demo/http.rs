@@ -14,7 +14,7 @@ const LONGEST_HEAD: u64 = 8192;
 const HEADERS: usize = 32;
 const RESOURCE: &str = "/file";
 /// A peer that is silent for so long has gone.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(300);
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(5);
 
 /// The file that the server has, and what to do with one that it gets.
 pub(crate) struct Site {

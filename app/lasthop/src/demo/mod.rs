@@ -31,7 +31,7 @@ use plan::{Machinery, RunPlan, RunResult, Scheme, Way};
 use row::Row;
 
 /// How long a transfer of the usual size takes on an ideal link.
-const USUAL_TIME: Duration = Duration::from_secs(12);
+const USUAL_TIME: Duration = Duration::from_secs(10);
 const LEAST_SIZE: Bytes = Bytes::mebi(1);
 const MOST_SIZE: Bytes = Bytes::mebi(512);
 
@@ -43,9 +43,9 @@ const MOST_SIZE: Bytes = Bytes::mebi(512);
 #[command(after_help = links::list())]
 pub(crate) struct Arguments {
     /// The link: one of the names below, or a TOML file
-    #[arg(long, value_name = "NAME|FILE", default_value = "l2-b80")]
+    #[arg(long, value_name = "NAME|FILE", default_value = "l2-b160")]
     link: String,
-    /// The size of the file, such as '20 MB' [default: what the link carries in 12 s]
+    /// The size of the file, such as '20 MB' [default: what the link carries in 10 s]
     #[arg(long)]
     size: Option<Bytes>,
     /// When a transfer is broken off

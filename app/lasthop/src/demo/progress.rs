@@ -42,10 +42,10 @@ impl Line {
         let rate = rate.bits_per_second() as f64 / 1e6;
         self.bar
             .set_message(format!("{seconds:5.1} s  {rate:7.2} Mbit/s"));
-        match signals.pending().any(|signal| signal != Signal::User1) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if signals.pending().any(|signal| signal != Signal::User1) {
+            return ControlFlow::Break(());
         }
+        ControlFlow::Continue(())
     }
 }
 

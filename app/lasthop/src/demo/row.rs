@@ -40,7 +40,8 @@ pub(crate) struct Goodput {
     /// From the start to the last byte, or to the end of the time.
     pub(crate) seconds: f64,
     /// Bits of payload per second.
-    pub(crate) goodput_bps: f64,
+    #[serde(rename = "goodput_bps")]
+    pub(crate) bits_per_second: f64,
     /// What the link could have carried in the same time; none if it has no rate.
     pub(crate) bound_bps: Option<f64>,
     /// The quotient.
@@ -50,7 +51,8 @@ pub(crate) struct Goodput {
 /// The small requests beside the transfer, without those that were skipped.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Pings {
-    pub(crate) pings: usize,
+    #[serde(rename = "pings")]
+    pub(crate) count: usize,
     pub(crate) ping_p50_ms: Option<f64>,
     pub(crate) ping_p99_ms: Option<f64>,
     /// The 99th percentile, over all requests, of the wait for the end of the fade that they met.
@@ -102,7 +104,7 @@ impl Goodput {
         let (skip, end) = (result.plan.skip, transfer.end());
         let seconds = (end - skip).as_secs_f64();
         let bits = (transfer.bytes() - transfer.bytes_at(skip)) as f64 * 8.0;
-        let goodput_bps = if seconds > 0.0 { bits / seconds } else { 0.0 };
+        let bits_per_second = if seconds > 0.0 { bits / seconds } else { 0.0 };
         let span = Span {
             from: result.start + skip,
             until: result.start + end,
@@ -121,9 +123,9 @@ impl Goodput {
         Self {
             payload_bytes: transfer.bytes(),
             seconds: end.as_secs_f64(),
-            goodput_bps,
+            bits_per_second,
             bound_bps,
-            share: bound_bps.map(|bound| goodput_bps / bound),
+            share: bound_bps.map(|bound| bits_per_second / bound),
         }
     }
 }
@@ -151,7 +153,7 @@ impl Pings {
             .collect();
         waits.sort_unstable();
         Self {
-            pings: took.len(),
+            count: took.len(),
             ping_p50_ms: percentile(&took, 50),
             ping_p99_ms: percentile(&took, 99),
             fade_wait_p99_ms: percentile(&waits, 99),
@@ -244,7 +246,7 @@ fn cells(row: &Row) -> [String; 10] {
         row.scheme.into(),
         row.sender.clone(),
         row.direction.into(),
-        format!("{:.2} Mbit/s", row.goodput.goodput_bps / 1e6),
+        format!("{:.2} Mbit/s", row.goodput.bits_per_second / 1e6),
         or_dash(row.goodput.share.map(|share| format!("{share:.3}"))),
         format!("{:.1} s", row.goodput.seconds),
         milliseconds(row.pings.ping_p50_ms),

@@ -4,10 +4,10 @@ use edges::clock;
 use units::{Duration, Instant};
 
 /// The most that is slept less than wanted, and so the most that is spent in busy waiting at once.
-const MOST_EARLY: Duration = Duration::from_micros(400);
+const MOST_EARLY: Duration = Duration::from_micros(200);
 /// The shortest sleep. Packets that are due within it are handled together: no link looks
 /// different for it, and high rates cost far fewer wake-ups.
-const SHORTEST: Duration = Duration::from_micros(20);
+const SHORTEST: Duration = Duration::from_micros(60);
 /// How fast the estimate follows.
 const STEP: Duration = Duration::from_micros(2);
 /// A machine that is this late distorts the link.
@@ -15,7 +15,7 @@ const TOO_LATE: Duration = Duration::from_millis(2);
 
 /// Sleeps until a deadline.
 ///
-/// Waking takes a machine 20 to 400 µs: most where it is virtual and was idle. So the alarm rings earlier by the median of what it
+/// Waking takes a machine 20 to 150 µs: most where it is virtual and was idle. So the alarm rings earlier by the median of what it
 /// took so far, and the little that is left, in half of the cases, is waited for busily.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {

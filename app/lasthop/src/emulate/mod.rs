@@ -118,30 +118,30 @@ fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
     loop {
         let signalled = relay.step(until)?;
         let ended = until.is_some_and(|until| clock::monotonic() >= until);
-        match signalled.then(|| wish(&mut signals)) {
-            Some(Some(Wish::Report)) => write(&relay.report(), arguments.json.as_deref())?,
-            Some(Some(Wish::End)) => break,
-            Some(None) | None if ended => break,
-            Some(None) | None => {}
+        match signalled.then(|| wish(&mut signals)).flatten() {
+            Some(Wish::Report) => write(&relay.report(), arguments.json.as_deref())?,
+            Some(Wish::End) => break,
+            None if ended => break,
+            None => {}
         }
     }
     write(&relay.report().ended(), arguments.json.as_deref())
 }
 
+/// What signals ask for; an end counts more than a report.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Wish {
     Report,
     End,
 }
 
-/// What the signals that came ask for; an end counts more than a report.
+/// What the signals that came ask for.
 fn wish(signals: &mut Signals) -> Option<Wish> {
-    signals
-        .pending()
-        .fold(None, |wish, signal| match (wish, signal) {
-            (Some(Wish::End), _) => Some(Wish::End),
-            (_, Signal::User1) => Some(Wish::Report),
-            (_, Signal::Terminate | Signal::Interrupt | Signal::HangUp) => Some(Wish::End),
-        })
+    let wishes = signals.pending().map(|signal| match signal {
+        Signal::User1 => Wish::Report,
+        Signal::Terminate | Signal::Interrupt | Signal::HangUp => Wish::End,
+    });
+    wishes.max()
 }
 
 /// A device that a parent handed over is of no use without that parent.

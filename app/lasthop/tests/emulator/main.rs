@@ -1,5 +1,7 @@
-//! `lasthop emulate` as a process between real network namespaces. Needs root (or CAP_SYS_ADMIN and
-//! CAP_NET_ADMIN) and `/dev/net/tun`.
+//! `lasthop emulate` as a process between real network namespaces. Needs root (or `CAP_SYS_ADMIN` and
+//! `CAP_NET_ADMIN`) and `/dev/net/tun`.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod accuracy;
 mod rig;

@@ -1,0 +1,150 @@
+//! `lasthop demo` as a user runs it, on a fast link with a small file. Needs root (or `CAP_SYS_ADMIN`
+//! and `CAP_NET_ADMIN`) and `/dev/net/tun`; skips without, and fails then under CI=true.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::fs;
+use std::process::{Command, Output};
+
+use edges::namespace::Namespace;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const LINK: &str = r#"
+description = "fast, with a fade now and then"
+[each]
+rate = "100 Mbit/s"
+delay = "2 ms"
+queue = "200 packets"
+[errors]
+model = "temporal"
+good = { distribution = "exponential", mean = "200 ms" }
+bad = { distribution = "exponential", mean = "20 ms" }
+"#;
+
+fn privileged() -> bool {
+    match Namespace::create() {
+        Ok(_) => true,
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "{error}");
+            println!("skipped: {error}");
+            false
+        }
+    }
+}
+
+/// The demo with `arguments` in a folder of its own.
+fn demo(folder: &TempDir, arguments: &[&str]) -> Output {
+    fs::write(folder.path().join("link.toml"), LINK).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .current_dir(folder)
+        .args(["demo", "--link", "./link.toml", "--report", "report"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn rows(output: &Output) -> Vec<Value> {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_file_arrives_intact_alone_and_through_lasthop_both_ways() {
+    if !privileged() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let rows = rows(&demo(
+        &folder,
+        &[
+            "--direction",
+            "both",
+            "--senders",
+            "reno",
+            "--size",
+            "2 MB",
+            "--json",
+        ],
+    ));
+    assert_eq!(rows.len(), 4);
+    for (row, (scheme, direction)) in rows.iter().zip([
+        ("plain", "down"),
+        ("plain", "up"),
+        ("lasthop", "down"),
+        ("lasthop", "up"),
+    ]) {
+        assert_eq!(
+            (row["scheme"].as_str(), row["direction"].as_str()),
+            (Some(scheme), Some(direction))
+        );
+        assert_eq!(row["payload_bytes"], 2_000_000, "{row}");
+        assert_eq!(
+            (&row["sha256_ok"], &row["failure"]),
+            (&true.into(), &Value::Null),
+            "{row}"
+        );
+        assert!(row["share"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(
+            row["wire_bytes_per_payload_byte"].as_f64().unwrap() > 1.0,
+            "{row}"
+        );
+        assert_eq!(
+            row["cpu_seconds_per_gb"].is_null(),
+            scheme == "plain",
+            "{row}"
+        );
+    }
+    let plot = fs::read_to_string(folder.path().join("report/bytes.svg")).unwrap();
+    assert!(plot.contains("TCP reno through lasthop, upload"));
+    let figures = fs::read_to_string(folder.path().join("report/figures.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Value>>(&figures).unwrap(), rows);
+}
+
+#[test]
+fn a_transfer_that_is_broken_off_is_compared_as_far_as_it_came() {
+    if !privileged() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--schemes",
+        "plain",
+        "--size",
+        "1 GB",
+        "--time",
+        "1500 ms",
+        "--skip",
+        "500 ms",
+        "--json",
+    ];
+    let rows = rows(&demo(&folder, &arguments));
+    let payload = rows[0]["payload_bytes"].as_u64().unwrap();
+    assert!(0 < payload && payload < 1_000_000_000);
+    assert_eq!(rows[0]["sha256_ok"], true);
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused_with_exit_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, words) in [
+        (
+            ["--senders", "no-such-control"],
+            "no congestion control 'no-such-control'",
+        ),
+        (["--link", "no-such-link"], "l2-b40"),
+        (["--size", "20"], "MB"),
+    ] {
+        let command = env!("CARGO_BIN_EXE_lasthop");
+        let output = Command::new(command)
+            .current_dir(&folder)
+            .arg("demo")
+            .args(arguments)
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(words), "{error}");
+    }
+}
