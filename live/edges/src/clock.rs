@@ -16,6 +16,17 @@ pub fn wall() -> Duration {
     Duration::from_nanos(nanos(clock_gettime(ClockId::Realtime)))
 }
 
+/// How far the wall clock is ahead of the monotonic one, if both could be read without a pause between
+/// them: a thread that is put aside there would take the pause for an offset.
+pub fn wall_ahead() -> Option<Duration> {
+    const PAUSE_MAX: Duration = Duration::from_micros(10);
+    (0..3).find_map(|_| {
+        let before = monotonic();
+        let wall = wall();
+        (monotonic().since(before) <= PAUSE_MAX).then(|| wall.saturating_sub(before.since_origin()))
+    })
+}
+
 fn nanos(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     seconds

@@ -126,6 +126,8 @@ pub struct UdpBearer {
     incoming: Box<[u8]>,
     train: Vec<u8>,
     last_arrival: Instant,
+    /// What the wall clock is ahead of the monotonic one.
+    wall_ahead: Duration,
     counters: BearerCounters,
 }
 
@@ -172,6 +174,7 @@ impl UdpBearer {
             incoming: vec![0; MESSAGES * MESSAGE_ROOM].into_boxed_slice(),
             train: Vec::with_capacity(TRAIN_ROOM),
             last_arrival: Instant::ZERO,
+            wall_ahead: Duration::ZERO,
             counters: BearerCounters::default(),
         })
     }
@@ -232,15 +235,14 @@ impl UdpBearer {
         true
     }
 
-    /// The point on the monotonic scale of a kernel time stamp.
-    fn arrival_time(&self, now: Instant, wall: Duration, stamp: Option<Duration>) -> Instant {
-        let age = stamp.map_or(Duration::ZERO, |stamp| wall.saturating_sub(stamp));
-        let age = if age > OLDEST_STAMP {
-            Duration::ZERO
-        } else {
-            age
-        };
-        (now - age).max(self.last_arrival)
+    /// The point on the monotonic scale of a kernel time stamp, which is one of the wall clock.
+    fn arrival_time(&self, now: Instant, stamp: Option<Duration>) -> Instant {
+        let on_scale = stamp.map_or(now, |stamp| {
+            Instant::ZERO + stamp.saturating_sub(self.wall_ahead)
+        });
+        let believable = now.since(on_scale) <= OLDEST_STAMP;
+        let at = if believable { on_scale.min(now) } else { now };
+        at.max(self.last_arrival)
     }
 }
 
@@ -257,14 +259,14 @@ impl DatagramBearer for UdpBearer {
         let mut incoming = std::mem::take(&mut self.incoming);
         let mut metas = [RecvMeta::default(); MESSAGES];
         let result = self.receive_messages(&mut incoming, &mut metas);
-        let wall = clock::wall();
+        self.wall_ahead = clock::wall_ahead().unwrap_or(self.wall_ahead);
         let mut datagrams = 0;
         let messages = *result.as_ref().unwrap_or(&0);
         for (room, meta) in incoming
             .chunks_exact_mut(MESSAGE_ROOM)
             .zip(&metas[..messages])
         {
-            let at = self.arrival_time(now, wall, meta.timestamp.map(Duration::from));
+            let at = self.arrival_time(now, meta.timestamp.map(Duration::from));
             self.last_arrival = at;
             let congestion_experienced = meta.ecn == Some(EcnCodepoint::Ce);
             let arrival = Arrival {
