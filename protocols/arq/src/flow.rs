@@ -13,6 +13,8 @@ use crate::stream::StreamSender;
 /// Packets a second up to which a flow counts as sparse, and may be sent twice.
 const SPARSE_RATE: u64 = 50;
 const SPARSE_BURST: u64 = 8;
+/// A stream of so many bytes is young.
+const YOUNG: u64 = 2 << 20;
 
 /// A flow at its sending end.
 #[derive(Debug)]
@@ -132,9 +134,16 @@ impl Flow {
         }
     }
 
-    /// Whether what it sends now may be sent twice: it has no backlog and has sent little.
-    pub(crate) fn is_sparse(&mut self, now: Instant) -> bool {
-        self.queue.is_empty() && self.sparse.take(now)
+    /// Whether what it sends now is better sent twice: it has no backlog, and has sent little of late or
+    /// in all. A young flow is one whose sender still finds out how fast it may be, and takes the
+    /// delay of a repair for a full queue (RFC 9406).
+    pub(crate) fn is_worth_repeating(&mut self, now: Instant, place: &Place) -> bool {
+        let sparse = place.is_sparse() && self.queue.is_empty() && self.sparse.take(now);
+        let young = self
+            .stream
+            .as_ref()
+            .is_some_and(|(_, stream)| stream.end() < YOUNG);
+        sparse || (young && self.queue.is_empty())
     }
 
     /// Whether nothing waits and nothing is on its way.

@@ -221,7 +221,7 @@ impl Outbox {
                 Content::Brief { .. } => dequeued,
             };
             self.order.charge(&mut flow.place, bytes + 8);
-            if twice && place.is_sparse() && flow.is_sparse(now) {
+            if twice && flow.is_worth_repeating(now, &place) {
                 self.repeats
                     .push_back((now + REPEAT_AFTER, content.clone()));
             }

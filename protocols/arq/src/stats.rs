@@ -98,9 +98,9 @@ impl LossMonitor {
         self.run = 0;
     }
 
-    /// Whether lonely losses are so many (0.3 %) that what must not wait is better sent twice.
+    /// Whether lonely losses are so many (0.1 %) that what must not wait is better sent twice.
     pub(crate) fn is_noisy(&self) -> bool {
-        self.lonely > (3 << 32) / 1000
+        self.lonely > (1 << 32) / 1000
     }
 }
 
