@@ -67,7 +67,6 @@ fn the_estimate_finds_every_rate_at_every_distance() {
 }
 
 #[test]
-#[ignore = "the flood of the start fills the queue, the full queue becomes the smallest delay, and 571 kbit/s are sent for ever"]
 fn the_estimate_finds_a_slow_rate_at_every_distance() {
     finds(BitRate::from_kilobits(64));
 }
@@ -83,7 +82,7 @@ fn finds(rate: BitRate) {
         let sent = Bytes::new(hop.sent.get() - before.get());
         let used = BitRate::of(sent, SECOND * 5).expect("time has passed");
         assert!(
-            off(used, rate) <= 40,
+            off(used, rate) <= 40 + 2_560_000 / rate.bits_per_second(),
             "sent at {used} over {rate}, {delay} each way"
         );
         assert!(

@@ -1,78 +1,68 @@
 //! Two hosts, a channel and a clock.
+#![allow(
+    clippy::allow_attributes,
+    dead_code,
+    reason = "each test file uses a part of it"
+)]
+
+mod traffic;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use channel::{Channel, Direction, Link};
-use hosts::{Config, Host, Input, Output, Peer, Role};
+use hosts::{Config, EventKind, Host, Input, Output, Peer, PeerStatus, Role};
 use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
+pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
-use wire::packet::{Checksum, Packet, PacketBuffer};
+use wire::packet::{Packet, PacketBuffer};
 
-const MOBILE: &str = "10.0.0.2:5000";
-const GATEWAY: &str = "10.0.0.1:5000";
+pub(crate) const MOBILE: usize = 0;
+pub(crate) const GATEWAY: usize = 1;
+/// Where they are, by version of the outer protocol.
+const ENDS: [[&str; 2]; 2] = [
+    ["10.0.0.2:5000", "10.0.0.1:5000"],
+    ["[fd00::2]:5000", "[fd00::1]:5000"],
+];
 const AROUND_UDP: usize = 14 + 20 + 8;
-
-/// A source of TCP packets from the fixed host to the mobile.
-pub(crate) struct Traffic {
-    port: u16,
-    sequence: u32,
-    sent: u64,
-}
-
-impl Traffic {
-    /// A flow that always has packets waiting.
-    pub(crate) fn bulk(port: u16) -> Self {
-        Self {
-            port,
-            sequence: 0,
-            sent: 0,
-        }
-    }
-
-    fn next(&mut self) -> Packet {
-        let payload = 1_448;
-        let mut bytes = vec![
-            0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 10, 9, 0, 2,
-        ];
-        let total = (52 + payload) as u16;
-        bytes[2..4].copy_from_slice(&total.to_be_bytes());
-        bytes[4..6].copy_from_slice(&(self.sent as u16).to_be_bytes());
-        bytes.extend([0x00, 80]);
-        bytes.extend(self.port.to_be_bytes());
-        bytes.extend(self.sequence.to_be_bytes());
-        bytes.extend([0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
-        bytes.extend((self.sent as u32 / 20).to_be_bytes());
-        bytes.extend([0, 0, 0, 7]);
-        bytes.extend((0..payload).map(|place| place as u8));
-        self.sequence = self.sequence.wrapping_add(payload as u32);
-        self.sent += 1;
-        let mut packet = Packet::new(PacketBuffer::copy_of(&bytes));
-        packet.checksum = Checksum::Verified;
-        packet
-    }
-}
-
-/// What a flow's receiver saw.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Received {
-    pub(crate) packets: u64,
-    pub(crate) payload: u64,
-    pub(crate) in_order: bool,
-    next: u32,
-}
+/// Unix time at the start.
+const WALL: u64 = 1_800_000_000_000_000_000;
+/// The port of small requests and their replies.
+const REQUESTS: u16 = 9_000;
 
 /// A mobile host and its gateway.
 pub(crate) struct Pair {
-    hosts: [Host; 2],
-    channel: Channel<(usize, PacketBuffer)>,
+    pub(crate) hosts: [Host; 2],
+    pub(crate) channel: Channel<(usize, PacketBuffer)>,
+    pub(crate) now: Instant,
+    /// While nothing comes through at all.
+    pub(crate) blackout: Range<Instant>,
+    /// The last datagrams that were sent, with the host that they go to.
+    pub(crate) recent: VecDeque<(usize, PacketBuffer)>,
+    pub(crate) events: Vec<(Instant, usize, EventKind)>,
+    /// When each request was sent, and how long its reply took.
+    pub(crate) replies: Vec<(Instant, Duration)>,
+    /// A mark over every output with its time and host.
+    pub(crate) mark: u64,
+    /// Allocations inside the hosts while they are counted.
+    pub(crate) allocations: Option<u64>,
     link: Link,
-    seed: u64,
-    now: Instant,
+    setting: Setting,
     traffic: Vec<Traffic>,
+    requests: Option<(Traffic, Traffic, Instant)>,
+    waiting: VecDeque<Instant>,
     received: BTreeMap<u16, Received>,
     pending: VecDeque<(usize, Output)>,
+}
+
+/// What a pair is made from.
+#[derive(Clone, Copy)]
+struct Setting {
+    seed: u64,
+    lives: [u64; 2],
+    outer: usize,
 }
 
 fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
@@ -80,54 +70,72 @@ fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
     Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
 }
 
-fn address(text: &str) -> SocketAddr {
-    text.parse().expect("an address")
+pub(crate) fn private_key(name: &str) -> PrivateKey {
+    PrivateKey::generate(&mut *entropy(1, name))
+}
+
+fn host(index: usize, setting: Setting) -> Host {
+    let names = ["mobile", "gateway"];
+    let prefixes = match index {
+        MOBILE => vec![("0.0.0.0", 0), ("::", 0)],
+        _ => vec![("10.9.0.2", 32), ("fd09::2", 128)],
+    };
+    let address = |(text, length): (&str, u8)| (text.parse().expect("an address"), length);
+    let peer = Peer {
+        name: names[1 - index].into(),
+        public: private_key(names[1 - index]).public_key(),
+        preshared: None,
+        endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
+        prefixes: prefixes.into_iter().map(address).collect(),
+    };
+    let config = Config {
+        role: [Role::Mobile, Role::Gateway][index],
+        key: private_key(names[index]),
+        peers: vec![peer],
+        bearer_mtu: 1500,
+        rate: None,
+    };
+    let name = format!("{} in life {}", names[index], setting.lives[index]);
+    Host::new(config, entropy(setting.seed, &name)).expect("a host")
+}
+
+fn end(setting: Setting, host: usize) -> SocketAddr {
+    ENDS[setting.outer][host].parse().expect("an address")
 }
 
 impl Pair {
     /// A pair over a named link.
     pub(crate) fn new(link: &str, seed: u64) -> Self {
-        let keys =
-            ["mobile", "gateway"].map(|name| PrivateKey::generate(&mut *entropy(seed, name)));
-        let publics = [keys[0].public_key(), keys[1].public_key()];
-        let roles = [Role::Mobile, Role::Gateway];
-        let mut index = 0;
-        let hosts = keys.map(|key| {
-            let prefix = if index == 0 {
-                ("0.0.0.0", 0)
-            } else {
-                ("10.9.0.2", 32)
-            };
-            let peer = Peer {
-                name: "peer".into(),
-                public: publics[1 - index],
-                preshared: None,
-                endpoint: (index == 0).then(|| address(GATEWAY)),
-                prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
-            };
-            let config = Config {
-                role: roles[index],
-                key,
-                peers: vec![peer],
-                bearer_mtu: 1500,
-                rate: None,
-            };
-            index += 1;
-            Host::new(config, entropy(seed, "sessions")).expect("a host")
-        });
-        let link = Link::named(link).expect("a link");
-        let mut pair = Self {
-            hosts,
-            channel: Channel::new(&link, seed),
-            link,
+        Self::over(Link::named(link).expect("a link"), seed, 0)
+    }
+
+    /// A pair over `link`; `outer` is 0 for IPv4 and 1 for IPv6.
+    pub(crate) fn over(link: Link, seed: u64, outer: usize) -> Self {
+        let setting = Setting {
             seed,
+            lives: [0; 2],
+            outer,
+        };
+        let mut pair = Self {
+            hosts: [host(MOBILE, setting), host(GATEWAY, setting)],
+            channel: Channel::new(&link, seed),
             now: Instant::ZERO,
+            blackout: Instant::ZERO..Instant::ZERO,
+            recent: VecDeque::new(),
+            events: Vec::new(),
+            replies: Vec::new(),
+            mark: 0,
+            allocations: None,
+            link,
+            setting,
             traffic: Vec::new(),
+            requests: None,
+            waiting: VecDeque::new(),
             received: BTreeMap::new(),
             pending: VecDeque::new(),
         };
-        for host in 0..2 {
-            pair.input(host, Input::Wall(1_800_000_000_000_000_000));
+        for host in [MOBILE, GATEWAY] {
+            pair.input(host, Input::Wall(WALL));
         }
         pair
     }
@@ -136,6 +144,20 @@ impl Pair {
         self.traffic.push(traffic);
     }
 
+    /// From `start` on the mobile sends 200 bytes each 100 ms, and the fixed host answers at once.
+    pub(crate) fn add_requests(&mut self, start: Instant) {
+        let (up, down) = (Traffic::upload(REQUESTS), Traffic::bulk(REQUESTS));
+        self.requests = Some((up, down, start));
+    }
+
+    /// A new life of a host: its key is all that it keeps.
+    pub(crate) fn restart(&mut self, index: usize) {
+        self.setting.lives[index] += 1;
+        self.hosts[index] = host(index, self.setting);
+        self.input(index, Input::Wall(WALL + self.now.as_nanos()));
+    }
+
+    /// What has arrived on `port`.
     pub(crate) fn received(&self, port: u16) -> Received {
         self.received.get(&port).cloned().unwrap_or_default()
     }
@@ -145,118 +167,210 @@ impl Pair {
         let span = Instant::ZERO..Instant::ZERO + time;
         let bound = self
             .link
-            .capacity(Direction::Down, self.seed, span)
+            .capacity(Direction::Down, self.setting.seed, span)
             .unwrap_or(Bytes::new(1));
         self.received(port).payload as f64 / bound.get() as f64
     }
 
+    pub(crate) fn status(&self, host: usize) -> PeerStatus {
+        self.hosts[host].status(self.now).peers[0].clone()
+    }
+
     pub(crate) fn summary(&self) -> String {
-        format!("{:?}", self.hosts[1].status(self.now).peers[0].hop)
+        format!("{:?}", self.status(GATEWAY).hop)
     }
 
-    fn input(&mut self, host: usize, input: Input) {
-        self.hosts[host].handle_input(self.now, input);
-        self.drain(host);
+    /// How long a packet sent by `direction` at `at` would wait for the end of a fade.
+    pub(crate) fn fade_left(&self, direction: Direction, at: Instant) -> Duration {
+        let until = at + Duration::from_secs(60);
+        let mut good = true;
+        for change in self.channel.state_changes(direction, until) {
+            if change.at > at {
+                let wait = change.at.since(at);
+                return if good { Duration::ZERO } else { wait };
+            }
+            good = change.good;
+        }
+        Duration::ZERO
     }
 
-    fn drain(&mut self, host: usize) {
-        while let Some(output) = self.hosts[host].poll_output() {
-            self.pending.push_back((host, output));
+    /// A datagram that reaches `host`, whoever sent it.
+    pub(crate) fn inject(&mut self, host: usize, from: SocketAddr, bytes: &[u8]) {
+        let (arrived, buffer) = (self.now, PacketBuffer::copy_of(bytes));
+        let input = Input::Datagram {
+            from,
+            arrived,
+            buffer,
+        };
+        self.input(host, input);
+    }
+
+    /// Where a host is.
+    pub(crate) fn address(&self, host: usize) -> SocketAddr {
+        end(self.setting, host)
+    }
+
+    pub(crate) fn input(&mut self, host: usize, input: Input) {
+        let now = self.now;
+        self.act(host, |machine| machine.handle_input(now, input));
+    }
+
+    /// Lets a host do something and carries out what comes of it.
+    fn act(&mut self, host: usize, action: impl FnOnce(&mut Host)) {
+        let (machine, pending) = (&mut self.hosts[host], &mut self.pending);
+        pending.reserve(1_000);
+        let work = || {
+            action(machine);
+            while let Some(output) = machine.poll_output() {
+                pending.push_back((host, output));
+            }
+        };
+        match &mut self.allocations {
+            Some(count) => *count += allocation_counter::measure(work).count_total,
+            None => work(),
         }
         while let Some((host, output)) = self.pending.pop_front() {
+            self.note(host, &output);
             self.carry_out(host, output);
+        }
+    }
+
+    /// Mixes an output into the mark (FNV-1a).
+    fn note(&mut self, host: usize, output: &Output) {
+        let bytes: &[u8] = match output {
+            Output::Datagram { buffer, .. } => buffer,
+            Output::Packet(packet) => &packet.buffer,
+            Output::Event(_) => &[],
+        };
+        let head = [host as u8, bytes.len() as u8];
+        let time = self.now.as_nanos().to_le_bytes();
+        for byte in time.iter().chain(&head).chain(bytes) {
+            self.mark = (self.mark ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
 
     fn carry_out(&mut self, host: usize, output: Output) {
         match output {
-            Output::Datagram { buffer, .. } => {
-                let direction = if host == 0 {
-                    Direction::Up
-                } else {
-                    Direction::Down
-                };
-                let size = Bytes::from(buffer.len() + AROUND_UDP);
-                let input = channel::Input::Send {
-                    direction,
-                    size,
-                    payload: (1 - host, buffer),
-                };
-                self.channel.handle_input(self.now, input);
-                self.drain_channel();
+            Output::Datagram { to, buffer } => {
+                if to == self.address(1 - host) && !self.blackout.contains(&self.now) {
+                    self.launch(host, buffer);
+                }
             }
-            Output::Packet(packet) => self.note(&packet),
-            Output::Event(_) => {}
+            Output::Packet(packet) => self.released(host, &packet),
+            Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }
+    }
+
+    fn launch(&mut self, host: usize, buffer: PacketBuffer) {
+        self.recent.push_back((1 - host, buffer.clone()));
+        self.recent.truncate(64);
+        if self.recent.len() == 64 {
+            self.recent.pop_front();
+        }
+        let direction = [Direction::Up, Direction::Down][host];
+        let size = Bytes::from(buffer.len() + AROUND_UDP);
+        let payload = (1 - host, buffer);
+        let input = channel::Input::Send {
+            direction,
+            size,
+            payload,
+        };
+        self.channel.handle_input(self.now, input);
+        self.drain_channel();
     }
 
     fn drain_channel(&mut self) {
-        let mut arrived = Vec::new();
+        let mut came = Vec::new();
         while let Some(output) = self.channel.poll_output() {
             if let channel::Output::Deliver { payload, .. } = output {
-                arrived.push(payload);
+                came.push(payload);
             }
         }
-        for (host, buffer) in arrived {
-            let from = address(if host == 1 { MOBILE } else { GATEWAY });
-            let arrived = self.now;
-            self.hosts[host].handle_input(
-                self.now,
-                Input::Datagram {
-                    from,
-                    arrived,
-                    buffer,
-                },
-            );
-            while let Some(output) = self.hosts[host].poll_output() {
-                self.pending.push_back((host, output));
-            }
+        let arrived = self.now;
+        for (host, buffer) in came {
+            let from = self.address(1 - host);
+            let input = Input::Datagram {
+                from,
+                arrived,
+                buffer,
+            };
+            self.input(host, input);
         }
     }
 
-    fn note(&mut self, packet: &Packet) {
-        let port = u16::from_be_bytes([packet.buffer[22], packet.buffer[23]]);
-        let field = [24, 25, 26, 27].map(|place| packet.buffer[place]);
-        let payload = packet.buffer.len() - 52;
-        let received = self.received.entry(port).or_insert(Received {
-            in_order: true,
-            ..Received::default()
-        });
-        received.in_order &= received.next == u32::from_be_bytes(field);
-        received.next = received.next.wrapping_add(payload as u32);
-        received.packets += 1;
-        received.payload += payload as u64;
+    fn released(&mut self, host: usize, packet: &Packet) {
+        let port = port_of(packet);
+        if port != REQUESTS {
+            let received = self.received.entry(port).or_insert_with(Received::begin);
+            received.note(packet);
+        } else if host == GATEWAY {
+            if let Some((_, down, _)) = &mut self.requests {
+                let reply = down.packet(200);
+                self.input(GATEWAY, Input::Packet(reply));
+            }
+        } else if let Some(sent) = self.waiting.pop_front() {
+            self.replies.push((sent, self.now.since(sent)));
+        }
     }
 
-    /// Keeps every source's queue at the gateway filled.
+    /// Keeps every source's queue filled, in turns.
     fn feed(&mut self) {
-        let established = self.hosts[1].status(self.now).peers[0].keys_age.is_some();
-        for index in 0..self.traffic.len() {
-            while established
-                && self.hosts[1].status(self.now).peers[0].hop.queued < Bytes::kibi(40)
-            {
-                let packet = self.traffic[index].next();
-                self.input(1, Input::Packet(packet));
+        for host in [MOBILE, GATEWAY] {
+            let status = self.status(host);
+            let mut room = Bytes::kibi(40)
+                .get()
+                .saturating_sub(status.hop.queued.get());
+            let mine = |traffic: &Traffic| traffic.from == host;
+            while status.keys_age.is_some() && room > 0 && self.traffic.iter().any(mine) {
+                for index in 0..self.traffic.len() {
+                    if mine(&self.traffic[index]) {
+                        let packet = self.traffic[index].next();
+                        room = room.saturating_sub(packet.buffer.len() as u64);
+                        self.input(host, Input::Packet(packet));
+                    }
+                }
             }
+        }
+    }
+
+    fn request(&mut self) {
+        if let Some((up, _, next)) = &mut self.requests
+            && *next <= self.now
+        {
+            *next += Duration::from_millis(100);
+            let packet = up.packet(200);
+            self.waiting.push_back(self.now);
+            self.input(MOBILE, Input::Packet(packet));
         }
     }
 
     pub(crate) fn run_until(&mut self, end: Instant) {
         while self.now < end {
             self.feed();
+            self.request();
             let deadlines = [
                 self.channel.poll_timeout(),
                 self.hosts[0].poll_timeout(),
                 self.hosts[1].poll_timeout(),
+                self.requests.as_ref().map(|(_, _, next)| *next),
             ];
             let next = deadlines.into_iter().flatten().min().unwrap_or(end);
             self.now = self.now.max(next.min(end));
             self.channel.handle_timeout(self.now);
             self.drain_channel();
-            for host in 0..2 {
-                self.hosts[host].handle_timeout(self.now);
-                self.drain(host);
+            for host in [MOBILE, GATEWAY] {
+                let now = self.now;
+                self.act(host, |machine| machine.handle_timeout(now));
             }
         }
+    }
+
+    pub(crate) fn run_for(&mut self, span: Duration) {
+        self.run_until(self.now + span);
+    }
+
+    /// Stops the bulk flows.
+    pub(crate) fn stop(&mut self) {
+        self.traffic.clear();
     }
 }

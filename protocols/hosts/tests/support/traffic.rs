@@ -1,0 +1,134 @@
+//! What the applications send.
+
+use wire::packet::{Checksum, Packet, PacketBuffer};
+
+/// Bytes of payload in a bulk packet.
+const PAYLOAD: usize = 1_428;
+
+/// A source of TCP packets at one end.
+pub(crate) struct Traffic {
+    pub(crate) port: u16,
+    /// 0 for the mobile, 1 for the gateway.
+    pub(crate) from: usize,
+    ipv6: bool,
+    sequence: u32,
+    sent: u64,
+}
+
+impl Traffic {
+    /// A flow from the fixed host to the mobile that always has packets waiting.
+    pub(crate) fn bulk(port: u16) -> Self {
+        Self {
+            port,
+            from: 1,
+            ipv6: false,
+            sequence: 0,
+            sent: 0,
+        }
+    }
+
+    /// One from the mobile to the fixed host.
+    pub(crate) fn upload(port: u16) -> Self {
+        Self {
+            from: 0,
+            ..Self::bulk(port)
+        }
+    }
+
+    pub(crate) fn over_ipv6(self) -> Self {
+        Self { ipv6: true, ..self }
+    }
+
+    pub(crate) fn next(&mut self) -> Packet {
+        self.packet(PAYLOAD)
+    }
+
+    /// The next packet of the flow.
+    pub(crate) fn packet(&mut self, payload: usize) -> Packet {
+        let mut bytes = if self.ipv6 {
+            self.ipv6_header(payload)
+        } else {
+            self.ipv4_header(payload)
+        };
+        bytes.extend([0x00, 80]);
+        bytes.extend(self.port.to_be_bytes());
+        bytes.extend(self.sequence.to_be_bytes());
+        bytes.extend([0, 0, 0, 1, 0x80, 0x10, 1, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
+        bytes.extend((self.sent as u32 / 20).to_be_bytes());
+        bytes.extend([0, 0, 0, 7]);
+        bytes.extend((0..payload).map(|place| content(self.sequence, place)));
+        self.sequence = self.sequence.wrapping_add(payload as u32);
+        self.sent += 1;
+        let mut packet = Packet::new(PacketBuffer::copy_of(&bytes));
+        packet.checksum = Checksum::Verified;
+        packet
+    }
+
+    fn ipv4_header(&self, payload: usize) -> Vec<u8> {
+        let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0];
+        bytes[2..4].copy_from_slice(&((52 + payload) as u16).to_be_bytes());
+        bytes[4..6].copy_from_slice(&(self.sent as u16).to_be_bytes());
+        let ends = [[10, 9, 0, 2], [192, 0, 2, 1]];
+        bytes.extend(ends[self.from]);
+        bytes.extend(ends[1 - self.from]);
+        bytes
+    }
+
+    fn ipv6_header(&self, payload: usize) -> Vec<u8> {
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 0, 6, 64];
+        bytes[4..6].copy_from_slice(&((32 + payload) as u16).to_be_bytes());
+        let ends = ["fd09::2", "2001:db8::1"];
+        let ends = ends.map(|text| text.parse::<std::net::Ipv6Addr>().expect("an address"));
+        bytes.extend(ends[self.from].octets());
+        bytes.extend(ends[1 - self.from].octets());
+        bytes
+    }
+}
+
+fn content(sequence: u32, place: usize) -> u8 {
+    (sequence.wrapping_add(place as u32) / 7) as u8
+}
+
+/// What a flow's receiver saw.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Received {
+    pub(crate) packets: u64,
+    pub(crate) payload: u64,
+    /// Nothing was missing, doubled, moved or changed.
+    pub(crate) in_order: bool,
+    next: u32,
+}
+
+impl Received {
+    pub(crate) fn begin() -> Self {
+        Self {
+            in_order: true,
+            ..Self::default()
+        }
+    }
+
+    /// Notes a packet; flows start at sequence number 0.
+    pub(crate) fn note(&mut self, packet: &Packet) {
+        let tcp = tcp_of(packet);
+        let field = [tcp[4], tcp[5], tcp[6], tcp[7]];
+        let payload = &tcp[32..];
+        self.in_order &= self.next == u32::from_be_bytes(field);
+        let next = self.next;
+        let right = |(place, byte): (usize, &u8)| *byte == content(next, place);
+        self.in_order &= payload.iter().enumerate().all(right);
+        self.next = self.next.wrapping_add(payload.len() as u32);
+        self.packets += 1;
+        self.payload += payload.len() as u64;
+    }
+}
+
+fn tcp_of(packet: &Packet) -> &[u8] {
+    let header = if packet.buffer[0] >> 4 == 4 { 20 } else { 40 };
+    &packet.buffer[header..]
+}
+
+/// The destination port of a packet made here.
+pub(crate) fn port_of(packet: &Packet) -> u16 {
+    let tcp = tcp_of(packet);
+    u16::from_be_bytes([tcp[2], tcp[3]])
+}
