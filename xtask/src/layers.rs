@@ -29,7 +29,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "protocols",
-        crates: &["arq", "session", "association", "air", "hosts"],
+        crates: &["arq", "session", "air", "association", "hosts"],
         sees: &["base"],
     },
     Layer {

@@ -7,6 +7,7 @@ mod accuracy;
 mod rig;
 
 use std::net::UdpSocket;
+use std::thread;
 use std::time::Duration;
 
 use rig::Rig;
@@ -49,15 +50,20 @@ fn packets_are_conserved_in_order_and_counted() {
     };
     let (gateway, mobile) = rig.sockets();
     let count = 2000_u32;
-    for number in 0..count {
-        let mut payload = [0; 200];
-        payload[..4].copy_from_slice(&number.to_be_bytes());
-        gateway.send(&payload).unwrap();
-        if number % 4 == 0 {
-            mobile.send(&payload).unwrap();
+    // Both ends read while the other sends: a socket's own buffer must not lose anything.
+    let (down, up) = thread::scope(|scope| {
+        let down = scope.spawn(|| numbers(&mobile));
+        let up = scope.spawn(|| numbers(&gateway));
+        for number in 0..count {
+            let mut payload = [0; 200];
+            payload[..4].copy_from_slice(&number.to_be_bytes());
+            gateway.send(&payload).unwrap();
+            if number % 4 == 0 {
+                mobile.send(&payload).unwrap();
+            }
         }
-    }
-    let (down, up) = (numbers(&mobile), numbers(&gateway));
+        (down.join().unwrap(), up.join().unwrap())
+    });
     let report = rig.report();
     assert_eq!(report["ended"], false);
     for (direction, arrived, sent) in [("down", down, count), ("up", up, count / 4)] {
