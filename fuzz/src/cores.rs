@@ -1,0 +1,192 @@
+//! Cores that hear a peer.
+
+use arq::{Arq, Config};
+use hosts::{Host, Peer, Role};
+use machine::{Machine, RandomStream};
+use session::{
+    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Limits, Output, PeerConfig, PeerId,
+    PrivateKey,
+};
+use units::{Bytes, Duration, Instant};
+use wire::flow::{Class, FlowKey};
+use wire::ip::Protocol;
+use wire::packet::{Packet, PacketBuffer};
+
+fn entropy(name: &str) -> Box<dyn Entropy> {
+    let mut stream = RandomStream::named(1, name);
+    Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
+}
+
+fn key(name: &str) -> PrivateKey {
+    PrivateKey::generate(&mut *entropy(name))
+}
+
+/// Lets everything go off that is due within `span`, at most so often.
+fn run<M: Machine>(machine: &mut M, now: &mut Instant, span: Duration) {
+    let end = *now + span;
+    for _ in 0..100 {
+        while machine.poll_output().is_some() {}
+        let Some(due) = machine.poll_timeout().filter(|due| *due <= end) else {
+            break;
+        };
+        *now = due.max(*now);
+        machine.handle_timeout(*now);
+    }
+    while machine.poll_output().is_some() {}
+    *now = end.max(*now);
+}
+
+/// Packets, grants, waits and frames, in any order; a frame need not be one.
+pub fn arq_tape(bytes: &[u8]) {
+    let mut arq = Arq::new(Config::new(1_400, 60));
+    let mut now = Instant::from_millis(1);
+    for piece in crate::pieces(bytes) {
+        let Some((kind, rest)) = piece.split_first() else {
+            continue;
+        };
+        let number = rest.first().copied().unwrap_or_default();
+        match kind % 8 {
+            0 => run(
+                &mut arq,
+                &mut now,
+                Duration::from_millis(u64::from(number) * 9),
+            ),
+            1 => arq.handle_input(
+                now,
+                arq::Input::AirFree(Bytes::new(u64::from(number) * 100)),
+            ),
+            kind @ (2 | 3) => {
+                let flow = FlowKey {
+                    protocol: Protocol::TCP,
+                    source: [10, 0, 0, 1].into(),
+                    destination: [10, 0, 0, 2].into(),
+                    source_port: 1,
+                    destination_port: u16::from(number),
+                };
+                let packet = Packet::new(PacketBuffer::copy_of(rest));
+                let class = if kind == 2 { Class::Held } else { Class::Brief };
+                let key = flow;
+                arq.handle_input(now, arq::Input::Packet { packet, key, class });
+            }
+            _ => {
+                // The version and the beginning of a number, so that most can be read.
+                let mut frame = vec![0x10, 0, 0, 0];
+                frame.extend(rest);
+                let frame = PacketBuffer::copy_of(&frame);
+                arq.handle_input(
+                    now,
+                    arq::Input::Frame {
+                        arrived: now,
+                        frame,
+                    },
+                );
+            }
+        }
+        run(&mut arq, &mut now, Duration::ZERO);
+    }
+    run(&mut arq, &mut now, Duration::from_secs(5));
+    assert!(arq.held() <= Bytes::mebi(16));
+}
+
+/// An endpoint that knows one peer, in the role that `initiates` says.
+fn endpoint(names: [&str; 2], initiates: bool) -> (Endpoint, PeerId) {
+    let config = session::Config {
+        private_key: key(names[0]),
+        features: 0,
+        wall_clock_at_origin: 1_800_000_000_000_000_000,
+        limits: Limits::default(),
+    };
+    let mut endpoint = Endpoint::new(config, entropy(&format!("{} draws", names[0])));
+    let peer = PeerConfig {
+        public_key: key(names[1]).public_key(),
+        preshared_key: None,
+        role: if initiates {
+            session::Role::Initiator
+        } else {
+            session::Role::Responder
+        },
+    };
+    let id = endpoint.add_peer(peer).expect("the keys differ");
+    (endpoint, id)
+}
+
+/// Carries handshake messages both ways until there are none.
+fn connect(ends: &mut [Endpoint; 2], now: Instant) {
+    for round in 0..8 {
+        while let Some(output) = ends[round % 2].poll_output() {
+            if let Output::Transmit { mut datagram, .. } = output {
+                ends[1 - round % 2].handle_datagram(now, &mut datagram);
+            }
+        }
+    }
+}
+
+/// Datagrams of strangers, and genuine ones that were changed on their way: each piece says how.
+pub fn session_datagrams(bytes: &[u8]) {
+    let now = Instant::from_millis(1);
+    let (mobile, gateway) = (
+        endpoint(["mobile", "gateway"], true),
+        endpoint(["gateway", "mobile"], false),
+    );
+    let peer = mobile.1;
+    let mut ends = [mobile.0, gateway.0];
+    ends[0].connect(now, peer).expect("an initiator");
+    connect(&mut ends, now);
+    for piece in crate::pieces(bytes) {
+        let mut foreign = piece.to_vec();
+        ends[1].handle_datagram(now, &mut foreign);
+        let mut genuine = vec![7; DATA_HEADER_BYTES + 40 + DATA_OVERHEAD_BYTES];
+        ends[0]
+            .seal(now, peer, &mut genuine)
+            .expect("there are keys");
+        let mut changed = genuine.clone();
+        let changes = piece.iter().any(|bits| *bits != 0);
+        changed
+            .iter_mut()
+            .zip(piece)
+            .for_each(|(byte, bits)| *byte ^= bits);
+        let received = ends[1].handle_datagram(now, &mut changed);
+        let opened = matches!(received, session::Received::Data { .. });
+        assert!(!(opened && changes), "a changed datagram was opened");
+    }
+    while ends[1].poll_output().is_some() {}
+}
+
+/// Datagrams and packets at a gateway that nobody has connected to: it says nothing.
+pub fn host_datagrams(bytes: &[u8]) {
+    let peer = Peer {
+        name: "mobile".into(),
+        public: key("mobile").public_key(),
+        preshared: None,
+        endpoint: None,
+        prefixes: vec![([10, 9, 0, 2].into(), 32)],
+    };
+    let config = hosts::Config {
+        role: Role::Gateway,
+        key: key("gateway"),
+        peers: vec![peer],
+        bearer_mtu: 1_500,
+        rate: None,
+    };
+    let mut host = Host::new(config, entropy("gateway draws")).expect("a host");
+    let mut now = Instant::from_millis(1);
+    for (place, piece) in crate::pieces(bytes).enumerate() {
+        let buffer = PacketBuffer::copy_of(piece);
+        let input = if place % 2 == 0 {
+            hosts::Input::Datagram {
+                from: ([203, 0, 113, 1], 9).into(),
+                arrived: now,
+                buffer,
+            }
+        } else {
+            hosts::Input::Packet(Packet::new(buffer))
+        };
+        host.handle_input(now, input);
+        while let Some(output) = host.poll_output() {
+            let answers = matches!(output, hosts::Output::Datagram { .. });
+            assert!(!answers || place % 2 == 1, "a stranger got an answer");
+        }
+        now += Duration::from_millis(1);
+    }
+    run(&mut host, &mut now, Duration::from_secs(1));
+}

@@ -1,0 +1,36 @@
+//! What no bytes may bring to panic: a function for each decoder and each core that hears a peer.
+//!
+//! `tests/replay.rs` calls them with a committed corpus and with random bytes on every run of the tests;
+//! the binaries in `targets/` call the same functions under libFuzzer:
+//! `cd fuzz/targets && cargo +nightly fuzz run --fuzz-dir . hop_frame`.
+
+mod cores;
+mod decoders;
+
+pub use cores::{arq_tape, host_datagrams, session_datagrams};
+pub use decoders::{hop_frame, ip_packet, link_file, records};
+
+/// A function to feed, and its name.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Everything that is fuzzed.
+pub const TARGETS: &[Target] = &[
+    ("hop_frame", hop_frame),
+    ("records", records),
+    ("ip_packet", ip_packet),
+    ("link_file", link_file),
+    ("session_datagrams", session_datagrams),
+    ("arq_tape", arq_tape),
+    ("host_datagrams", host_datagrams),
+];
+
+/// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.
+fn pieces(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (length, rest) = bytes.split_first_chunk::<2>()?;
+        let length = usize::from(u16::from_be_bytes(*length)) % 2_048;
+        let (piece, rest) = rest.split_at(length.min(rest.len()));
+        bytes = rest;
+        Some(piece)
+    })
+}
