@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         bind: config.listen.0,
         mark: None,
         tun: config.tun,
-        state_dir: config.state_dir,
+        state_dir: source.file(&config.state_dir),
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }

@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         mark: Some(MARK),
         tun: config.tun,
-        state_dir: config.state_dir,
+        state_dir: source.file(&config.state_dir),
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
