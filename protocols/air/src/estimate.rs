@@ -2,7 +2,7 @@
 //!
 //! Two things are measured from pairs of transmissions that arrived: how long the later one waited
 //! in the hop (its delay above the smallest of late), and at which rate the bytes between the two got
-//! through. While frames wait, that rate is the hop's; otherwise it is only a lower bound. The pace is the
+//! through. While the wait grows, that rate is the hop's; otherwise it is only a lower bound. The pace is the
 //! rate, a little more while less than the wanted wait is measured, a little less while more is:
 //! a queue integrates, so this finds the rate exactly, whatever the measurement's bias.
 //!
@@ -32,6 +32,10 @@ const SPAN_MAX: Duration = Duration::from_millis(400);
 const BASE_WINDOW: Duration = Duration::from_secs(10);
 /// The correction for the whole wanted wait takes so long, at least.
 const CORRECTION_MIN: Duration = Duration::from_millis(100);
+/// A wait grows if it does by one part in so many of the time that it is watched.
+const GROWTH: i64 = 50;
+/// Growth of a wait, in microseconds, that is no noise.
+const STRETCH_MIN: i64 = 20_000;
 /// A new measurement weighs one in so many.
 const WEIGHT: u64 = 8;
 
@@ -41,6 +45,8 @@ struct Arrived {
     /// When, by the other end's clock, unwrapped.
     at: i64,
     sent_total: u64,
+    /// From its departure by our clock; only differences mean anything.
+    delay: i64,
     wait: i64,
 }
 
@@ -56,6 +62,8 @@ pub struct Estimate {
     drain_until: Instant,
     /// Since when nothing worth mentioning waits in the hop.
     empty_since: Option<Instant>,
+    measured: bool,
+    stretched: bool,
 }
 
 /// The smallest delay of late, in microseconds between two clocks that do not agree.
@@ -94,6 +102,8 @@ impl Default for Estimate {
             wait: 0,
             drain_until: Instant::ZERO,
             empty_since: None,
+            measured: false,
+            stretched: false,
         }
     }
 }
@@ -102,6 +112,11 @@ impl Estimate {
     /// The rate of the hop.
     pub fn rate(&self) -> BitRate {
         self.rate
+    }
+
+    /// Whether a rate has been measured yet.
+    pub fn has_measured(&self) -> bool {
+        self.measured
     }
 
     /// The rate at which to send now.
@@ -122,6 +137,7 @@ impl Estimate {
         let arrived = Arrived {
             at,
             sent_total: sample.sent_total,
+            delay,
             wait: delay - base,
         };
         let measured = self.measure(&arrived, sample.round_trip);
@@ -146,7 +162,7 @@ impl Estimate {
     }
 
     fn target(&self) -> Duration {
-        TARGET_MIN.max(self.rate.time_for(FRAME) * 2)
+        TARGET_MIN.max(self.rate.time_for(FRAME).scaled(5, 4))
     }
 
     /// The rate since the latest arrival that lies far enough back, and whether frames waited.
@@ -176,13 +192,21 @@ impl Estimate {
         }
         let bytes = Bytes::new(now.sent_total.saturating_sub(first.sent_total));
         let rate = BitRate::of(bytes, Duration::from_micros(span as u64))?;
-        let busy = self.wait >= self.target().as_micros() as i64 / 2;
+        // A short wait that does not grow tells nothing of the rate: it may be the hop's own delay, taken
+        // for a wait because the smallest was noise.
+        let growth = now.delay - first.delay;
+        let grows = growth * GROWTH > span;
+        // What takes half as long again to arrive as to leave has met its bottleneck.
+        self.stretched = growth * 2 > span && growth > STRETCH_MIN;
+        let target = self.target();
+        let busy = self.queueing() > target * 2 || (grows && self.queueing() > target / 2);
         Some((rate.max(LEAST), busy))
     }
 
     fn take(&mut self, measured: BitRate, busy: bool) {
+        self.measured = true;
         let (old, new) = (self.rate.bits_per_second(), measured.bits_per_second());
-        if self.starting && self.queueing() > self.target() * 2 {
+        if self.starting && (self.stretched || self.queueing() > self.target() * 2) {
             self.starting = false;
             self.rate = measured;
         } else if busy {

@@ -18,7 +18,14 @@ pub struct Air {
     pacer: Pacer,
     estimate: Estimate,
     given: Option<BitRate>,
+    /// Sent before any rate was measured.
+    blind: Bytes,
 }
+
+/// What may be sent at the initial pace before any rate is measured: a few initial windows of TCP.
+const BLIND_MAX: Bytes = Bytes::kibi(40);
+/// The pace beyond it, until one is.
+const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
 
 impl Air {
     /// An air of `given` rate, or one whose rate is to be measured.
@@ -27,6 +34,7 @@ impl Air {
             pacer: Pacer::default(),
             estimate: Estimate::default(),
             given,
+            blind: Bytes::ZERO,
         }
     }
 
@@ -42,6 +50,9 @@ impl Air {
 
     /// Bytes have gone on the air.
     pub fn spent(&mut self, now: Instant, bytes: Bytes) {
+        if !self.estimate.has_measured() {
+            self.blind += bytes;
+        }
         self.pacer.spent(now, bytes, self.pace());
     }
 
@@ -57,7 +68,13 @@ impl Air {
 
     /// The rate at which frames leave now: that of the hop, but for what fills or drains its queue.
     fn pace(&self) -> BitRate {
-        self.given.unwrap_or(self.estimate.pace())
+        let blind = self.blind > BLIND_MAX && !self.estimate.has_measured();
+        let measured = if blind {
+            BLIND_PACE
+        } else {
+            self.estimate.pace()
+        };
+        self.given.unwrap_or(measured)
     }
 
     /// How long frames wait in the hop.

@@ -158,8 +158,8 @@ impl Arq {
         self.acknowledger.write(now, &mut frame, alone);
         let mut contents = 0;
         if !alone {
-            let twice =
-                self.losses.is_noisy() && self.round_trip.smallest() > Duration::from_millis(16);
+            let slow = self.round_trip.smallest() > Duration::from_millis(16);
+            let twice = self.losses.is_noisy() && slow;
             let stats = &mut self.stats.sent;
             contents = self
                 .outbox

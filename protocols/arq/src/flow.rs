@@ -134,16 +134,23 @@ impl Flow {
         }
     }
 
+    /// Whether the next that it sends has been sent before.
+    pub(crate) fn has_repairs(&self) -> bool {
+        self.stream
+            .as_ref()
+            .is_some_and(|(_, stream)| stream.has_repairs())
+    }
+
     /// Whether what it sends now is better sent twice: it has no backlog, and has sent little of late or
     /// in all. A young flow is one whose sender still finds out how fast it may be, and takes the
-    /// delay of a repair for a full queue (RFC 9406).
-    pub(crate) fn is_worth_repeating(&mut self, now: Instant, place: &Place) -> bool {
+    /// delay of a repair for a full queue (RFC 9406); what it sends `again` is not repeated again.
+    pub(crate) fn is_worth_repeating(&mut self, now: Instant, place: &Place, again: bool) -> bool {
         let sparse = place.is_sparse() && self.queue.is_empty() && self.sparse.take(now);
         let young = self
             .stream
             .as_ref()
             .is_some_and(|(_, stream)| stream.end() < YOUNG);
-        sparse || (young && self.queue.is_empty())
+        sparse || (young && !again && self.queue.is_empty())
     }
 
     /// Whether nothing waits and nothing is on its way.

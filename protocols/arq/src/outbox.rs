@@ -201,6 +201,7 @@ impl Outbox {
                 continue;
             }
             let queued = flow.queued();
+            let again = flow.has_repairs();
             let written = if flow.stream.is_some() {
                 write_stream((slot, flow), frame, (&mut self.span, stats))
             } else {
@@ -221,7 +222,7 @@ impl Outbox {
                 Content::Brief { .. } => dequeued,
             };
             self.order.charge(&mut flow.place, bytes + 8);
-            if twice && flow.is_worth_repeating(now, &place) {
+            if twice && flow.is_worth_repeating(now, &place, again) {
                 self.repeats
                     .push_back((now + REPEAT_AFTER, content.clone()));
             }

@@ -6,13 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use wire::checksum::fill_transport_checksum;
 use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
 use wire::segment::Segments;
 
 use super::header::{self, Header, Odd};
 use super::{DeviceCounters, PacketDevice, ioctl};
+use crate::netlink::Netlink;
 
 /// The largest IP packet, in bytes.
 const LARGEST_PACKET: usize = 65_535;
@@ -40,17 +40,18 @@ pub struct TunOptions {
     pub name: String,
     /// What is left to the other side.
     pub offload: Offload,
-    /// How many packets may wait to be received; the kernel drops what exceeds it.
+    /// How many packets may wait to be received; the kernel drops what exceeds it. A packet may be a
+    /// burst of 64 KiB, so a long queue is a slow one.
     pub queue_length: u32,
 }
 
 impl TunOptions {
-    /// A device called `name` with segmentation offload and a queue of 1,000 packets.
+    /// A device called `name` with segmentation offload and a queue of 128 packets.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             offload: Offload::Segments,
-            queue_length: 1_000,
+            queue_length: 128,
         }
     }
 }
@@ -84,13 +85,10 @@ impl TunDevice {
         };
         let name = ioctl::set_interface(&file, &options.name, flags)
             .map_err(|error| refused(&error, &options.name))?;
-        let control = socket_with(
-            AddressFamily::INET,
-            SocketType::DGRAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )?;
-        ioctl::set_queue_length(control, &name, options.queue_length)?;
+        // By netlink: the ioctl for it is refused in a user namespace, where this is not.
+        Netlink::open()
+            .and_then(|mut netlink| netlink.set_transmit_queue_length(&name, options.queue_length))
+            .map_err(io::Error::other)?;
         Self::with_file(file, name, options.offload)
     }
 

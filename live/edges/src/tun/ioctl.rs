@@ -5,7 +5,6 @@ use std::os::fd::AsFd;
 
 use rustix::ioctl::{self, Opcode};
 
-const SET_QUEUE_LENGTH: Opcode = libc::SIOCSIFTXQLEN as Opcode;
 const SET_INTERFACE: Opcode = libc::TUNSETIFF as Opcode;
 const GET_INTERFACE: Opcode = libc::TUNGETIFF as Opcode;
 const SET_OFFLOAD: Opcode = libc::TUNSETOFFLOAD as Opcode;
@@ -94,20 +93,6 @@ pub(super) fn set_header_size(file: impl AsFd, size: usize) -> io::Result<()> {
     unsafe {
         let call = ioctl::Setter::<SET_HEADER_SIZE, libc::c_int>::new(size as libc::c_int);
         ioctl::ioctl(file, call)?;
-    }
-    Ok(())
-}
-
-/// Sets how many packets may wait in the queue of the interface `name` of this network namespace.
-pub(super) fn set_queue_length(socket: impl AsFd, name: &str, packets: u32) -> io::Result<()> {
-    let mut request = InterfaceRequest::new(name)?;
-    let bytes = (packets.min(i32::MAX as u32)).to_ne_bytes();
-    request.value[0] = u16::from_ne_bytes([bytes[0], bytes[1]]);
-    request.value[1] = u16::from_ne_bytes([bytes[2], bytes[3]]);
-    // SAFETY: SIOCSIFTXQLEN reads one `struct ifreq`, whose layout `InterfaceRequest` has.
-    unsafe {
-        let call = ioctl::Updater::<SET_QUEUE_LENGTH, InterfaceRequest>::new(&mut request);
-        ioctl::ioctl(socket, call)?;
     }
     Ok(())
 }
