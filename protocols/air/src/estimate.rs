@@ -114,6 +114,11 @@ impl Estimate {
         self.rate
     }
 
+    /// Whether the rate still doubles, since nothing has been seen to wait.
+    pub fn is_starting(&self) -> bool {
+        self.starting
+    }
+
     /// Whether a rate has been measured yet.
     pub fn has_measured(&self) -> bool {
         self.measured

@@ -66,6 +66,11 @@ impl Air {
         self.given.unwrap_or(self.estimate.rate())
     }
 
+    /// Whether the rate is known, and not only a first guess that still grows.
+    pub fn is_settled(&self) -> bool {
+        self.given.is_some() || !self.estimate.is_starting()
+    }
+
     /// The rate at which frames leave now: that of the hop, but for what fills or drains its queue.
     fn pace(&self) -> BitRate {
         let blind = self.blind > BLIND_MAX && !self.estimate.has_measured();

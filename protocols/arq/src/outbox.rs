@@ -56,6 +56,12 @@ pub(crate) struct QueueLimits {
 }
 
 impl QueueLimits {
+    /// Before the rate of the hop is known.
+    const UNKNOWN: Self = Self {
+        bytes: 4 << 20,
+        interval: Duration::from_millis(300),
+    };
+
     /// A bulk flow may queue as much as its own round trip with one repair and a second one to
     /// spare, so that a sender that halves its window still keeps the hop busy.
     pub(crate) fn new(rate: BitRate, round_trip: Duration) -> Self {
@@ -81,7 +87,7 @@ impl Outbox {
             span: 0,
             queued: 0,
             repeats: VecDeque::new(),
-            limits: QueueLimits::new(BitRate::from_megabits(10), Duration::from_millis(100)),
+            limits: QueueLimits::UNKNOWN,
             held_back: false,
         }
     }

@@ -105,7 +105,8 @@ impl Association {
                 break;
             }
         }
-        if self.told != self.air.rate() {
+        // While the rate is a guess no queue is too long: a drop now would cost its flow far more.
+        if self.air.is_settled() && self.told != self.air.rate() {
             self.told = self.air.rate();
             self.arq.handle_input(now, arq::Input::Rate(self.told));
         }

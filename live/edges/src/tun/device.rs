@@ -41,17 +41,17 @@ pub struct TunOptions {
     /// What is left to the other side.
     pub offload: Offload,
     /// How many packets may wait to be received; the kernel drops what exceeds it. A packet may be a
-    /// burst of 64 KiB, so a long queue is a slow one.
+    /// burst of 64 KiB; still, a sender that was held back comes with a megabyte at once, in small ones.
     pub queue_length: u32,
 }
 
 impl TunOptions {
-    /// A device called `name` with segmentation offload and a queue of 128 packets.
+    /// A device called `name` with segmentation offload and a queue of 1,000 packets.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             offload: Offload::Segments,
-            queue_length: 128,
+            queue_length: 1_000,
         }
     }
 }
