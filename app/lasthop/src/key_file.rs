@@ -37,7 +37,8 @@ pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Fa
     if metadata.mode() & OTHERS != 0 {
         let mode = metadata.mode() & 0o777;
         return Err(Failure::setting(format!(
-            "others may use the key file {name} (mode {mode:04o}); close it with `chmod 600 {name}`, and make a new key if somebody could have read it"
+            "others may use the key file {name} (mode {mode:04o}); close it with `chmod 600 \
+            {name}`, and make a new key if somebody could have read it"
         )));
     }
     let own = rustix::process::geteuid().as_raw();

@@ -22,7 +22,8 @@ const LONGEST_INSTANCE: usize = 32;
 pub enum NatError {
     /// `nft` is not installed.
     #[error(
-        "address translation needs the program `nft`: install the package nftables (`apt install nftables`, `dnf install nftables`), or set `nat = false` and translate by other means"
+        "address translation needs the program `nft`: install the package nftables (`apt install \
+        nftables`, `dnf install nftables`), or set `nat = false` and translate by other means"
     )]
     NftMissing,
     /// The name has characters that a table's name must not have.
@@ -101,7 +102,8 @@ impl Masquerade {
         rule("ip", join(&self.ipv4));
         rule("ip6", join(&self.ipv6));
         Ok(format!(
-            "{}table inet {table} {{\n  chain postrouting {{\n    type nat hook postrouting priority srcnat; policy accept;\n{rules}  }}\n}}\n",
+            "{}table inet {table} {{\n  chain postrouting {{\n    \
+             type nat hook postrouting priority srcnat; policy accept;\n{rules}  }}\n}}\n",
             removal(&table)
         ))
     }

@@ -21,7 +21,8 @@ pub enum SysctlError {
     Missing(String),
     /// The caller may not, or the parameter is read-only here.
     #[error(
-        "cannot set the kernel parameter '{name}' to '{value}': not permitted; run as root, and see that /proc/sys is not mounted read-only"
+        "cannot set the kernel parameter '{name}' to '{value}': not permitted; run as root, and \
+        see that /proc/sys is not mounted read-only"
     )]
     NotPermitted {
         /// The parameter.

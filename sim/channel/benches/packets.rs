@@ -19,7 +19,8 @@ fn main() {
 #[divan::bench(args = [
     r#"model = "none""#,
     r#"model = "independent", p = "1 %""#,
-    r#"model = "temporal", good = { distribution = "exponential", mean = "1 s" }, bad = { distribution = "exponential", mean = "80 ms" }"#,
+    "model = 'temporal', good = { distribution = 'exponential', mean = '1 s' }, \
+     bad = { distribution = 'exponential', mean = '80 ms' }",
     r#"model = "distance", mean = "64 KiB""#,
     r#"model = "burst", packets = 4, spacing = "64 KiB""#,
     r#"model = "markov", p_b = 1e-6, p_g = 1e-4"#,

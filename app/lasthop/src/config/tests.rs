@@ -85,92 +85,96 @@ fn an_unknown_field_is_shown_in_its_line() {
     assert!(text.ends_with(mark), "{text}");
 }
 
+/// An example, what stands there, what is written in its place, and a part of the complaint.
+type WrongValue = (&'static str, &'static str, &'static str, &'static str);
+
+const WRONG_VALUES: &[WrongValue] = &[
+    (
+        MOBILE,
+        "# rate = \"auto\"",
+        "rate = \"5 Mbps\"",
+        "unknown unit 'Mbps'",
+    ),
+    (
+        MOBILE,
+        "# rate = \"auto\"",
+        "rate = \"5\"",
+        "no unit; write it like",
+    ),
+    (
+        MOBILE,
+        "# rate = \"auto\"",
+        "rate = \"0 bit/s\"",
+        "carries nothing",
+    ),
+    (
+        MOBILE,
+        "org:51830",
+        "org",
+        "write it like 'gateway.example.org:51830'",
+    ),
+    (
+        MOBILE,
+        "gateway.example.org:51830",
+        "2001:db8::1:51830",
+        "'[2001:db8::1]:51830'",
+    ),
+    (
+        MOBILE,
+        "# routes = \"default\"",
+        "routes = \"all\"",
+        "\"default\" or a list",
+    ),
+    (MOBILE, "# mtu = 1500", "mtu = 100", "allowed: 1280 to 9000"),
+    (
+        MOBILE,
+        "10.73.0.2/24",
+        "10.73.0.2/33",
+        "write it like '10.73.0.2'",
+    ),
+    (
+        MOBILE,
+        "addresses = [\"10.73.0.2/24\", \"fd73::2/64\"]",
+        "addresses = []",
+        "needs an inner",
+    ),
+    (MOBILE, "rajs6p24", "rajs6p25", "mistyped"),
+    (
+        MOBILE,
+        "lasthop-pk1-",
+        "lasthop-sk1-",
+        "this is a private key; a public key is wanted",
+    ),
+    (
+        GATEWAY,
+        "# listen = \"[::]:51830\"",
+        "listen = \"51830\"",
+        "write it like '[::]:51830'",
+    ),
+    (
+        GATEWAY,
+        "# name = \"gateway\"",
+        "name = \"a/b\"",
+        "letters, digits and '_'",
+    ),
+    (
+        GATEWAY,
+        "# nat = true",
+        "nat = \"yes\"",
+        "expected a boolean",
+    ),
+    (
+        GATEWAY,
+        "private_key_file = \"gateway.key\"",
+        "",
+        "missing field `private_key_file`",
+    ),
+    (GATEWAY, "[tun]", "[tun", "some/hop.toml:"),
+];
+
 #[test]
 fn a_wrong_value_is_met_with_a_right_one() {
-    let cases = [
-        (
-            MOBILE,
-            "# rate = \"auto\"",
-            "rate = \"5 Mbps\"",
-            "unknown unit 'Mbps'",
-        ),
-        (
-            MOBILE,
-            "# rate = \"auto\"",
-            "rate = \"5\"",
-            "no unit; write it like",
-        ),
-        (
-            MOBILE,
-            "# rate = \"auto\"",
-            "rate = \"0 bit/s\"",
-            "carries nothing",
-        ),
-        (
-            MOBILE,
-            "org:51830",
-            "org",
-            "write it like 'gateway.example.org:51830'",
-        ),
-        (
-            MOBILE,
-            "gateway.example.org:51830",
-            "2001:db8::1:51830",
-            "'[2001:db8::1]:51830'",
-        ),
-        (
-            MOBILE,
-            "# routes = \"default\"",
-            "routes = \"all\"",
-            "\"default\" or a list",
-        ),
-        (MOBILE, "# mtu = 1500", "mtu = 100", "allowed: 1280 to 9000"),
-        (
-            MOBILE,
-            "10.73.0.2/24",
-            "10.73.0.2/33",
-            "write it like '10.73.0.2'",
-        ),
-        (
-            MOBILE,
-            "addresses = [\"10.73.0.2/24\", \"fd73::2/64\"]",
-            "addresses = []",
-            "needs an inner",
-        ),
-        (MOBILE, "rajs6p24", "rajs6p25", "mistyped"),
-        (
-            MOBILE,
-            "lasthop-pk1-",
-            "lasthop-sk1-",
-            "this is a private key; a public key is wanted",
-        ),
-        (
-            GATEWAY,
-            "# listen = \"[::]:51830\"",
-            "listen = \"51830\"",
-            "write it like '[::]:51830'",
-        ),
-        (
-            GATEWAY,
-            "# name = \"gateway\"",
-            "name = \"a/b\"",
-            "letters, digits and '_'",
-        ),
-        (
-            GATEWAY,
-            "# nat = true",
-            "nat = \"yes\"",
-            "expected a boolean",
-        ),
-        (
-            GATEWAY,
-            "private_key_file = \"gateway.key\"",
-            "",
-            "missing field `private_key_file`",
-        ),
-        (GATEWAY, "[tun]", "[tun", "some/hop.toml:"),
-    ];
-    for (example, old, new, expected) in cases {
+    for (example, old, new, expected) in WRONG_VALUES {
         let text = complaint(&changed(example, old, new));
         assert!(text.contains(expected), "no '{expected}' in:\n{text}");
     }

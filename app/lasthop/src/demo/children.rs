@@ -299,7 +299,8 @@ impl Keys {
     fn gateway_config(&self) -> String {
         let mobile = &self.mobile;
         format!(
-            "listen = \"{GATEWAY_ON_AIR}:{PORT}\"\nprivate_key_file = \"gateway.key\"\nnat = false\nstate_dir = \"gateway\"\n\
+            "listen = \"{GATEWAY_ON_AIR}:{PORT}\"\nprivate_key_file = \"gateway.key\"\nnat = \
+            false\nstate_dir = \"gateway\"\n\
              [tun]\naddresses = [\"10.79.0.1/24\"]\n\
              [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.79.0.2\"]\n"
         )

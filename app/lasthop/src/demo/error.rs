@@ -60,7 +60,8 @@ pub(crate) enum DemoError {
 
 /// Whoever may make namespaces may still be kept from `/dev/net/tun`.
 fn tun_remedy() -> &'static str {
-    "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, rights to it (`chmod 666 /dev/net/tun`, the usual ones)"
+    "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, rights to it (`chmod 666 \
+    /dev/net/tun`, the usual ones)"
 }
 
 impl DemoError {

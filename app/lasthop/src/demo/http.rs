@@ -80,7 +80,8 @@ fn answer(stream: &TcpStream, site: &Site) -> io::Result<()> {
 
 fn respond(mut stream: &TcpStream, status: &str, length: u64) -> io::Result<()> {
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\nContent-Type: application/octet-stream\r\nContent-Length: \
+        {length}\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes())
 }

@@ -15,8 +15,9 @@ const TOO_LATE: Duration = Duration::from_millis(2);
 
 /// Sleeps until a deadline.
 ///
-/// Waking takes a machine 20 to 150 µs: most where it is virtual and was idle. So the alarm rings earlier by the median of what it
-/// took so far, and the little that is left, in half of the cases, is waited for busily.
+/// Waking takes a machine 20 to 150 µs: most where it is virtual and was idle. So the alarm rings earlier
+/// by the median of what it took so far, and the little that is left, in half of the cases, is waited for
+/// busily.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     early: Duration,

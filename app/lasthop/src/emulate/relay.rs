@@ -26,7 +26,8 @@ const CONTROL: u64 = 2;
 pub(crate) enum RelayError {
     /// A device handed over what the link cannot carry.
     #[error(
-        "an interface handed over {bytes} bytes at once, above the link's MTU of {mtu}; turn its segmentation offload off"
+        "an interface handed over {bytes} bytes at once, above the link's MTU of {mtu}; turn its \
+        segmentation offload off"
     )]
     AboveMtu {
         /// The packet's length.

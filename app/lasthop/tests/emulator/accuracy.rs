@@ -12,7 +12,8 @@ const PAYLOAD: usize = 1472;
 
 fn link(rate: &str, delay: &str, loss: &str) -> String {
     format!(
-        "[each]\nrate = '{rate}'\ndelay = '{delay}'\nqueue = '500 packets'\n[errors]\nmodel = 'independent'\np = '{loss}'\n"
+        "[each]\nrate = '{rate}'\ndelay = '{delay}'\nqueue = '500 packets'\n[errors]\nmodel = \
+        'independent'\np = '{loss}'\n"
     )
 }
 

@@ -87,12 +87,20 @@ impl Hosts {
         let peers = format!("[[peers]]\nname = \"tablet7\"\npublic_key = \"{mobile}\"\n");
         fs::write(
             folder.join("gateway.toml"),
-            format!("private_key_file = \"gateway.key\"\n{common}[tun]\naddresses = [\"10.73.0.1/24\", \"fd73::1/64\"]\n{peers}addresses = [\"10.73.0.2\", \"fd73::2\", \"10.74.0.0/24\"]\n"),
+            format!(
+                "private_key_file = \"gateway.key\"\n{common}[tun]\n\
+                 addresses = [\"10.73.0.1/24\", \"fd73::1/64\"]\n\
+                 {peers}addresses = [\"10.73.0.2\", \"fd73::2\", \"10.74.0.0/24\"]\n"
+            ),
         )
         .unwrap();
         fs::write(
             folder.join("mobile.toml"),
-            format!("private_key_file = \"mobile.key\"\n{common}[gateway]\nendpoint = \"10.1.0.1:51830\"\npublic_key = \"{gateway}\"\n[tun]\naddresses = [\"10.73.0.2/24\", \"fd73::2/64\"]\n"),
+            format!(
+                "private_key_file = \"mobile.key\"\n{common}[gateway]\nendpoint = \
+            \"10.1.0.1:51830\"\npublic_key = \"{gateway}\"\n[tun]\naddresses = [\"10.73.0.2/24\", \
+            \"fd73::2/64\"]\n"
+            ),
         )
         .unwrap();
     }

@@ -226,18 +226,23 @@ fn an_atomic_fragment_is_a_whole_datagram() {
     assert!(matches!(parsed.transport(), Transport::Icmp(_)));
 }
 
-#[test]
-fn says_what_is_wrong() {
-    let fault = |text: &str, change: &dyn Fn(&mut Vec<u8>)| {
-        let mut packet = bytes(text);
-        change(&mut packet);
-        IpPacket::parse(&packet).unwrap_err()
-    };
-    let too_short = |header, needed, available| Malformed::TooShort {
+/// What is found wrong with a sample after a change.
+fn fault(text: &str, change: &dyn Fn(&mut Vec<u8>)) -> Malformed {
+    let mut packet = bytes(text);
+    change(&mut packet);
+    IpPacket::parse(&packet).unwrap_err()
+}
+
+fn too_short(header: Header, needed: usize, available: usize) -> Malformed {
+    Malformed::TooShort {
         header,
         needed,
         available,
-    };
+    }
+}
+
+#[test]
+fn says_what_is_wrong_with_an_ip_header() {
     assert_eq!(
         fault(samples::SYN_V4, &|p| p.clear()),
         too_short(Header::Ip, 1, 0)
@@ -276,6 +281,10 @@ fn says_what_is_wrong() {
             available: 79
         }
     );
+}
+
+#[test]
+fn says_what_is_wrong_behind_an_ip_header() {
     assert_eq!(
         fault(samples::MLD_V6, &|p| p[41] = 9),
         too_short(Header::Ipv6Extension, 80, 56)

@@ -29,7 +29,8 @@ const OWN: &str = "/proc/thread-self/ns/net";
 pub enum NamespaceError {
     /// The caller may not make namespaces.
     #[error(
-        "cannot create a network namespace: this needs CAP_SYS_ADMIN; run as root, or enter a user namespace first (`unshare -rn`)"
+        "cannot create a network namespace: this needs CAP_SYS_ADMIN; run as root, or enter a user \
+        namespace first (`unshare -rn`)"
     )]
     CreationNotPermitted,
     /// The caller may not enter this one.

@@ -22,7 +22,8 @@ pub enum NetlinkError {
     InvalidName(String),
     /// The caller lacks the privilege.
     #[error(
-        "cannot {operation}: this needs CAP_NET_ADMIN; run as root, or where the system allows it in a user namespace of your own (`unshare -rn`)"
+        "cannot {operation}: this needs CAP_NET_ADMIN; run as root, or where the system allows it \
+        in a user namespace of your own (`unshare -rn`)"
     )]
     NotPermitted {
         /// What was tried, and on which object.

@@ -46,7 +46,8 @@ pub enum UndoError {
     InvalidInstance(String),
     /// The folder's owner or rights would let others tell us what to undo.
     #[error(
-        "{0} must belong to the user that runs this and be writable by nobody else (`chown`, `chmod 700`), or choose another state folder"
+        "{0} must belong to the user that runs this and be writable by nobody else (`chown`, \
+        `chmod 700`), or choose another state folder"
     )]
     UnsafeFolder(PathBuf),
     /// Another process runs the same instance.
@@ -68,7 +69,10 @@ pub enum UndoError {
         source: io::Error,
     },
     /// Some steps failed; they stay in the file for the next start.
-    #[error("not everything was taken back (the next start tries again; delete {path} to give up): {}", failures.join("; "))]
+    #[error(
+        "not everything was taken back (the next start tries again; delete {path} to give up): {}",
+        failures.join("; ")
+    )]
     Incomplete {
         /// The undo file.
         path: PathBuf,
