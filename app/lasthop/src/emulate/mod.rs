@@ -32,8 +32,13 @@ pub(crate) struct Arguments {
     /// The link: one of the names below, or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) link: String,
-    /// The gateway's side: [netns:NAME,]DEVICE[,ADDRESS/PREFIX]..., or 'stdin' for an open device
-    #[arg(long, value_name = "SPEC", default_value = "air-left")]
+    /// The gateway's side.
+    #[arg(
+        help = "The gateway's side: [netns:NAME,]DEVICE[,ADDRESS/PREFIX]..., or 'stdin' for an open device",
+        long,
+        value_name = "SPEC",
+        default_value = "air-left"
+    )]
     pub(crate) left: SideSpec,
     /// The mobile host's side, likewise, or 'stdout' for an open device
     #[arg(long, value_name = "SPEC", default_value = "air-right")]
