@@ -7,6 +7,9 @@ use crate::ranges::RangeSet;
 
 /// The longest that a frame waits for its acknowledgement.
 pub(crate) const DELAY_MAX: Duration = Duration::from_millis(25);
+/// How long an acknowledgement that nobody needs soon waits for company before it rides along: on a slow
+/// hop one in every frame would cost a hundredth of it.
+const RIDE_AFTER: Duration = Duration::from_millis(12);
 /// Ranges remembered; more than an acknowledgement ever carries.
 const RANGES_MAX: usize = 64;
 /// What an acknowledgement on its own costs on the wire, about, and what of that is the frame around it.
@@ -78,9 +81,13 @@ impl Acknowledger {
     /// Adds an acknowledgement to a frame if something waits for it; `alone` if the frame is sent for
     /// that alone.
     pub(crate) fn write(&mut self, now: Instant, frame: &mut FrameWriter, alone: bool) -> bool {
-        let (Some((largest, at)), Some(_)) = (self.largest, self.waiting_since) else {
+        let (Some((largest, at)), Some(waiting_since)) = (self.largest, self.waiting_since) else {
             return false;
         };
+        let affordable = self.gap || self.received_bytes >= COST * SHARE;
+        if !alone && !affordable && now.since(waiting_since) < RIDE_AFTER {
+            return false;
+        }
         let fields = AckFields {
             largest,
             arrival: at.since_origin().as_micros() as u32,

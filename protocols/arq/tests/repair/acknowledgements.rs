@@ -61,6 +61,9 @@ fn they_ride_on_data_where_there_is_some() {
         frame.probe();
     });
     end.held(1, 100);
+    assert_eq!(end.send_all()[0].chunks.len(), 1);
+    end.wait(Duration::from_millis(12));
+    end.held(1, 100);
     let sent = end.send_all();
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].chunks[0], Carried::Ack(vec![(0, 0)]));
