@@ -29,7 +29,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "protocols",
-        crates: &["arq", "session", "air", "association", "hosts"],
+        crates: &["arq", "redirector", "session", "air", "association", "hosts"],
         sees: &["base"],
     },
     Layer {

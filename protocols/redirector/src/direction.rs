@@ -1,0 +1,88 @@
+//! One direction of a binding: from the stream that is read to the stream that is written.
+
+use crate::Content;
+
+/// The buffer between two streams, and what is known of both.
+#[derive(Debug, Default)]
+pub(crate) struct Direction<C> {
+    buffer: C,
+    /// Bytes that the source holds, those asked for included.
+    available: u64,
+    /// Bytes asked for and not delivered.
+    asked: u64,
+    /// Bytes that the sink takes.
+    room: u64,
+    source_finished: bool,
+    sink_finished: bool,
+}
+
+/// What is to be done next in a direction.
+pub(crate) enum Step<C> {
+    Read(u64),
+    Write(C),
+    Finish,
+}
+
+impl<C: Content> Direction<C> {
+    /// The next thing to do, with a buffer of `capacity` bytes; it counts as done.
+    pub(crate) fn next_step(&mut self, capacity: u64) -> Option<Step<C>> {
+        let ready = self.buffer.length().min(self.room);
+        if ready > 0 {
+            self.room -= ready;
+            return Some(Step::Write(self.buffer.take_front(ready)));
+        }
+        let free = capacity.saturating_sub(self.buffer.length());
+        let wanted = free.min(self.available);
+        if self.asked == 0 && wanted > 0 {
+            self.asked = wanted;
+            return Some(Step::Read(wanted));
+        }
+        if self.source_finished && !self.sink_finished && self.is_drained() {
+            self.sink_finished = true;
+            return Some(Step::Finish);
+        }
+        None
+    }
+
+    /// The source holds `available` bytes.
+    pub(crate) fn readable(&mut self, available: u64) {
+        self.available = available;
+    }
+
+    /// The sink takes `room` bytes.
+    pub(crate) fn writable(&mut self, room: u64) {
+        self.room = room;
+    }
+
+    /// The source delivered; false if that is more than was asked for.
+    #[must_use]
+    pub(crate) fn deliver(&mut self, content: C) -> bool {
+        let length = content.length();
+        let in_bounds = length <= self.asked;
+        if in_bounds {
+            self.asked = 0;
+            self.available = self.available.saturating_sub(length);
+            self.buffer.append(content);
+        }
+        in_bounds
+    }
+
+    /// The source ends after what it holds.
+    pub(crate) fn finish(&mut self) {
+        self.source_finished = true;
+    }
+
+    /// Whether the sink has been told of the end.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.sink_finished
+    }
+
+    /// Bytes in the buffer.
+    pub(crate) fn buffered(&self) -> u64 {
+        self.buffer.length()
+    }
+
+    fn is_drained(&self) -> bool {
+        self.available == 0 && self.asked == 0 && self.buffer.length() == 0
+    }
+}
