@@ -29,7 +29,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "protocols",
-        crates: &["arq", "redirector", "session", "air", "association", "hosts"],
+        crates: &["arq", "snoop", "redirector", "session", "air", "association", "hosts"],
         sees: &["base"],
     },
     Layer {
@@ -43,9 +43,14 @@ const HOUSE: &[Layer] = &[
         sees: &["base", "protocols"],
     },
     Layer {
+        folder: "lab",
+        crates: &["experiment", "papers"],
+        sees: &["base", "protocols", "sim"],
+    },
+    Layer {
         folder: "app",
         crates: &["lasthop"],
-        sees: &["base", "protocols", "sim", "live"],
+        sees: &["base", "protocols", "sim", "live", "lab"],
     },
     Layer {
         folder: "",

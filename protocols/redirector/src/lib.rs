@@ -1,7 +1,7 @@
 //! Two byte-stream transports joined by a bounded buffer, and the table of such bindings.
 //!
 //! A connection that ends at the gateway is continued by a second one, and the redirector carries the
-//! bytes between them: SPLIT and SPLIT-SMART (Balakrishnan et al. 1997, §II.C), I-TCP and MTCP differ
+//! bytes between them: SPLIT and SPLIT-SMART (Balakrishnan et al. 1997), I-TCP and MTCP differ
 //! only in the transport on the hop's side. The redirector knows no transport. It hears of streams that
 //! became readable or writable, finished or were reset, and answers with what to read and write:
 //!
@@ -70,7 +70,7 @@ impl Stream {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What a binding buffers in each direction. 64 KB in the paper (§IV.C).
+    /// What a binding buffers in each direction. 64 KB in the comparison (Balakrishnan et al. 1997).
     pub buffer: Bytes,
     /// Bindings at one time; a connection beyond them is reset.
     pub bindings: usize,

@@ -104,8 +104,8 @@ fn bytes_go_through_at_once_where_the_sink_has_room() {
     assert_eq!(script.redirector.buffered(MOBILE), 0);
 }
 
-/// "a buffer of 64 KB at the base station" (Balakrishnan et al. 1997, §IV.C): the sender is held by
-/// its window once it is full.
+/// The base station's buffer is 64 KB (Balakrishnan et al. 1997, split connections): once it is full the
+/// sender is held by its window.
 #[test]
 fn a_full_buffer_stops_reading_until_the_sink_takes_more() {
     let mut script = counted();

@@ -1,0 +1,141 @@
+//! Segments that were forwarded and are not acknowledged, in the order of their sequence numbers.
+
+use std::collections::VecDeque;
+
+use crate::options::SeqRange;
+use units::{Instant, SeqNumber};
+
+/// A segment that can be sent again.
+#[derive(Debug)]
+pub(crate) struct Cached<P> {
+    pub(crate) range: SeqRange,
+    pub(crate) packet: P,
+    cost: u64,
+    /// When it was last sent.
+    pub(crate) sent_at: Instant,
+    /// Another copy followed the first, from here or from its sender.
+    pub(crate) repeated: bool,
+    /// It filled a gap when it came: it had been lost, or overtaken, before it got here.
+    pub(crate) late: bool,
+    /// The other end has it (selective acknowledgement).
+    pub(crate) arrived: bool,
+}
+
+impl<P> Cached<P> {
+    pub(crate) fn new(now: Instant, range: SeqRange, packet: P, cost: u64) -> Self {
+        Self {
+            range,
+            packet,
+            cost,
+            sent_at: now,
+            repeated: false,
+            late: false,
+            arrived: false,
+        }
+    }
+}
+
+/// The cache of one direction of a connection. Entries never overlap.
+#[derive(Debug)]
+pub(crate) struct Cache<P> {
+    entries: VecDeque<Cached<P>>,
+    bytes: u64,
+}
+
+impl<P> Cache<P> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    /// What the cached packets cost, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The segment that holds the byte at `number`.
+    pub(crate) fn at(&mut self, number: SeqNumber) -> Option<&mut Cached<P>> {
+        let place = self.place_of(number);
+        let entry = self.entries.get_mut(place)?;
+        (entry.range.start <= number).then_some(entry)
+    }
+
+    /// The segments of exactly this range.
+    pub(crate) fn exactly(&mut self, range: SeqRange) -> Option<&mut Cached<P>> {
+        self.at(range.start).filter(|entry| entry.range == range)
+    }
+
+    /// Puts an entry in; entries that it overlaps go.
+    pub(crate) fn insert(&mut self, entry: Cached<P>) {
+        let from = self.place_of(entry.range.start);
+        let to = self
+            .entries
+            .partition_point(|old| old.range.start < entry.range.end);
+        if from < to {
+            let overlapped = self.entries.drain(from..to);
+            self.bytes -= overlapped.map(|old| old.cost).sum::<u64>();
+        }
+        self.bytes += entry.cost;
+        self.entries.insert(from, entry);
+    }
+
+    /// Drops what lies wholly before `number`, and says how many segments that were.
+    pub(crate) fn free(&mut self, number: SeqNumber) -> usize {
+        let mut count = 0;
+        while let Some(entry) = self.entries.pop_front_if(|entry| entry.range.end <= number) {
+            self.bytes -= entry.cost;
+            count += 1;
+        }
+        count
+    }
+
+    /// How many segments lie behind the one that holds `number`.
+    pub(crate) fn count_behind(&self, number: SeqNumber) -> usize {
+        let through = self
+            .entries
+            .partition_point(|entry| entry.range.start <= number);
+        self.entries.len() - through
+    }
+
+    /// Whether every byte of `range` is in the cache, in segments that `pass`.
+    pub(crate) fn covers(&self, range: SeqRange, pass: impl Fn(&Cached<P>) -> bool) -> bool {
+        let mut reached = range.start;
+        let from = self.place_of(range.start);
+        for entry in self.entries.range(from..) {
+            if reached >= range.end || entry.range.start > reached || !pass(entry) {
+                break;
+            }
+            reached = entry.range.end;
+        }
+        reached >= range.end
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Cached<P>> {
+        self.entries.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Cached<P>> {
+        self.entries.iter_mut()
+    }
+
+    /// The entries that overlap `range`.
+    pub(crate) fn overlapping(&mut self, range: SeqRange) -> impl Iterator<Item = &mut Cached<P>> {
+        let from = self.place_of(range.start);
+        let to = self
+            .entries
+            .partition_point(|entry| entry.range.start < range.end);
+        self.entries.range_mut(from..to.max(from))
+    }
+
+    /// The first entry that ends behind `number`.
+    fn place_of(&self, number: SeqNumber) -> usize {
+        self.entries
+            .partition_point(|entry| entry.range.end <= number)
+    }
+}

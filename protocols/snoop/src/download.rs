@@ -1,0 +1,220 @@
+//! Data from the fixed host, acknowledgements from the mobile host.
+//!
+//! The rules are those of the snoop protocol (Balakrishnan et al., Mobicom 1995 and WINET 1995), with
+//! the switches of the comparison (Balakrishnan 1997).
+
+mod acknowledge;
+mod learn;
+
+use crate::options::SeqRange;
+pub(crate) use acknowledge::Passage;
+use units::{Instant, SeqNumber};
+
+use crate::cache::{Cache, Cached};
+use crate::effects::{Context, Effects};
+use crate::round_trip::RoundTrip;
+use crate::window::Window;
+use crate::{Header, Segment};
+
+/// What becomes of a data segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DataPassage {
+    /// It goes on.
+    Forward,
+    /// The mobile host has it: its last acknowledgement is repeated instead.
+    Answer,
+}
+
+/// The agent's view of one connection's data towards the mobile host.
+#[derive(Debug)]
+pub(crate) struct Download<P> {
+    cache: Cache<P>,
+    /// Behind the last byte that came from the fixed host.
+    highest: Option<SeqNumber>,
+    /// What the mobile host said last.
+    window: Window,
+    recovery: Recovery,
+    /// The mobile host's acknowledgements say which segments arrived.
+    selective: bool,
+    round_trip: RoundTrip,
+    repair_due: Option<Instant>,
+    persist_due: Option<Instant>,
+}
+
+/// The duplicate acknowledgements since the last new one, and those still to come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Recovery {
+    /// Each says that a segment beyond the missing one has arrived.
+    duplicates: usize,
+    /// Segments behind a repaired one whose duplicate acknowledgements say nothing new.
+    expected: usize,
+    /// What had been sent when the first repair was made: the losses of this burst lie before.
+    until: Option<SeqNumber>,
+}
+
+impl<P: Segment> Download<P> {
+    pub(crate) fn new() -> Self {
+        Self {
+            cache: Cache::new(),
+            highest: None,
+            window: Window::NEW,
+            recovery: Recovery::default(),
+            selective: false,
+            round_trip: RoundTrip::new(),
+            repair_due: None,
+            persist_due: None,
+        }
+    }
+
+    /// What the cache holds, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.cache.bytes()
+    }
+
+    /// What the mobile host acknowledged last.
+    pub(crate) fn last(&self) -> Option<&Header> {
+        self.window.last()
+    }
+
+    /// The fixed host's SYN.
+    pub(crate) fn synchronize(&mut self, header: &Header) {
+        self.highest = Some(header.range().end);
+    }
+
+    /// A segment with data or a FIN from the fixed host.
+    pub(crate) fn data(
+        &mut self,
+        context: &Context<'_>,
+        (packet, header): (&P, &Header),
+        effects: &mut Effects<P>,
+    ) -> DataPassage {
+        let range = header.range();
+        if !self.window.takes(range) {
+            effects.counters.ignored.implausible += 1;
+            return DataPassage::Forward;
+        }
+        if self
+            .window
+            .acknowledged()
+            .is_some_and(|number| range.end <= number)
+        {
+            // One byte below the window is a keep-alive: only the mobile host itself can answer it.
+            return if context.shields() && header.payload > 1 {
+                DataPassage::Answer
+            } else {
+                DataPassage::Forward
+            };
+        }
+        let late = self.highest.is_some_and(|highest| range.start < highest);
+        if let Some(entry) = self.cache.exactly(range) {
+            entry.packet = packet.clone();
+            entry.sent_at = context.now;
+            entry.repeated = true;
+            self.sender_repeated(range.start);
+            effects.counters.sender_repeats += 1;
+        } else {
+            self.keep(context, (packet, header, late), effects);
+        }
+        if late {
+            self.round_trip.spoil();
+        } else {
+            self.round_trip.sent(context.now, range.end);
+        }
+        if self.highest.is_none_or(|highest| highest < range.end) {
+            self.highest = Some(range.end);
+        }
+        self.arm_persist(context);
+        DataPassage::Forward
+    }
+
+    /// The sender repeats what is in the cache: that copy takes the place of a repair.
+    fn sender_repeated(&mut self, start: SeqNumber) {
+        let behind = self.cache.count_behind(start);
+        let recovery = &mut self.recovery;
+        if self.window.acknowledged() == Some(start) && recovery.duplicates > 0 {
+            recovery.expected = behind.saturating_sub(recovery.duplicates);
+        }
+    }
+
+    fn keep(
+        &mut self,
+        context: &Context<'_>,
+        (packet, header, late): (&P, &Header, bool),
+        effects: &mut Effects<P>,
+    ) {
+        let config = context.config;
+        let cost = packet.cost();
+        let held = self.cache.bytes();
+        let limits = &config.limits;
+        let fits = held + cost <= limits.flow_bytes.get()
+            && cost <= context.room
+            && (late || held < limits.high_water.get());
+        if !fits {
+            effects.counters.uncached += 1;
+            return;
+        }
+        let mut entry = Cached::new(context.now, header.range(), packet.clone(), cost);
+        entry.late = late;
+        self.cache.insert(entry);
+        effects.counters.cached += 1;
+    }
+
+    /// Sends the segment that holds `number` again, ahead of others; false if it is not here.
+    fn repair(
+        &mut self,
+        context: &Context<'_>,
+        number: SeqNumber,
+        effects: &mut Effects<P>,
+    ) -> bool {
+        let Some(entry) = self.cache.at(number) else {
+            return false;
+        };
+        entry.sent_at = context.now;
+        entry.repeated = true;
+        effects.repair(entry.packet.clone());
+        self.repaired(context);
+        true
+    }
+
+    /// A repair is on its way: no round trip is timed on it, and it may be lost too.
+    fn repaired(&mut self, context: &Context<'_>) {
+        let timing = &context.config.timing;
+        self.round_trip.spoil();
+        let timeout = self.round_trip.timeout(timing);
+        self.repair_due = Some(timing.after(context.now, timeout));
+    }
+
+    fn arm_persist(&mut self, context: &Context<'_>) {
+        let timing = &context.config.timing;
+        let patience = self.round_trip.smoothed(timing) * 2;
+        self.persist_due = (context.config.repair && !self.cache.is_empty())
+            .then(|| timing.after(context.now, timing.persist.max(patience)));
+    }
+
+    /// When [`Download::timeout`] is due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        machine::earlier(self.repair_due, self.persist_due)
+    }
+
+    /// Repeats the oldest segment when its repair brought no news, or nothing was heard at all.
+    pub(crate) fn timeout(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
+        if self.deadline().is_none_or(|due| due > context.now) {
+            return;
+        }
+        self.repair_due = None;
+        self.persist_due = None;
+        self.recovery = Recovery::default();
+        let open = self.window.last().filter(|last| last.window > 0);
+        let number = open.map(|last| last.acknowledgment);
+        if number.is_some_and(|number| self.repair(context, number, effects)) {
+            effects.counters.timeouts += 1;
+            self.arm_persist(context);
+        }
+    }
+
+    /// Whether every byte between `number` and `end` is here and is for us to repair.
+    fn repairable(&self, number: SeqNumber, end: SeqNumber) -> bool {
+        let range = SeqRange { start: number, end };
+        self.cache.covers(range, |entry| !entry.late)
+    }
+}

@@ -1,0 +1,115 @@
+//! What acknowledgements say of the segments that arrived, and which were lost on the air.
+
+use crate::options::{AirLoss, SackRanges, SeqRange};
+use units::SeqNumber;
+
+use super::Download;
+use crate::config::ExplicitLoss;
+use crate::effects::{Context, Effects};
+use crate::segment::AIR_LOSS_RANGES;
+use crate::{Header, Segment};
+
+impl<P: Segment> Download<P> {
+    /// Whether repair goes by what acknowledgements say, not by their count.
+    pub(super) fn is_informed(&self, context: &Context<'_>) -> bool {
+        context.config.smart && self.selective
+    }
+
+    /// Whether it matters which segments arrived: for repair, or for marks that name several.
+    pub(super) fn heeds_arrivals(&self, context: &Context<'_>) -> bool {
+        let names = context.config.explicit_loss == ExplicitLoss::Ranges;
+        self.selective && (context.config.smart || names)
+    }
+
+    /// Notes what arrived and repairs what did not though something sent later did: the hop keeps
+    /// order, so the first sign is proof. What was sent again already is given a round trip
+    /// (Balakrishnan 1997, SMART).
+    pub(super) fn learn(
+        &mut self,
+        context: &Context<'_>,
+        header: &Header,
+        effects: &mut Effects<P>,
+    ) {
+        self.note_arrivals(header);
+        if !(context.config.repair && context.config.smart) {
+            return;
+        }
+        let settled = self.round_trip.smoothed(&context.config.timing);
+        let now = context.now;
+        let Some(newest) = self.newest_arrival() else {
+            return;
+        };
+        let before = self
+            .cache
+            .iter_mut()
+            .take_while(|entry| entry.range.end <= newest);
+        let mut repairs = 0;
+        for entry in before.filter(|entry| !entry.arrived && !entry.late) {
+            if !entry.repeated || now.since(entry.sent_at) >= settled {
+                entry.repeated = true;
+                entry.sent_at = now;
+                effects.repair(entry.packet.clone());
+                repairs += 1;
+            }
+        }
+        if repairs > 0 {
+            self.repaired(context);
+        }
+    }
+
+    fn note_arrivals(&mut self, header: &Header) {
+        if let Some(cause) = header.options.cause
+            && let Some(entry) = self.cache.at(cause)
+        {
+            entry.arrived = true;
+        }
+        for block in header.options.sack.iter() {
+            if block.start < block.end {
+                let whole = |range: SeqRange| block.start <= range.start && range.end <= block.end;
+                for entry in self.cache.overlapping(block) {
+                    entry.arrived |= whole(entry.range);
+                }
+            }
+        }
+    }
+
+    /// Where the last segment starts that is known to have arrived.
+    fn newest_arrival(&self) -> Option<SeqNumber> {
+        let arrived = self.cache.iter().filter(|entry| entry.arrived);
+        arrived.last().map(|entry| entry.range.start)
+    }
+
+    /// What an acknowledgement of `number` may say of losses on the air. What came late had been lost on
+    /// the wired side, or overtaken there, and is never named.
+    pub(super) fn air_loss(&mut self, context: &Context<'_>, number: SeqNumber) -> Option<AirLoss> {
+        let mode = context.config.explicit_loss;
+        if mode == ExplicitLoss::Off {
+            return None;
+        }
+        let ranges = self.missing(number);
+        match mode {
+            ExplicitLoss::Ranges if ranges.iter().len() > 0 => Some(AirLoss::Ranges(ranges)),
+            ExplicitLoss::Next => {
+                let asked = ranges.iter().any(|range| range.start <= number);
+                asked.then_some(AirLoss::Next)
+            }
+            ExplicitLoss::Off | ExplicitLoss::Ranges => None,
+        }
+    }
+
+    /// Up to three ranges that are known to be lost on the air, the lowest first.
+    fn missing(&mut self, number: SeqNumber) -> SackRanges {
+        let mut ranges = SackRanges::default();
+        let newest = self.newest_arrival();
+        let duplicates = self.recovery.duplicates > 0;
+        let lost = self.cache.iter().filter(|entry| {
+            let overtaken = newest.is_some_and(|newest| entry.range.end <= newest);
+            let asked = duplicates && entry.range.start <= number;
+            !entry.arrived && !entry.late && (overtaken || asked)
+        });
+        for entry in lost.take(AIR_LOSS_RANGES) {
+            ranges.push(entry.range);
+        }
+        ranges
+    }
+}

@@ -1,0 +1,271 @@
+//! The mobile host's part: it answers the agent's negative acknowledgements below an unmodified TCP.
+
+use std::collections::VecDeque;
+
+use crate::options::AirLoss;
+use machine::Machine;
+use serde::{Deserialize, Serialize};
+use units::{Instant, SeqNumber};
+use wire::tcp::TcpFlags;
+
+use crate::cache::{Cache, Cached};
+use crate::config::Limits;
+use crate::table::Table;
+use crate::window::Window;
+use crate::{FlowName, Header, Segment};
+
+/// How a [`Mobile`] behaves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MobileConfig {
+    /// Hold back the duplicate acknowledgements that the agent marks as due to the air, while what they ask
+    /// for is repaired here. Off where the TCP above understands the marks (ELN).
+    pub shield: bool,
+    /// How much to remember; the high-water mark has no meaning here.
+    pub limits: Limits,
+}
+
+impl Default for MobileConfig {
+    fn default() -> Self {
+        Self {
+            shield: true,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What can happen to a [`Mobile`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MobileInput<P> {
+    /// The TCP above sends a packet.
+    FromHost(P),
+    /// A packet came across the hop.
+    FromAir(P),
+}
+
+/// What a [`Mobile`] asks of its driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MobileOutput<P> {
+    /// Send a packet across the hop.
+    ToAir {
+        /// The packet.
+        packet: P,
+        /// Whether it goes before others: repairs do.
+        priority: bool,
+    },
+    /// Hand a packet to the TCP above.
+    ToHost(P),
+}
+
+/// What a [`Mobile`] has done, in packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MobileCounters {
+    /// Negative acknowledgements taken.
+    pub asked: u64,
+    /// Segments sent again from the cache.
+    pub repairs: u64,
+    /// Duplicate acknowledgements held back.
+    pub held: u64,
+}
+
+/// Keeps what the TCP above sends until it is acknowledged, and sends again what the agent asks for.
+#[derive(Debug)]
+pub struct Mobile<P> {
+    config: MobileConfig,
+    flows: Table<Sender<P>>,
+    bytes: u64,
+    outputs: VecDeque<MobileOutput<P>>,
+    counters: MobileCounters,
+}
+
+/// One connection's unacknowledged data.
+#[derive(Debug)]
+struct Sender<P> {
+    cache: Cache<P>,
+    window: Window,
+}
+
+impl<P: Segment> Mobile<P> {
+    /// A part that knows no connection.
+    pub fn new(config: MobileConfig) -> Self {
+        Self {
+            flows: Table::new(config.limits.flows, config.limits.idle),
+            config,
+            bytes: 0,
+            outputs: VecDeque::new(),
+            counters: MobileCounters::default(),
+        }
+    }
+
+    /// What has been done so far.
+    pub fn counters(&self) -> MobileCounters {
+        self.counters
+    }
+
+    /// What all caches hold, in bytes: never more than [`Limits::bytes`].
+    pub fn cached_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn take_from_host(&mut self, now: Instant, packet: P) {
+        if let Some(header) = packet.header() {
+            let name = FlowName {
+                mobile: header.source,
+                fixed: header.destination,
+            };
+            if header.flags.contains(TcpFlags::RST) || header.flags.contains(TcpFlags::SYN) {
+                self.forget(&name);
+            } else if header.occupies() {
+                self.keep(now, name, (&packet, &header));
+            }
+        }
+        self.outputs.push_back(MobileOutput::ToAir {
+            packet,
+            priority: false,
+        });
+    }
+
+    fn keep(&mut self, now: Instant, name: FlowName, (packet, header): (&P, &Header)) {
+        if !self.flows.contains(&name) {
+            let sender = Sender {
+                cache: Cache::new(),
+                window: Window::NEW,
+            };
+            match self.flows.insert(now, name, sender) {
+                Ok(gone) => self.bytes -= gone.map_or(0, |sender| sender.cache.bytes()),
+                Err(_) => return,
+            }
+        }
+        self.flows.touch(now, &name);
+        let Some(sender) = self.flows.get_mut(&name) else {
+            return;
+        };
+        let (cost, limits) = (packet.cost(), &self.config.limits);
+        let before = sender.cache.bytes();
+        let fits =
+            before + cost <= limits.flow_bytes.get() && self.bytes + cost <= limits.bytes.get();
+        if fits && sender.window.takes(header.range()) {
+            let entry = Cached::new(now, header.range(), packet.clone(), cost);
+            sender.cache.insert(entry);
+            self.bytes = self.bytes - before + sender.cache.bytes();
+        }
+    }
+
+    fn take_from_air(&mut self, now: Instant, packet: P) {
+        let Some(header) = packet.header() else {
+            self.outputs.push_back(MobileOutput::ToHost(packet));
+            return;
+        };
+        let name = FlowName {
+            mobile: header.destination,
+            fixed: header.source,
+        };
+        if header.flags.contains(TcpFlags::RST) || header.flags.contains(TcpFlags::SYN) {
+            self.forget(&name);
+        }
+        self.flows.touch(now, &name);
+        let hold = if header.is_negative_acknowledgment() {
+            self.counters.asked += 1;
+            self.repair(now, &name, &header);
+            true
+        } else {
+            header.flags.contains(TcpFlags::ACK) && self.acknowledged(&name, &header)
+        };
+        if !hold {
+            self.outputs.push_back(MobileOutput::ToHost(packet));
+        }
+    }
+
+    /// Sends what the agent asks for and is still here.
+    fn repair(&mut self, now: Instant, name: &FlowName, header: &Header) {
+        let Some(sender) = self.flows.get_mut(name) else {
+            return;
+        };
+        let AirLoss::Ranges(ranges) = header.options.air_loss else {
+            return;
+        };
+        for range in ranges.iter().filter(|range| range.start < range.end) {
+            for entry in sender.cache.overlapping(range) {
+                entry.repeated = true;
+                entry.sent_at = now;
+                self.counters.repairs += 1;
+                self.outputs.push_back(MobileOutput::ToAir {
+                    packet: entry.packet.clone(),
+                    priority: true,
+                });
+            }
+        }
+    }
+
+    /// The fixed host acknowledged; true if the TCP above need not know.
+    fn acknowledged(&mut self, name: &FlowName, header: &Header) -> bool {
+        let Some(sender) = self.flows.get_mut(name) else {
+            return false;
+        };
+        let number = header.acknowledgment;
+        if !sender.window.is_near(number) {
+            return false;
+        }
+        let last = sender.window.last().copied();
+        let ahead = last.map_or(1, |last| number.distance_from(last.acknowledgment));
+        if ahead < 0 {
+            return false;
+        }
+        sender.window.note(header);
+        let before = sender.cache.bytes();
+        sender.cache.free(number);
+        self.bytes = self.bytes - before + sender.cache.bytes();
+        let duplicate = ahead == 0
+            && header.is_pure_acknowledgment()
+            && last.is_some_and(|last| last.window == header.window);
+        let hold = self.config.shield
+            && duplicate
+            && header.asks_for_air_loss()
+            && sender.is_repairing(number);
+        self.counters.held += u64::from(hold);
+        hold
+    }
+
+    fn forget(&mut self, name: &FlowName) {
+        if let Some(sender) = self.flows.remove(name) {
+            self.bytes -= sender.cache.bytes();
+        }
+    }
+}
+
+impl<P> Sender<P> {
+    fn is_repairing(&mut self, number: SeqNumber) -> bool {
+        self.cache.at(number).is_some_and(|entry| entry.repeated)
+    }
+}
+
+impl<P: Segment> Machine for Mobile<P> {
+    type Input = MobileInput<P>;
+    type Output = MobileOutput<P>;
+
+    fn handle_input(&mut self, now: Instant, input: MobileInput<P>) {
+        match input {
+            MobileInput::FromHost(packet) => self.take_from_host(now, packet),
+            MobileInput::FromAir(packet) => self.take_from_air(now, packet),
+        }
+    }
+
+    /// Forgets connections that were quiet for too long; nothing else waits for time here.
+    fn handle_timeout(&mut self, now: Instant) {
+        let mut freed = 0;
+        while self
+            .flows
+            .expire(now, &mut |sender| freed += sender.cache.bytes())
+            .is_some()
+        {}
+        self.bytes -= freed;
+    }
+
+    fn poll_output(&mut self) -> Option<MobileOutput<P>> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.flows.next_deadline()
+    }
+}

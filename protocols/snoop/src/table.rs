@@ -1,0 +1,134 @@
+//! The connections that an agent knows, by name and by deadline.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::{Duration, Instant};
+
+use crate::FlowName;
+
+/// A connection that was quiet for so long makes room for a new one where there are too many.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// A bounded set of connections.
+///
+/// Each has one deadline in the set, never later than what it waits for; a deadline that turns out
+/// to be early is put off. So a timer that moves with every packet costs nothing per packet.
+#[derive(Debug)]
+pub(crate) struct Table<F> {
+    entries: BTreeMap<FlowName, Entry<F>>,
+    deadlines: BTreeSet<(Instant, FlowName)>,
+    most: usize,
+    idle: Duration,
+}
+
+#[derive(Debug)]
+struct Entry<F> {
+    flow: F,
+    active: Instant,
+    due: Instant,
+}
+
+impl<F> Table<F> {
+    /// A table of at most `most` connections, which are forgotten when quiet for `idle`.
+    pub(crate) fn new(most: usize, idle: Duration) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            most,
+            idle,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn contains(&self, name: &FlowName) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &FlowName) -> Option<&mut F> {
+        self.entries.get_mut(name).map(|entry| &mut entry.flow)
+    }
+
+    /// A connection has a packet now.
+    pub(crate) fn touch(&mut self, now: Instant, name: &FlowName) {
+        if let Some(entry) = self.entries.get_mut(name) {
+            entry.active = now;
+        }
+    }
+
+    /// Puts a connection in, in place of one of that name or, where the table is full, of the one that
+    /// was quiet for longest. Returns what had to go; `Err` with the new one where there is no room.
+    pub(crate) fn insert(&mut self, now: Instant, name: FlowName, flow: F) -> Result<Option<F>, F> {
+        let mut gone = self.remove(&name);
+        if self.entries.len() >= self.most {
+            let quietest = self.entries.iter().min_by_key(|(_, entry)| entry.active);
+            let quietest = quietest.filter(|(_, entry)| entry.active + QUIET <= now);
+            let Some((&victim, _)) = quietest else {
+                return Err(flow);
+            };
+            gone = self.remove(&victim);
+        }
+        let due = now + self.idle;
+        self.deadlines.insert((due, name));
+        let entry = Entry {
+            flow,
+            active: now,
+            due,
+        };
+        self.entries.insert(name, entry);
+        Ok(gone)
+    }
+
+    pub(crate) fn remove(&mut self, name: &FlowName) -> Option<F> {
+        let entry = self.entries.remove(name)?;
+        self.deadlines.remove(&(entry.due, *name));
+        Some(entry.flow)
+    }
+
+    /// The connection waits for nothing before `due`.
+    pub(crate) fn set_deadline(&mut self, name: &FlowName, due: Option<Instant>) {
+        let Some((entry, due)) = self.entries.get_mut(name).zip(due) else {
+            return;
+        };
+        if due < entry.due {
+            self.deadlines.remove(&(entry.due, *name));
+            entry.due = due;
+            self.deadlines.insert((due, *name));
+        }
+    }
+
+    /// The next deadline.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(due, _)| *due)
+    }
+
+    /// Takes one connection whose deadline has come: it is to be looked at, and
+    /// [`Table::set_deadline`] called. Connections that were quiet for too long are removed on the way.
+    pub(crate) fn expire(&mut self, now: Instant, gone: &mut impl FnMut(F)) -> Option<FlowName> {
+        while let Some((due, name)) = self
+            .deadlines
+            .first()
+            .copied()
+            .filter(|(due, _)| *due <= now)
+        {
+            let Some(entry) = self.entries.get_mut(&name) else {
+                self.deadlines.remove(&(due, name));
+                continue;
+            };
+            let limit = entry.active + self.idle;
+            if limit <= now {
+                if let Some(flow) = self.remove(&name) {
+                    gone(flow);
+                }
+                continue;
+            }
+            self.deadlines.remove(&(due, name));
+            entry.due = limit;
+            self.deadlines.insert((limit, name));
+            return Some(name);
+        }
+        None
+    }
+}
