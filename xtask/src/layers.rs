@@ -34,7 +34,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "sim",
-        crates: &["channel"],
+        crates: &["channel", "simulator"],
         sees: &["base", "protocols"],
     },
     Layer {

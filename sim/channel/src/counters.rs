@@ -12,7 +12,8 @@ pub struct Amount {
 }
 
 impl Amount {
-    pub(crate) fn add(&mut self, size: Bytes) {
+    /// Adds one packet of `size`.
+    pub fn add(&mut self, size: Bytes) {
         self.packets += 1;
         self.bytes += size;
     }

@@ -1,0 +1,52 @@
+//! Machines in virtual time: a discrete-event engine.
+//!
+//! A [`Simulation`] holds nodes and the links between their ports. A node is any
+//! [`Machine`](machine::Machine) that takes an [`Input`] and gives an [`Output`]; whatever stands inside
+//! (a TCP endpoint, an agent of a base station, a whole host) is the composer's choice. A link is the
+//! same [`Channel`](channel::Channel) that the emulator runs in real time; a wire is one without errors.
+//! The engine knows no protocol.
+//!
+//! # How to read it
+//!
+//! 1. `schedule.rs`: the event queue. Every node and every link is an *actor* with one deadline, so a
+//!    timer that is moved or cancelled leaves nothing behind.
+//! 2. `simulation.rs`: the topology and its counters; `run.rs`: the loop. It takes the actor that is due first, lets it
+//!    act, and hands what comes out to whom it concerns, until the instant has run dry.
+//! 3. `node.rs`, `packet.rs`, `line.rs`: what the composer brings: nodes, packets, links.
+//! 4. `observer.rs`: everything that watches a run without changing it. [`Pcap`], [`Series`] and
+//!    [`FlowCounters`] are observers; a run without one pays nothing for them and keeps no history.
+//! 5. `limits.rs`: why a run ends, and the errors that say what kept it busy.
+//! 6. `encoded.rs`: the same nodes, with packets that cross the links as bytes.
+//!
+//! # The order of events
+//!
+//! Deadlines are kept in the order of their time, and at one time in the order in which they were set.
+//! What a deadline sets off at the same instant (a packet on a link that takes no time) is finished, in
+//! the order in which it arose, before the next deadline is looked at. So a run is a function of its
+//! nodes, links and seeds alone.
+
+mod counters;
+mod encoded;
+mod limits;
+mod line;
+mod node;
+mod observer;
+mod packet;
+mod pcap;
+mod run;
+mod schedule;
+mod series;
+mod simulation;
+mod trace;
+
+pub use counters::{FlowCount, FlowCounters, NodeCounters};
+pub use encoded::{Encoded, EncodedPacket};
+pub use limits::{Busy, Ending, Limits, RunError};
+pub use line::{End, Line, LinkId};
+pub use node::{Input, Node, NodeId, Output, Port};
+pub use observer::{Loss, Moment, Observer, OnEvent, Sighting};
+pub use packet::{Coding, Packet};
+pub use pcap::Pcap;
+pub use series::{Probe, Series};
+pub use simulation::{ConnectError, Simulation};
+pub use trace::TraceError;

@@ -1,0 +1,103 @@
+//! What stands at the ends of the links.
+
+use machine::Machine;
+use units::Instant;
+
+use crate::Packet;
+
+/// A port of a node; each node numbers its own, from zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u16);
+
+/// A node of one simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    /// Its number, in the order in which nodes were added, from zero.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a node is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input<P> {
+    /// A packet arrives.
+    Packet {
+        /// Where.
+        port: Port,
+        /// The packet.
+        packet: P,
+    },
+    /// A packet arrives with an error that its checksum shows; only from a line
+    /// [whose receiver hears of it](crate::Line::with_corruption_heard).
+    Corrupted {
+        /// Where.
+        port: Port,
+        /// The packet as it was sent.
+        packet: P,
+    },
+}
+
+/// What a node asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output<P, E> {
+    /// Hand a packet to the link at a port.
+    Send {
+        /// Where.
+        port: Port,
+        /// The packet.
+        packet: P,
+    },
+    /// Something that the composer wants to hear of.
+    Event(E),
+}
+
+/// A machine that can stand in a simulation; every machine with these inputs and outputs is one.
+///
+/// A node that wants to act before anything reaches it has a deadline from the start. A deadline that
+/// lies in the past counts as now.
+pub trait Node {
+    /// What it sends and receives.
+    type Packet: Packet;
+    /// What it tells the composer.
+    type Event;
+
+    /// See [`Machine::handle_input`].
+    fn handle_input(&mut self, now: Instant, input: Input<Self::Packet>);
+
+    /// See [`Machine::handle_timeout`].
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// See [`Machine::poll_output`].
+    fn poll_output(&mut self) -> Option<Output<Self::Packet, Self::Event>>;
+
+    /// See [`Machine::poll_timeout`].
+    fn poll_timeout(&self) -> Option<Instant>;
+}
+
+impl<M, P, E> Node for M
+where
+    M: Machine<Input = Input<P>, Output = Output<P, E>>,
+    P: Packet,
+{
+    type Packet = P;
+    type Event = E;
+
+    fn handle_input(&mut self, now: Instant, input: Input<P>) {
+        Machine::handle_input(self, now, input);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        Machine::handle_timeout(self, now);
+    }
+
+    fn poll_output(&mut self) -> Option<Output<P, E>> {
+        Machine::poll_output(self)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        Machine::poll_timeout(self)
+    }
+}

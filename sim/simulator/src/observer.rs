@@ -1,0 +1,175 @@
+//! What watches a run without changing it.
+
+use std::ops::ControlFlow;
+
+use channel::{Amount, Direction};
+use units::Instant;
+
+use crate::line::LinkId;
+use crate::node::{Node, NodeId};
+
+/// Why a link does not deliver a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// The queue was full when it came.
+    QueueFull,
+    /// The air lost it; seen when it would have arrived.
+    Air,
+}
+
+/// What happens to a packet on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// A node hands it to the link.
+    Sent,
+    /// It arrives at the other end.
+    Delivered,
+    /// It does not.
+    Lost(Loss),
+}
+
+/// When and where a packet is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sighting {
+    /// When.
+    pub at: Instant,
+    /// On which link.
+    pub link: LinkId,
+    /// Which way it goes; [`Direction::Down`] leads from the link's first end to its second.
+    pub direction: Direction,
+    /// What happens to it.
+    pub moment: Moment,
+}
+
+/// Something that watches a run. Each call may end the run by `Break`, once the event at hand is
+/// finished; so does a trace that cannot be written. Observers combine as tuples; `()` sees nothing.
+pub trait Observer<N: Node> {
+    /// Something happens to a packet.
+    fn packet(&mut self, _sighting: Sighting, _packet: &N::Packet) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// A node says something.
+    fn event(&mut self, _now: Instant, _node: NodeId, _event: &N::Event) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// A node has acted.
+    fn acted(&mut self, _now: Instant, _id: NodeId, _node: &N) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// So much waits at a link after a packet came or left.
+    fn waiting(
+        &mut self,
+        _now: Instant,
+        _at: (LinkId, Direction),
+        _queue: Amount,
+    ) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// A channel [with state notes](crate::Line::with_state_notes) is now good or not.
+    fn state(&mut self, _now: Instant, _at: (LinkId, Direction), _good: bool) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<N: Node> Observer<N> for () {}
+
+impl<N: Node, O: Observer<N>> Observer<N> for &mut O {
+    fn packet(&mut self, sighting: Sighting, packet: &N::Packet) -> ControlFlow<()> {
+        O::packet(self, sighting, packet)
+    }
+
+    fn event(&mut self, now: Instant, node: NodeId, event: &N::Event) -> ControlFlow<()> {
+        O::event(self, now, node, event)
+    }
+
+    fn acted(&mut self, now: Instant, id: NodeId, node: &N) -> ControlFlow<()> {
+        O::acted(self, now, id, node)
+    }
+
+    fn waiting(&mut self, now: Instant, at: (LinkId, Direction), queue: Amount) -> ControlFlow<()> {
+        O::waiting(self, now, at, queue)
+    }
+
+    fn state(&mut self, now: Instant, at: (LinkId, Direction), good: bool) -> ControlFlow<()> {
+        O::state(self, now, at, good)
+    }
+}
+
+/// No observer, or one that was asked for.
+impl<N: Node, O: Observer<N>> Observer<N> for Option<O> {
+    fn packet(&mut self, sighting: Sighting, packet: &N::Packet) -> ControlFlow<()> {
+        on(self, |observer| observer.packet(sighting, packet))
+    }
+
+    fn event(&mut self, now: Instant, node: NodeId, event: &N::Event) -> ControlFlow<()> {
+        on(self, |observer| observer.event(now, node, event))
+    }
+
+    fn acted(&mut self, now: Instant, id: NodeId, node: &N) -> ControlFlow<()> {
+        on(self, |observer| observer.acted(now, id, node))
+    }
+
+    fn waiting(&mut self, now: Instant, at: (LinkId, Direction), queue: Amount) -> ControlFlow<()> {
+        on(self, |observer| observer.waiting(now, at, queue))
+    }
+
+    fn state(&mut self, now: Instant, at: (LinkId, Direction), good: bool) -> ControlFlow<()> {
+        on(self, |observer| observer.state(now, at, good))
+    }
+}
+
+fn on<O>(
+    observer: &mut Option<O>,
+    tell: impl FnOnce(&mut O) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    observer.as_mut().map_or(ControlFlow::Continue(()), tell)
+}
+
+/// Both see everything, also where the first wants to end the run.
+impl<N: Node, A: Observer<N>, B: Observer<N>> Observer<N> for (A, B) {
+    fn packet(&mut self, sighting: Sighting, packet: &N::Packet) -> ControlFlow<()> {
+        let first = self.0.packet(sighting, packet);
+        either(first, self.1.packet(sighting, packet))
+    }
+
+    fn event(&mut self, now: Instant, node: NodeId, event: &N::Event) -> ControlFlow<()> {
+        let first = self.0.event(now, node, event);
+        either(first, self.1.event(now, node, event))
+    }
+
+    fn acted(&mut self, now: Instant, id: NodeId, node: &N) -> ControlFlow<()> {
+        let first = self.0.acted(now, id, node);
+        either(first, self.1.acted(now, id, node))
+    }
+
+    fn waiting(&mut self, now: Instant, at: (LinkId, Direction), queue: Amount) -> ControlFlow<()> {
+        let first = self.0.waiting(now, at, queue);
+        either(first, self.1.waiting(now, at, queue))
+    }
+
+    fn state(&mut self, now: Instant, at: (LinkId, Direction), good: bool) -> ControlFlow<()> {
+        let first = self.0.state(now, at, good);
+        either(first, self.1.state(now, at, good))
+    }
+}
+
+fn either(first: ControlFlow<()>, second: ControlFlow<()>) -> ControlFlow<()> {
+    if first.is_break() { first } else { second }
+}
+
+/// Calls a function for what nodes say: to gather results, and to end a run when the work is done.
+#[derive(Debug, Clone)]
+pub struct OnEvent<F>(pub F);
+
+impl<N: Node, F> Observer<N> for OnEvent<F>
+where
+    F: FnMut(Instant, NodeId, &N::Event) -> ControlFlow<()>,
+{
+    fn event(&mut self, now: Instant, node: NodeId, event: &N::Event) -> ControlFlow<()> {
+        (self.0)(now, node, event)
+    }
+}

@@ -1,0 +1,26 @@
+//! What crosses the links.
+
+use std::fmt::Debug;
+
+use units::Bytes;
+
+/// A packet as a value.
+pub trait Packet: Clone {
+    /// What tells one conversation from another; both of its directions may share it.
+    type Flow: Copy + Ord + Debug;
+
+    /// How long the packet is at the network layer, before a link adds its framing.
+    fn length(&self) -> Bytes;
+
+    /// The conversation that it belongs to.
+    fn flow(&self) -> Self::Flow;
+}
+
+/// A packet that also exists as bytes: an IP packet with its header.
+pub trait Coding: Packet {
+    /// Appends the packet's bytes to `into`; there are [`length`](Packet::length) of them.
+    fn encode(&self, into: &mut Vec<u8>);
+
+    /// The packet that these bytes are; the error says what is wrong with them.
+    fn parse(bytes: &[u8]) -> Result<Self, String>;
+}

@@ -1,0 +1,149 @@
+//! Captures that Wireshark opens: pcapng, an interface for each tapped port, raw IP, nanoseconds.
+
+use std::borrow::Cow;
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+
+use channel::PerDirection;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::SectionHeaderBlock;
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, Endianness, PcapError};
+use units::Instant;
+
+use crate::line::End;
+use crate::node::Node;
+use crate::observer::{Moment, Observer, Sighting};
+use crate::packet::Coding;
+use crate::simulation::Simulation;
+use crate::trace::{FirstError, TraceError, buffered};
+
+/// Time stamps count nanoseconds: 10⁻⁹ s.
+const NANOSECONDS: u8 = 9;
+
+const WHAT: &str = "the capture";
+
+/// An observer that captures what tapped ports send and receive, as `tcpdump` on their hosts would: lost
+/// packets are seen by the sender alone. Bytes go out as the run goes on, so it keeps no packet.
+pub struct Pcap<W: Write> {
+    writer: PcapNgWriter<BufWriter<W>>,
+    first_error: FirstError,
+    /// The interface at the sending end of each link and direction, by the link's number.
+    senders: Vec<PerDirection<Option<u32>>>,
+    /// The same at the receiving end.
+    receivers: Vec<PerDirection<Option<u32>>>,
+    /// How many bytes of a packet are kept.
+    snap: usize,
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> Pcap<W> {
+    /// Begins a capture at the ports `taps`, of at most `snap` bytes of each packet.
+    pub fn new<N: Node>(
+        writer: W,
+        simulation: &Simulation<N>,
+        taps: &[End],
+        snap: u16,
+    ) -> Result<Self, TraceError> {
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little,
+            ..SectionHeaderBlock::default()
+        };
+        let links = simulation.links.len();
+        let mut pcap = Self {
+            writer: PcapNgWriter::with_section_header(buffered(writer), section)
+                .map_err(|error| TraceError::new(WHAT, io_error(error)))?,
+            first_error: FirstError::new(WHAT),
+            senders: vec![PerDirection::default(); links],
+            receivers: vec![PerDirection::default(); links],
+            snap: usize::from(snap),
+            bytes: Vec::new(),
+        };
+        for (tap, number) in taps.iter().zip(0..) {
+            // A port without a link has nothing to show.
+            if let Some((link, sends)) = simulation.link_at(*tap) {
+                pcap.senders[link.index()][sends] = Some(number);
+                pcap.receivers[link.index()][sends.reverse()] = Some(number);
+            }
+            let begun = pcap.interface(format!("{}:{}", simulation.name(tap.node), tap.port.0));
+            if begun.is_break() {
+                break;
+            }
+        }
+        Ok(pcap)
+    }
+
+    /// Ends the capture; the error is the first that writing met.
+    pub fn finish(self) -> Result<W, TraceError> {
+        self.first_error.finish(self.writer.into_inner())
+    }
+
+    fn interface(&mut self, name: String) -> ControlFlow<()> {
+        self.block(InterfaceDescriptionBlock {
+            linktype: DataLink::RAW,
+            snaplen: self.snap as u32,
+            options: vec![
+                InterfaceDescriptionOption::IfName(Cow::Owned(name)),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ],
+        })
+    }
+
+    fn block<'a>(&mut self, block: impl PcapNgBlock<'a>) -> ControlFlow<()> {
+        let Self {
+            writer,
+            first_error,
+            ..
+        } = self;
+        first_error.guard(|| {
+            let written = writer.write_pcapng_block(block);
+            written.map(drop).map_err(io_error)
+        })
+    }
+
+    fn capture(&mut self, at: Instant, interface: u32, packet: &impl Coding) -> ControlFlow<()> {
+        self.bytes.clear();
+        packet.encode(&mut self.bytes);
+        let bytes = std::mem::take(&mut self.bytes);
+        let block = EnhancedPacketBlock {
+            interface_id: interface,
+            timestamp: at.since_origin().into(),
+            original_len: bytes.len() as u32,
+            data: Cow::Borrowed(&bytes[..bytes.len().min(self.snap)]),
+            options: Vec::new(),
+        };
+        let flow = self.block(block);
+        self.bytes = bytes;
+        flow
+    }
+}
+
+impl<N, W> Observer<N> for Pcap<W>
+where
+    N: Node,
+    N::Packet: Coding,
+    W: Write,
+{
+    fn packet(&mut self, sighting: Sighting, packet: &N::Packet) -> ControlFlow<()> {
+        let ends = match sighting.moment {
+            Moment::Sent => &self.senders,
+            Moment::Delivered => &self.receivers,
+            Moment::Lost(_) => return ControlFlow::Continue(()),
+        };
+        let interface = ends.get(sighting.link.index());
+        match interface.and_then(|interface| interface[sighting.direction]) {
+            Some(interface) => self.capture(sighting.at, interface, packet),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}

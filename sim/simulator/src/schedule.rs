@@ -1,0 +1,123 @@
+//! The event queue: one deadline for each actor.
+//!
+//! A heap of events would collect the deadlines that TCP moves with every acknowledgement. Actors are
+//! few and known, so this is a tournament: the leaves are the actors' deadlines, each inner place holds
+//! the earlier of the two below it, and the root is what happens next. To move a deadline is to replay
+//! the matches above it, up to the first that another actor wins as before; to leave it where it is
+//! costs one comparison.
+
+use units::Instant;
+
+/// A deadline that far off never comes.
+const END_OF_TIME: Instant = Instant::from_nanos(u64::MAX);
+
+/// The place of an actor in the schedule.
+pub(crate) type Slot = u32;
+
+/// A deadline: the earlier time wins, then the earlier setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at: Instant,
+    set: u64,
+    slot: Slot,
+}
+
+impl Entry {
+    /// No deadline; it loses against every deadline.
+    const fn never(slot: Slot) -> Self {
+        Self {
+            at: END_OF_TIME,
+            set: u64::MAX,
+            slot,
+        }
+    }
+
+    fn is_never(self) -> bool {
+        self.set == u64::MAX
+    }
+}
+
+/// The deadlines of all actors.
+#[derive(Debug, Clone)]
+pub(crate) struct Schedule {
+    /// A binary tree: the children of place i are 2i and 2i + 1, the leaves are the second half.
+    tree: Vec<Entry>,
+    actors: u32,
+    /// The number of the next setting.
+    set: u64,
+}
+
+impl Schedule {
+    pub(crate) fn new() -> Self {
+        Self {
+            tree: vec![Entry::never(0); 2],
+            actors: 0,
+            set: 0,
+        }
+    }
+
+    /// Adds an actor without a deadline.
+    pub(crate) fn add(&mut self) -> Slot {
+        let slot = self.actors;
+        self.actors += 1;
+        let leaves = self.tree.len() / 2;
+        if slot as usize == leaves {
+            self.grow();
+        }
+        slot
+    }
+
+    /// Doubles the leaves and plays every match again.
+    fn grow(&mut self) {
+        let leaves = self.tree.len();
+        let old = self.tree.split_off(leaves / 2);
+        self.tree = (0..2 * leaves as u32)
+            .map(|place| Entry::never(place.saturating_sub(leaves as u32)))
+            .collect();
+        self.tree[leaves..leaves + old.len()].copy_from_slice(&old);
+        for place in (1..leaves).rev() {
+            self.tree[place] = self.tree[2 * place].min(self.tree[2 * place + 1]);
+        }
+    }
+
+    /// The deadline of `slot` is now `at`; one that stays where it was keeps its turn.
+    pub(crate) fn set(&mut self, slot: Slot, at: Option<Instant>) {
+        let mut place = self.tree.len() / 2 + slot as usize;
+        let old = self.tree[place];
+        let entry = match at.filter(|at| *at < END_OF_TIME) {
+            Some(at) if at == old.at => return,
+            Some(at) => {
+                self.set += 1;
+                let set = self.set;
+                Entry { at, set, slot }
+            }
+            None if old.is_never() => return,
+            None => Entry::never(slot),
+        };
+        self.tree[place] = entry;
+        while place > 1 {
+            let winner = self.tree[place].min(self.tree[place ^ 1]);
+            place /= 2;
+            let before = std::mem::replace(&mut self.tree[place], winner);
+            if before == winner {
+                return;
+            }
+        }
+    }
+
+    /// The actor that is due first, and when.
+    pub(crate) fn first(&self) -> Option<(Instant, Slot)> {
+        let first = self.tree[1];
+        (!first.is_never()).then_some((first.at, first.slot))
+    }
+
+    /// The actor that is due first has been woken: its deadline is spent, and if it asks for the same
+    /// time again, it stands behind the others of that time.
+    pub(crate) fn spend(&mut self, slot: Slot) {
+        let place = self.tree.len() / 2 + slot as usize;
+        self.tree[place].at = END_OF_TIME;
+    }
+}
+
+#[cfg(test)]
+mod tests;
