@@ -14,6 +14,7 @@ use crate::ledger::{Content, Ledger, Outcome, Settled};
 use crate::outbox::{Outbox, QueueLimits};
 use crate::round_trip::RoundTrip;
 use crate::stats::{Fade, LossMonitor, Stats};
+use crate::watch::Pattern;
 use crate::{Config, Input, LinkEvent, Output, Sample};
 
 /// Transmissions remembered; beyond it nothing new is sent until some are settled.
@@ -139,7 +140,7 @@ impl Arq {
     }
 
     fn grant(&mut self, now: Instant, bytes: Bytes) {
-        self.outbox.repeat_due(now);
+        self.repeat_due(now);
         let mut left = bytes.get() as i64;
         while left > 0 && self.wants_air(now) {
             match self.send_frame(now) {
@@ -158,12 +159,8 @@ impl Arq {
         self.acknowledger.write(now, &mut frame, alone);
         let mut contents = 0;
         if !alone {
-            let slow = self.round_trip.smallest() > Duration::from_millis(16);
-            let twice = self.losses.is_noisy() && slow;
-            let stats = &mut self.stats.sent;
-            contents = self
-                .outbox
-                .fill(now, &mut frame, &mut self.ledger, (twice, stats));
+            let how = (self.pattern(), &mut self.stats.sent);
+            contents = self.outbox.fill(now, &mut frame, &mut self.ledger, how);
         }
         if frame.is_empty() {
             return None;
@@ -183,6 +180,23 @@ impl Arq {
         self.stats.sent.wire_bytes += wire_bytes as u64;
         self.outputs.push_back(Output::Frame(frame));
         Some(wire_bytes)
+    }
+
+    fn repeat_due(&mut self, now: Instant) {
+        let pattern = self.pattern();
+        self.outbox.repeat_due(now, pattern, self.pace.rate);
+    }
+
+    /// When sparse packets are sent again without news of them: as soon as a confirmation is overdue, and then
+    /// so often that the end of a fade is used at once.
+    fn pattern(&self) -> Pattern {
+        let slow = self.round_trip.smallest() > Duration::from_millis(16);
+        let spacing = self.ack_spacing();
+        Pattern {
+            twice: self.losses.is_noisy() && slow,
+            expected: self.round_trip.patience(spacing),
+            interval: spacing.max(Duration::from_millis(4)),
+        }
     }
 
     /// How often a long fade is probed: often at first, never less than once a second.
@@ -414,7 +428,7 @@ impl Machine for Arq {
         if self.patience_ends().is_some_and(|due| due <= now) {
             self.presume_lost(now);
         }
-        self.outbox.repeat_due(now);
+        self.repeat_due(now);
         if self.pace.next_release.take_if(|due| *due <= now).is_some() {
             self.release();
         }
@@ -433,7 +447,7 @@ impl Machine for Arq {
     fn poll_timeout(&self) -> Option<Instant> {
         let own = [
             self.patience_ends(),
-            self.outbox.next_repeat(),
+            self.outbox.next_repeat(self.pattern()),
             self.pace.next_release,
             self.pace.next_tidy,
         ];

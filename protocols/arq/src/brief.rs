@@ -201,14 +201,18 @@ impl BriefSender {
         self.repairs.push_back(packet);
     }
 
-    /// Sends `range` once more without waiting for news of it.
-    pub(crate) fn repeat(&mut self, packet: u64, range: Range<u64>) {
-        if let Some(entry) = self.entry(packet)
-            && !entry.confirmed.covers(&range)
-        {
-            entry.lost.insert(range);
-            self.repairs.push_back(packet);
+    /// Sends `range` once more without waiting for news of it; false if nobody waits for it any more.
+    pub(crate) fn repeat(&mut self, now: Instant, packet: u64, range: &Range<u64>) -> bool {
+        let tries = self.tries;
+        let Some(entry) = self.entry(packet) else {
+            return false;
+        };
+        if entry.confirmed.covers(range) || tries.count_fades || now.since(entry.born) > tries.age {
+            return false;
         }
+        entry.lost.insert(range.clone());
+        self.repairs.push_back(packet);
+        true
     }
 
     fn forget(&mut self, packet: u64) {

@@ -30,6 +30,14 @@ pub(crate) enum Content {
     },
 }
 
+impl Content {
+    /// Its bytes.
+    pub(crate) fn len(&self) -> u64 {
+        let (Self::Stream { range, .. } | Self::Brief { range, .. }) = self;
+        range.end - range.start
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Nothing is known.

@@ -24,6 +24,7 @@ mod ranges;
 mod round_trip;
 mod stats;
 mod stream;
+mod watch;
 
 pub use arq::Arq;
 pub use brief::Tries;

@@ -1,6 +1,6 @@
 //! Everything that this end has to send: flows, their turns, and what is due again.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use units::{BitRate, Duration, Instant};
 use wire::flow::{Class, FlowKey};
@@ -13,6 +13,7 @@ use crate::flow::{Ending, Flow};
 use crate::inbox::{HELD_MAX, STREAMS_MAX};
 use crate::ledger::{Content, Ledger};
 use crate::stats::SentStats;
+use crate::watch::{Pattern, Watch};
 
 /// A flow that has said nothing for so long ends.
 const IDLE: Duration = Duration::from_secs(60);
@@ -22,9 +23,8 @@ const ROOM_MIN: usize = 24;
 const QUEUED_MAX: usize = 24 << 20;
 /// Brief packets on their way; beyond it the flows that send them wait.
 const BRIEF_MAX: usize = 4_096;
-/// How long after the first the second transmission of a sparse packet follows: longer than a
-/// collision or a slot, shorter than a round trip.
-const REPEAT_AFTER: Duration = Duration::from_millis(8);
+/// The largest content that is sent again until it is confirmed.
+const SMALL: u64 = 600;
 
 /// What there is to send.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(crate) struct Outbox {
     /// Bytes over all held flows between the first unconfirmed one and the highest sent.
     span: u64,
     queued: usize,
-    repeats: VecDeque<(Instant, Content)>,
+    watch: Watch,
     limits: QueueLimits,
     /// Flows with packets have left the order because there was no room for what they send.
     held_back: bool,
@@ -86,7 +86,7 @@ impl Outbox {
             streams: 0,
             span: 0,
             queued: 0,
-            repeats: VecDeque::new(),
+            watch: Watch::default(),
             limits: QueueLimits::UNKNOWN,
             held_back: false,
         }
@@ -154,29 +154,44 @@ impl Outbox {
     }
 
     /// When a sparse packet is to be repeated.
-    pub(crate) fn next_repeat(&self) -> Option<Instant> {
-        self.repeats.front().map(|(due, _)| *due)
+    pub(crate) fn next_repeat(&self, pattern: Pattern) -> Option<Instant> {
+        self.watch.next_due(pattern)
     }
 
     /// Repeats what is due of sparse packets and not confirmed yet.
-    pub(crate) fn repeat_due(&mut self, now: Instant) {
-        while self.repeats.front().is_some_and(|(due, _)| *due <= now) {
-            match self.repeats.pop_front() {
-                Some((_, Content::Brief { packet, range, .. })) => self.brief.repeat(packet, range),
-                Some((_, content)) => self.lose(now, &content, false),
-                None => {}
+    pub(crate) fn repeat_due(&mut self, now: Instant, pattern: Pattern, rate: Option<BitRate>) {
+        let mut watch = std::mem::take(&mut self.watch);
+        watch.due(now, pattern, rate, |content| self.repeat(now, content));
+        self.watch = watch;
+    }
+
+    /// Sends `content` again without news of it; false if nobody waits for it any more.
+    fn repeat(&mut self, now: Instant, content: &Content) -> bool {
+        match content {
+            Content::Brief { packet, range, .. } => self.brief.repeat(now, *packet, range),
+            Content::Stream {
+                slot, flow, range, ..
+            } => {
+                let waits = self
+                    .flow_of(*slot, *flow)
+                    .and_then(|flow| flow.stream.as_ref())
+                    .is_some_and(|(_, stream)| !stream.has_confirmed(range));
+                if waits {
+                    self.lose(now, content, false);
+                }
+                waits
             }
         }
     }
 
     /// Fills `frame` with what is to be sent, in the order of the flows' turns; notes it in `ledger`
-    /// and returns how many contents that were. `twice` if sparse packets are to be repeated.
+    /// and returns how many contents that were. `pattern` says when sparse packets are repeated.
     pub(crate) fn fill(
         &mut self,
         now: Instant,
         frame: &mut FrameWriter,
         ledger: &mut Ledger,
-        (twice, stats): (bool, &mut SentStats),
+        (pattern, stats): (Pattern, &mut SentStats),
     ) -> usize {
         let mut contents = 0;
         while let Some(content) = self.fill_brief(frame) {
@@ -228,9 +243,9 @@ impl Outbox {
                 Content::Brief { .. } => dequeued,
             };
             self.order.charge(&mut flow.place, bytes + 8);
-            if twice && flow.is_worth_repeating(now, &place, again) {
-                self.repeats
-                    .push_back((now + REPEAT_AFTER, content.clone()));
+            if flow.is_worth_repeating(now, &place, again) {
+                let persistent = content.len() <= SMALL && !again;
+                self.watch.add(now, content.clone(), (pattern, persistent));
             }
             ledger.carry(content);
             contents += 1;

@@ -86,6 +86,11 @@ impl StreamSender {
         self.confirmed == self.end
     }
 
+    /// Whether the other end has all of `range`.
+    pub(crate) fn has_confirmed(&self, range: &Range<u64>) -> bool {
+        range.end <= self.confirmed || self.islands.covers(range)
+    }
+
     /// Where the stream ends.
     pub(crate) fn end(&self) -> u64 {
         self.end

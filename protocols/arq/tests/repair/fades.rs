@@ -114,3 +114,37 @@ fn everything_that_a_fade_swallowed_is_sent_again() {
         (0..100).map(|place| (1, place)).collect::<Vec<_>>()
     );
 }
+
+/// The end of a fade is used at once: what is small and sparse is on its way again every few milliseconds, but
+/// not before a confirmation is overdue, and never after it came.
+#[test]
+fn a_small_request_is_repeated_until_it_is_confirmed() {
+    let mut end = Script::knowing(usual(), Duration::from_millis(50));
+    end.wait(Duration::from_secs(1));
+    end.held(1, 200);
+    let sent = end.send(1).remove(0);
+    let repeats = end.run(Duration::from_millis(300), Duration::from_millis(1));
+    let first = repeats[0].at.since(sent.at).as_millis();
+    assert!((50..87).contains(&first), "{first} ms");
+    assert!((20..=70).contains(&repeats.len()), "{}", repeats.len());
+    let gaps = repeats.windows(2).map(|two| two[1].at.since(two[0].at));
+    for gap in gaps.map(|gap| gap.as_millis()) {
+        assert!(gap <= 12, "{gap} ms");
+    }
+    let last = repeats.last().expect("repeats").number;
+    end.ack(&[(last, last)]);
+    let after = end.run(Duration::from_secs(1), Duration::from_millis(1));
+    assert!(after.is_empty(), "{}", after.len());
+}
+
+/// What is too large for that probes the fade as all else does.
+#[test]
+fn a_large_packet_is_not_repeated_before_its_patience_ends() {
+    let mut end = Script::knowing(usual(), Duration::from_millis(50));
+    end.wait(Duration::from_secs(1));
+    end.held(1, 1_200);
+    let sent = end.send(1).remove(0);
+    let repeats = end.run(Duration::from_millis(120), Duration::from_millis(1));
+    assert_eq!(repeats.len(), 1);
+    assert!(repeats[0].at.since(sent.at) >= Duration::from_millis(87));
+}
