@@ -1,0 +1,192 @@
+//! `channel-errors`: what an error model does, measured and by theory. Also the smallest whole
+//! experiment, to start another one from.
+
+use channel::errors::ErrorConfig;
+use channel::{
+    Channel, Direction, DirectionConfig, Input, Link, LinkConfig, Output, QueueBound, Rate,
+};
+use machine::Machine;
+use serde::Deserialize;
+use units::{BitRate, Bytes, Duration, Instant};
+
+use crate::claim::{Claim, Unknown, Verdict};
+use crate::experiment::{About, Experiment, Metric, RunError};
+use crate::measurements::Measurements;
+use crate::plan::{Case, PlanError};
+use crate::table::Table;
+
+/// More packets than a run needs to be exact.
+const MOST_PACKETS: u64 = 10_000_000;
+
+/// The experiments of the group `channel`.
+pub const EXPERIMENTS: &[&dyn Experiment] = &[&ChannelErrors];
+
+/// A stream of equal packets, back to back, across a channel with an error model.
+#[derive(Debug)]
+pub struct ChannelErrors;
+
+const ABOUT: About = About {
+    name: "channel-errors",
+    group: "channel",
+    title: "How many packets an error model loses, and how many in a row",
+    source: "the error models of sim/channel; theory: 1 - exp(-size/mean) and the like",
+    plan: include_str!("plan.toml"),
+    metrics: &[
+        Metric {
+            name: "loss",
+            unit: "%",
+            description: "packets that do not arrive, of those sent",
+        },
+        Metric {
+            name: "loss_theory",
+            unit: "%",
+            description: "what the parameters make one expect; none where no short formula is known",
+        },
+        Metric {
+            name: "burst",
+            unit: "packets",
+            description: "mean number of packets lost in a row",
+        },
+    ],
+    published: "",
+    calibration: &[],
+    deviations: "",
+};
+
+/// The plan's `[parameters]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// How many packets are sent.
+    packets: u64,
+    /// The size of each.
+    size: Bytes,
+    /// How fast the air takes them.
+    rate: BitRate,
+}
+
+impl Experiment for ChannelErrors {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn check(&self, case: &Case) -> Result<(), PlanError> {
+        let parameters: Parameters = case.parameters()?;
+        if !(1..=MOST_PACKETS).contains(&parameters.packets) {
+            let allowed = format!("allowed: 1 to {MOST_PACKETS}");
+            return Err(case.wrong_parameter("packets", allowed));
+        }
+        if !(1..=65_536).contains(&parameters.size.get()) {
+            return Err(case.wrong_parameter("size", "allowed: 1 B to 64 KiB"));
+        }
+        if parameters.rate == BitRate::default() {
+            return Err(case.wrong_parameter("rate", "a rate of zero carries nothing"));
+        }
+        link(case, &parameters).map(drop)
+    }
+
+    fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
+        let parameters: Parameters = case.parameters()?;
+        let lost = send(&parameters, Channel::new(&link(case, &parameters)?, seed));
+        let losses = lost.iter().filter(|lost| **lost).count() as f64;
+        let bursts = lost.chunk_by(|one, next| one == next);
+        let bursts = bursts.filter(|equal| equal[0]).count() as f64;
+        let theory = expected_loss(&case.scheme()?, parameters.size);
+        Ok(Measurements::new()
+            .with("loss", 100.0 * losses / lost.len() as f64)
+            .with_some("loss_theory", theory.map(|share| 100.0 * share))
+            .with_some("burst", (bursts > 0.0).then(|| losses / bursts)))
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        vec![
+            Claim {
+                name: "loss-by-distance",
+                text: "With errors at exponential distances, a packet is lost with the chance \
+                    1 - exp(-size/mean)",
+                source: "FACTS of the set-up of Balakrishnan et al. 1997, Section 3",
+                judge: |table| agrees(table, "distance"),
+            },
+            Claim {
+                name: "loss-independent",
+                text: "Independent losses are as many as was asked for, whatever the size",
+                source: "definition of the model",
+                judge: |table| agrees(table, "independent"),
+            },
+        ]
+    }
+}
+
+/// Whether measurement and theory agree for a scheme: within 4 standard errors (about twice the 95 %
+/// interval), at every size.
+fn agrees(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
+    let mut holds = true;
+    let mut numbers = Vec::new();
+    let cases = table.cases().iter();
+    for case in cases.filter(|case| case.scheme_name() == scheme) {
+        let labels = case.labels().iter();
+        let at: Vec<_> = labels
+            .map(|(axis, label)| (axis.as_str(), label.as_str()))
+            .collect();
+        let loss = table.summary(scheme, &at, "loss")?;
+        let theory = table.mean(scheme, &at, "loss_theory")?;
+        holds &= (loss.mean - theory).abs() <= 2.0 * loss.ci95.unwrap_or(f64::INFINITY);
+        numbers.push(format!("{:.3} % for {theory:.3} %", loss.mean));
+    }
+    Ok(Verdict::of(holds, numbers.join("; ")))
+}
+
+/// The link of a case: the scheme's errors in both directions.
+fn link(case: &Case, parameters: &Parameters) -> Result<Link, PlanError> {
+    let rate = Rate::Limited(parameters.rate);
+    let queue = QueueBound::Packets(1);
+    let config = LinkConfig {
+        each: Some(DirectionConfig::steady(rate, Duration::ZERO, queue)),
+        errors: Some(case.scheme()?),
+        ..LinkConfig::default()
+    };
+    let read = |_: &str| Err("this experiment reads no further file".into());
+    Link::from_config(config, case.scheme_name(), &read)
+        .map_err(|error| case.wrong_scheme("", error))
+}
+
+/// Which packets are lost, each sent when the one before it has left.
+fn send(parameters: &Parameters, mut channel: Channel<()>) -> Vec<bool> {
+    let (direction, size) = (Direction::Down, parameters.size);
+    let mut now = Instant::ZERO;
+    let mut lost = Vec::with_capacity(parameters.packets as usize);
+    for _ in 0..parameters.packets {
+        let input = Input::Send {
+            direction,
+            size,
+            payload: (),
+        };
+        channel.handle_input(now, input);
+        while let Some(due) = channel.poll_timeout() {
+            now = due;
+            channel.handle_timeout(now);
+            while let Some(output) = channel.poll_output() {
+                lost.push(matches!(output, Output::Drop { .. }));
+            }
+        }
+    }
+    lost
+}
+
+/// The share of packets that a model loses, where a short formula says it.
+fn expected_loss(model: &ErrorConfig, size: Bytes) -> Option<f64> {
+    let size = size.get() as f64;
+    match model {
+        ErrorConfig::None(_) => Some(0.0),
+        ErrorConfig::Independent(config) => Some(config.p.as_f64()),
+        ErrorConfig::Distance(config) => Some(1.0 - (-size / config.mean.get() as f64).exp()),
+        ErrorConfig::Burst(config) => {
+            let begins = 1.0 - (-size / config.spacing.get() as f64).exp();
+            // A cycle is a burst and the packets up to the next one, of which there are
+            // (1 - begins) / begins in the mean.
+            let packets = config.packets as f64;
+            Some(packets / (packets + (1.0 - begins) / begins))
+        }
+        ErrorConfig::Temporal(_) | ErrorConfig::Markov(_) | ErrorConfig::Replay(_) => None,
+    }
+}

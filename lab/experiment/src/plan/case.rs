@@ -1,0 +1,121 @@
+//! One combination of scheme and axis values.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use super::axis::Point;
+use super::source::{Place, PlanError, Source, join};
+use super::{PARAMETERS, SCHEMES};
+
+/// One combination of scheme and axis values: what an experiment runs.
+#[derive(Debug, Clone)]
+pub struct Case {
+    source: Arc<Source>,
+    scheme_name: String,
+    scheme: Table,
+    parameters: Table,
+    labels: Vec<(String, String)>,
+    moved: Vec<(String, String)>,
+}
+
+impl Case {
+    /// The case of a scheme at one point on each axis.
+    pub(super) fn new(
+        source: &Arc<Source>,
+        scheme: (&str, &Table),
+        parameters: &Table,
+        points: &[&Point],
+    ) -> Self {
+        let mut case = Self {
+            source: Arc::clone(source),
+            scheme_name: scheme.0.into(),
+            scheme: scheme.1.clone(),
+            parameters: parameters.clone(),
+            labels: Vec::new(),
+            moved: Vec::new(),
+        };
+        for point in points {
+            case.labels.push((point.axis.clone(), point.label.clone()));
+            for setting in &point.settings {
+                let inside = setting.path.join(".");
+                case.moved
+                    .push((join(PARAMETERS, &inside), setting.origin.clone()));
+                put(&mut case.parameters, &setting.path, setting.value.clone());
+            }
+        }
+        case
+    }
+
+    /// The scheme's name.
+    pub fn scheme_name(&self) -> &str {
+        &self.scheme_name
+    }
+
+    /// The axes with their values here, as the plan writes them, in the plan's order.
+    pub fn labels(&self) -> &[(String, String)] {
+        &self.labels
+    }
+
+    /// The value of one axis here, as the plan writes it.
+    pub fn label(&self, axis: &str) -> Option<&str> {
+        let found = self.labels.iter().find(|(name, _)| name == axis);
+        found.map(|(_, label)| label.as_str())
+    }
+
+    /// The plan's `[parameters]` with the values of the axes, as the experiment's own type. The error
+    /// names key, place and what is allowed.
+    pub fn parameters<P: DeserializeOwned>(&self) -> Result<P, PlanError> {
+        let place = Place::moved(PARAMETERS, &self.moved);
+        self.source
+            .read(&Value::Table(self.parameters.clone()), &place)
+    }
+
+    /// The table `[schemes.NAME]`, as the experiment's own type.
+    pub fn scheme<S: DeserializeOwned>(&self) -> Result<S, PlanError> {
+        let place = Place::new(join(SCHEMES, &self.scheme_name));
+        self.source.read(&Value::Table(self.scheme.clone()), &place)
+    }
+
+    /// That the parameter at the dotted path `key` is wrong; `what` says what is allowed.
+    pub fn wrong_parameter(&self, key: &str, what: impl fmt::Display) -> PlanError {
+        let place = Place::moved(join(PARAMETERS, key), &self.moved);
+        self.source.wrong(&place, what)
+    }
+
+    /// That `key` of the scheme is wrong (or the scheme as a whole, if `key` is empty); `what` says what
+    /// is allowed.
+    pub fn wrong_scheme(&self, key: &str, what: impl fmt::Display) -> PlanError {
+        let place = Place::new(join(&join(SCHEMES, &self.scheme_name), key));
+        self.source.wrong(&place, what)
+    }
+
+    /// What tells this case from the others, for people: `LL, size = 100 B`.
+    pub fn describe(&self) -> String {
+        let labels = self.labels.iter();
+        let labels = labels.map(|(axis, label)| format!(", {axis} = {label}"));
+        format!("{}{}", self.scheme_name, labels.collect::<String>())
+    }
+}
+
+/// Puts `value` at `path`; tables on the way are made, and replace what is no table.
+pub(super) fn put(table: &mut Table, path: &[String], value: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if rest.is_empty() {
+        table.insert(first.clone(), value);
+        return;
+    }
+    let inner = table
+        .entry(first.clone())
+        .or_insert_with(|| Value::Table(Table::new()));
+    if !inner.is_table() {
+        *inner = Value::Table(Table::new());
+    }
+    if let Value::Table(inner) = inner {
+        put(inner, rest, value);
+    }
+}

@@ -1,0 +1,79 @@
+//! What many runs say together.
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The mean of independent values, with how far it can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Summary {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// Half the width of the 95 % confidence interval (Student's t); unknown from a single value.
+    pub ci95: Option<f64>,
+    /// The least value.
+    pub min: f64,
+    /// The greatest value.
+    pub max: f64,
+    /// How many values there are.
+    pub runs: u64,
+}
+
+impl Summary {
+    /// Of these values; `None` without any.
+    ///
+    /// ```
+    /// let summary = experiment::Summary::of(&[4.0, 6.0, 5.0]).unwrap();
+    /// assert_eq!((summary.mean, summary.min, summary.max), (5.0, 4.0, 6.0));
+    /// // t(0.975; 2 degrees of freedom) = 4.3027, and the standard error is 1 / sqrt 3.
+    /// assert!((summary.ci95.unwrap() - 4.3027 / 3f64.sqrt()).abs() < 1e-4);
+    /// ```
+    pub fn of(values: &[f64]) -> Option<Self> {
+        if values.is_empty() {
+            return None;
+        }
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let freedom = count - 1.0;
+        let ci95 = StudentsT::new(0.0, 1.0, freedom).ok().map(|student| {
+            let standard_error = (squares / freedom / count).sqrt();
+            student.inverse_cdf(0.975) * standard_error
+        });
+        Some(Self {
+            mean,
+            ci95,
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            runs: values.len() as u64,
+        })
+    }
+}
+
+/// Two cases on the same seeds: what remains of the difference when luck is common to both.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Paired {
+    /// First minus second, seed by seed.
+    pub difference: Summary,
+    /// The mean of the first by the mean of the second, over the common seeds.
+    pub ratio: f64,
+}
+
+impl Paired {
+    /// Of pairs of values with the same seed; `None` without any.
+    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+        let differences: Vec<_> = pairs.iter().map(|(one, other)| one - other).collect();
+        let difference = Summary::of(&differences)?;
+        let first: f64 = pairs.iter().map(|(one, _)| one).sum();
+        let second: f64 = pairs.iter().map(|(_, other)| other).sum();
+        Some(Self {
+            difference,
+            ratio: first / second,
+        })
+    }
+
+    /// Whether the 95 % confidence interval of the difference leaves out zero.
+    pub fn is_significant(&self) -> bool {
+        let half = self.difference.ci95.unwrap_or(f64::INFINITY);
+        self.difference.mean.abs() > half
+    }
+}

@@ -1,0 +1,217 @@
+//! What was measured, as a table.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use crate::claim::{Judged, Unknown};
+use crate::experiment::{Experiment, Metric};
+use crate::plan::{Case, Plan};
+use crate::published::Published;
+use crate::statistics::{Paired, Summary};
+
+/// One run: the number of its case in the plan, and its seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunKey {
+    /// The position of the case in [`Plan::cases`].
+    pub case: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// Values of runs, in the order of the experiment's metrics.
+pub(crate) type Runs = BTreeMap<RunKey, Vec<Option<f64>>>;
+
+/// All runs of a plan, with what was published.
+#[derive(Debug, Clone)]
+pub struct Table {
+    experiment: &'static str,
+    metrics: &'static [Metric],
+    cases: Vec<Case>,
+    runs: Runs,
+    published: Published,
+}
+
+/// A line of the results: one metric in one case. Serialises to the object that `--json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The experiment's name.
+    pub experiment: &'static str,
+    /// The scheme's name.
+    pub scheme: String,
+    /// The axes with their values.
+    #[serde(serialize_with = "as_object")]
+    pub parameters: Vec<(String, String)>,
+    /// The metric's name.
+    pub metric: &'static str,
+    /// The metric's unit.
+    pub unit: &'static str,
+    /// What the runs say together.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// What the paper says.
+    pub published: Option<f64>,
+}
+
+fn as_object<S: Serializer>(labels: &[(String, String)], output: S) -> Result<S::Ok, S::Error> {
+    output.collect_map(labels.iter().map(|(axis, label)| (axis, label)))
+}
+
+impl Row {
+    /// Measured by published.
+    pub fn ratio(&self) -> Option<f64> {
+        let published = self.published.filter(|value| *value != 0.0)?;
+        Some(self.summary.mean / published)
+    }
+}
+
+impl Table {
+    pub(crate) fn new(
+        experiment: &dyn Experiment,
+        plan: &Plan,
+        runs: Runs,
+    ) -> Result<Self, String> {
+        let about = experiment.about();
+        Ok(Self {
+            experiment: about.name,
+            metrics: about.metrics,
+            cases: plan.cases(),
+            runs,
+            published: Published::read(about)?,
+        })
+    }
+
+    /// The cases of the plan, in its order.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// What is measured.
+    pub fn metrics(&self) -> &'static [Metric] {
+        self.metrics
+    }
+
+    /// How many runs there are.
+    pub fn count_runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Every run with its values in the order of the metrics; sorted by case, then seed.
+    pub fn runs(&self) -> impl Iterator<Item = (RunKey, &[Option<f64>])> {
+        self.runs
+            .iter()
+            .map(|(key, values)| (*key, values.as_slice()))
+    }
+
+    /// A line for each case and metric with a value, in the order of the plan.
+    pub fn rows(&self) -> Vec<Row> {
+        let cases = 0..self.cases.len();
+        cases
+            .flat_map(|case| {
+                (0..self.metrics.len()).filter_map(move |metric| self.row(case, metric))
+            })
+            .collect()
+    }
+
+    /// The line of a case and a metric, both by their positions.
+    pub fn row(&self, case: usize, metric: usize) -> Option<Row> {
+        let values: Vec<_> = self.values(case, metric).map(|(_, value)| value).collect();
+        let summary = Summary::of(&values)?;
+        let (case, metric) = (&self.cases[case], &self.metrics[metric]);
+        Some(Row {
+            experiment: self.experiment,
+            scheme: case.scheme_name().into(),
+            parameters: case.labels().to_vec(),
+            metric: metric.name,
+            unit: metric.unit,
+            summary,
+            published: self.published.value(case, metric.name),
+        })
+    }
+
+    /// The mean of `metric` for `scheme` at these values of the axes; axes that are left out must have
+    /// a single value.
+    pub fn mean(&self, scheme: &str, at: &[(&str, &str)], metric: &str) -> Result<f64, Unknown> {
+        Ok(self.summary(scheme, at, metric)?.mean)
+    }
+
+    /// What the runs of `scheme` say of `metric` at these values of the axes.
+    pub fn summary(
+        &self,
+        scheme: &str,
+        at: &[(&str, &str)],
+        metric: &str,
+    ) -> Result<Summary, Unknown> {
+        let (case, column) = (self.find(scheme, at)?, self.column(metric)?);
+        let values: Vec<_> = self.values(case, column).map(|(_, value)| value).collect();
+        Summary::of(&values).ok_or_else(|| Unknown(format!("{metric} of {scheme}")))
+    }
+
+    /// `metric` of the first scheme minus that of the second on their common seeds.
+    pub fn paired(
+        &self,
+        schemes: [&str; 2],
+        at: &[(&str, &str)],
+        metric: &str,
+    ) -> Result<Paired, Unknown> {
+        let column = self.column(metric)?;
+        let [first, second] = schemes.map(|scheme| self.find(scheme, at));
+        let second: BTreeMap<_, _> = self.values(second?, column).collect();
+        let common = self.values(first?, column);
+        let pairs: Vec<_> = common
+            .filter_map(|(seed, value)| Some((value, *second.get(&seed)?)))
+            .collect();
+        let [first, second] = schemes;
+        Paired::of(&pairs).ok_or_else(|| Unknown(format!("{first} and {second} on common seeds")))
+    }
+
+    /// The experiment's claims with their verdicts.
+    pub fn judge(&self, experiment: &dyn Experiment) -> Vec<Judged> {
+        let claims = experiment.claims().into_iter();
+        claims
+            .map(|claim| Judged {
+                claim,
+                verdict: (claim.judge)(self),
+            })
+            .collect()
+    }
+
+    /// Seeds and values of a metric in a case.
+    fn values(&self, case: usize, metric: usize) -> impl Iterator<Item = (u64, f64)> {
+        values(&self.runs, case, metric)
+    }
+
+    fn find(&self, scheme: &str, at: &[(&str, &str)]) -> Result<usize, Unknown> {
+        let fits = |case: &Case| {
+            let mut wanted = at.iter();
+            case.scheme_name() == scheme
+                && wanted.all(|(axis, label)| case.label(axis) == Some(label))
+        };
+        let mut found = self.cases.iter().enumerate().filter(|(_, case)| fits(case));
+        match (found.next(), found.next()) {
+            (Some((number, _)), None) => Ok(number),
+            (found, _) => {
+                let at = at.iter().map(|(axis, label)| format!(", {axis} = {label}"));
+                let at: String = at.collect();
+                let several = if found.is_some() {
+                    " (several cases)"
+                } else {
+                    ""
+                };
+                Err(Unknown(format!("{scheme}{at}{several}")))
+            }
+        }
+    }
+
+    fn column(&self, metric: &str) -> Result<usize, Unknown> {
+        let found = self.metrics.iter().position(|known| known.name == metric);
+        found.ok_or_else(|| Unknown(format!("there is no metric '{metric}'")))
+    }
+}
+
+/// Seeds and values of a metric in a case.
+pub(crate) fn values(runs: &Runs, case: usize, metric: usize) -> impl Iterator<Item = (u64, f64)> {
+    let [from, until] = [0, u64::MAX].map(|seed| RunKey { case, seed });
+    runs.range(from..=until)
+        .filter_map(move |(key, values)| Some((key.seed, (*values.get(metric)?)?)))
+}

@@ -1,0 +1,112 @@
+//! Results as text for a terminal.
+
+use std::fmt::Write;
+
+use crate::claim::Judged;
+use crate::table::Table;
+
+/// A number with about four digits that mean something.
+pub fn rounded(value: f64) -> String {
+    let magnitude = value.abs();
+    match magnitude {
+        0.0 => "0".into(),
+        1e6.. => format!("{value:.3e}"),
+        1000.0.. => format!("{value:.0}"),
+        100.0.. => format!("{value:.1}"),
+        10.0.. => format!("{value:.2}"),
+        0.001.. => format!("{value:.3}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+/// The titles and cells of one metric's lines; what is not known is `-`.
+pub(crate) fn lines(table: &Table, metric: usize) -> Vec<Vec<String>> {
+    let or_dash = |value: Option<f64>| value.map_or_else(|| "-".into(), rounded);
+    let mut lines = Vec::new();
+    for case in 0..table.cases().len() {
+        let Some(row) = table.row(case, metric) else {
+            continue;
+        };
+        if lines.is_empty() {
+            let axes = row.parameters.iter().map(|(axis, _)| axis.as_str());
+            let titles = ["mean", "±95 %", "min", "max", "runs", "published", "ratio"];
+            let titles = std::iter::once("scheme").chain(axes).chain(titles);
+            lines.push(titles.map(Into::into).collect());
+        }
+        let ratio = row.ratio();
+        let summary = row.summary;
+        let mut line = vec![row.scheme];
+        line.extend(row.parameters.into_iter().map(|(_, label)| label));
+        line.extend([rounded(summary.mean), or_dash(summary.ci95)]);
+        line.extend([summary.min, summary.max].map(rounded));
+        line.extend([summary.runs.to_string(), or_dash(row.published)]);
+        line.push(ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")));
+        lines.push(line);
+    }
+    lines
+}
+
+/// A table for each metric, aligned, measured beside published.
+pub fn tables(table: &Table) -> String {
+    let mut text = String::new();
+    for (number, metric) in table.metrics().iter().enumerate() {
+        let lines = lines(table, number);
+        if lines.is_empty() {
+            continue;
+        }
+        let unit = match metric.unit {
+            "" => String::new(),
+            unit => format!(" [{unit}]"),
+        };
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}{unit}: {}", metric.name, metric.description);
+        let words = 1 + table.cases().first().map_or(0, |case| case.labels().len());
+        text.push_str(&aligned(&lines, words));
+        text.push('\n');
+    }
+    text
+}
+
+/// The claims with their verdicts.
+pub fn claims(judged: &[Judged]) -> String {
+    let lines = judged.iter().map(|judged| {
+        let claim = &judged.claim;
+        let (word, numbers) = (judged.word(), judged.numbers());
+        format!(
+            "{word:<8} {} ({})\n         {numbers}\n",
+            claim.text, claim.source
+        )
+    });
+    lines.collect()
+}
+
+/// The cells in columns, the first `words` of them to the left and the numbers to the right.
+pub fn aligned(lines: &[Vec<String>], words: usize) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let length = |line: &Vec<String>, column| {
+        line.get(column)
+            .map_or(0, |cell: &String| cell.chars().count())
+    };
+    let width = |column| {
+        lines
+            .iter()
+            .map(|line| length(line, column))
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let begin = text.len();
+        for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let _ = if column < words {
+                write!(text, "{cell:<width$}  ")
+            } else {
+                write!(text, "{cell:>width$}  ")
+            };
+        }
+        text.truncate(begin + text[begin..].trim_end().len());
+        text.push('\n');
+    }
+    text
+}
