@@ -23,6 +23,8 @@ const LEDGER_MAX: usize = 32_768;
 const LEDGER_QUIET_MAX: usize = 256;
 /// How often idle flows are looked for.
 const TIDY: Duration = Duration::from_secs(10);
+/// For how long after a fade others are expected.
+const FADING: Duration = Duration::from_secs(30);
 /// Room behind a frame for its seal.
 const TAILROOM: usize = 32;
 
@@ -49,6 +51,8 @@ pub struct Arq {
 struct Pace {
     rate: Option<BitRate>,
     last_heard: Instant,
+    /// Fades are to be expected until then.
+    fading_until: Option<Instant>,
     /// When the next probe of a long fade may leave.
     next_probe: Instant,
     next_tidy: Option<Instant>,
@@ -159,7 +163,7 @@ impl Arq {
         self.acknowledger.write(now, &mut frame, alone);
         let mut contents = 0;
         if !alone {
-            let how = (self.pattern(), &mut self.stats.sent);
+            let how = (self.pattern(now), &mut self.stats.sent);
             contents = self.outbox.fill(now, &mut frame, &mut self.ledger, how);
         }
         if frame.is_empty() {
@@ -183,17 +187,18 @@ impl Arq {
     }
 
     fn repeat_due(&mut self, now: Instant) {
-        let pattern = self.pattern();
-        self.outbox.repeat_due(now, pattern, self.pace.rate);
+        let pattern = self.pattern(now);
+        self.outbox.repeat_due(now, pattern);
     }
 
-    /// When sparse packets are sent again without news of them: as soon as a confirmation is overdue, and then
-    /// so often that the end of a fade is used at once.
-    fn pattern(&self) -> Pattern {
+    /// How sparse packets are sent again without news of them, so that the end of a fade is used at once.
+    fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
         let spacing = self.ack_spacing();
         Pattern {
             twice: self.losses.is_noisy() && slow,
+            fading: self.pace.fading_until.is_some_and(|until| now < until),
+            rate: self.pace.rate,
             expected: self.round_trip.patience(spacing),
             interval: spacing.max(Duration::from_millis(4)),
         }
@@ -305,13 +310,16 @@ impl Arq {
             losses,
             stats,
             fade,
+            pace,
             config,
             ..
         } = self;
         let in_fade = fade.is_some();
         let mut latest: Option<Settled> = None;
         ledger.settle(ranges, config.reorder, |settled, contents| {
-            losses.note(settled.outcome == Outcome::Lost, &mut stats.sent);
+            if losses.note(settled.outcome == Outcome::Lost, &mut stats.sent) {
+                pace.fading_until = Some(now + FADING);
+            }
             if settled.outcome == Outcome::Arrived {
                 latest = Some(settled);
             }
@@ -369,6 +377,7 @@ impl Arq {
             return;
         }
         self.stats.sent.frames_presumed_lost += count as u64;
+        self.pace.fading_until = Some(now + FADING);
         if self.fade.is_none() {
             let since = self.pace.last_heard.max(now - patience);
             self.fade = Some(Fade { since });
@@ -447,7 +456,7 @@ impl Machine for Arq {
     fn poll_timeout(&self) -> Option<Instant> {
         let own = [
             self.patience_ends(),
-            self.outbox.next_repeat(self.pattern()),
+            self.outbox.next_repeat(self.pattern(self.pace.last_heard)),
             self.pace.next_release,
             self.pace.next_tidy,
         ];

@@ -159,9 +159,9 @@ impl Outbox {
     }
 
     /// Repeats what is due of sparse packets and not confirmed yet.
-    pub(crate) fn repeat_due(&mut self, now: Instant, pattern: Pattern, rate: Option<BitRate>) {
+    pub(crate) fn repeat_due(&mut self, now: Instant, pattern: Pattern) {
         let mut watch = std::mem::take(&mut self.watch);
-        watch.due(now, pattern, rate, |content| self.repeat(now, content));
+        watch.due(now, pattern, |content| self.repeat(now, content));
         self.watch = watch;
     }
 

@@ -80,22 +80,23 @@ const LONELY_MAX: u64 = 2;
 const SMOOTHING: u64 = 512;
 
 impl LossMonitor {
-    /// Notes the fate of the next transmission.
-    pub(crate) fn note(&mut self, lost: bool, stats: &mut SentStats) {
+    /// Notes the fate of the next transmission; true at the end of losses that do not stand alone.
+    pub(crate) fn note(&mut self, lost: bool, stats: &mut SentStats) -> bool {
         self.lonely -= self.lonely / SMOOTHING;
         if lost {
             self.run += 1;
             stats.frames_lost += 1;
-            return;
+            return false;
         }
-        if self.run > 0 {
-            let class = self.run.ilog2() as usize;
+        let run = std::mem::take(&mut self.run);
+        if run > 0 {
+            let class = run.ilog2() as usize;
             stats.bursts[class.min(BURST_CLASSES - 1)] += 1;
-            if self.run <= LONELY_MAX {
-                self.lonely += self.run * ((1 << 32) / SMOOTHING);
+            if run <= LONELY_MAX {
+                self.lonely += run * ((1 << 32) / SMOOTHING);
             }
         }
-        self.run = 0;
+        run > LONELY_MAX
     }
 
     /// Whether lonely losses are so many (0.1 %) that what must not wait is better sent twice.

@@ -9,28 +9,39 @@ use crate::ledger::Content;
 
 /// Contents watched at a time; those beyond it are repaired like all others.
 const MOST: usize = 64;
-/// How long after the first the second transmission follows where single losses are common: longer than a
-/// collision or a slot, shorter than a round trip.
+/// How long after one transmission an early one follows: longer than a collision or a slot, shorter
+/// than a round trip.
 const SPACED: Duration = Duration::from_millis(8);
-/// Repeats take at most this part of the air.
+/// Overdue repeats take at most this part of the air.
 const SHARE: u64 = 4;
+/// Early repeats beyond the first take at most this part of the air, and so many bytes at once.
+const EARLY_SHARE: u64 = 200;
+const EARLY_BURST: u64 = 4_000;
+/// What a content costs beyond its own bytes.
+const OVERHEAD: u64 = 16;
 
-/// When contents are sent again without news of their loss.
+/// How contents are sent again without news of their loss.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pattern {
-    /// Single losses are common and a repair takes long: everything watched is sent twice.
+    /// Single losses are common and a repair takes long: what leaves is sent a second time.
     pub(crate) twice: bool,
+    /// There have been fades of late: what leaves is sent again and again, as far as it costs little.
+    pub(crate) fading: bool,
     /// How long a confirmation takes.
     pub(crate) expected: Duration,
     /// How soon the next repeat follows once it is overdue.
     pub(crate) interval: Duration,
+    /// What the hop carries, if that is known.
+    pub(crate) rate: Option<BitRate>,
 }
 
-/// One content, and when it is sent again.
+/// One content.
 #[derive(Debug)]
 struct Watched {
     sent_at: Instant,
     content: Content,
+    /// Whether it has been sent a second time.
+    repeated: bool,
     /// Whether its repeats go on until it is confirmed.
     persistent: bool,
 }
@@ -38,15 +49,35 @@ struct Watched {
 /// The contents watched.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Sent for the first time a moment ago, each to be sent a second time.
-    fresh: VecDeque<Watched>,
+    /// Those that are to be sent again early, and when.
+    early: VecDeque<(Instant, Watched)>,
     /// Those whose confirmation is expected.
     expected: VecDeque<Watched>,
-    /// Those whose confirmation is overdue, with the time of the next repeat of all.
-    overdue: VecDeque<Watched>,
+    /// Those whose confirmation is overdue; all are repeated together.
+    overdue: Vec<Watched>,
     next_repeat: Instant,
-    /// Bytes of `overdue`.
+    budget: Budget,
+}
+
+/// Bytes that early repeats may cost.
+#[derive(Debug, Default)]
+struct Budget {
     bytes: u64,
+    counted: Instant,
+}
+
+impl Budget {
+    fn take(&mut self, now: Instant, rate: Option<BitRate>, bytes: u64) -> bool {
+        let grown = rate.map_or(0, |rate| rate.bytes_in(now.since(self.counted)).get());
+        // Counting up only once it makes a byte keeps what is less than one.
+        if grown >= EARLY_SHARE {
+            self.bytes = (self.bytes + grown / EARLY_SHARE).min(EARLY_BURST);
+            self.counted = now;
+        }
+        let enough = self.bytes >= bytes;
+        self.bytes -= if enough { bytes } else { 0 };
+        enough
+    }
 }
 
 impl Watch {
@@ -57,30 +88,30 @@ impl Watch {
         content: Content,
         (pattern, persistent): (Pattern, bool),
     ) {
-        if self.fresh.len() + self.expected.len() + self.overdue.len() >= MOST {
+        if self.early.len() + self.expected.len() + self.overdue.len() >= MOST {
             return;
         }
+        let early = pattern.twice || (pattern.fading && persistent);
         let watched = Watched {
             sent_at: now,
             content,
+            repeated: false,
             persistent,
         };
-        if pattern.twice {
-            self.fresh.push_back(watched);
+        if early {
+            self.early.push_back((now + SPACED, watched));
         } else if persistent {
             self.expected.push_back(watched);
         }
     }
 
-    /// When [`Self::due`] has something to say.
+    /// When [`Self::due`] has something to do.
     pub(crate) fn next_due(&self, pattern: Pattern) -> Option<Instant> {
-        let after = |list: &VecDeque<Watched>, wait| list.front().map(|first| first.sent_at + wait);
+        let early = self.early.front().map(|(due, _)| *due);
+        let expected = self.expected.front();
+        let expected = expected.map(|first| first.sent_at + pattern.expected);
         let overdue = (!self.overdue.is_empty()).then_some(self.next_repeat);
-        let first = machine::earlier(
-            after(&self.fresh, SPACED),
-            after(&self.expected, pattern.expected),
-        );
-        machine::earlier(first, overdue)
+        machine::earlier(early, machine::earlier(expected, overdue))
     }
 
     /// Hands `repeat` what is to be sent again now; it says whether the content still needs that.
@@ -88,37 +119,51 @@ impl Watch {
         &mut self,
         now: Instant,
         pattern: Pattern,
-        rate: Option<BitRate>,
         mut repeat: impl FnMut(&Content) -> bool,
     ) {
-        while let Some(second) = take_due(&mut self.fresh, now, SPACED) {
-            if repeat(&second.content) && second.persistent {
-                self.expected.push_back(second);
-            }
+        while let Some((_, watched)) = self.early.pop_front_if(|(due, _)| *due <= now) {
+            self.repeat_early(now, pattern, watched, &mut repeat);
         }
-        while let Some(late) = take_due(&mut self.expected, now, pattern.expected) {
+        let is_late = |first: &mut Watched| first.sent_at + pattern.expected <= now;
+        while let Some(late) = self.expected.pop_front_if(is_late) {
             // All that is overdue is repeated at once, this one with it.
             if self.overdue.is_empty() {
                 self.next_repeat = now;
             }
-            self.bytes += late.content.len();
-            self.overdue.push_back(late);
+            self.overdue.push(late);
         }
         if self.overdue.is_empty() || now < self.next_repeat {
             return;
         }
         self.overdue.retain(|late| repeat(&late.content));
-        self.bytes = self.overdue.iter().map(|late| late.content.len()).sum();
-        let affordable = rate.map_or(Duration::ZERO, |rate| {
-            rate.time_for(Bytes::new(self.bytes * SHARE))
-        });
+        let bytes: u64 = self.overdue.iter().map(|late| late.content.len()).sum();
+        let cost = Bytes::new(bytes * SHARE);
+        let affordable = pattern
+            .rate
+            .map_or(Duration::ZERO, |rate| rate.time_for(cost));
         self.next_repeat = now + pattern.interval.max(affordable);
     }
-}
 
-fn take_due(list: &mut VecDeque<Watched>, now: Instant, wait: Duration) -> Option<Watched> {
-    let due = list
-        .front()
-        .is_some_and(|first| first.sent_at + wait <= now);
-    if due { list.pop_front() } else { None }
+    fn repeat_early(
+        &mut self,
+        now: Instant,
+        pattern: Pattern,
+        mut watched: Watched,
+        repeat: &mut impl FnMut(&Content) -> bool,
+    ) {
+        let free = pattern.twice && !watched.repeated;
+        let cost = watched.content.len() + OVERHEAD;
+        if free || self.budget.take(now, pattern.rate, cost) {
+            if !repeat(&watched.content) {
+                return;
+            }
+            watched.repeated = true;
+        }
+        let overdue = watched.sent_at + pattern.expected;
+        if pattern.fading && watched.persistent && now + SPACED < overdue {
+            self.early.push_back((now + SPACED, watched));
+        } else if watched.persistent {
+            self.expected.push_back(watched);
+        }
+    }
 }

@@ -113,7 +113,7 @@ fn assert_quick(links: &[(&str, u64, u64)]) {
 }
 
 #[test]
-#[ignore = "misses by 3 ms (l1-b40) to 26 ms (l3-b80); see the printed table"]
+#[ignore = "misses by 2 ms (l1-b40) to 27 ms (l1-b160); see the printed table"]
 fn a_small_request_waits_for_fades_only() {
     assert_quick(&[
         ("l1-clean", 5, 40),

@@ -17,6 +17,7 @@ use super::error::DemoError;
 use super::meter::{Meter, Received, Window};
 use super::network::{ECHO_SERVER, FILE_SERVER, Network};
 use super::plan::{Echo, Machinery, RunPlan, RunResult, Sample, Transfer};
+use super::process::Usage;
 use super::{echo, http, socket};
 
 /// The transfer begins at this time of the link, in every run: so every run meets the same fades.
@@ -48,7 +49,7 @@ pub(crate) fn measure(
     machinery: &Machinery,
     observer: Observer<'_>,
 ) -> Result<RunResult, DemoError> {
-    let network = Network::build(plan.scheme)?;
+    let network = Network::build(&plan.scheme)?;
     let (mobile, fixed) = (network.mobile.clone(), network.fixed.clone());
     let mut hop = Hop::start(plan, machinery, network)?;
     let listen = |address| {
@@ -62,7 +63,12 @@ pub(crate) fn measure(
     };
     let files = listen(FILE_SERVER)?;
     echo::serve(listen(ECHO_SERVER)?);
-    let probe = first_contact(&connect, &mut hop, observer)?;
+    let (_, echo_server) = plan.scheme.servers();
+    let probe = first_contact(
+        &|patience| connect(echo_server, patience),
+        &mut hop,
+        observer,
+    )?;
     let start = (hop.origin() + START).max(clock::monotonic());
     while clock::monotonic() < start {
         thread::sleep(PAUSE.min(start.since(clock::monotonic()).into()));
@@ -76,7 +82,7 @@ pub(crate) fn measure(
         },
     );
     let uploads = run.serve(files);
-    let used = hop.processor_time();
+    let used = hop.usage();
     let (echoes, transfers) = thread::scope(|scope| {
         let echo_stop = &run.echo;
         let echoes = scope.spawn(move || echo::probe(&probe, start, echo_stop));
@@ -90,9 +96,10 @@ pub(crate) fn measure(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok::<_, DemoError>((echoes, transfers))
     })?;
-    let daemons_cpu = used
-        .zip(hop.processor_time())
-        .map(|(before, after)| after - before);
+    let tunnel = used.zip(hop.usage()).map(|(before, after)| Usage {
+        processor: after.processor - before.processor,
+        memory_peak: after.memory_peak,
+    });
     let start = Instant::ZERO + start.since(hop.origin());
     Ok(RunResult {
         plan: plan.clone(),
@@ -100,7 +107,7 @@ pub(crate) fn measure(
         echoes: echoes.map_err(DemoError::failed("send small requests"))?,
         start,
         emulator: hop.end()?,
-        daemons_cpu,
+        tunnel,
     })
 }
 
@@ -117,13 +124,13 @@ type Connect<'a> =
 /// The connection of the small requests: it stands before the file begins, so that the daemons'
 /// own beginning is no part of any figure.
 fn first_contact(
-    connect: &Connect<'_>,
+    connect: &dyn Fn(std::time::Duration) -> io::Result<TcpStream>,
     hop: &mut Hop,
     observer: Observer<'_>,
 ) -> Result<TcpStream, DemoError> {
     let deadline = clock::monotonic() + PATIENCE;
     loop {
-        let error = match connect(ECHO_SERVER, ATTEMPT) {
+        let error = match connect(ATTEMPT) {
             Ok(stream) => return Ok(stream),
             Err(error) => error,
         };
@@ -201,7 +208,8 @@ impl<'a> Run<'a> {
         direction: Direction,
         connect: &Connect<'_>,
     ) -> io::Result<Option<Received>> {
-        let stream = connect(FILE_SERVER, self.plan.time.into())?;
+        let (server, _) = self.plan.scheme.servers();
+        let stream = connect(server, self.plan.time.into())?;
         match direction {
             Direction::Down => Ok(Some(http::get(
                 &stream,

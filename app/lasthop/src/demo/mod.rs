@@ -3,14 +3,17 @@
 mod bound;
 mod children;
 mod content;
+mod daemons;
 mod echo;
 mod error;
 mod http;
 mod measure;
 mod meter;
 mod network;
+mod peer;
 mod plan;
 mod plot;
+mod process;
 mod progress;
 mod row;
 mod socket;
@@ -57,8 +60,14 @@ pub(crate) struct Arguments {
     /// Decides every loss, every fade and the file's content
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What is compared
-    #[arg(long, value_delimiter = ',', default_value = "plain,lasthop")]
+    /// What is compared: plain, lasthop, or the TOML file of another tunnel
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        default_value = "plain,lasthop",
+        value_parser = Scheme::choose
+    )]
     schemes: Vec<Scheme>,
     /// The senders' congestion controls, such as 'reno,cubic,bbr'
     #[arg(long, value_delimiter = ',', default_value = "cubic")]
@@ -116,7 +125,7 @@ fn compare(arguments: &Arguments) -> Result<Vec<RunResult>, DemoError> {
     if !arguments.json {
         let link = &plans[0].link;
         println!("{}: {}", link.name(), link.description());
-        println!("{}", Network::build(Scheme::Plain)?.buffers()?);
+        println!("{}", Network::build(&Scheme::Plain)?.buffers()?);
     }
     let mut results = Vec::new();
     for plan in &plans {
@@ -144,7 +153,7 @@ fn plans(arguments: &Arguments) -> Result<Vec<RunPlan>, DemoError> {
         arguments
             .schemes
             .iter()
-            .map(move |scheme| (sender.clone(), *scheme))
+            .map(move |scheme| (sender.clone(), scheme.clone()))
     });
     let plan = |(sender, scheme)| RunPlan {
         link: link.clone(),

@@ -40,9 +40,9 @@ pub(crate) struct Network {
 impl Network {
     /// Builds the hosts and everything between them but the air itself.
     ///
-    /// Without lasthop the mobile host has a route to the world by the air; with it, lasthop must bring
-    /// the route: nothing can slip by.
-    pub(crate) fn build(scheme: Scheme) -> Result<Self, DemoError> {
+    /// Without lasthop the mobile host has a route to the world by the air; with a tunnel, the
+    /// tunnel must bring the route: nothing can slip by.
+    pub(crate) fn build(scheme: &Scheme) -> Result<Self, DemoError> {
         let (mobile, gateway, fixed) = (
             Namespace::create()?,
             Namespace::create()?,
@@ -63,7 +63,7 @@ impl Network {
         })??;
         mobile.run(|| -> Result<(), DemoError> {
             grow_buffers()?;
-            if scheme == Scheme::Plain {
+            if *scheme == Scheme::Plain {
                 Netlink::open()?.add_route(&everything().through("air0"))?;
             }
             Ok(())

@@ -1,27 +1,63 @@
 //! What is measured, and what came out: plain data, so that benchmarks are built on it too.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use channel::{Direction, Link};
 use clap::ValueEnum;
 use units::{Bytes, Duration, Instant};
 
+use super::network::{ECHO_SERVER, FILE_SERVER};
+use super::peer::Peer;
+use super::process::Usage;
 use crate::emulate::Report;
 
 /// Who crosses the hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scheme {
     /// The kernel's TCP alone.
     Plain,
     /// The kernel's TCP through lasthop.
     Lasthop,
+    /// The kernel's TCP through somebody else's tunnel.
+    Peer(Arc<Peer>),
 }
 
 impl Scheme {
-    pub(crate) const fn name(self) -> &'static str {
+    /// A scheme as the command line names it; the error is a sentence.
+    pub(crate) fn choose(choice: &str) -> Result<Self, String> {
+        match choice {
+            "plain" => Ok(Self::Plain),
+            "lasthop" => Ok(Self::Lasthop),
+            file if file.contains(['/', '.']) => Peer::read(Path::new(file))
+                .map(Self::Peer)
+                .map_err(|failure| failure.to_string()),
+            _ => Err("known are plain, lasthop, and a peer's file, such as ./peer.toml".into()),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Plain => "plain",
             Self::Lasthop => "lasthop",
+            Self::Peer(peer) => &peer.name,
+        }
+    }
+
+    /// A sender by this scheme, for people.
+    pub(crate) fn describe(&self, sender: &str) -> String {
+        match self {
+            Self::Plain => format!("TCP {sender} alone"),
+            Self::Lasthop | Self::Peer(_) => format!("TCP {sender} through {}", self.name()),
+        }
+    }
+
+    /// Where the mobile host reaches the servers: that of the file, that of the small requests.
+    pub(crate) fn servers(&self) -> (SocketAddr, SocketAddr) {
+        match self {
+            Self::Plain | Self::Lasthop => (FILE_SERVER, ECHO_SERVER),
+            Self::Peer(peer) => (peer.file_server, peer.echo_server),
         }
     }
 }
@@ -137,6 +173,6 @@ pub(crate) struct RunResult {
     /// The start of the transfer, in the time of the link.
     pub(crate) start: Instant,
     pub(crate) emulator: Report,
-    /// What both daemons used of the processor during the transfer.
-    pub(crate) daemons_cpu: Option<Duration>,
+    /// What the tunnel's processes used: of the processor during the transfer, of memory at any time.
+    pub(crate) tunnel: Option<Usage>,
 }

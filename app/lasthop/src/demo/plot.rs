@@ -89,8 +89,8 @@ fn draw_chart(results: &[RunResult], path: &Path) -> Result<(), Box<dyn std::err
 }
 
 fn colors(result: &RunResult, number: usize) -> impl Iterator<Item = RGBColor> {
-    let palette = match result.plan.scheme {
-        Scheme::Plain => PLAIN,
+    let palette = match &result.plan.scheme {
+        Scheme::Plain | Scheme::Peer(_) => PLAIN,
         Scheme::Lasthop => LASTHOP,
     };
     palette.into_iter().cycle().skip(number / 2)
@@ -102,10 +102,7 @@ fn label(result: &RunResult, transfer: &Transfer) -> String {
         Direction::Down => "",
         Direction::Up => ", upload",
     };
-    match plan.scheme {
-        Scheme::Plain => format!("TCP {} alone{arrow}", plan.sender),
-        Scheme::Lasthop => format!("TCP {} through lasthop{arrow}", plan.sender),
-    }
+    format!("{}{arrow}", plan.scheme.describe(&plan.sender))
 }
 
 fn points(transfer: &Transfer) -> impl Iterator<Item = (f64, f64)> {

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use units::{BitRate, Bytes};
 
 use super::measure::Progress;
-use super::plan::{RunPlan, Scheme};
+use super::plan::RunPlan;
 
 /// The line of one run.
 pub(crate) struct Line {
@@ -27,10 +27,7 @@ impl Line {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_prefix(match plan.scheme {
-            Scheme::Plain => format!("TCP {} alone", plan.sender),
-            Scheme::Lasthop => format!("TCP {} through lasthop", plan.sender),
-        });
+        bar.set_prefix(plan.scheme.describe(&plan.sender));
         Self { bar }
     }
 

@@ -16,7 +16,7 @@ use crate::emulate::DirectionReport;
 pub(crate) struct Row {
     pub(crate) link: String,
     pub(crate) seed: u64,
-    pub(crate) scheme: &'static str,
+    pub(crate) scheme: String,
     /// The congestion control of the sender.
     pub(crate) sender: String,
     pub(crate) direction: &'static str,
@@ -64,8 +64,10 @@ pub(crate) struct Pings {
 pub(crate) struct Cost {
     /// Bytes offered to the air for each byte of payload, in the direction of the file.
     pub(crate) wire_bytes_per_payload_byte: Option<f64>,
-    /// What both daemons used of the processor.
+    /// What the tunnel's processes used of the processor.
     pub(crate) cpu_seconds_per_gb: Option<f64>,
+    /// The most memory that one of them ever had resident.
+    pub(crate) memory_peak_bytes: Option<u64>,
     /// How late the emulator was, in the mean, in microseconds.
     pub(crate) emulator_late_us: f64,
     /// How often it was late by more than 2 ms.
@@ -87,7 +89,7 @@ impl Row {
         Self {
             link: plan.link.name().into(),
             seed: plan.seed,
-            scheme: plan.scheme.name(),
+            scheme: plan.scheme.name().into(),
             sender: plan.sender.clone(),
             direction: transfer.direction.name(),
             goodput: Goodput::of(result, transfer),
@@ -189,9 +191,10 @@ impl Cost {
             wire_bytes_per_payload_byte: some(payload)
                 .map(|payload| counted.offered.bytes as f64 / payload),
             cpu_seconds_per_gb: result
-                .daemons_cpu
+                .tunnel
                 .zip(some(all))
-                .map(|(used, all)| used.as_secs_f64() / (all / 1e9)),
+                .map(|(used, all)| used.processor.as_secs_f64() / (all / 1e9)),
+            memory_peak_bytes: result.tunnel.map(|used| used.memory_peak.get()),
             emulator_late_us: result.emulator.lateness.mean_us,
             emulator_over_2_ms: result.emulator.lateness.over_2_ms,
         }
@@ -243,7 +246,7 @@ fn cells(row: &Row) -> [String; 10] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let milliseconds = |value: Option<f64>| or_dash(value.map(|ms| format!("{ms:.0} ms")));
     [
-        row.scheme.into(),
+        row.scheme.clone(),
         row.sender.clone(),
         row.direction.into(),
         format!("{:.2} Mbit/s", row.goodput.bits_per_second / 1e6),

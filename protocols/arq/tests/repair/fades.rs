@@ -128,7 +128,7 @@ fn a_small_request_is_repeated_until_it_is_confirmed() {
     assert!((50..87).contains(&first), "{first} ms");
     assert!((20..=70).contains(&repeats.len()), "{}", repeats.len());
     let gaps = repeats.windows(2).map(|two| two[1].at.since(two[0].at));
-    for gap in gaps.map(|gap| gap.as_millis()) {
+    for gap in gaps.map(Duration::as_millis) {
         assert!(gap <= 12, "{gap} ms");
     }
     let last = repeats.last().expect("repeats").number;
