@@ -29,7 +29,15 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "protocols",
-        crates: &["arq", "snoop", "redirector", "session", "air", "association", "hosts"],
+        crates: &[
+            "arq",
+            "snoop",
+            "redirector",
+            "session",
+            "air",
+            "association",
+            "hosts",
+        ],
         sees: &["base"],
     },
     Layer {

@@ -1,5 +1,5 @@
 //! The repository's own commands: `cargo xtask check` runs what CI runs, `cargo xtask audit` looks
-//! at the dependencies.
+//! at the dependencies, `cargo xtask bench` measures.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod audit;
+mod bench;
 mod check;
 mod layers;
 mod lints;
@@ -30,6 +31,8 @@ struct Arguments {
 enum Command {
     /// Run everything that CI runs, in CI's order.
     Check(check::Options),
+    /// Measure: transfers over emulated links, tunnels without loss, the emulator itself.
+    Bench(bench::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -37,6 +40,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(options) => check::run(&options),
+        Command::Bench(options) => bench::run(&options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {

@@ -1,0 +1,45 @@
+//! `cargo xtask bench`: the figures of `docs/performance.md`, measured on this machine.
+//!
+//! A bench is one file with a `run` function. What is compared runs in turns, in one go.
+
+use crate::shell::{Failure, Shell};
+
+mod links;
+mod matrix;
+mod peers;
+mod row;
+mod setting;
+mod tunnel;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(clap::Subcommand)]
+enum Bench {
+    /// Bulk transfers and small requests over the emulated links: TCP alone, lasthop, and peers.
+    Links(links::Options),
+    /// A tunnel over a lossless veth pair: lasthop and wireguard-go in turns.
+    Tunnel(tunnel::Options),
+    /// How exactly `lasthop emulate` keeps rate, delay and loss, and how much it carries.
+    Emulate,
+}
+
+/// Runs one bench; it prints a Markdown table.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let shell = Shell::new(true);
+    println!("{}\n", setting::describe(&shell)?);
+    match &options.bench {
+        Bench::Links(options) => links::run(&shell, options),
+        Bench::Tunnel(options) => tunnel::run(&shell, options),
+        Bench::Emulate => {
+            let test = ["test", "--release", "-p", "lasthop", "--test", "emulator"];
+            let mut command = shell.cargo(&test);
+            command.args(["--", "--ignored", "--nocapture", "--test-threads", "1"]);
+            shell.run(command).map(drop)
+        }
+    }
+}

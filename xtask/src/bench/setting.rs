@@ -1,0 +1,45 @@
+//! What a figure was measured on.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::shell::{Failure, Shell};
+
+/// A line about the machine and the version: processor, cores, kernel, commit.
+pub(crate) fn describe(shell: &Shell) -> Result<String, Failure> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1))
+        .unwrap_or("an unknown processor");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut git = Command::new("git");
+    git.current_dir(&shell.root)
+        .args(["describe", "--always", "--dirty"]);
+    let commit = Shell {
+        verbose: false,
+        root: shell.root.clone(),
+    }
+    .run(git)?;
+    Ok(format!(
+        "Measured on {cores} cores of {model}, Linux {}, commit {}.",
+        kernel.trim(),
+        commit.trim()
+    ))
+}
+
+/// Builds the product in release mode; gives the program.
+pub(crate) fn build(shell: &Shell) -> Result<PathBuf, Failure> {
+    shell.run(shell.cargo(&["build", "--release", "-p", "lasthop"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| shell.root.join("target"), PathBuf::from);
+    Ok(target.join("release/lasthop"))
+}
+
+/// Whether a program can be found.
+pub(crate) fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
