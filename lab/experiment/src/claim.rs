@@ -55,7 +55,14 @@ impl Verdict {
 
 /// That the table has no such value: another plan was run than the claim speaks of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown(pub(crate) String);
+pub struct Unknown(String);
+
+impl Unknown {
+    /// `what` is what the table lacks.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
 
 impl fmt::Display for Unknown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

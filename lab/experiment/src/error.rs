@@ -27,7 +27,7 @@ pub enum LabError {
     },
     /// The folder holds runs of something else.
     #[error(
-        "{} holds runs of another {what}; name another folder with --out, or remove this one",
+        "{} holds runs of another {what}; name another folder with --out, or begin anew with --fresh",
         folder.display()
     )]
     OtherRuns {

@@ -109,6 +109,9 @@ pub fn run(
 
     let metric = deciding_metric(experiment, plan);
     let schedule = Schedule::new(plan, metric, &content.runs);
+    if !schedule.is_empty() {
+        storage::forget_derived(folder)?;
+    }
     let progress = Progress {
         done: 0,
         total: 0,
@@ -154,6 +157,15 @@ pub fn load_plan(folder: &Path) -> Result<Plan, LabError> {
         _ => LabError::file("read", &path)(error),
     })?;
     Ok(Plan::parse(&path.display().to_string(), &text, &[])?)
+}
+
+/// Removes the runs that are stored in `folder`, and what was made of them.
+pub fn forget(folder: &Path) -> Result<(), LabError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let _lock = lock(folder)?;
+    storage::forget(folder)
 }
 
 fn deciding_metric(experiment: &dyn Experiment, plan: &Plan) -> usize {

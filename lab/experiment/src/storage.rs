@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,6 +28,32 @@ use crate::table::Table;
 pub(crate) const PLAN: &str = "plan.toml";
 /// The provenance's name in the folder of an experiment.
 pub(crate) const PROVENANCE: &str = "provenance.json";
+
+/// What is made of the journal once all runs are there.
+const DERIVED: [&str; 3] = ["runs.csv", "summary.csv", PROVENANCE];
+
+/// Removes all files; the journal first, as the others are nothing without it.
+pub(crate) fn forget(folder: &Path) -> Result<(), LabError> {
+    remove(&folder.join(crate::journal::NAME))?;
+    forget_derived(folder)?;
+    remove(&folder.join(PLAN))
+}
+
+/// Removes what was made of fewer runs, so that nobody takes it for the result of more.
+pub(crate) fn forget_derived(folder: &Path) -> Result<(), LabError> {
+    DERIVED
+        .iter()
+        .try_for_each(|name| remove(&folder.join(name)))
+}
+
+fn remove(path: &Path) -> Result<(), LabError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(LabError::file("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Which program made the results.
 #[derive(Debug, Clone, Serialize)]

@@ -142,9 +142,15 @@ impl Table {
         at: &[(&str, &str)],
         metric: &str,
     ) -> Result<Summary, Unknown> {
-        let (case, column) = (self.find(scheme, at)?, self.column(metric)?);
+        let found = self.summary_of(self.find(scheme, at)?, metric)?;
+        found.ok_or_else(|| Unknown::new(format!("{metric} of {scheme}")))
+    }
+
+    /// What the runs of the case at this position say of `metric`; nothing where no run has it.
+    pub fn summary_of(&self, case: usize, metric: &str) -> Result<Option<Summary>, Unknown> {
+        let column = self.column(metric)?;
         let values: Vec<_> = self.values(case, column).map(|(_, value)| value).collect();
-        Summary::of(&values).ok_or_else(|| Unknown(format!("{metric} of {scheme}")))
+        Ok(Summary::of(&values))
     }
 
     /// `metric` of the first scheme minus that of the second on their common seeds.
@@ -162,7 +168,8 @@ impl Table {
             .filter_map(|(seed, value)| Some((value, *second.get(&seed)?)))
             .collect();
         let [first, second] = schemes;
-        Paired::of(&pairs).ok_or_else(|| Unknown(format!("{first} and {second} on common seeds")))
+        Paired::of(&pairs)
+            .ok_or_else(|| Unknown::new(format!("{first} and {second} on common seeds")))
     }
 
     /// The experiment's claims with their verdicts.
@@ -198,14 +205,14 @@ impl Table {
                 } else {
                     ""
                 };
-                Err(Unknown(format!("{scheme}{at}{several}")))
+                Err(Unknown::new(format!("{scheme}{at}{several}")))
             }
         }
     }
 
     fn column(&self, metric: &str) -> Result<usize, Unknown> {
         let found = self.metrics.iter().position(|known| known.name == metric);
-        found.ok_or_else(|| Unknown(format!("there is no metric '{metric}'")))
+        found.ok_or_else(|| Unknown::new(format!("there is no metric '{metric}'")))
     }
 }
 

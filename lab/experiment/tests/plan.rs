@@ -164,7 +164,7 @@ fn absurd_seeds_axes_and_schemes_are_refused() {
     let said = error("seeds = 3", adaptive, &[]);
     says(
         &said,
-        &["no metric is called 'speed'; known are loss, loss_theory, burst"],
+        &["no metric is called 'speed'; known are loss, burst"],
     );
     says(
         &error("seeds = 3", "seeds = 1000000", &["axes.size=[]"]),
