@@ -9,6 +9,7 @@ mod entropy;
 mod failure;
 mod key_file;
 mod keygen;
+mod lab;
 mod links;
 mod log;
 mod status;
@@ -26,7 +27,8 @@ Examples:
   lasthop gateway --config gateway.toml      the wired end of the hop
   lasthop mobile --config mobile.toml        the mobile host
   lasthop status                             how the hop does, at either end
-  lasthop emulate --link l2-b80              a fading link between two interfaces";
+  lasthop emulate --link l2-b80              a fading link between two interfaces
+  lasthop lab list                           experiments in the simulator";
 
 /// Makes files and TCP fast across a lossy last hop: what the air swallows is repaired on the hop
 /// itself.
@@ -44,6 +46,7 @@ enum Command {
     Demo(demo::Arguments),
     Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
+    Lab(lab::Arguments),
     Status(status::Arguments),
 }
 
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
     };
     match outcome {

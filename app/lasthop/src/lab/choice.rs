@@ -1,0 +1,44 @@
+//! What to run, as the command line says it.
+
+use std::path::Path;
+
+use experiment::{Experiment, Override, Plan};
+
+use super::registry;
+use crate::failure::Failure;
+
+/// More than any plan needs; what is longer is another file.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// An experiment with a plan for it.
+pub(crate) struct Choice {
+    pub(crate) experiment: &'static dyn Experiment,
+    pub(crate) plan: Plan,
+}
+
+/// The experiments that `name` means (one, all of a group, or that of a plan's file: what has a `/` or a
+/// `.` in it is a file), each with its plan, changed by `overrides`.
+pub(crate) fn choose(name: &str, overrides: &[Override]) -> Result<Vec<Choice>, Failure> {
+    if name.contains(['/', '.']) {
+        let plan = Plan::parse(name, &read(name)?, overrides).map_err(Failure::setting)?;
+        let experiment = registry::named(plan.experiment())?;
+        return Ok(vec![Choice { experiment, plan }]);
+    }
+    let experiments = registry::named_or_group(name)?.into_iter();
+    let choices = experiments.map(|experiment| {
+        let about = experiment.about();
+        let name = format!("{}.toml", about.name);
+        let plan = Plan::parse(&name, about.plan, overrides).map_err(Failure::setting)?;
+        Ok(Choice { experiment, plan })
+    });
+    choices.collect()
+}
+
+fn read(name: &str) -> Result<String, Failure> {
+    let failed =
+        |error: std::io::Error| Failure::setting(format!("cannot read the plan {name}: {error}"));
+    if Path::new(name).metadata().map_err(failed)?.len() > MOST_BYTES {
+        return Err(Failure::setting(format!("{name} is too long for a plan")));
+    }
+    std::fs::read_to_string(name).map_err(failed)
+}

@@ -1,0 +1,79 @@
+//! `lasthop lab`: experiments in the simulator, beside what papers published.
+
+mod choice;
+mod program;
+mod progress;
+mod registry;
+mod report;
+mod run;
+mod show;
+mod trace;
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+use experiment::LabError;
+
+use crate::failure::Failure;
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop lab list                                  what there is
+  lasthop lab run channel-errors                    run it on all cores; tables follow
+  lasthop lab run channel-errors --set 'size=200 B' --seeds 100 --out ./small
+  lasthop lab report                                one HTML page of all that was run";
+
+/// Run experiments in the simulator and compare them with what papers published.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    List(show::ListArguments),
+    Show(show::ShowArguments),
+    Run(run::Arguments),
+    Report(report::Arguments),
+    Trace(trace::Arguments),
+}
+
+/// Does what is asked of the lab.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.command {
+        Command::List(arguments) => show::list(arguments),
+        Command::Show(arguments) => show::show(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
+        Command::Trace(arguments) => trace::run(arguments),
+    }
+}
+
+/// Writes to standard output. Whoever reads it may have seen enough; a full disk is an error.
+fn output(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::broken(
+            format!("cannot write the results: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Interrupted => Self::interrupted(error),
+            LabError::Plan(_)
+            | LabError::OtherRuns { .. }
+            | LabError::Busy(_)
+            | LabError::Nothing(_) => Self::setting(error),
+            _ => Self::broken(error),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! How far it is: a bar on a terminal, a line now and then elsewhere.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use edges::signals::{Signal, Signals};
+use experiment::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How often a line is written where there is no terminal.
+const LINE: Duration = Duration::from_secs(10);
+/// Of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// The progress of one experiment, on standard error.
+pub(crate) struct Line<'a> {
+    name: &'static str,
+    bar: Option<ProgressBar>,
+    signals: &'a mut Signals,
+    begun: Instant,
+    told: Instant,
+    is_first: bool,
+    is_ending: bool,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn new(name: &'static str, signals: &'a mut Signals) -> Self {
+        let now = Instant::now();
+        Self {
+            name,
+            bar: std::io::stderr().is_terminal().then(|| bar(name)),
+            signals,
+            begun: now,
+            told: now,
+            is_first: true,
+            is_ending: false,
+        }
+    }
+
+    /// Shows how far it is; breaks off when a signal asks for the end, and ends the program at the second.
+    pub(crate) fn show(&mut self, progress: Progress) -> ControlFlow<()> {
+        if self.is_first {
+            self.begin(progress);
+        }
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(progress.total);
+                bar.set_position(progress.done);
+            }
+            None => self.tell(progress),
+        }
+        let asked = self.signals.pending().any(|signal| signal != Signal::User1);
+        if asked && self.is_ending {
+            // What ended is stored; runs in flight are dropped with us.
+            std::process::exit(INTERRUPTED);
+        }
+        if asked {
+            self.is_ending = true;
+            self.say("runs in flight end now; once more drops them");
+        }
+        if self.is_ending {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn begin(&mut self, progress: Progress) {
+        self.is_first = false;
+        if progress.resumed > 0 {
+            let (resumed, total) = (progress.resumed, progress.total);
+            self.say(&format!("{resumed} of {total} runs are there already"));
+        }
+        if progress.dropped > 0 {
+            self.say(&format!("{} torn lines are run again", progress.dropped));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(progress.resumed);
+            bar.reset_eta();
+        }
+    }
+
+    fn tell(&mut self, progress: Progress) {
+        if self.told.elapsed() < LINE {
+            return;
+        }
+        self.told = Instant::now();
+        let ended = progress.done.saturating_sub(progress.resumed);
+        let speed = ended as f64 / self.begun.elapsed().as_secs_f64();
+        let left = (progress.total - progress.done) as f64 / speed.max(1e-9);
+        let (done, total) = (progress.done, progress.total);
+        self.say(&format!(
+            "{done} of {total} runs, {speed:.1} runs/s, {left:.0} s left"
+        ));
+    }
+
+    fn say(&self, text: &str) {
+        let line = format!("{}: {text}", self.name);
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
+    }
+}
+
+fn bar(name: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let template = "{prefix:<20} {bar:32} {pos}/{len} runs  {per_sec}  {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_prefix(name);
+    bar
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `lasthop lab run`.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use edges::signals::Signals;
+use experiment::{Campaign, Experiment, Judged, Override, Program, Table, text};
+use serde_json::json;
+
+use super::choice::{Choice, choose};
+use super::output;
+use super::progress::Line;
+use crate::failure::Failure;
+
+/// Where results go unless told otherwise.
+pub(crate) const FOLDER: &str = "lasthop-lab";
+
+/// Run an experiment, a group of them, or a plan of one's own, on all cores.
+///
+/// Results are stored as runs end, in a folder for each experiment; the same command goes on from there after
+/// an interruption, and with more seeds it runs only those that are missing.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// An experiment or a group (`lasthop lab list`), or a plan's TOML file
+    #[arg(value_name = "EXPERIMENT|GROUP|PLAN.toml")]
+    what: String,
+    /// How many seeds each case gets [default: what the plan says]
+    #[arg(long)]
+    seeds: Option<u64>,
+    /// How many runs at once [default: one for each core]
+    #[arg(long)]
+    jobs: Option<NonZeroUsize>,
+    /// Changes a parameter (`size=200 B`), or anything else of the plan (`schemes.LL.suppress=true`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<Override>,
+    /// Where results are stored [default: lasthop-lab/EXPERIMENT]; of a group, a folder in it for each
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Begin anew: forget the runs that are stored there
+    #[arg(long)]
+    fresh: bool,
+    /// Print the results as a JSON array of rows; with --check, an object of rows and claims
+    #[arg(long)]
+    json: bool,
+    /// Fail if one of the paper's claims does not hold
+    #[arg(long)]
+    check: bool,
+}
+
+/// What one experiment brought.
+struct Outcome {
+    experiment: &'static dyn Experiment,
+    folder: PathBuf,
+    table: Table,
+    judged: Vec<Judged>,
+}
+
+/// Runs what is asked for, and prints it.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut overrides = arguments.overrides.clone();
+    overrides.extend(arguments.seeds.map(Override::seeds));
+    let choices = choose(&arguments.what, &overrides)?;
+    // A plan that makes no sense is refused before the first of them runs.
+    for choice in &choices {
+        experiment::check(choice.experiment, &choice.plan)?;
+    }
+    let program = super::program::this()?;
+    let mut signals = Signals::catch()
+        .map_err(|error| Failure::broken(format!("cannot catch signals: {error}")))?;
+    let several = choices.len() > 1;
+    let mut outcomes = Vec::new();
+    for choice in &choices {
+        let name = choice.experiment.about().name;
+        let folder = match &arguments.out {
+            Some(out) if several => out.join(name),
+            Some(out) => out.clone(),
+            None => Path::new(FOLDER).join(name),
+        };
+        let outcome = run_one(choice, folder, (arguments, &program), &mut signals)?;
+        if !arguments.json {
+            print(&outcome)?;
+        }
+        outcomes.push(outcome);
+    }
+    if arguments.json {
+        print_json(&outcomes, arguments.check)?;
+    }
+    verdict(&outcomes, arguments.check)
+}
+
+fn run_one(
+    choice: &Choice,
+    folder: PathBuf,
+    (arguments, program): (&Arguments, &Program),
+    signals: &mut Signals,
+) -> Result<Outcome, Failure> {
+    let experiment = choice.experiment;
+    if arguments.fresh {
+        experiment::forget(&folder)?;
+    }
+    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let campaign = Campaign {
+        experiment,
+        plan: &choice.plan,
+        folder: &folder,
+        jobs: arguments.jobs.unwrap_or_else(cores),
+        program,
+    };
+    let mut line = Line::new(experiment.about().name, signals);
+    let table = experiment::run(campaign, &mut |progress| line.show(progress))?;
+    drop(line);
+    let judged = table.judge(experiment);
+    Ok(Outcome {
+        experiment,
+        folder,
+        table,
+        judged,
+    })
+}
+
+fn print(outcome: &Outcome) -> Result<(), Failure> {
+    let about = outcome.experiment.about();
+    let head = format!("{}: {}\n{}\n\n", about.name, about.title, about.source);
+    let tables = text::tables(&outcome.table);
+    let mut claims = text::claims(&outcome.judged);
+    if !claims.is_empty() {
+        claims.push('\n');
+    }
+    let folder = outcome.folder.display();
+    let tail = format!("results: {folder}\npage:    lasthop lab report {folder}\n\n");
+    output(&[head, tables, claims, tail].concat())
+}
+
+fn print_json(outcomes: &[Outcome], with_claims: bool) -> Result<(), Failure> {
+    let rows: Vec<_> = outcomes
+        .iter()
+        .flat_map(|outcome| outcome.table.rows())
+        .collect();
+    let claims = outcomes.iter().flat_map(|outcome| {
+        let experiment = outcome.experiment.about().name;
+        let judged = outcome.judged.iter();
+        judged.map(move |judged| {
+            let claim = &judged.claim;
+            json!({
+                "experiment": experiment,
+                "claim": claim.name,
+                "text": claim.text,
+                "source": claim.source,
+                "holds": judged.verdict.as_ref().ok().map(|verdict| verdict.holds),
+                "numbers": judged.numbers(),
+            })
+        })
+    });
+    let whole = if with_claims {
+        json!({ "rows": rows, "claims": claims.collect::<Vec<_>>() })
+    } else {
+        json!(rows)
+    };
+    output(&format!("{whole:#}\n"))
+}
+
+fn verdict(outcomes: &[Outcome], is_asked: bool) -> Result<(), Failure> {
+    let judged = outcomes.iter().flat_map(|outcome| &outcome.judged);
+    let failed: Vec<_> = judged
+        .filter(|judged| judged.fails())
+        .map(|judged| judged.claim.name)
+        .collect();
+    if is_asked && !failed.is_empty() {
+        let failed = failed.join(", ");
+        return Err(Failure::broken(format!(
+            "claims that do not hold: {failed}"
+        )));
+    }
+    Ok(())
+}
