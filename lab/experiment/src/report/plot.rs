@@ -111,10 +111,26 @@ fn figure(table: &Table, plan: &Plan, metric: usize) -> Result<String, Box<dyn E
     let figure = html! {
         figure {
             (maud::PreEscaped(svg))
-            figcaption { "Bars: 95 % confidence intervals. Crosses: published." }
+            figcaption {
+                "From left to right: "
+                @for (number, series) in series.iter().enumerate() {
+                    span.key style={ "--key:" (hexadecimal(color(number))) } { (series.name) } " "
+                }
+                "Bars: 95 % confidence intervals. Crosses: published."
+            }
         }
     };
     Ok(figure.into_string())
+}
+
+/// The colour of a series; a seventh has that of the first, and is told from it by its place.
+fn color(number: usize) -> RGBColor {
+    COLORS[number % COLORS.len()]
+}
+
+/// A colour as CSS writes it.
+fn hexadecimal(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 /// A text as it may stand in an attribute.
@@ -161,7 +177,7 @@ fn chart(
         .y_desc(title)
         .draw()?;
     for (number, series) in series.iter().enumerate() {
-        let color = COLORS[number % COLORS.len()];
+        let color = color(number);
         let bars = series.points.iter().map(|point| {
             let row = &point.row;
             ErrorBar::new_vertical(
@@ -173,21 +189,13 @@ fn chart(
                 8,
             )
         });
-        chart
-            .draw_series(bars)?
-            .label(series.name.clone())
-            .legend(move |(x, y)| Circle::new((x + 8, y), 4, color.filled()));
+        chart.draw_series(bars)?;
         let published = series.points.iter().filter_map(|point| {
             let at = (point.at, point.row.published?);
             Some(Cross::new(at, 6, color.stroke_width(2)))
         });
         chart.draw_series(published)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .label_font(("sans-serif", 14).into_font().color(&BLACK))
-        .draw()?;
     root.present()?;
     Ok(())
 }
