@@ -143,7 +143,8 @@ impl<P: Segment> Download<P> {
         effects: &mut Effects<P>,
     ) {
         let config = context.config;
-        let cost = packet.cost();
+        let copy = packet.clone();
+        let cost = copy.cost();
         let held = self.cache.bytes();
         let limits = &config.limits;
         let fits = held + cost <= limits.flow_bytes.get()
@@ -153,7 +154,7 @@ impl<P: Segment> Download<P> {
             effects.counters.uncached += 1;
             return;
         }
-        let mut entry = Cached::new(context.now, header.range(), packet.clone(), cost);
+        let mut entry = Cached::new(context.now, header.range(), copy, cost);
         entry.late = late;
         self.cache.insert(entry);
         effects.counters.cached += 1;

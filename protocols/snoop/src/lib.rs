@@ -14,8 +14,8 @@
 //! acknowledgements, in both directions.
 //!
 //! # What a packet must be
-//! [`Segment`] is all that is asked of one: [`wire::TcpSegment`] (the simulator) and
-//! [`wire::packet::Packet`] (IPv4 and IPv6, live) are segments. A super-packet that stands for several
+//! [`Segment`] is all that is asked of one; [`wire::packet::Packet`] is a segment (IPv4 and IPv6, live), and
+//! the simulator's values are by their own few lines. A super-packet that stands for several
 //! segments (GSO, GRO) must be cut before ([`wire::segment::Segments`]): as it is it passes
 //! uncached, and its losses are left to TCP. So do fragments and packets with a wrong checksum.
 //!
@@ -36,7 +36,9 @@ mod download;
 mod effects;
 mod flow;
 mod mobile;
+mod option_bytes;
 mod options;
+mod packet;
 mod round_trip;
 mod segment;
 mod table;

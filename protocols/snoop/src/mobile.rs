@@ -140,12 +140,13 @@ impl<P: Segment> Mobile<P> {
         let Some(sender) = self.flows.get_mut(&name) else {
             return;
         };
-        let (cost, limits) = (packet.cost(), &self.config.limits);
+        let (copy, limits) = (packet.clone(), &self.config.limits);
+        let cost = copy.cost();
         let before = sender.cache.bytes();
         let fits =
             before + cost <= limits.flow_bytes.get() && self.bytes + cost <= limits.bytes.get();
         if fits && sender.window.takes(header.range()) {
-            let entry = Cached::new(now, header.range(), packet.clone(), cost);
+            let entry = Cached::new(now, header.range(), copy, cost);
             sender.cache.insert(entry);
             self.bytes = self.bytes - before + sender.cache.bytes();
         }

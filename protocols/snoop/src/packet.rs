@@ -1,0 +1,158 @@
+//! Real packets as segments: IPv4 and IPv6.
+
+use std::net::{IpAddr, SocketAddr};
+
+use wire::checksum::{
+    fill_transport_checksum, store_pseudo_header_checksum, verify_transport_checksum,
+};
+use wire::ip::{
+    IPV4_HEADER_LENGTH, IPV6_HEADER_LENGTH, IpPacket, Ipv4Mut, Ipv6Mut, Protocol, Transport,
+};
+use wire::malformed::Malformed;
+use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
+use wire::tcp::{HEADER_LENGTH, TcpView};
+
+use crate::option_bytes::{OptionBytes, read_options};
+use crate::{Header, Revision, Segment};
+
+/// Hops that a packet of our own may take (IANA's recommended default).
+const INITIAL_TIME_TO_LIVE: u8 = 64;
+/// "Do not fragment", in the high byte of its field.
+const DO_NOT_FRAGMENT: u8 = 0x40;
+const DATA_OFFSET: usize = 12;
+
+impl Segment for Packet {
+    fn header(&self) -> Option<Header> {
+        let packet = IpPacket::parse(&self.buffer).ok()?;
+        let Transport::Tcp(tcp) = packet.transport() else {
+            return None;
+        };
+        let payload = tcp.payload().len();
+        let stands_for_several = self.segment_size > 0 && payload > self.segment_size.into();
+        let options = read_options(&tcp)?;
+        if packet.fragment().is_some() || stands_for_several {
+            return None;
+        }
+        if self.checksum == Checksum::Unverified && !verify_transport_checksum(&packet) {
+            return None;
+        }
+        Some(Header {
+            source: SocketAddr::new(packet.source(), tcp.source_port()),
+            destination: SocketAddr::new(packet.destination(), tcp.destination_port()),
+            sequence: tcp.sequence_number(),
+            acknowledgment: tcp.acknowledgment_number(),
+            flags: tcp.flags(),
+            window: tcp.window(),
+            payload: payload as u32,
+            options,
+        })
+    }
+
+    fn cost(&self) -> u64 {
+        self.buffer.capacity() as u64
+    }
+
+    fn revise(&mut self, revision: &Revision) {
+        let Some(header) = self.header() else {
+            return;
+        };
+        let options = revision.applied_to_options(&header.options);
+        if options == header.options {
+            return;
+        }
+        let Ok(packet) = IpPacket::parse(&self.buffer) else {
+            return;
+        };
+        if let Transport::Tcp(tcp) = packet.transport() {
+            let bytes = OptionBytes::revised(&tcp, &options);
+            let ip = &packet.bytes()[..packet.header_length()];
+            // The packet could be read, so what is made of it can be: nothing fails here.
+            if let Ok(buffer) = joined(ip, &tcp, &bytes)
+                && let Ok(buffer) = finished(buffer, self.checksum)
+            {
+                self.buffer = buffer;
+            }
+        }
+    }
+
+    fn acknowledgment(header: &Header) -> Self {
+        let options = OptionBytes::of(&header.options);
+        let length = HEADER_LENGTH + options.bytes().len();
+        let mut buffer = PacketBuffer::with_room(HEADROOM + IPV6_HEADER_LENGTH + length, HEADROOM);
+        extend_ip(&mut buffer, header, length as u16);
+        buffer.extend(&header.source.port().to_be_bytes());
+        buffer.extend(&header.destination.port().to_be_bytes());
+        buffer.extend(&header.sequence.0.to_be_bytes());
+        buffer.extend(&header.acknowledgment.0.to_be_bytes());
+        buffer.extend(&[(length / 4 * 16) as u8, header.flags.0]);
+        buffer.extend(&header.window.to_be_bytes());
+        buffer.extend(&[0; 4]);
+        buffer.extend(options.bytes());
+        let filled = fill_transport_checksum(&mut buffer);
+        debug_assert_eq!(filled, Ok(()), "our own packet can be read");
+        Self {
+            checksum: Checksum::Verified,
+            ..Self::new(buffer)
+        }
+    }
+}
+
+/// The packet with other options; lengths and the IP header are right, the TCP checksum is not.
+fn joined(ip: &[u8], tcp: &TcpView<'_>, options: &OptionBytes) -> Result<PacketBuffer, Malformed> {
+    let tcp_length = HEADER_LENGTH + options.bytes().len();
+    let length = ip.len() + tcp_length + tcp.payload().len();
+    let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
+    buffer.extend(ip);
+    buffer.extend(&tcp.bytes()[..HEADER_LENGTH]);
+    buffer.extend(options.bytes());
+    buffer.extend(tcp.payload());
+    let offset = &mut buffer[ip.len() + DATA_OFFSET];
+    *offset = (tcp_length / 4 * 16) as u8 | (*offset & 0x0f);
+    if buffer[0] >> 4 == 4 {
+        let mut header = Ipv4Mut::parse(&mut buffer)?;
+        header.set_total_length(length as u16);
+        header.fill_header_checksum();
+    } else {
+        Ipv6Mut::parse(&mut buffer)?.set_payload_length((length - IPV6_HEADER_LENGTH) as u16);
+    }
+    Ok(buffer)
+}
+
+/// The packet with a right checksum, whole or partial as it was.
+fn finished(mut buffer: PacketBuffer, checksum: Checksum) -> Result<PacketBuffer, Malformed> {
+    match checksum {
+        Checksum::Partial => {
+            store_pseudo_header_checksum(&mut buffer)?;
+        }
+        Checksum::Unverified | Checksum::Verified => fill_transport_checksum(&mut buffer)?,
+    }
+    Ok(buffer)
+}
+
+/// Appends an IP header for a transport of `length` bytes.
+fn extend_ip(buffer: &mut PacketBuffer, header: &Header, length: u16) {
+    let (source, destination) = (header.source.ip(), header.destination.ip());
+    if let (IpAddr::V4(source), IpAddr::V4(destination)) = (source, destination) {
+        let mut ip = [0; IPV4_HEADER_LENGTH];
+        ip[0] = 0x45;
+        ip[2..4].copy_from_slice(&(IPV4_HEADER_LENGTH as u16 + length).to_be_bytes());
+        ip[6] = DO_NOT_FRAGMENT;
+        ip[8] = INITIAL_TIME_TO_LIVE;
+        ip[9] = Protocol::TCP.0;
+        ip[12..16].copy_from_slice(&source.octets());
+        ip[16..].copy_from_slice(&destination.octets());
+        let checksum = wire::checksum::Sum::of(&ip).checksum();
+        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        buffer.extend(&ip);
+    } else {
+        let octets = |address| match address {
+            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+            IpAddr::V6(address) => address.octets(),
+        };
+        buffer.extend(&[0x60, 0, 0, 0]);
+        buffer.extend(&length.to_be_bytes());
+        buffer.extend(&[Protocol::TCP.0, INITIAL_TIME_TO_LIVE]);
+        buffer.extend(&octets(source));
+        buffer.extend(&octets(destination));
+    }
+}
