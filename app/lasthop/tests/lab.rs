@@ -136,6 +136,29 @@ fn a_group_runs_and_prints_rows() {
             .join("lasthop-lab/channel-errors/runs.csv")
             .exists()
     );
+    let compared = said(
+        folder.path(),
+        &[
+            "run",
+            "channel-errors",
+            "--seeds",
+            "3",
+            "--against",
+            "distance",
+            "--out",
+            "compared",
+        ],
+    );
+    assert!(
+        compared.contains("loss, against distance on common seeds"),
+        "{compared}"
+    );
+    let said_of = refusal(
+        folder.path(),
+        2,
+        &["run", "channel-errors", "--against", "x"],
+    );
+    assert!(said_of.contains("there is no scheme 'x'"), "{said_of}");
     let whole = said(
         folder.path(),
         &[

@@ -67,6 +67,50 @@ pub fn tables(table: &Table) -> String {
     text
 }
 
+/// Every scheme minus the scheme `against`, case by case on common seeds; a `*` stands where the 95 %
+/// confidence interval of the difference leaves out zero.
+pub fn comparison(table: &Table, against: &str) -> String {
+    let mut text = String::new();
+    for metric in table.metrics() {
+        let mut lines = Vec::new();
+        let others = table.cases().iter();
+        for case in others.filter(|case| case.scheme_name() != against) {
+            let labels = case.labels();
+            let at: Vec<_> = labels
+                .iter()
+                .map(|(axis, label)| (axis.as_str(), label.as_str()))
+                .collect();
+            let schemes = [case.scheme_name(), against];
+            let Ok(paired) = table.paired(schemes, &at, metric.name) else {
+                continue;
+            };
+            let half = paired.difference.ci95;
+            let mut line = vec![schemes[0].to_owned()];
+            line.extend(labels.iter().map(|(_, label)| label.clone()));
+            line.push(rounded(paired.difference.mean));
+            line.push(half.map_or_else(|| "-".into(), rounded));
+            line.push(format!("{:.3}", paired.ratio));
+            line.push(paired.difference.runs.to_string());
+            line.push(if paired.is_significant() { "*" } else { "" }.into());
+            lines.push(line);
+        }
+        let Some(first) = lines.first() else {
+            continue;
+        };
+        let words = first.len() - 5;
+        let axes = table.cases().first().map_or(&[][..], |case| case.labels());
+        let axes = axes.iter().map(|(axis, _)| axis.as_str());
+        let titles = std::iter::once("scheme").chain(axes);
+        let titles = titles.chain(["difference", "±95 %", "ratio", "pairs", ""]);
+        lines.insert(0, titles.map(Into::into).collect());
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}, against {against} on common seeds", metric.name);
+        text.push_str(&aligned(&lines, words));
+        text.push('\n');
+    }
+    text
+}
+
 /// The claims with their verdicts.
 pub fn claims(judged: &[Judged]) -> String {
     let lines = judged.iter().map(|judged| {

@@ -16,6 +16,18 @@ pub(crate) struct Choice {
     pub(crate) plan: Plan,
 }
 
+/// Refuses a scheme that the plan does not have.
+pub(crate) fn known_scheme(plan: &Plan, scheme: &str) -> Result<(), Failure> {
+    let known: Vec<_> = plan.schemes().into_iter().map(|(name, _)| name).collect();
+    if known.iter().any(|name| name == scheme) {
+        return Ok(());
+    }
+    let known = known.join(", ");
+    Err(Failure::setting(format!(
+        "there is no scheme '{scheme}'; known are {known}"
+    )))
+}
+
 /// The experiments that `name` means (one, all of a group, or that of a plan's file: what has a `/` or a
 /// `.` in it is a file), each with its plan, changed by `overrides`.
 pub(crate) fn choose(name: &str, overrides: &[Override]) -> Result<Vec<Choice>, Failure> {

@@ -8,7 +8,7 @@ use edges::signals::Signals;
 use experiment::{Campaign, Experiment, Judged, Override, Program, Table, text};
 use serde_json::json;
 
-use super::choice::{Choice, choose};
+use super::choice::{Choice, choose, known_scheme};
 use super::output;
 use super::progress::Line;
 use crate::failure::Failure;
@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
     /// Begin anew: forget the runs that are stored there
     #[arg(long)]
     fresh: bool,
+    /// Also print what every scheme differs from this one by, on common seeds
+    #[arg(long, value_name = "SCHEME", conflicts_with = "json")]
+    against: Option<String>,
     /// Print the results as a JSON array of rows; with --check, an object of rows and claims
     #[arg(long)]
     json: bool,
@@ -64,6 +67,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // A plan that makes no sense is refused before the first of them runs.
     for choice in &choices {
         experiment::check(choice.experiment, &choice.plan)?;
+        if let Some(against) = &arguments.against {
+            known_scheme(&choice.plan, against)?;
+        }
     }
     let program = super::program::this()?;
     let mut signals = Signals::catch()
@@ -79,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         let outcome = run_one(choice, folder, (arguments, &program), &mut signals)?;
         if !arguments.json {
-            print(&outcome)?;
+            print(&outcome, arguments.against.as_deref())?;
         }
         outcomes.push(outcome);
     }
@@ -119,17 +125,18 @@ fn run_one(
     })
 }
 
-fn print(outcome: &Outcome) -> Result<(), Failure> {
+fn print(outcome: &Outcome, against: Option<&str>) -> Result<(), Failure> {
     let about = outcome.experiment.about();
     let head = format!("{}: {}\n{}\n\n", about.name, about.title, about.source);
     let tables = text::tables(&outcome.table);
+    let compared = against.map(|against| text::comparison(&outcome.table, against));
     let mut claims = text::claims(&outcome.judged);
     if !claims.is_empty() {
         claims.push('\n');
     }
     let folder = outcome.folder.display();
     let tail = format!("results: {folder}\npage:    lasthop lab report {folder}\n\n");
-    output(&[head, tables, claims, tail].concat())
+    output(&[head, tables, compared.unwrap_or_default(), claims, tail].concat())
 }
 
 fn print_json(outcomes: &[Outcome], with_claims: bool) -> Result<(), Failure> {

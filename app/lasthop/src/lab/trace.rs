@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use experiment::{Case, Experiment, Override, Plan, RunError};
 
+use super::choice::known_scheme;
 use super::{output, registry};
 use crate::failure::Failure;
 
@@ -43,15 +44,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output(&format!("{}, {case}, seed {seed}: {file}\n", about.name))
 }
 
-/// The first case of the scheme.
+/// The first case, or the first of that scheme.
 fn choose(plan: &Plan, scheme: Option<&str>) -> Result<Case, Failure> {
+    if let Some(scheme) = scheme {
+        known_scheme(plan, scheme)?;
+    }
     let fits = |case: &Case| scheme.is_none_or(|scheme| case.scheme_name() == scheme);
     let case = plan.cases().into_iter().find(fits);
-    case.ok_or_else(|| {
-        let known: Vec<_> = plan.schemes().into_iter().map(|(name, _)| name).collect();
-        let (scheme, known) = (scheme.unwrap_or_default(), known.join(", "));
-        Failure::setting(format!("there is no scheme '{scheme}'; known are {known}"))
-    })
+    Ok(case.expect("every plan has a case of each of its schemes, and at least one scheme"))
 }
 
 /// Writes a draft beside the file and renames it once it is whole.
