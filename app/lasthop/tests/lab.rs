@@ -88,6 +88,11 @@ fn started(folder: &Path, runs: usize) -> Child {
     child
 }
 
+/// The words of a command line.
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
 #[test]
 fn a_group_runs_and_prints_rows() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,80 +102,35 @@ fn a_group_runs_and_prints_rows() {
         shown.contains("[schemes.burst]") && shown.contains("Claims"),
         "{shown}"
     );
-    let json = said(
-        folder.path(),
-        &[
-            "run",
-            "channel",
-            "--seeds",
-            "4",
-            "--set",
-            "packets=20000",
-            "--json",
-        ],
-    );
-    let rows: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let line = words("run channel --seeds 4 --set packets=20000 --json");
+    let rows: Vec<Value> = serde_json::from_str(&said(folder.path(), &line)).unwrap();
     assert_eq!(rows.len(), 16, "4 schemes at 2 sizes, 2 metrics");
     let row = rows[0].as_object().unwrap();
     let keys: Vec<_> = row.keys().map(String::as_str).collect();
-    let mut known = [
-        "experiment",
-        "scheme",
-        "parameters",
-        "metric",
-        "unit",
-        "mean",
-        "ci95",
-        "min",
-        "max",
-        "runs",
-        "published",
-    ];
+    let mut known =
+        words("experiment scheme parameters metric unit mean ci95 min max runs published");
     known.sort_unstable();
     assert_eq!(keys, known);
     assert_eq!(row["runs"], 4);
     assert_eq!(row["parameters"]["size"], "100 B");
-    assert!(
-        folder
-            .path()
-            .join("lasthop-lab/channel-errors/runs.csv")
-            .exists()
-    );
-    let compared = said(
-        folder.path(),
-        &[
-            "run",
-            "channel-errors",
-            "--seeds",
-            "3",
-            "--against",
-            "distance",
-            "--out",
-            "compared",
-        ],
-    );
+    let stored = folder.path().join("lasthop-lab/channel-errors/runs.csv");
+    assert!(stored.exists());
+}
+
+#[test]
+fn schemes_are_compared_and_claims_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = words("run channel-errors --seeds 3 --against distance --out compared");
+    let compared = said(folder.path(), &line);
     assert!(
         compared.contains("loss, against distance on common seeds"),
         "{compared}"
     );
-    let said_of = refusal(
-        folder.path(),
-        2,
-        &["run", "channel-errors", "--against", "x"],
-    );
+    let line = words("run channel-errors --against x");
+    let said_of = refusal(folder.path(), 2, &line);
     assert!(said_of.contains("there is no scheme 'x'"), "{said_of}");
-    let whole = said(
-        folder.path(),
-        &[
-            "run",
-            "channel-errors",
-            "--check",
-            "--json",
-            "--out",
-            "checked",
-        ],
-    );
-    let whole: Value = serde_json::from_str(&whole).unwrap();
+    let line = words("run channel-errors --check --json --out checked");
+    let whole: Value = serde_json::from_str(&said(folder.path(), &line)).unwrap();
     assert_eq!(whole["claims"][0]["holds"], true, "{whole:#}");
 }
 

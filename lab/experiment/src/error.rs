@@ -49,7 +49,11 @@ pub enum LabError {
     #[error("{0}")]
     Data(String),
     /// The system refuses a file; a full disk, for example.
-    #[error("cannot {operation} {}: {source}; what was stored before is whole, and the same command goes on from there", path.display())]
+    #[error(
+        "cannot {operation} {}: {source}; what was stored before is whole, \
+         and the same command goes on from there",
+        path.display()
+    )]
     File {
         /// What was tried.
         operation: &'static str,

@@ -3,8 +3,8 @@
 //! | file | content |
 //! |---|---|
 //! | `plan.toml` | the plan that was run, with its overrides |
-//! | `runs.csv` | one line a run: scheme, a column for each axis, seed, a column for each metric (empty where there is none) |
-//! | `summary.csv` | one line for each case and metric: mean, 95 % confidence half-width, least, greatest, runs, published |
+//! | `runs.csv` | one line a run: scheme, each axis, seed, each metric (empty where there is none) |
+//! | `summary.csv` | one line for each case and metric: mean, 95 % confidence, least, greatest, runs, published |
 //! | `provenance.json` | program, compiler, commit, hash and text of the plan, seeds, and how long it took |
 //! | `runs.journal` | the runs as they ended, from which the same command goes on; sorted once all are there |
 //!

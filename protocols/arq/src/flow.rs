@@ -14,7 +14,7 @@ use crate::stream::StreamSender;
 const SPARSE_RATE: u64 = 50;
 const SPARSE_BURST: u64 = 8;
 /// A stream of so many bytes is young.
-const YOUNG: u64 = 2 << 20;
+const YOUNG: u64 = 4 << 20;
 
 /// A flow at its sending end.
 #[derive(Debug)]
@@ -141,8 +141,8 @@ impl Flow {
             .is_some_and(|(_, stream)| stream.has_repairs())
     }
 
-    /// Whether what it sends now is better sent twice: it has no backlog, and has sent little of late or
-    /// in all. A young flow is one whose sender still finds out how fast it may be, and takes the
+    /// Whether what it sends now is better sent twice: it has no backlog and has sent little of late, or it has
+    /// sent little in all. A young flow is one whose sender still finds out how fast it may be, and takes the
     /// delay of a repair for a full queue (RFC 9406); what it sends `again` is not repeated again.
     pub(crate) fn is_worth_repeating(&mut self, now: Instant, place: &Place, again: bool) -> bool {
         let sparse = place.is_sparse() && self.queue.is_empty() && self.sparse.take(now);
@@ -150,7 +150,7 @@ impl Flow {
             .stream
             .as_ref()
             .is_some_and(|(_, stream)| stream.end() < YOUNG);
-        sparse || (young && !again && self.queue.is_empty())
+        sparse || (young && !again)
     }
 
     /// Whether nothing waits and nothing is on its way.

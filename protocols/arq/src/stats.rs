@@ -68,7 +68,7 @@ pub struct ReceivedStats {
 }
 
 /// Watches the losses of the sending direction: their bursts, and how often they stand alone.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LossMonitor {
     run: u64,
     /// Share of transmissions lost on their own, in 2⁻³², smoothed over about 500.
@@ -78,6 +78,18 @@ pub(crate) struct LossMonitor {
 /// A burst up to this length is no fade.
 const LONELY_MAX: u64 = 2;
 const SMOOTHING: u64 = 512;
+/// Above this share of lonely losses, 0.1 %, what must not wait is better sent twice.
+const NOISY: u64 = (1 << 32) / 1000;
+
+impl Default for LossMonitor {
+    /// A hop counts as noisy until some hundred transmissions have shown that it is not.
+    fn default() -> Self {
+        Self {
+            run: 0,
+            lonely: 2 * NOISY,
+        }
+    }
+}
 
 impl LossMonitor {
     /// Notes the fate of the next transmission; true at the end of losses that do not stand alone.
@@ -99,9 +111,9 @@ impl LossMonitor {
         run > LONELY_MAX
     }
 
-    /// Whether lonely losses are so many (0.1 %) that what must not wait is better sent twice.
+    /// Whether lonely losses are so many that what must not wait is better sent twice.
     pub(crate) fn is_noisy(&self) -> bool {
-        self.lonely > (1 << 32) / 1000
+        self.lonely > NOISY
     }
 }
 

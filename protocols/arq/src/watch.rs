@@ -8,15 +8,24 @@ use units::{BitRate, Bytes, Duration, Instant};
 use crate::ledger::Content;
 
 /// Contents watched at a time; those beyond it are repaired like all others.
-const MOST: usize = 64;
+const MOST: usize = 1_024;
 /// How long after one transmission an early one follows: longer than a collision or a slot, shorter
 /// than a round trip.
 const SPACED: Duration = Duration::from_millis(8);
 /// Overdue repeats take at most this part of the air.
 const SHARE: u64 = 4;
-/// Early repeats beyond the first take at most this part of the air, and so many bytes at once.
-const EARLY_SHARE: u64 = 200;
-const EARLY_BURST: u64 = 4_000;
+/// What second transmissions may cost: a fast flow's beginning, but no large part of the air for long.
+const SECOND: Limit = Limit {
+    share: 16,
+    time: Duration::from_millis(350),
+    least: 32_000,
+};
+/// What early repeats beyond the second transmission may cost.
+const FURTHER: Limit = Limit {
+    share: 200,
+    time: Duration::ZERO,
+    least: 4_000,
+};
 /// What a content costs beyond its own bytes.
 const OVERHEAD: u64 = 16;
 
@@ -47,7 +56,7 @@ struct Watched {
 }
 
 /// The contents watched.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch {
     /// Those that are to be sent again early, and when.
     early: VecDeque<(Instant, Watched)>,
@@ -56,27 +65,64 @@ pub(crate) struct Watch {
     /// Those whose confirmation is overdue; all are repeated together.
     overdue: Vec<Watched>,
     next_repeat: Instant,
-    budget: Budget,
+    second: Budget,
+    further: Budget,
 }
 
-/// Bytes that early repeats may cost.
-#[derive(Debug, Default)]
+/// How much of the air something may take.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    /// One part in so many in the long run.
+    share: u64,
+    /// All of it for so long after a rest.
+    time: Duration,
+    /// Bytes after a rest, however slow the hop.
+    least: u64,
+}
+
+/// What has been taken of a limit.
+#[derive(Debug)]
 struct Budget {
-    bytes: u64,
+    limit: Limit,
+    /// Bytes, less those that time has paid back.
+    taken: u64,
     counted: Instant,
 }
 
 impl Budget {
+    fn new(limit: Limit) -> Self {
+        Self {
+            limit,
+            taken: 0,
+            counted: Instant::ZERO,
+        }
+    }
+
     fn take(&mut self, now: Instant, rate: Option<BitRate>, bytes: u64) -> bool {
-        let grown = rate.map_or(0, |rate| rate.bytes_in(now.since(self.counted)).get());
-        // Counting up only once it makes a byte keeps what is less than one.
-        if grown >= EARLY_SHARE {
-            self.bytes = (self.bytes + grown / EARLY_SHARE).min(EARLY_BURST);
+        let Limit { share, time, least } = self.limit;
+        let carried = |span| rate.map_or(0, |rate| rate.bytes_in(span).get());
+        let paid = carried(now.since(self.counted)) / share;
+        // Counting only once it makes a byte keeps what is less than one.
+        if paid > 0 {
+            self.taken = self.taken.saturating_sub(paid);
             self.counted = now;
         }
-        let enough = self.bytes >= bytes;
-        self.bytes -= if enough { bytes } else { 0 };
+        let enough = self.taken + bytes <= carried(time).max(least);
+        self.taken += if enough { bytes } else { 0 };
         enough
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            early: VecDeque::new(),
+            expected: VecDeque::new(),
+            overdue: Vec::new(),
+            next_repeat: Instant::ZERO,
+            second: Budget::new(SECOND),
+            further: Budget::new(FURTHER),
+        }
     }
 }
 
@@ -151,9 +197,15 @@ impl Watch {
         mut watched: Watched,
         repeat: &mut impl FnMut(&Content) -> bool,
     ) {
-        let free = pattern.twice && !watched.repeated;
-        let cost = watched.content.len() + OVERHEAD;
-        if free || self.budget.take(now, pattern.rate, cost) {
+        let second = pattern.twice && !watched.repeated;
+        let budget = if second {
+            &mut self.second
+        } else {
+            &mut self.further
+        };
+        // Sparse flows are held to their own rate already.
+        let free = second && watched.persistent;
+        if free || budget.take(now, pattern.rate, watched.content.len() + OVERHEAD) {
             if !repeat(&watched.content) {
                 return;
             }

@@ -6,7 +6,8 @@
 //! none (Balakrishnan et al., Mobicom 1995, WINET 1995). Its state is soft: it never
 //! acknowledges what the receiver has not, forwards every packet that it does not understand as it is,
 //! and if it forgets everything, TCP goes on without it. With two switches it is the four link layers of
-//! the comparison (Balakrishnan et al., IEEE Transactions on Networking 1997): LL, LL-TCP-AWARE, LL-SMART and LL-SMART-TCP-AWARE.
+//! the comparison (Balakrishnan et al., IEEE Transactions on Networking 1997): LL, LL-TCP-AWARE, LL-SMART
+//! and LL-SMART-TCP-AWARE.
 //!
 //! Data from the mobile host are the other half: a gap in them was lost on the air. The [`Agent`] asks for
 //! it by a negative acknowledgement, and a [`Mobile`] at the other end, below an unmodified TCP,

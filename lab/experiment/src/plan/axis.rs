@@ -59,7 +59,8 @@ impl Axis {
         for (number, value) in values.iter().enumerate() {
             let origin = join(&origin, &number.to_string());
             let Some(label) = label(value) else {
-                let what = "a point that sets several parameters needs a `name`, such as { name = \"LAN\", delay = \"5 ms\" }";
+                let what = "a point that sets several parameters needs a `name`, \
+                            such as { name = \"LAN\", delay = \"5 ms\" }";
                 return wrong(&origin, what);
             };
             if points.iter().any(|point| point.label == label) {

@@ -172,10 +172,10 @@ impl Script {
         }
     }
 
-    /// One that knows that the hop's round trip is `round_trip`, always the same.
+    /// One that knows that the hop's round trip is `round_trip`, always the same, and that nothing gets lost.
     pub(crate) fn knowing(config: Config, round_trip: Duration) -> Self {
         let mut script = Self::new(config);
-        for _ in 0..40 {
+        for _ in 0..400 {
             script.brief(u16::MAX, 40);
             let number = script.send(1)[0].number;
             script.wait(round_trip);

@@ -75,7 +75,8 @@ fn a_tail_loss_probe_goes_on() {
     assert_eq!(script.fixed_sends(data(2)), [down(data(2))]);
 }
 
-/// RFC 9293 §3.8.4: a keep-alive, with or without its byte, is for the mobile host to answer; its answer is no duplicate.
+/// RFC 9293 §3.8.4: a keep-alive, with or without its byte, is for the mobile host to answer; its answer is
+/// no duplicate.
 #[test]
 fn keep_alives_and_their_answers_pass() {
     let mut script = Script::with_data(Config::tcp_aware(), 2);
