@@ -12,3 +12,5 @@ pub mod packet;
 pub mod segment;
 pub mod tcp;
 pub mod udp;
+
+pub use tcp::TcpSegment;

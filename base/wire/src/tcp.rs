@@ -1,14 +1,22 @@
 //! TCP segments (RFC 9293).
 
 mod clamp;
+mod option_bytes;
 mod options;
+mod ranges;
+mod segment_options;
+mod value;
 
 use std::ops::BitOr;
 
 use units::SeqNumber;
 
 pub use clamp::clamp_maximum_segment_size;
+pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
+pub use ranges::{SackRanges, SeqRange};
+pub use segment_options::{AirLoss, TcpSegmentOptions, Timestamps};
+pub use value::{NoTcpSegment, PAYLOAD_MAX, TcpSegment};
 
 use crate::field::{read_u16, read_u32, write_u16, write_u32};
 use crate::malformed::{Header, Malformed, require};

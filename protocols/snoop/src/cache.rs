@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::options::SeqRange;
 use units::{Instant, SeqNumber};
+use wire::tcp::SeqRange;
 
 /// A segment that can be sent again.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 mod acknowledge;
 mod learn;
 
-use crate::options::SeqRange;
 pub(crate) use acknowledge::Passage;
 use units::{Instant, SeqNumber};
+use wire::tcp::SeqRange;
 
 use crate::cache::{Cache, Cached};
 use crate::effects::{Context, Effects};

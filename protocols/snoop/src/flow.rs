@@ -1,7 +1,7 @@
 //! One connection through the agent: data both ways.
 
-use crate::options::AirLoss;
 use units::{Instant, SeqNumber};
+use wire::tcp::AirLoss;
 use wire::tcp::TcpFlags;
 
 use crate::download::{DataPassage, Download, Passage};

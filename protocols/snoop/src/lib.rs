@@ -37,13 +37,12 @@ mod download;
 mod effects;
 mod flow;
 mod mobile;
-mod option_bytes;
-mod options;
 mod packet;
 mod round_trip;
 mod segment;
 mod table;
 mod upload;
+mod value;
 mod window;
 
 use std::net::SocketAddr;
@@ -51,8 +50,8 @@ use std::net::SocketAddr;
 pub use agent::Agent;
 pub use config::{Config, ExplicitLoss, Limits, Timing};
 pub use mobile::{Mobile, MobileConfig, MobileCounters, MobileInput, MobileOutput};
-pub use options::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions, Timestamps};
 pub use segment::{Header, Revision, Segment};
+pub use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions, Timestamps};
 
 /// What can happen to an [`Agent`].
 #[derive(Debug, Clone, PartialEq, Eq)]

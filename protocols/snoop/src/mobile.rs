@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::options::AirLoss;
 use machine::Machine;
 use serde::{Deserialize, Serialize};
 use units::{Instant, SeqNumber};
+use wire::tcp::AirLoss;
 use wire::tcp::TcpFlags;
 
 use crate::cache::{Cache, Cached};

@@ -10,9 +10,8 @@ use wire::ip::{
 };
 use wire::malformed::Malformed;
 use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
-use wire::tcp::{HEADER_LENGTH, TcpView};
+use wire::tcp::{HEADER_LENGTH, OptionBytes, TcpFlags, TcpSegmentOptions, TcpView};
 
-use crate::option_bytes::{OptionBytes, read_options};
 use crate::{Header, Revision, Segment};
 
 /// Hops that a packet of our own may take (IANA's recommended default).
@@ -95,6 +94,14 @@ impl Segment for Packet {
             ..Self::new(buffer)
         }
     }
+}
+
+/// The options of a segment; nothing where one is malformed, or has a meaning that the agent does not
+/// know: what a signature covers (TCP-AO, MD5) must not be changed, and what belongs to another layer
+/// (MPTCP) must not be held back. A SYN may carry anything, for it is only looked at.
+fn read_options(tcp: &TcpView<'_>) -> Option<TcpSegmentOptions> {
+    let (options, others) = TcpSegmentOptions::read(tcp).ok()?;
+    (!others || tcp.flags().contains(TcpFlags::SYN)).then_some(options)
 }
 
 /// The packet with other options; lengths and the IP header are right, the TCP checksum is not.

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use crate::options::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 use units::SeqNumber;
 use wire::tcp::TcpFlags;
+use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 
 /// Ranges that one acknowledgement can name as lost on the air.
 pub(crate) const AIR_LOSS_RANGES: usize = 3;

@@ -4,8 +4,8 @@
 //! host was lost on the air. The agent asks for it (WINET 1995) and
 //! can mark the fixed host's acknowledgements that ask for it (Balakrishnan 1997).
 
-use crate::options::{AirLoss, SackRanges, SeqRange};
 use units::{Instant, SeqNumber};
+use wire::tcp::{AirLoss, SackRanges, SeqRange};
 
 use crate::config::ExplicitLoss;
 use crate::effects::{Context, Effects};

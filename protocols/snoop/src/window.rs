@@ -1,7 +1,7 @@
 //! What the receiver of a direction said last, and what its sender may send.
 
-use crate::options::SeqRange;
 use units::SeqNumber;
+use wire::tcp::SeqRange;
 
 use crate::Header;
 

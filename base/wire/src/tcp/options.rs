@@ -5,13 +5,13 @@ use units::SeqNumber;
 use crate::field::{read_u16, read_u32};
 use crate::malformed::Malformed;
 
-const END_OF_LIST: u8 = 0;
-const NO_OPERATION: u8 = 1;
-const MAXIMUM_SEGMENT_SIZE: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
+pub(super) const END_OF_LIST: u8 = 0;
+pub(super) const NO_OPERATION: u8 = 1;
+pub(super) const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+pub(super) const WINDOW_SCALE: u8 = 3;
+pub(super) const SACK_PERMITTED: u8 = 4;
+pub(super) const SACK: u8 = 5;
+pub(super) const TIMESTAMPS: u8 = 8;
 
 const SACK_BLOCK_LENGTH: usize = 8;
 

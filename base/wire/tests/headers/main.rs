@@ -12,3 +12,5 @@ mod samples;
 mod segment;
 #[cfg(test)]
 mod tcp;
+#[cfg(test)]
+mod value;

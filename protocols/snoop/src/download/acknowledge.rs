@@ -1,7 +1,7 @@
 //! The path of acknowledgements.
 
-use crate::options::SeqRange;
 use units::SeqNumber;
+use wire::tcp::SeqRange;
 
 use super::{Download, Recovery};
 use crate::effects::{Context, Effects};

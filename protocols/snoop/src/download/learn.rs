@@ -1,7 +1,7 @@
 //! What acknowledgements say of the segments that arrived, and which were lost on the air.
 
-use crate::options::{AirLoss, SackRanges, SeqRange};
 use units::SeqNumber;
+use wire::tcp::{AirLoss, SackRanges, SeqRange};
 
 use super::Download;
 use crate::config::ExplicitLoss;

@@ -1,0 +1,134 @@
+//! TCP options as they stand in a header.
+
+use super::options::{
+    END_OF_LIST, MAXIMUM_SEGMENT_SIZE, NO_OPERATION, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE,
+};
+use super::segment_options::{AIR_LOSS, CAUSE, EXPERIMENT};
+use super::{AirLoss, HEADER_LENGTH, SackRanges, TcpSegmentOptions, TcpView, Timestamps};
+
+/// The room for options in a header, in bytes.
+pub(super) const ROOM: usize = 40;
+/// A range in an option, in bytes.
+pub(super) const RANGE: usize = 8;
+
+/// Options as they stand in a header, padded to a multiple of four bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionBytes {
+    bytes: [u8; ROOM],
+    length: usize,
+}
+
+impl OptionBytes {
+    /// The options as bytes: those of a SYN, timestamps, SACK blocks, SMART's cause, losses on the air. Of
+    /// ranges, the first that find room stand there; an option without any room is left out.
+    pub fn of(options: &TcpSegmentOptions) -> Self {
+        let mut bytes = Self::empty();
+        if let Some(size) = options.maximum_segment_size {
+            bytes.push(MAXIMUM_SEGMENT_SIZE, &size.to_be_bytes());
+        }
+        if options.sack_permitted {
+            bytes.push(SACK_PERMITTED, &[]);
+        }
+        if let Some(Timestamps { value, echo }) = options.timestamps {
+            let both = u64::from(value) << 32 | u64::from(echo);
+            bytes.push(TIMESTAMPS, &both.to_be_bytes());
+        }
+        if let Some(shift) = options.window_scale {
+            bytes.push(WINDOW_SCALE, &[shift]);
+        }
+        bytes.push_changeable(options);
+        bytes.padded()
+    }
+
+    /// The options of `tcp`, with those that a gateway may change (SACK blocks, cause, losses on the air) as
+    /// `options` has them, and all others as they are.
+    pub fn revised(tcp: &TcpView<'_>, options: &TcpSegmentOptions) -> Self {
+        let mut bytes = Self::empty();
+        let mut rest = &tcp.bytes()[HEADER_LENGTH..tcp.header_length()];
+        while let Some(kind) = rest.first().copied().filter(|kind| *kind != END_OF_LIST) {
+            let length = match (kind, rest.get(1)) {
+                (NO_OPERATION, _) => 1,
+                (_, Some(length)) => usize::from(*length).max(2),
+                (_, None) => break,
+            };
+            let Some((option, behind)) = rest.split_at_checked(length) else {
+                break;
+            };
+            let ours = kind == EXPERIMENT
+                && option
+                    .get(2..4)
+                    .is_some_and(|id| id == CAUSE || id == AIR_LOSS);
+            if kind != NO_OPERATION && kind != SACK && !ours {
+                bytes.extend(option);
+            }
+            rest = behind;
+        }
+        bytes.push_changeable(options);
+        bytes.padded()
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    fn empty() -> Self {
+        Self {
+            bytes: [END_OF_LIST; ROOM],
+            length: 0,
+        }
+    }
+
+    fn push_changeable(&mut self, options: &TcpSegmentOptions) {
+        self.push_ranges(SACK, &[], &options.sack);
+        if let Some(cause) = options.cause {
+            let mut data = [0; 6];
+            data[..2].copy_from_slice(&CAUSE);
+            data[2..].copy_from_slice(&cause.0.to_be_bytes());
+            self.push(EXPERIMENT, &data);
+        }
+        match &options.air_loss {
+            AirLoss::None => {}
+            AirLoss::Next => self.push(EXPERIMENT, &AIR_LOSS),
+            AirLoss::Ranges(ranges) => self.push_ranges(EXPERIMENT, &AIR_LOSS, ranges),
+        }
+    }
+
+    /// Appends an option of as many of `ranges` as find room, if any does.
+    fn push_ranges(&mut self, kind: u8, identifier: &[u8], ranges: &SackRanges) {
+        let room = ROOM.saturating_sub(self.length + 2 + identifier.len());
+        let mut data = [0; ROOM];
+        data[..identifier.len()].copy_from_slice(identifier);
+        let mut length = identifier.len();
+        for range in ranges.iter().take(room / RANGE) {
+            data[length..length + 4].copy_from_slice(&range.start.0.to_be_bytes());
+            data[length + 4..length + RANGE].copy_from_slice(&range.end.0.to_be_bytes());
+            length += RANGE;
+        }
+        if length > identifier.len() {
+            self.push(kind, &data[..length]);
+        }
+    }
+
+    /// Appends an option, unless it no longer fits.
+    fn push(&mut self, kind: u8, data: &[u8]) {
+        let length = 2 + data.len();
+        if self.length + length <= ROOM {
+            self.extend(&[kind, length as u8]);
+            self.extend(data);
+        }
+    }
+
+    fn extend(&mut self, option: &[u8]) {
+        let end = self.length + option.len();
+        if let Some(room) = self.bytes.get_mut(self.length..end) {
+            room.copy_from_slice(option);
+            self.length = end;
+        }
+    }
+
+    fn padded(mut self) -> Self {
+        self.length = self.length.next_multiple_of(4);
+        self
+    }
+}

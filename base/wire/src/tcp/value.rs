@@ -1,0 +1,149 @@
+//! A TCP segment over IPv4 as a value: what simulated hosts exchange.
+
+use std::net::SocketAddrV4;
+
+use units::SeqNumber;
+
+use super::{HEADER_LENGTH, OptionBytes, SeqRange, TcpFlags, TcpSegmentOptions, TcpView};
+use crate::checksum::{fill_transport_checksum, verify_transport_checksum};
+use crate::field::{write_u16, write_u32};
+use crate::ip::{AtomicHeader, IPV4_HEADER_LENGTH, IpPacket, IpView, Protocol, Transport};
+use crate::malformed::Malformed;
+
+/// The most data that a segment may carry and still fit an IPv4 packet with any options, in bytes.
+pub const PAYLOAD_MAX: u16 = u16::MAX - 80;
+
+/// A TCP segment with its addresses. Its data are not stored: each byte follows from its place in the
+/// stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpSegment {
+    /// Who sends.
+    pub source: SocketAddrV4,
+    /// Who receives.
+    pub destination: SocketAddrV4,
+    /// The number of the first byte, or of the SYN.
+    pub sequence: SeqNumber,
+    /// What the sender expects next; counts with [`TcpFlags::ACK`] only.
+    pub acknowledgment: SeqNumber,
+    /// The control bits.
+    pub flags: TcpFlags,
+    /// The receive window as it stands in the header, not scaled.
+    pub window: u16,
+    /// Bytes of data, at most [`PAYLOAD_MAX`].
+    pub payload: u16,
+    /// The options.
+    pub options: TcpSegmentOptions,
+}
+
+/// Why bytes are no [`TcpSegment`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoTcpSegment {
+    /// They are no packet.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// They are another kind of packet.
+    #[error("not a whole TCP segment over IPv4")]
+    Other,
+    /// A checksum is wrong.
+    #[error("wrong checksum in the {0} header")]
+    Checksum(&'static str),
+}
+
+impl TcpSegment {
+    /// The sequence numbers of the data.
+    pub fn payload_range(&self) -> SeqRange {
+        let syn = u32::from(self.flags.contains(TcpFlags::SYN));
+        SeqRange::of(self.sequence + syn, self.payload.into())
+    }
+
+    /// The sequence numbers that the segment takes: its data, SYN and FIN.
+    pub fn sequence_length(&self) -> u32 {
+        let count = |flag| u32::from(self.flags.contains(flag));
+        u32::from(self.payload) + count(TcpFlags::SYN) + count(TcpFlags::FIN)
+    }
+
+    /// The length of the IPv4 packet, headers included, in bytes: what a link carries before framing.
+    pub fn packet_length(&self) -> usize {
+        IPV4_HEADER_LENGTH + HEADER_LENGTH + self.options.length() + usize::from(self.payload)
+    }
+
+    /// The byte of the stream at `number`, which the content of every encoded segment follows. It depends on
+    /// all bits of the number, so that a misplaced byte is seen.
+    pub const fn content(number: SeqNumber) -> u8 {
+        let mixed = number.0.wrapping_mul(0x9e37_79b1);
+        ((mixed ^ (mixed >> 15)).wrapping_mul(0x85eb_ca77) >> 24) as u8
+    }
+
+    /// Writes the segment as an IPv4 packet with right checksums.
+    ///
+    /// # Panics
+    /// If `into` is not [`packet_length`](Self::packet_length) bytes long, or the payload is more than
+    /// [`PAYLOAD_MAX`].
+    pub fn encode(&self, into: &mut [u8]) {
+        assert_eq!(into.len(), self.packet_length(), "room for one segment");
+        assert!(
+            self.payload <= PAYLOAD_MAX,
+            "{} bytes of data",
+            self.payload
+        );
+        let options = OptionBytes::of(&self.options);
+        let ip = AtomicHeader {
+            total_length: into.len() as u16,
+            protocol: Protocol::TCP,
+            source: *self.source.ip(),
+            destination: *self.destination.ip(),
+        };
+        let (header, tcp) = into.split_at_mut(IPV4_HEADER_LENGTH);
+        header.copy_from_slice(&ip.emit());
+        let length = HEADER_LENGTH + options.bytes().len();
+        let (header, payload) = tcp.split_at_mut(length);
+        header.fill(0);
+        write_u16(header, 0, self.source.port());
+        write_u16(header, 2, self.destination.port());
+        write_u32(header, super::SEQUENCE_NUMBER, self.sequence.0);
+        write_u32(header, super::ACKNOWLEDGMENT_NUMBER, self.acknowledgment.0);
+        header[super::DATA_OFFSET] = (length / 4 * 16) as u8;
+        header[super::FLAGS] = self.flags.0;
+        write_u16(header, super::WINDOW, self.window);
+        header[HEADER_LENGTH..].copy_from_slice(options.bytes());
+        let start = self.payload_range().start;
+        for (offset, byte) in payload.iter_mut().enumerate() {
+            *byte = Self::content(start + offset as u32);
+        }
+        let filled = fill_transport_checksum(into);
+        debug_assert_eq!(filled, Ok(()), "our own packet can be read");
+    }
+
+    /// The segment that an IPv4 packet is, and whether its data are those of their place in the stream.
+    /// Options that have no place in the value, and the urgent pointer, are left out.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, bool), NoTcpSegment> {
+        let packet = IpPacket::parse(bytes)?;
+        let (IpView::V4(ip), Transport::Tcp(tcp)) = (packet.view(), packet.transport()) else {
+            return Err(NoTcpSegment::Other);
+        };
+        if !ip.header_checksum_is_valid() {
+            return Err(NoTcpSegment::Checksum("IPv4"));
+        }
+        if !verify_transport_checksum(&packet) {
+            return Err(NoTcpSegment::Checksum("TCP"));
+        }
+        let (options, _) = TcpSegmentOptions::read(&tcp)?;
+        let segment = Self {
+            source: SocketAddrV4::new(ip.source(), tcp.source_port()),
+            destination: SocketAddrV4::new(ip.destination(), tcp.destination_port()),
+            sequence: tcp.sequence_number(),
+            acknowledgment: tcp.acknowledgment_number(),
+            flags: tcp.flags(),
+            window: tcp.window(),
+            payload: tcp.payload().len() as u16,
+            options,
+        };
+        Ok((segment, segment.has_content(&tcp)))
+    }
+
+    fn has_content(&self, tcp: &TcpView<'_>) -> bool {
+        let start = self.payload_range().start;
+        let mut bytes = tcp.payload().iter().enumerate();
+        bytes.all(|(offset, byte)| *byte == Self::content(start + offset as u32))
+    }
+}
