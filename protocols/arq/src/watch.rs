@@ -17,7 +17,7 @@ const SHARE: u64 = 4;
 /// What second transmissions may cost: a fast flow's beginning, but no large part of the air for long.
 const SECOND: Limit = Limit {
     share: 16,
-    time: Duration::from_millis(350),
+    time: Duration::from_millis(100),
     least: 32_000,
 };
 /// What early repeats beyond the second transmission may cost.
@@ -203,8 +203,8 @@ impl Watch {
         } else {
             &mut self.further
         };
-        // Sparse flows are held to their own rate already.
-        let free = second && watched.persistent;
+        // Sparse flows are held to their own rate already, and a hop whose rate is still unknown is not full.
+        let free = second && (watched.persistent || pattern.rate.is_none());
         if free || budget.take(now, pattern.rate, watched.content.len() + OVERHEAD) {
             if !repeat(&watched.content) {
                 return;
