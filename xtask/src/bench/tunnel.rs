@@ -2,7 +2,7 @@
 //! lasthop and wireguard-go. Needs root.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -256,8 +256,11 @@ impl Bench {
             ),
         ];
         for (host, device, key, address, peer) in ends {
+            let socket = PathBuf::from(format!("/var/run/wireguard/{device}.sock"));
+            // One that was killed leaves its socket behind, to which nobody listens.
+            let _ = fs::remove_file(&socket);
             children.push(self.spawn(host, Command::new(&self.wireguard).args(["-f", device]))?);
-            self.wait_until(|| Path::new(&format!("/var/run/wireguard/{device}.sock")).exists())?;
+            self.wait_until(|| socket.exists())?;
             let key = self.shell.root.join(key);
             let line = format!(
                 "wg set {device} listen-port 51820 private-key {} peer {peer}",
