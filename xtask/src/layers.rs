@@ -32,6 +32,7 @@ const HOUSE: &[Layer] = &[
         crates: &[
             "arq",
             "snoop",
+            "tcp",
             "redirector",
             "session",
             "air",

@@ -1,0 +1,82 @@
+//! The congestion window (Jacobson 1988, RFC 5681).
+
+/// The largest window without scaling.
+const WINDOW_MAX: u64 = 65_535;
+
+/// The congestion window, in bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct CongestionWindow {
+    settings: crate::Congestion,
+    segment: u64,
+    size: u64,
+    threshold: u64,
+    most: u64,
+}
+
+impl CongestionWindow {
+    pub(crate) fn new(settings: &crate::Congestion) -> Self {
+        Self {
+            settings: settings.clone(),
+            segment: 1,
+            size: settings.initial_window.into(),
+            threshold: u64::MAX,
+            most: WINDOW_MAX,
+        }
+    }
+
+    /// The segment size and the scale of the other end's windows are agreed on.
+    pub(crate) fn agreed(&mut self, segment: u64, scale: u8) {
+        self.segment = segment;
+        self.size = segment * u64::from(self.settings.initial_window);
+        self.most = WINDOW_MAX << scale;
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
+    /// An acknowledgement of something new: by a segment in slow start, else by a segment in each round
+    /// trip, in 4.4BSD plus an eighth of a segment.
+    pub(crate) fn grow(&mut self) {
+        let increase = if self.size <= self.threshold {
+            self.segment
+        } else {
+            let eighth = u64::from(self.settings.extra_eighth) * self.segment / 8;
+            (self.segment * self.segment / self.size).max(1) + eighth
+        };
+        self.size = (self.size + increase).min(self.most);
+    }
+
+    /// Congestion: the threshold becomes half of what was in use, in whole segments, two at least.
+    pub(crate) fn halve_threshold(&mut self, in_use: u64) -> u64 {
+        let segments = (in_use / 2 / self.segment).max(2);
+        self.threshold = segments * self.segment;
+        self.threshold
+    }
+
+    pub(crate) fn set(&mut self, size: u64) {
+        self.size = size.max(self.segment);
+    }
+
+    /// After a timeout.
+    pub(crate) fn restart(&mut self) {
+        self.size = self.segment;
+    }
+
+    /// After a pause in which the path may have changed.
+    pub(crate) fn restart_after_idle(&mut self) {
+        if self.settings.restart_after_idle {
+            let initial = self.segment * u64::from(self.settings.initial_window);
+            self.size = self.size.min(initial);
+        }
+    }
+
+    /// One segment more has left the network, so one more may enter it.
+    pub(crate) fn inflate(&mut self) {
+        self.size = (self.size + self.segment).min(self.most);
+    }
+}

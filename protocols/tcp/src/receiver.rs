@@ -1,0 +1,300 @@
+//! The receiving half: reassembly, the window that is announced, when to acknowledge.
+
+mod feedback;
+
+use units::{Duration, Instant, SeqNumber};
+use wire::tcp::{SeqRange, TcpSegmentOptions};
+
+use crate::Config;
+use crate::config::Acknowledging;
+use crate::counters::Received;
+use crate::numbers::Numbers;
+use crate::ranges::{RangeSet, Span};
+use feedback::Reporter;
+
+/// The largest window that a header holds.
+const WINDOW_MAX: u64 = 65_535;
+
+/// What the application and the other end have seen of the stream, in positions.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    /// The next that is expected.
+    next: u64,
+    /// The next that the application takes.
+    taken: u64,
+    /// Where the window ends that was announced last.
+    announced: u64,
+    /// The FIN, if it was seen.
+    fin: Option<u64>,
+    /// What the application was told of.
+    told: u64,
+}
+
+/// What is to be acknowledged.
+#[derive(Debug, Clone, Copy, Default)]
+struct Due {
+    /// At once.
+    now: bool,
+    /// So many segments wait.
+    waiting: u32,
+    /// When they have waited long enough.
+    at: Option<Instant>,
+}
+
+/// The receiver of one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Receiver {
+    pub(crate) numbers: Numbers,
+    progress: Progress,
+    buffer: u64,
+    scale: u8,
+    segment: u64,
+    held: RangeSet,
+    acknowledging: Acknowledging,
+    phase: Duration,
+    due: Due,
+    reporter: Reporter,
+    pub(crate) received: Received,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config) -> Self {
+        let buffer = config.receive_buffer.get();
+        Self {
+            numbers: Numbers::new(SeqNumber(0)),
+            progress: Progress {
+                next: 0,
+                taken: 1,
+                announced: 1 + buffer.min(WINDOW_MAX),
+                fin: None,
+                told: 1,
+            },
+            buffer,
+            scale: 0,
+            segment: config.maximum_segment_size.into(),
+            held: RangeSet::default(),
+            acknowledging: config.acknowledging.clone(),
+            phase: config.timing.phase,
+            due: Due::default(),
+            reporter: Reporter::new(&config.feedback),
+            received: Received::default(),
+        }
+    }
+
+    /// The other end's SYN.
+    pub(crate) fn synchronize(&mut self, first: SeqNumber, segment: u64) {
+        self.numbers = Numbers::new(first);
+        self.progress.next = 1;
+        self.segment = segment;
+        self.due.now = true;
+    }
+
+    /// The handshake agreed on the scale of this end's windows, and on selective acknowledgements.
+    pub(crate) fn agreed(&mut self, scale: u8, sack_permitted: bool) {
+        self.scale = scale;
+        self.reporter.sack_permitted = sack_permitted;
+    }
+
+    /// Whether the other end's SYN has arrived.
+    pub(crate) fn is_synchronized(&self) -> bool {
+        self.progress.next > 0
+    }
+
+    /// The number that is expected next.
+    pub(crate) fn acknowledgment(&self) -> SeqNumber {
+        self.numbers.number(self.progress.next)
+    }
+
+    /// Whether a segment of `length` numbers from `number` on lies in the window, in part at least (RFC 9293 §3.10.7.4).
+    pub(crate) fn accepts(&self, number: SeqNumber, length: u32) -> bool {
+        let window = (self.progress.announced - self.progress.next) as i64;
+        let start = self.numbers.ahead(number, self.progress.next);
+        let last = start + i64::from(length) - 1;
+        let within = |position: i64| 0 <= position && position < window;
+        match (length, window) {
+            (0, 0) => start == 0,
+            (0, _) => within(start) || start == window,
+            (_, 0) => false,
+            _ => within(start) || within(last) || (start < 0 && last >= window),
+        }
+    }
+
+    /// Takes data in: `range` in numbers, and whether the FIN follows them. They have been accepted.
+    pub(crate) fn take(&mut self, range: SeqRange, fin: bool, now: Instant) {
+        let near = self.progress.next;
+        let start = self.numbers.ahead(range.start, near);
+        let length = range.length();
+        let end = (near as i64 + start + i64::from(length)).max(0) as u64;
+        let first = near.saturating_add_signed(start.max(0));
+        let limit = self.progress.fin.unwrap_or(u64::MAX);
+        let span = Span::new(first, end.min(self.progress.announced).min(limit));
+        if fin && end <= self.progress.announced && end >= near && self.progress.fin.is_none() {
+            let beyond = self.held.end().is_some_and(|held| held > end);
+            self.progress.fin = (!beyond).then_some(end);
+        }
+        self.reporter.cause = Some(range.start);
+        if length > 0 && span.is_empty() {
+            self.received.duplicates += 1;
+            self.due.now = true;
+        }
+        if span.start == near {
+            self.continue_with(span, now);
+        } else if !span.is_empty() {
+            self.hold(span);
+        }
+        if fin {
+            self.due.now = true;
+        }
+    }
+
+    /// The stream goes on.
+    fn continue_with(&mut self, span: Span, now: Instant) {
+        let mut next = span.end.max(span.start);
+        if !self.held.is_empty() {
+            // A gap is filled, in part at least: the sender wants to know at once.
+            self.due.now = true;
+            if let Some(block) = self.held.around(next) {
+                next = block.end;
+            }
+            self.held.remove_before(next);
+        }
+        if next > self.progress.next {
+            self.received.bytes += next - self.progress.next;
+            self.progress.next = next;
+            self.reporter.arrived_before(next);
+            self.wait_for_more(now);
+        }
+        if self.progress.fin == Some(next) {
+            self.progress.next = next + 1;
+        }
+    }
+
+    /// A segment more waits to be acknowledged.
+    fn wait_for_more(&mut self, now: Instant) {
+        let settings = &self.acknowledging;
+        self.due.waiting += 1;
+        if !settings.delayed || self.due.waiting >= settings.every {
+            self.due.now = true;
+        } else if self.due.at.is_none() {
+            self.due.at = Some(if settings.aligned {
+                settings.next_multiple(now, self.phase)
+            } else {
+                now + settings.delay
+            });
+        }
+    }
+
+    /// Data lie beyond a gap.
+    fn hold(&mut self, span: Span) {
+        self.due.now = true;
+        if self.held.covers(span) {
+            self.received.duplicates += 1;
+        } else if self.held.insert(span) {
+            self.received.out_of_order += 1;
+            self.reporter.arrived(span);
+        }
+        if let Some(block) = self.held.around(span.start) {
+            self.reporter.beyond(span.start, block);
+        }
+    }
+
+    /// Bytes were lost on the air.
+    pub(crate) fn lost_on_air(&mut self, range: SeqRange) {
+        let near = self.progress.next;
+        let start = near.saturating_add_signed(self.numbers.ahead(range.start, near));
+        let end = near.saturating_add_signed(self.numbers.ahead(range.end, near));
+        let span = Span::new(start.max(near), end.min(self.progress.announced));
+        if near > 0 && !span.is_empty() {
+            self.reporter.lost(span, &self.held);
+        }
+    }
+
+    /// The application took bytes.
+    pub(crate) fn read(&mut self, bytes: u64) {
+        let taken = self.progress.taken.saturating_add(bytes);
+        self.progress.taken = taken.min(self.data_end());
+    }
+
+    /// Bytes that the application was not told of; it is now. Nothing if there are none.
+    pub(crate) fn tell(&mut self) -> Option<u64> {
+        let end = self.data_end();
+        (end > self.progress.told).then(|| {
+            self.progress.told = end;
+            end - self.progress.taken
+        })
+    }
+
+    /// The position behind the data that have arrived in order.
+    fn data_end(&self) -> u64 {
+        self.progress.next.max(1) - u64::from(self.is_finished())
+    }
+
+    /// Whether the other end has finished, and all of its stream has arrived.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.progress
+            .fin
+            .is_some_and(|fin| fin < self.progress.next)
+    }
+
+    /// Whether an acknowledgement must go out now.
+    pub(crate) fn acknowledges_now(&self) -> bool {
+        self.due.now || self.opens_window()
+    }
+
+    /// Whether the next acknowledgement shows a gap, so that it must carry no data to count as a duplicate.
+    pub(crate) fn shows_gap(&self) -> bool {
+        self.due.now && !self.held.is_empty()
+    }
+
+    /// Asks for an acknowledgement.
+    pub(crate) fn acknowledge_now(&mut self) {
+        self.due.now = true;
+    }
+
+    /// The application took enough to announce it: two segments, or half of the buffer.
+    fn opens_window(&self) -> bool {
+        let more = self.window_end().saturating_sub(self.progress.announced);
+        more > 0 && (more >= 2 * self.segment || 2 * more >= self.buffer)
+    }
+
+    /// Where the window may end: behind what finds room, never before what was announced, and nowhere if that
+    /// is too little to be useful (RFC 9293 §3.8.6.2.2).
+    fn window_end(&self) -> u64 {
+        let unread = self.data_end() - self.progress.taken;
+        let room = self.buffer.saturating_sub(unread);
+        let useful = room >= self.segment || 4 * room >= self.buffer;
+        let most = WINDOW_MAX << self.scale;
+        let window = if useful { room.min(most) } else { 0 };
+        self.progress.announced.max(self.progress.next + window)
+    }
+
+    /// Announces the window: its size as it stands in a header. All that waited is acknowledged by this.
+    pub(crate) fn announce(&mut self, scaled: bool) -> u16 {
+        let scale = if scaled { self.scale } else { 0 };
+        let size = self.window_end() - self.progress.next;
+        let field = (size >> scale).min(WINDOW_MAX);
+        let announced = self.progress.next + (field << scale);
+        self.progress.announced = self.progress.announced.max(announced);
+        self.due = Due::default();
+        field as u16
+    }
+
+    /// What an acknowledgement without data tells besides.
+    pub(crate) fn report(&mut self, options: &mut TcpSegmentOptions) {
+        let numbers = self.numbers;
+        let held = (self.progress.next, &self.held);
+        let number = |position| numbers.number(position);
+        self.reporter.fill(options, held, number);
+    }
+
+    /// When a delayed acknowledgement is due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.due.at
+    }
+
+    /// A delayed acknowledgement is due.
+    pub(crate) fn time_out(&mut self) {
+        self.due.at = None;
+        self.due.now = true;
+    }
+}

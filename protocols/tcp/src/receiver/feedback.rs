@@ -1,0 +1,149 @@
+//! What acknowledgements tell besides their number: selective acknowledgements, SMART's cause, losses on the air.
+
+use units::SeqNumber;
+use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
+
+use crate::ranges::{RangeSet, Span};
+use crate::{Feedback, Marks};
+
+/// Room for options, in bytes, and what they take of it.
+const ROOM: usize = 40;
+const TIMESTAMPS: usize = 10;
+const CAUSE: usize = 8;
+const MARKS_FIXED: usize = 4;
+const SACK_FIXED: usize = 2;
+const RANGE: usize = 8;
+
+/// Blocks whose order is remembered.
+const RECENT: usize = 4;
+
+/// What the receiver has to tell.
+#[derive(Debug, Clone)]
+pub(super) struct Reporter {
+    settings: Feedback,
+    /// The other end reads selective acknowledgements.
+    pub(super) sack_permitted: bool,
+    /// A position in each block that changed lately, the newest first.
+    recent: [u64; RECENT],
+    /// The segment that causes the next acknowledgement.
+    pub(super) cause: Option<SeqNumber>,
+    /// What was lost on the air and has not arrived.
+    lost: RangeSet,
+    /// Where the loss starts that was learned of last.
+    latest: u64,
+}
+
+impl Reporter {
+    pub(super) fn new(settings: &Feedback) -> Self {
+        Self {
+            settings: settings.clone(),
+            sack_permitted: false,
+            recent: [0; RECENT],
+            cause: None,
+            lost: RangeSet::default(),
+            latest: 0,
+        }
+    }
+
+    /// A segment that starts at `position` joined the block `block` beyond a gap.
+    pub(super) fn beyond(&mut self, position: u64, block: Span) {
+        let mut place = 0;
+        let known = self.recent.iter().position(|known| block.contains(*known));
+        let last = known.unwrap_or(RECENT - 1);
+        let mut carried = position;
+        while place <= last {
+            std::mem::swap(&mut self.recent[place], &mut carried);
+            place += 1;
+        }
+    }
+
+    /// The link lost `span` on the air.
+    pub(super) fn lost(&mut self, span: Span, arrived: &RangeSet) {
+        if self.settings.marks == Marks::Off || !self.lost.insert(span) {
+            return;
+        }
+        for held in arrived.iter() {
+            self.lost.remove(held);
+        }
+        if self.lost.around(span.start).is_some() {
+            self.latest = span.start;
+        }
+    }
+
+    /// `span` has arrived.
+    pub(super) fn arrived(&mut self, span: Span) {
+        if !self.lost.is_empty() {
+            self.lost.remove(span);
+        }
+    }
+
+    /// Everything before `position` has arrived.
+    pub(super) fn arrived_before(&mut self, position: u64) {
+        self.lost.remove_before(position);
+    }
+
+    /// Fills the options of an acknowledgement without data, as far as there is room. `next` is what it asks for, `held` lies beyond,
+    /// and `number` makes numbers of positions.
+    pub(super) fn fill(
+        &mut self,
+        options: &mut TcpSegmentOptions,
+        (next, held): (u64, &RangeSet),
+        number: impl Fn(u64) -> SeqNumber,
+    ) {
+        let range = |span: Span| SeqRange {
+            start: number(span.start),
+            end: number(span.end),
+        };
+        let mut room = ROOM;
+        room -= if options.timestamps.is_some() {
+            TIMESTAMPS
+        } else {
+            0
+        };
+        if self.settings.cause {
+            options.cause = self.cause.take();
+            room -= CAUSE;
+        }
+        options.air_loss = match self.settings.marks {
+            Marks::Next if self.lost.around(next).is_some() => AirLoss::Next,
+            Marks::Ranges if !self.lost.is_empty() => {
+                let marks = self.marks(next).into_iter().flatten();
+                AirLoss::Ranges(marks.map(range).collect())
+            }
+            _ => AirLoss::None,
+        };
+        room -= match options.air_loss {
+            AirLoss::None => 0,
+            AirLoss::Next => MARKS_FIXED,
+            AirLoss::Ranges(ranges) => MARKS_FIXED + ranges.len() * RANGE,
+        };
+        if self.sack_permitted && !held.is_empty() {
+            let fits = room.saturating_sub(SACK_FIXED) / RANGE;
+            options.sack = self.blocks(held, fits.min(self.settings.sack_blocks.into()), range);
+        }
+    }
+
+    /// The loss learned of last, and the oldest.
+    fn marks(&self, next: u64) -> [Option<Span>; 2] {
+        let latest = self.lost.around(self.latest);
+        let oldest = self.lost.start_from(next);
+        let oldest = oldest.and_then(|start| self.lost.around(start));
+        [latest, oldest.filter(|oldest| latest != Some(*oldest))]
+    }
+
+    /// The newest blocks, at most `most` of them.
+    fn blocks(&self, held: &RangeSet, most: usize, range: impl Fn(Span) -> SeqRange) -> SackRanges {
+        let mut blocks = SackRanges::default();
+        let mut told = [Span::new(0, 0); RECENT];
+        for position in self.recent {
+            let Some(block) = held.around(position) else {
+                continue;
+            };
+            if blocks.len() < most && !told.contains(&block) {
+                told[blocks.len()] = block;
+                blocks.push(range(block));
+            }
+        }
+        blocks
+    }
+}

@@ -1,0 +1,22 @@
+//! SACK as the comparison used it: RFC 2018's blocks on Reno, nothing sent again before three duplicates.
+
+use super::{Evidence, Repairs, Rule, Verdict};
+use crate::Recovery;
+
+#[derive(Debug)]
+pub(super) struct Sack;
+
+impl Rule for Sack {
+    fn judge(&self, settings: &Recovery, evidence: &Evidence) -> Verdict {
+        // Not only at the third: an acknowledgement with data may bring the block that shows the gap.
+        if evidence.duplicates >= settings.duplicates {
+            Verdict::Congestion
+        } else {
+            Verdict::Wait
+        }
+    }
+
+    fn repairs(&self) -> Repairs {
+        Repairs::Gaps
+    }
+}

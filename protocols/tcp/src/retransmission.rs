@@ -1,0 +1,168 @@
+//! When to send again: the retransmission timer, its back-off, and the persist timer.
+
+use units::{Duration, Instant};
+
+use crate::Timing;
+use crate::clock::Clock;
+use crate::round_trip::RoundTrip;
+
+/// Timeouts after which the measured round trip is given up.
+const ROUND_TRIP_DOUBTED: u32 = 3;
+/// Doublings of a timeout.
+const DOUBLINGS_MAX: u32 = 6;
+
+/// A segment whose acknowledgement is waited for to measure the round trip.
+#[derive(Debug, Clone, Copy)]
+struct Timed {
+    start: u64,
+    tick: u64,
+    at: Instant,
+}
+
+/// The sender's timers.
+#[derive(Debug, Clone)]
+pub(crate) struct Retransmission {
+    timing: Timing,
+    round_trip: RoundTrip,
+    timed: Option<Timed>,
+    /// Timeouts in a row; Karn: only a segment that was sent once ends the row.
+    row: u32,
+    /// The timeout, in ticks.
+    timeout: u64,
+    deadline: Option<Instant>,
+    persist: Option<Instant>,
+    probes: u32,
+}
+
+impl Retransmission {
+    pub(crate) fn new(timing: &Timing, clock: &Clock) -> Self {
+        Self {
+            timing: timing.clone(),
+            round_trip: RoundTrip::default(),
+            timed: None,
+            row: 0,
+            timeout: clock.covering(timing.initial_timeout).max(1),
+            deadline: None,
+            persist: None,
+            probes: 0,
+        }
+    }
+
+    pub(crate) fn round_trip(&self) -> &RoundTrip {
+        &self.round_trip
+    }
+
+    /// The timeout as it stands, back-off included.
+    pub(crate) fn timeout(&self, clock: &Clock) -> Duration {
+        clock.tick() * self.timeout
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(crate) fn persist_deadline(&self) -> Option<Instant> {
+        self.persist
+    }
+
+    /// Whether either timer runs.
+    pub(crate) fn is_running(&self) -> bool {
+        self.deadline.is_some() || self.persist.is_some()
+    }
+
+    /// Starts the timer anew.
+    pub(crate) fn restart(&mut self, clock: &Clock) {
+        self.deadline = Some(clock.after(self.timeout));
+        self.persist = None;
+    }
+
+    /// Starts the timer unless it runs.
+    pub(crate) fn ensure(&mut self, clock: &Clock) {
+        if self.deadline.is_none() {
+            self.restart(clock);
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Times the segment that starts at `start`, unless one is timed.
+    pub(crate) fn time(&mut self, start: u64, clock: &Clock) {
+        if self.timed.is_none() {
+            self.timed = Some(Timed {
+                start,
+                tick: clock.count(),
+                at: clock.now(),
+            });
+        }
+    }
+
+    /// Something was sent again, so its acknowledgement would say nothing (Karn).
+    pub(crate) fn do_not_time(&mut self) {
+        self.timed = None;
+    }
+
+    /// Everything before `position` is acknowledged; `echo` is the tick that a timestamp brought back.
+    pub(crate) fn acknowledged(&mut self, position: u64, echo: Option<u64>, clock: &Clock) {
+        if let Some(timed) = self.timed.filter(|timed| timed.start < position) {
+            self.timed = None;
+            let tick = echo.unwrap_or(timed.tick);
+            let span = clock.now().since(timed.at);
+            self.sampled(clock.count().saturating_sub(tick), span, clock);
+        } else if let Some(tick) = echo {
+            let ticks = clock.count().saturating_sub(tick);
+            self.sampled(ticks, clock.tick() * ticks, clock);
+        }
+    }
+
+    fn sampled(&mut self, ticks: u64, span: Duration, clock: &Clock) {
+        self.round_trip.sample(ticks, span);
+        self.row = 0;
+        self.timeout = self.backed_off(clock);
+    }
+
+    /// The timeout after as many timeouts as there were in a row.
+    fn backed_off(&self, clock: &Clock) -> u64 {
+        let base = self.round_trip.timeout();
+        let base = base.unwrap_or_else(|| clock.covering(self.timing.initial_timeout));
+        let least = clock.covering(self.timing.minimum_timeout).max(1);
+        let most = clock.covering(self.timing.maximum_timeout).max(least);
+        // The limits come last, as in BSD: a base below the minimum doubles unseen.
+        let doubled = base.saturating_mul(1 << self.row.min(DOUBLINGS_MAX));
+        doubled.clamp(least, most)
+    }
+
+    /// The timer went off. False if that was once too often.
+    pub(crate) fn expired(&mut self, clock: &Clock) -> bool {
+        self.deadline = None;
+        self.timed = None;
+        self.row += 1;
+        self.timeout = self.backed_off(clock);
+        if self.row > ROUND_TRIP_DOUBTED {
+            self.round_trip.forget();
+        }
+        self.row <= self.timing.retries
+    }
+
+    /// Starts the persist timer, longer after each probe.
+    pub(crate) fn start_persist(&mut self, clock: &Clock) {
+        let base = self.round_trip.timeout().unwrap_or(self.timeout);
+        let least = clock.covering(self.timing.minimum_persist).max(1);
+        let most = clock.covering(self.timing.maximum_persist).max(least);
+        let ticks = base.saturating_mul(1 << self.probes.min(DOUBLINGS_MAX));
+        self.persist = Some(clock.after(ticks.clamp(least, most)));
+        self.probes = self.probes.saturating_add(1);
+    }
+
+    /// The persist timer went off.
+    pub(crate) fn persist_expired(&mut self) {
+        self.persist = None;
+    }
+
+    /// The window has opened.
+    pub(crate) fn end_persist(&mut self) {
+        self.persist = None;
+        self.probes = 0;
+    }
+}

@@ -1,0 +1,53 @@
+//! The smoothed round trip and its mean deviation (Jacobson 1988), in ticks.
+
+use units::Duration;
+
+/// Round trips so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RoundTrip {
+    /// In eighths of a tick; zero where the next sample is the first.
+    smoothed: i64,
+    /// In quarters of a tick.
+    deviation: i64,
+    /// The same average from exact times, for what must not wait for ticks.
+    exact: Option<Duration>,
+}
+
+impl RoundTrip {
+    /// Takes a sample in: `ticks` have passed, and in fact `span`.
+    pub(crate) fn sample(&mut self, ticks: u64, span: Duration) {
+        // No peer can make a sample absurd: it lies between two of our own ticks, or is clamped.
+        let ticks = ticks.min(1 << 32) as i64;
+        if self.smoothed == 0 {
+            // A measurement of n ticks may have taken up to n + 1.
+            self.smoothed = (ticks + 1) << 3;
+            self.deviation = (ticks + 1) << 1;
+        } else {
+            let error = ticks - (self.smoothed >> 3);
+            self.smoothed = (self.smoothed + error).max(1);
+            let change = error.abs() - (self.deviation >> 2);
+            self.deviation = (self.deviation + change).max(1);
+        }
+        self.exact = Some(match self.exact {
+            None => span,
+            Some(exact) => exact - exact / 8 + span / 8,
+        });
+    }
+
+    /// Smoothed round trip and four mean deviations, in ticks; nothing before there is a sample.
+    pub(crate) fn timeout(&self) -> Option<u64> {
+        (self.deviation > 0).then(|| ((self.smoothed >> 3) + self.deviation) as u64)
+    }
+
+    /// The path may have changed: the next sample counts as the first, and until then the timeout stays
+    /// where it is.
+    pub(crate) fn forget(&mut self) {
+        self.deviation += self.smoothed >> 3;
+        self.smoothed = 0;
+    }
+
+    /// The smoothed round trip; nothing before there is a sample.
+    pub(crate) fn smoothed(&self) -> Option<Duration> {
+        self.exact
+    }
+}

@@ -1,0 +1,227 @@
+//! The sending half: what was sent, what was acknowledged, what goes out next.
+
+mod acknowledge;
+mod choose;
+mod detection;
+mod scoreboard;
+
+use units::{Instant, SeqNumber};
+
+pub(crate) use acknowledge::Acknowledgment;
+pub(crate) use choose::Piece;
+
+use crate::Config;
+use crate::clock::Clock;
+use crate::congestion::CongestionWindow;
+use crate::counters::{Recovered, Sent};
+use crate::numbers::Numbers;
+use crate::retransmission::Retransmission;
+use detection::Detection;
+
+/// How far the stream was sent, in positions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Flight {
+    /// The first that is not acknowledged.
+    pub(crate) unacknowledged: u64,
+    /// The next to send: behind `end` while everything is sent again after a timeout.
+    pub(crate) next: u64,
+    /// Behind the last that was ever sent.
+    pub(crate) end: u64,
+}
+
+/// What is to be sent.
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    /// The position behind the last byte written; the FIN's.
+    written: u64,
+    /// The FIN is to be sent.
+    closed: bool,
+    /// What may be unacknowledged.
+    buffer: u64,
+    no_delay: bool,
+}
+
+/// The other end's window.
+#[derive(Debug, Clone, Copy)]
+struct Peer {
+    size: u64,
+    largest: u64,
+    scale: u8,
+    /// The segment that told it: its number, and the position that it acknowledged.
+    told_by: (SeqNumber, u64),
+    /// When the other end was heard last.
+    heard: Instant,
+}
+
+/// The sender of one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Sender {
+    pub(crate) numbers: Numbers,
+    pub(crate) flight: Flight,
+    stream: Stream,
+    peer: Peer,
+    segment: u64,
+    pub(crate) window: CongestionWindow,
+    pub(crate) timers: Retransmission,
+    detection: Detection,
+    /// A probe of a closed window is due.
+    probe: bool,
+    pub(crate) sent: Sent,
+    pub(crate) recovered: Recovered,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &Config, first: SeqNumber, clock: &Clock) -> Self {
+        Self {
+            numbers: Numbers::new(first),
+            flight: Flight::default(),
+            stream: Stream {
+                written: 1,
+                closed: false,
+                buffer: config.send_buffer.get(),
+                no_delay: config.no_delay,
+            },
+            peer: Peer {
+                size: 0,
+                largest: 0,
+                scale: 0,
+                told_by: (SeqNumber(0), 0),
+                heard: Instant::ZERO,
+            },
+            segment: config.maximum_segment_size.into(),
+            window: CongestionWindow::new(&config.congestion),
+            timers: Retransmission::new(&config.timing, clock),
+            detection: Detection::new(&config.recovery),
+            probe: false,
+            sent: Sent::default(),
+            recovered: Recovered::default(),
+        }
+    }
+
+    /// The handshake agreed on the largest segment, and on the scale of the other end's windows.
+    pub(crate) fn agreed(&mut self, segment: u64, scale: u8) {
+        self.segment = segment;
+        self.peer.scale = scale;
+        self.window.agreed(segment, scale);
+    }
+
+    /// So many bytes more are to be sent.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        if !self.stream.closed {
+            self.stream.written = self.stream.written.saturating_add(bytes).min(1 << 62);
+        }
+    }
+
+    /// Nothing more will be written.
+    pub(crate) fn close(&mut self) {
+        self.stream.closed = true;
+    }
+
+    /// How many bytes more the buffer takes; none after the end.
+    pub(crate) fn room(&self) -> u64 {
+        if self.stream.closed {
+            return 0;
+        }
+        let end = self.flight.unacknowledged.max(1) + self.stream.buffer;
+        end.saturating_sub(self.stream.written)
+    }
+
+    /// Whether this end has closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.stream.closed
+    }
+
+    /// The number of an acknowledgement without data: behind all that was sent, but not behind a probe that the
+    /// other end had no room for.
+    pub(crate) fn idle_position(&self) -> u64 {
+        let probes = self.timers.persist_deadline().is_some();
+        if probes {
+            self.flight.next
+        } else {
+            self.flight.end
+        }
+    }
+
+    /// Whether this end's SYN is acknowledged.
+    pub(crate) fn is_open(&self) -> bool {
+        self.flight.unacknowledged > 0
+    }
+
+    /// Whether this end's FIN is acknowledged.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.stream.closed && self.flight.unacknowledged > self.stream.written
+    }
+
+    /// Whether all that was written is acknowledged, with the FIN if this end has closed.
+    pub(crate) fn is_drained(&self) -> bool {
+        let end = self.stream.written + u64::from(self.stream.closed);
+        self.flight.unacknowledged >= end
+    }
+
+    /// Bytes of data that were acknowledged.
+    pub(crate) fn acknowledged_bytes(&self) -> u64 {
+        let position = self.flight.unacknowledged.min(self.stream.written);
+        position.saturating_sub(1)
+    }
+
+    /// The other end was heard.
+    pub(crate) fn heard(&mut self, now: Instant) {
+        self.peer.heard = now;
+    }
+
+    /// The other end's window as it stands in a header.
+    pub(crate) fn scaled(&self, window: u16) -> u64 {
+        u64::from(window) << self.peer.scale
+    }
+
+    /// The window of the handshake, which is never scaled, told by the segment `number`.
+    pub(crate) fn set_window(&mut self, size: u64, number: SeqNumber) {
+        self.peer.size = size;
+        self.peer.largest = self.peer.largest.max(size);
+        self.peer.told_by = (number, self.flight.unacknowledged);
+    }
+
+    /// What was sent and is not acknowledged, in bytes.
+    pub(crate) fn flight_size(&self) -> u64 {
+        self.flight.end - self.flight.unacknowledged
+    }
+
+    /// The retransmission timer went off. False if the other end is given up.
+    pub(crate) fn time_out(&mut self, clock: &Clock) -> bool {
+        self.recovered.timeouts += 1;
+        if !self.timers.expired(clock) {
+            return false;
+        }
+        if self.is_open() {
+            self.window
+                .halve_threshold(self.window.size().min(self.peer.size));
+            self.window.restart();
+        }
+        self.detection.restart(self.flight.end);
+        self.flight.next = self.flight.unacknowledged;
+        true
+    }
+
+    /// The persist timer went off.
+    pub(crate) fn persist_out(&mut self) {
+        self.timers.persist_expired();
+        self.probe = true;
+    }
+
+    /// After everything that may go out now has: where data wait for a window to open, the persist timer must run.
+    pub(crate) fn settle(&mut self, clock: &Clock) {
+        if self.timers.is_running() || !self.is_open() {
+            return;
+        }
+        let waits = self.available() > self.flight.next || self.flight_size() > 0;
+        if waits {
+            self.timers.start_persist(clock);
+        }
+    }
+
+    /// The position behind what may be sent: what was written and finds room in the buffer.
+    fn available(&self) -> u64 {
+        let end = self.flight.unacknowledged + self.stream.buffer;
+        self.stream.written.min(end)
+    }
+}

@@ -1,0 +1,262 @@
+//! What an acknowledgement tells.
+
+use units::{Duration, Instant, SeqNumber};
+use wire::tcp::{AirLoss, SeqRange, TcpSegmentOptions};
+
+use super::Sender;
+use super::detection::Episode;
+use super::scoreboard::Missing;
+use crate::clock::Clock;
+use crate::ranges::Span;
+use crate::recovery::{Evidence, Repairs, Verdict};
+
+/// An acknowledgement of what was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Acknowledgment<'a> {
+    /// Everything before this position is acknowledged; nothing beyond what was sent.
+    pub(crate) position: u64,
+    /// The number of the segment that brings it.
+    pub(crate) number: SeqNumber,
+    /// The window, scaled.
+    pub(crate) window: u64,
+    /// Whether the segment takes sequence numbers itself.
+    pub(crate) occupies: bool,
+    /// The options.
+    pub(crate) options: &'a TcpSegmentOptions,
+    /// The tick that a timestamp brings back.
+    pub(crate) echo: Option<u64>,
+}
+
+impl Sender {
+    /// Takes an acknowledgement in. True if it is a duplicate.
+    pub(crate) fn acknowledge(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) -> bool {
+        let same_window = self.peer.size == ack.window;
+        let repeats = ack.position == self.flight.unacknowledged && self.flight_size() > 0;
+        self.update_window(ack);
+        if ack.position > self.flight.unacknowledged {
+            self.take_new(ack, clock);
+        }
+        let news = self.learn(ack);
+        let duplicate = repeats && ((!ack.occupies && same_window) || news);
+        if duplicate {
+            self.detection.duplicates = self.detection.duplicates.saturating_add(1);
+            if self.detection.episode.is_some() && !self.detection.is_selective() {
+                self.window.inflate();
+            }
+        }
+        if duplicate || news {
+            self.judge(ack, clock);
+        }
+        duplicate
+    }
+
+    /// RFC 9293 §3.10.7.4: an older segment must not set the window.
+    fn update_window(&mut self, ack: &Acknowledgment<'_>) {
+        let (number, position) = self.peer.told_by;
+        if number < ack.number || (number == ack.number && position <= ack.position) {
+            self.peer.size = ack.window;
+            self.peer.largest = self.peer.largest.max(ack.window);
+            self.peer.told_by = (ack.number, ack.position);
+            if ack.window > 0 {
+                self.timers.end_persist();
+            }
+        }
+    }
+
+    /// Something new is acknowledged.
+    fn take_new(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) {
+        let acknowledged = ack.position - self.flight.unacknowledged;
+        let opens = !self.is_open();
+        self.timers.acknowledged(ack.position, ack.echo, clock);
+        let detection = &mut self.detection;
+        let holds = detection.rule.holds_on_partial(&detection.settings);
+        match detection.episode {
+            Some(episode) if ack.position < episode.point && holds => {
+                self.recovered.partial_acknowledgments += 1;
+                detection.urgent = true;
+                if !detection.is_selective() {
+                    let again = if acknowledged >= self.segment {
+                        self.segment
+                    } else {
+                        0
+                    };
+                    let left = self.window.size().saturating_sub(acknowledged);
+                    self.window.set(left + again);
+                }
+            }
+            Some(episode) => {
+                detection.episode = None;
+                detection.urgent = false;
+                self.window.set(self.window.size().min(episode.target));
+                self.window.grow();
+            }
+            None if opens => {}
+            None => self.window.grow(),
+        }
+        self.flight.unacknowledged = ack.position;
+        self.flight.next = self.flight.next.max(ack.position);
+        self.detection.advanced();
+        self.detection.scoreboard.acknowledged(ack.position);
+        if self.flight_size() == 0 {
+            self.timers.stop();
+        } else {
+            self.timers.restart(clock);
+        }
+    }
+
+    /// Learns which segments arrived and which were lost on the air; true if there is news.
+    fn learn(&mut self, ack: &Acknowledgment<'_>) -> bool {
+        let options = ack.options;
+        let mut news = false;
+        if self.detection.settings.policy.reads_sack() {
+            for block in options.sack.iter() {
+                if let Some(span) = self.span_beyond(block) {
+                    news |= self.detection.scoreboard.arrived(span);
+                }
+            }
+        }
+        match self.detection.rule.repairs() {
+            Repairs::GapsAgain => {
+                if let Some(cause) = options.cause {
+                    let end = cause + self.segment as u32;
+                    let range = SeqRange { start: cause, end };
+                    if let Some(span) = self.span_beyond(range) {
+                        news |= self.detection.scoreboard.arrived(span);
+                    }
+                }
+            }
+            Repairs::Marked => news |= self.learn_marks(&options.air_loss),
+            Repairs::Next | Repairs::Gaps => {}
+        }
+        news
+    }
+
+    fn learn_marks(&mut self, air_loss: &AirLoss) -> bool {
+        let unacknowledged = self.flight.unacknowledged;
+        let mut news = false;
+        match air_loss {
+            AirLoss::None => {}
+            AirLoss::Next => {
+                let end = unacknowledged + self.segment;
+                let span = Span::new(unacknowledged, end.min(self.flight.end));
+                news = !span.is_empty() && self.detection.scoreboard.marked(span);
+            }
+            AirLoss::Ranges(ranges) => {
+                for range in ranges.iter() {
+                    if let Some(span) = self.span(range) {
+                        news |= self.detection.scoreboard.marked(span);
+                    }
+                }
+            }
+        }
+        news
+    }
+
+    /// The positions of a range of what was sent and is not acknowledged; nothing where it is not within that.
+    fn span(&self, range: SeqRange) -> Option<Span> {
+        let near = self.flight.unacknowledged;
+        let start = self.numbers.position(range.start, near)?.max(near);
+        let end = self.numbers.position(range.end, near)?.min(self.flight.end);
+        let span = Span::new(start, end);
+        let plausible = self.numbers.ahead(range.start, self.flight.end) < 0;
+        (plausible && !span.is_empty()).then_some(span)
+    }
+
+    /// The same for what arrived: it lies beyond the segment that is asked for.
+    fn span_beyond(&self, range: SeqRange) -> Option<Span> {
+        let span = self.span(range);
+        span.filter(|span| span.start > self.flight.unacknowledged)
+    }
+
+    /// Decides whether something was lost.
+    fn judge(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) {
+        let evidence = self.evidence(ack, clock.now());
+        let detection = &mut self.detection;
+        let verdict = detection.rule.judge(&detection.settings, &evidence);
+        let reduced = detection.episode.map(|episode| episode.reduced);
+        let old = detection.settings.careful
+            && self.flight.unacknowledged < detection.last_point
+            && detection.episode.is_none();
+        match verdict {
+            Verdict::Wait => {}
+            Verdict::Probe => detection.probe(self.flight.end),
+            Verdict::Congestion if reduced != Some(true) && !old => self.recover(true, clock),
+            Verdict::Air if reduced.is_none() => self.recover(false, clock),
+            Verdict::Congestion | Verdict::Air => {}
+        }
+    }
+
+    fn evidence(&self, ack: &Acknowledgment<'_>, now: Instant) -> Evidence {
+        let detection = &self.detection;
+        let scoreboard = &detection.scoreboard;
+        let asked = self.flight.unacknowledged;
+        let marked = match &ack.options.air_loss {
+            AirLoss::None => false,
+            AirLoss::Next => true,
+            AirLoss::Ranges(ranges) => {
+                let number = self.numbers.number(asked);
+                ranges.iter().any(|range| range.contains(number))
+            }
+        };
+        let look = (self.segment, self.repaired_since(now));
+        let hole = |missing| scoreboard.hole(missing, asked, look).is_some();
+        let probed = scoreboard.arrived_end();
+        Evidence {
+            duplicates: detection.duplicates,
+            marked,
+            gap: hole(Missing::Gaps),
+            unmarked_gap: hole(Missing::Unmarked),
+            marked_gap: hole(Missing::Marked),
+            probe_arrived: probed.is_some_and(|end| end > detection.probed_from),
+        }
+    }
+
+    /// Repairs from this time on count as recent.
+    pub(super) fn repaired_since(&self, now: Instant) -> Instant {
+        match self.detection.rule.repairs() {
+            Repairs::Next | Repairs::Gaps => Instant::ZERO,
+            Repairs::GapsAgain | Repairs::Marked => {
+                let smoothed = self.timers.round_trip().smoothed();
+                now - smoothed.unwrap_or(Duration::MAX)
+            }
+        }
+    }
+
+    /// Begins a recovery, or reduces the window in one that did not.
+    fn recover(&mut self, reduce: bool, clock: &Clock) {
+        let in_use = self.window.size().min(self.peer.size);
+        let target = if reduce {
+            self.window.halve_threshold(in_use)
+        } else {
+            self.window.size()
+        };
+        let detection = &mut self.detection;
+        let begins = detection.episode.is_none();
+        let point = detection
+            .episode
+            .map_or(self.flight.end, |episode| episode.point);
+        detection.episode = Some(Episode {
+            point,
+            target,
+            reduced: reduce,
+        });
+        detection.last_point = point;
+        detection.probes = 0;
+        let left = if detection.is_selective() {
+            0
+        } else {
+            detection.duplicates
+        };
+        self.window.set(target + u64::from(left) * self.segment);
+        if begins {
+            if detection.rule.repairs() == Repairs::Gaps {
+                detection.scoreboard.forget_repairs();
+            }
+            detection.urgent = true;
+            self.recovered.fast_retransmissions += 1;
+            self.recovered.without_reduction += u64::from(!reduce);
+            self.timers.do_not_time();
+            self.timers.restart(clock);
+        }
+    }
+}

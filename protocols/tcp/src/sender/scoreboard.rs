@@ -1,0 +1,166 @@
+//! What is known of segments beyond the acknowledged: which arrived, which were lost on the air, which were
+//! sent again.
+
+use units::Instant;
+
+use crate::ranges::{RangeSet, Span};
+
+/// Repairs that are remembered; with more, the recovery waits for an acknowledgement.
+const REPAIRS_MAX: usize = 1_024;
+
+/// A segment that was sent again.
+#[derive(Debug, Clone, Copy)]
+struct Repair {
+    span: Span,
+    at: Instant,
+}
+
+/// What to look for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// Whatever is missing before something that arrived.
+    Gaps,
+    /// What is marked as lost on the air.
+    Marked,
+    /// What is missing before something that arrived and is not marked.
+    Unmarked,
+}
+
+/// The scoreboard.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scoreboard {
+    arrived: RangeSet,
+    marked: RangeSet,
+    repairs: Vec<Repair>,
+}
+
+impl Scoreboard {
+    /// Notes that `span` has arrived; true if that is news.
+    pub(super) fn arrived(&mut self, span: Span) -> bool {
+        if self.arrived.covers(span) || !self.arrived.insert(span) {
+            return false;
+        }
+        let arrived = &self.arrived;
+        self.repairs.retain(|repair| !arrived.covers(repair.span));
+        self.marked.remove(span);
+        true
+    }
+
+    /// Notes that `span` was lost on the air, unless it has arrived; true if that is news.
+    pub(super) fn marked(&mut self, span: Span) -> bool {
+        !self.arrived.covers(span) && !self.marked.covers(span) && self.marked.insert(span)
+    }
+
+    /// Notes that `span` was sent again.
+    pub(super) fn repaired(&mut self, span: Span, at: Instant) {
+        self.repairs.retain(|repair| repair.span != span);
+        if self.repairs.len() < REPAIRS_MAX {
+            self.repairs.push(Repair { span, at });
+        }
+    }
+
+    /// Everything before `position` is acknowledged.
+    pub(super) fn acknowledged(&mut self, position: u64) {
+        self.arrived.remove_before(position);
+        self.marked.remove_before(position);
+        if !self.repairs.is_empty() {
+            self.repairs.retain(|repair| repair.span.end > position);
+        }
+    }
+
+    /// A new recovery begins.
+    pub(super) fn forget_repairs(&mut self) {
+        self.repairs.clear();
+    }
+
+    /// After a timeout nothing is relied on (RFC 2018 §8).
+    pub(super) fn clear(&mut self) {
+        self.arrived.clear();
+        self.marked.clear();
+        self.repairs.clear();
+    }
+
+    /// The end of what is known to have arrived.
+    pub(super) fn arrived_end(&self) -> Option<u64> {
+        self.arrived.end()
+    }
+
+    /// The first position at or behind `position` that is not known to have arrived.
+    pub(super) fn skip_arrived(&self, position: u64) -> u64 {
+        let around = self.arrived.around(position);
+        around.map_or(position, |span| span.end)
+    }
+
+    /// Where the next span that arrived starts, at or behind `position`.
+    pub(super) fn next_arrived(&self, position: u64) -> Option<u64> {
+        self.arrived.start_from(position)
+    }
+
+    /// Whether `position` was sent again, at or after `since`.
+    pub(super) fn is_repaired(&self, position: u64, since: Instant) -> bool {
+        self.repair_around(position, since).is_some()
+    }
+
+    fn repair_around(&self, position: u64, since: Instant) -> Option<Span> {
+        let recent = self.repairs.iter().filter(|repair| repair.at >= since);
+        let mut spans = recent.map(|repair| repair.span);
+        spans.find(|span| span.contains(position))
+    }
+
+    /// The first piece of at most `size` bytes from `position` on that is missing and was not sent again since `since`.
+    pub(super) fn hole(
+        &self,
+        missing: Missing,
+        position: u64,
+        (size, since): (u64, Instant),
+    ) -> Option<Span> {
+        if self.repairs.len() == REPAIRS_MAX {
+            return None;
+        }
+        let set = match missing {
+            Missing::Gaps | Missing::Unmarked => &self.arrived,
+            Missing::Marked => &self.marked,
+        };
+        let edge = set.end()?;
+        let mut at = position;
+        while at < edge {
+            let behind = match missing {
+                Missing::Marked => self.marked.start_from(at).filter(|start| *start > at),
+                Missing::Unmarked => self.marked.around(at).map(|span| span.end),
+                Missing::Gaps => None,
+            };
+            let behind = behind.or_else(|| self.arrived.around(at).map(|span| span.end));
+            let behind = behind.or_else(|| self.repair_around(at, since).map(|span| span.end));
+            match behind {
+                Some(behind) => at = behind,
+                None => return Some(Span::new(at, self.hole_end(missing, at, (size, since)))),
+            }
+        }
+        None
+    }
+
+    /// Where the hole at `at` ends.
+    fn hole_end(&self, missing: Missing, at: u64, (size, since): (u64, Instant)) -> u64 {
+        let marked = match missing {
+            Missing::Marked => self.marked.around(at).map(|span| span.end),
+            Missing::Unmarked => self.marked.start_from(at),
+            Missing::Gaps => None,
+        };
+        let recent = self.repairs.iter().filter(|repair| repair.at >= since);
+        let starts = recent.map(|repair| repair.span.start);
+        let repaired = starts.filter(|start| *start > at).min();
+        let ends = [self.arrived.start_from(at), marked, repaired];
+        let nearest = ends.into_iter().flatten().min();
+        nearest.map_or(at + size, |end| end.min(at + size))
+    }
+
+    /// What is on its way of the positions from `first` to before `end`: what was sent after the last that arrived or is
+    /// known as lost, and what was sent again since `since`.
+    pub(super) fn on_its_way(&self, first: u64, end: u64, since: Instant) -> u64 {
+        let edge = self.arrived.end().max(self.marked.end());
+        let edge = edge.unwrap_or(first).max(first);
+        let recent = self.repairs.iter().filter(|repair| repair.at >= since);
+        let again = recent.map(|repair| Span::new(repair.span.start, repair.span.end.min(edge)));
+        end.saturating_sub(edge) + again.map(Span::length).sum::<u64>()
+    }
+}

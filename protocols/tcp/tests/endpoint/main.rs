@@ -1,0 +1,18 @@
+//! Two endpoints, a wire between them that loses what a test says, and a clock.
+
+#[cfg(test)]
+mod arbitrary;
+#[cfg(test)]
+mod configuration;
+#[cfg(test)]
+mod handshake;
+#[cfg(test)]
+mod losses;
+#[cfg(test)]
+mod pipe;
+#[cfg(test)]
+mod policies;
+#[cfg(test)]
+mod receiving;
+#[cfg(test)]
+mod timers;
