@@ -92,7 +92,6 @@ pub fn arq_tape(bytes: &[u8]) {
 fn endpoint(names: [&str; 2], initiates: bool) -> (Endpoint, PeerId) {
     let config = session::Config {
         private_key: key(names[0]),
-        features: 0,
         wall_clock_at_origin: 1_800_000_000_000_000_000,
         limits: Limits::default(),
     };
@@ -105,6 +104,7 @@ fn endpoint(names: [&str; 2], initiates: bool) -> (Endpoint, PeerId) {
         } else {
             session::Role::Responder
         },
+        features: 0,
     };
     let id = endpoint.add_peer(peer).expect("the keys differ");
     (endpoint, id)

@@ -424,6 +424,12 @@ impl Machine for Arq {
                 self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, class);
                 self.pace.next_tidy.get_or_insert(now + TIDY);
             }
+            Input::Plain { packet, key, ahead } => {
+                self.stats.sent.bytes_brief += packet.buffer.len() as u64;
+                self.stats.sent.packets_dropped +=
+                    self.outbox.enqueue_plain(now, packet, key, ahead);
+                self.pace.next_tidy.get_or_insert(now + TIDY);
+            }
             Input::Frame { arrived, frame } => self.receive(now, arrived.min(now), &frame),
             Input::AirFree(bytes) => self.grant(now, bytes),
             Input::Rate(rate) => {

@@ -27,6 +27,8 @@ struct Outstanding {
     born: Instant,
     /// Which try its fragments are on: one more than the latest that failed.
     attempt: u8,
+    /// Whether what is lost of it is sent again.
+    repaired: bool,
     unsent: u64,
     lost: RangeSet,
     confirmed: RangeSet,
@@ -90,13 +92,16 @@ impl BriefSender {
     }
 
     /// Takes in a packet for its first transmission.
-    pub(crate) fn push(&mut self, now: Instant, packet: Packet) {
+    ///
+    /// One that is not `repaired` is forgotten as soon as it has left.
+    pub(crate) fn push(&mut self, now: Instant, packet: Packet, repaired: bool) {
         let head = RecordWriter::default().write(&packet);
         let entry = Outstanding {
             head,
             packet,
             born: now,
             attempt: 1,
+            repaired,
             unsent: 0,
             lost: RangeSet::default(),
             confirmed: RangeSet::default(),
@@ -114,14 +119,14 @@ impl BriefSender {
 
     /// The next fragment, repairs first, of at most `room` bytes.
     pub(crate) fn next_fragment(&mut self, room: usize) -> Option<Fragment> {
-        let repaired = self.tries.most > 1;
+        let again = self.tries.most > 1;
         let fragment = |packet, entry: &Outstanding, range: Range<u64>| {
             let end = range.end.min(range.start + room as u64);
             Fragment {
                 packet,
                 range: range.start..end,
                 last: end == entry.len(),
-                repaired,
+                repaired: entry.repaired && again,
                 attempt: entry.attempt,
             }
         };
@@ -187,7 +192,8 @@ impl BriefSender {
         let Some(entry) = self.entry(packet) else {
             return;
         };
-        if entry.confirmed.covers(&range) {
+        // The rest of a plain packet may still be on its way out.
+        if entry.confirmed.covers(&range) || !entry.repaired {
             return;
         }
         if failed.is_some_and(|attempt| attempt >= tries.most) || now.since(entry.born) > tries.age

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use units::{Duration, Instant};
-use wire::flow::FlowKey;
+use wire::flow::{Class, FlowKey};
 use wire::packet::Packet;
 
 use crate::fair::Place;
@@ -13,6 +13,8 @@ use crate::stream::StreamSender;
 /// Packets a second up to which a flow counts as sparse, and may be sent twice.
 const SPARSE_RATE: u64 = 50;
 const SPARSE_BURST: u64 = 8;
+/// What a packet's record has before the packet, at most.
+const RECORD_HEAD: usize = 5;
 /// A stream of so many bytes is young.
 const YOUNG: u64 = 4 << 20;
 
@@ -30,6 +32,28 @@ pub(crate) struct Flow {
     queued: usize,
     sparse: Allowance,
     last_drop: Option<Instant>,
+    /// Whether what is lost of it is sent again.
+    repaired: bool,
+}
+
+/// How a flow's packets cross.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// See [`Class::Held`].
+    Held,
+    /// See [`Class::Brief`].
+    Brief,
+    /// Once, without repair.
+    Plain,
+}
+
+impl From<Class> for Lane {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Held => Self::Held,
+            Class::Brief => Self::Brief,
+        }
+    }
 }
 
 /// How far the end of a stream has come.
@@ -73,7 +97,18 @@ impl Flow {
             queued: 0,
             sparse: Allowance { zero: now },
             last_drop: None,
+            repaired: true,
         }
+    }
+
+    /// The same, with or without repair of what is lost.
+    pub(crate) fn repaired(self, repaired: bool) -> Self {
+        Self { repaired, ..self }
+    }
+
+    /// Whether what is lost of it is sent again.
+    pub(crate) fn is_repaired(&self) -> bool {
+        self.repaired
     }
 
     /// Bytes of the packets that wait.
@@ -115,6 +150,24 @@ impl Flow {
         1
     }
 
+    /// Puts a packet before the others; beyond twice `limit` bytes it is dropped. Returns how many were.
+    pub(crate) fn enqueue_ahead(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
+        self.last_active = now;
+        if self.queued + packet.buffer.len() > 2 * limit {
+            return 1;
+        }
+        self.queued += packet.buffer.len();
+        self.queue.push_front(packet);
+        0
+    }
+
+    /// Whether its next packet had better wait for the next frame than be cut at `room` bytes: without
+    /// repair a part is of no use.
+    pub(crate) fn is_better_whole(&self, room: usize) -> bool {
+        let next = self.queue.front().filter(|_| !self.repaired);
+        next.is_some_and(|packet| packet.buffer.len() + RECORD_HEAD > room)
+    }
+
     /// Takes the packet that has waited longest.
     pub(crate) fn dequeue(&mut self) -> Option<Packet> {
         let packet = self.queue.pop_front()?;
@@ -145,7 +198,8 @@ impl Flow {
     /// sent little in all. A young flow is one whose sender still finds out how fast it may be, and takes the
     /// delay of a repair for a full queue (RFC 9406); what it sends `again` is not repeated again.
     pub(crate) fn is_worth_repeating(&mut self, now: Instant, place: &Place, again: bool) -> bool {
-        let sparse = place.is_sparse() && self.queue.is_empty() && self.sparse.take(now);
+        let sparse =
+            self.repaired && place.is_sparse() && self.queue.is_empty() && self.sparse.take(now);
         let young = self
             .stream
             .as_ref()

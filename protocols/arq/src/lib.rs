@@ -82,6 +82,15 @@ pub enum Input {
         /// The repair that the flow wants.
         class: Class,
     },
+    /// A packet for the plain lane: it crosses once, and its loss is for others to repair.
+    Plain {
+        /// The packet.
+        packet: Packet,
+        /// Its flow.
+        key: FlowKey,
+        /// Whether it goes before those of its flow that wait; not before other flows.
+        ahead: bool,
+    },
     /// A frame came from the other end, whole and authentic.
     Frame {
         /// When it arrived.

@@ -9,7 +9,7 @@ use wire::packet::Packet;
 
 use crate::brief::{BriefSender, Tries};
 use crate::fair::FairOrder;
-use crate::flow::{Ending, Flow};
+use crate::flow::{Ending, Flow, Lane};
 use crate::inbox::{HELD_MAX, STREAMS_MAX};
 use crate::ledger::{Content, Ledger};
 use crate::stats::SentStats;
@@ -118,27 +118,57 @@ impl Outbox {
         if self.queued + packet.buffer.len() > QUEUED_MAX {
             return 1;
         }
-        let slot = self.slot(now, key, class);
+        let slot = self.slot(now, key, class.into());
+        let limits = self.limits;
+        self.put(slot, |flow| {
+            flow.enqueue(now, packet, limits.bytes, limits.interval)
+        })
+    }
+
+    /// The same for the plain lane; before the others of its flow if it goes `ahead`.
+    pub(crate) fn enqueue_plain(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        key: FlowKey,
+        ahead: bool,
+    ) -> u64 {
+        if self.queued + packet.buffer.len() > QUEUED_MAX {
+            return 1;
+        }
+        let slot = self.slot(now, key, Lane::Plain);
+        let limits = self.limits;
+        self.put(slot, |flow| {
+            if ahead {
+                flow.enqueue_ahead(now, packet, limits.bytes)
+            } else {
+                flow.enqueue(now, packet, limits.bytes, limits.interval)
+            }
+        })
+    }
+
+    /// Lets `enqueue` put a packet into a flow; returns how many packets were dropped for it.
+    fn put(&mut self, slot: usize, enqueue: impl FnOnce(&mut Flow) -> u64) -> u64 {
         let Some(flow) = &mut self.flows[slot] else {
             return 1;
         };
         let before = flow.queued();
-        let dropped = flow.enqueue(now, packet, self.limits.bytes, self.limits.interval);
+        let dropped = enqueue(flow);
         self.queued = self.queued + flow.queued() - before;
         self.order.activate(slot, &mut flow.place);
         dropped
     }
 
-    fn slot(&mut self, now: Instant, key: FlowKey, class: Class) -> usize {
+    fn slot(&mut self, now: Instant, key: FlowKey, lane: Lane) -> usize {
         if let Some(slot) = self.slots.get(&key) {
             return *slot;
         }
         // Beyond the limit of streams a flow goes without order, which costs speed, not packets.
-        let held = class == Class::Held && self.streams < STREAMS_MAX;
+        let held = lane == Lane::Held && self.streams < STREAMS_MAX;
         let stream = held.then_some(self.next_stream);
         self.next_stream += u64::from(held);
         self.streams += usize::from(held);
-        let flow = Flow::new(key, stream, now);
+        let flow = Flow::new(key, stream, now).repaired(lane != Lane::Plain);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flows.push(None);
             self.flows.len() - 1
@@ -221,13 +251,16 @@ impl Outbox {
                 self.order.rest(&mut flow.place);
                 continue;
             }
+            if frame.content() > 0 && flow.is_better_whole(frame.brief_room()) {
+                break;
+            }
             let queued = flow.queued();
             let again = flow.has_repairs();
             let written = if flow.stream.is_some() {
                 write_stream((slot, flow), frame, (&mut self.span, stats))
             } else {
                 if let Some(packet) = flow.dequeue() {
-                    self.brief.push(now, packet);
+                    self.brief.push(now, packet, flow.is_repaired());
                 }
                 self.fill_brief(frame)
             };

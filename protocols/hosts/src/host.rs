@@ -52,7 +52,6 @@ impl Host {
     pub fn new(config: Config, entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
         let settings = session::Config {
             private_key: config.key,
-            features: 0,
             wall_clock_at_origin: 0,
             limits: session::Limits::default(),
         };
@@ -71,6 +70,7 @@ impl Host {
                 public_key: peer.public,
                 preshared_key: peer.preshared,
                 role,
+                features: 0,
             };
             let id = endpoint
                 .add_peer(settings)

@@ -20,7 +20,6 @@ fn host(name: &'static str) -> Endpoint {
     let mut entropy = move |buffer: &mut [u8]| stream.fill(buffer);
     let config = Config {
         private_key: PrivateKey::generate(&mut entropy),
-        features: 0,
         wall_clock_at_origin: 1,
         limits: Limits {
             handshakes_per_second: u32::MAX,
@@ -40,6 +39,7 @@ fn pair() -> ([Endpoint; 2], [PeerId; 2]) {
             public_key: hosts[1 - own].public_key(),
             preshared_key: None,
             role,
+            features: 0,
         };
         hosts[own].add_peer(config).expect("the keys differ")
     });

@@ -104,14 +104,14 @@ impl Endpoint {
         let stamp =
             (unix_nanos - unix_nanos % STAMP_GRAIN).max(initiator.last_stamp.saturating_add(1));
         initiator.last_stamp = stamp;
+        let ephemeral = Zeroizing::new(draw(&mut *self.entropy));
+        let peer = self.peers.get(&id)?;
         let answer = Answer {
             index,
             epoch: self.identity.epoch,
-            features: self.identity.features,
+            features: peer.features,
         };
         let greeting = Greeting { answer, stamp };
-        let ephemeral = Zeroizing::new(draw(&mut *self.entropy));
-        let peer = self.peers.get(&id)?;
         let local = noise::Local {
             private_key: &self.identity.private_key,
             prologue: noise::PROLOGUE,

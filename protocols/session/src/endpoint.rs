@@ -47,8 +47,6 @@ impl Default for Limits {
 pub struct Config {
     /// This host's key.
     pub private_key: PrivateKey,
-    /// What this host can do beyond version 1, a bit each; told to every peer.
-    pub features: u64,
     /// Unix time in nanoseconds at [`Instant::ZERO`]. Only its growth from one start of this host to the
     /// next matters: gateways refuse initiations older than one they have seen.
     pub wall_clock_at_origin: u64,
@@ -64,6 +62,8 @@ pub struct PeerConfig {
     pub preshared_key: Option<PresharedKey>,
     /// This host's role towards it.
     pub role: Role,
+    /// What this host can or will do beyond version 1, a bit each; told to this peer.
+    pub features: u64,
 }
 
 /// This host, as handshakes show it.
@@ -73,7 +73,6 @@ pub(crate) struct Identity {
     /// For messages to this host.
     pub(crate) mac1_key: Mac1Key,
     pub(crate) epoch: u64,
-    pub(crate) features: u64,
     pub(crate) wall_clock_at_origin: u64,
 }
 
@@ -108,7 +107,6 @@ impl Endpoint {
                 public_key,
                 mac1_key: Mac1Key::new(&public_key),
                 epoch: u64::from_le_bytes(draw(&mut *entropy)),
-                features: config.features,
                 wall_clock_at_origin: config.wall_clock_at_origin,
             },
             limits,
@@ -164,6 +162,7 @@ impl Endpoint {
                 Role::Initiator => Side::Initiator(InitiatorState::default()),
                 Role::Responder => Side::Responder(ResponderState::default()),
             },
+            features: config.features,
             known_epoch: None,
             scheduled: None,
         };

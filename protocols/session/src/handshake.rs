@@ -55,7 +55,7 @@ impl Endpoint {
         let answer = Answer {
             index: local_index,
             epoch: self.identity.epoch,
-            features: self.identity.features,
+            features: peer.features,
         };
         let (response, transport) = respond(state, peer, terms, answer);
         if let Side::Responder(responder) = &mut peer.side {

@@ -130,7 +130,7 @@ pub enum Event {
         peer: PeerId,
         /// The random number that the peer drew when it started.
         peer_epoch: u64,
-        /// The peer's feature bits.
+        /// What the peer says that it can or will do, a bit each.
         peer_features: u64,
         /// True at first contact and whenever the peer has lost its state since: nothing numbered in
         /// its former life means anything now.

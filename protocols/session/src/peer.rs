@@ -136,6 +136,8 @@ pub(crate) struct Peer {
     pub(crate) mac1_key: Mac1Key,
     pub(crate) sessions: Sessions,
     pub(crate) side: Side,
+    /// What this host tells it.
+    pub(crate) features: u64,
     /// The epoch of the newest session, over all its expiries.
     pub(crate) known_epoch: Option<u64>,
     /// When the endpoint looks at this peer next; never later than [`Self::deadline`].

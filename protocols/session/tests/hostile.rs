@@ -60,6 +60,7 @@ fn stranger(
         public_key: gateway.public_key(),
         preshared_key,
         role: Role::Initiator,
+        features: 0,
     };
     let peer = host.add_peer(config).expect("one peer");
     (host, peer)
@@ -212,7 +213,6 @@ fn an_initiation_to_an_initiator_is_dropped() {
     let mut gateway = Endpoint::new(
         Config {
             private_key: private_key(7, "gateway"),
-            features: 0,
             wall_clock_at_origin: 1,
             limits: Limits::default(),
         },
@@ -222,6 +222,7 @@ fn an_initiation_to_an_initiator_is_dropped() {
         public_key: world.hosts[MOBILE].public_key(),
         preshared_key: None,
         role: Role::Initiator,
+        features: 0,
     };
     let peer = gateway.add_peer(mobile).unwrap();
     let initiation = initiation_of(&mut gateway, peer, Instant::ZERO);
@@ -308,12 +309,14 @@ fn misuse_is_told() {
         public_key: world.hosts[MOBILE].public_key(),
         preshared_key: None,
         role: Role::Initiator,
+        features: 0,
     };
     assert_eq!(world.hosts[MOBILE].add_peer(own), Err(PeerError::OwnKey));
     let again = PeerConfig {
         public_key: world.hosts[GATEWAY].public_key(),
         preshared_key: None,
         role: Role::Initiator,
+        features: 0,
     };
     assert_eq!(
         world.hosts[MOBILE].add_peer(again),

@@ -15,7 +15,6 @@ fn host(key: u8, first_draw: u8) -> Endpoint {
     let mut draw = first_draw - 1;
     let config = Config {
         private_key: PrivateKey::from_bytes([key; KEY_BYTES]),
-        features: 0,
         wall_clock_at_origin: 1_700_000_000_000_000_000,
         limits: Limits::default(),
     };
@@ -63,11 +62,13 @@ fn the_document_shows_what_the_code_sends() {
         public_key: gateway.public_key(),
         preshared_key: Some(shared.clone()),
         role: Role::Initiator,
+        features: 0,
     };
     let to_mobile = PeerConfig {
         public_key: mobile.public_key(),
         preshared_key: Some(shared),
         role: Role::Responder,
+        features: 0,
     };
     let peer = mobile.add_peer(to_gateway).unwrap();
     gateway.add_peer(to_mobile).unwrap();

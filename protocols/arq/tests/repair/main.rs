@@ -6,5 +6,6 @@ mod conformance;
 mod fades;
 mod flows;
 mod losses;
+mod plain;
 mod queues;
 mod script;

@@ -33,7 +33,6 @@ pub(crate) fn endpoint(seed: u64, name: &str, limits: Limits) -> Endpoint {
     let mut stream = RandomStream::named(seed, &format!("{name} entropy"));
     let config = Config {
         private_key: private_key(7, name),
-        features: 5,
         wall_clock_at_origin: 1_700_000_000_000_000_000,
         limits,
     };
@@ -241,6 +240,7 @@ fn introduce(hosts: &mut [Endpoint; 2], host: usize) -> PeerId {
         public_key: hosts[1 - host].public_key(),
         preshared_key: Some(preshared_key(1)),
         role: [Role::Initiator, Role::Responder][host],
+        features: 5,
     };
     hosts[host].add_peer(config).expect("the keys differ")
 }
