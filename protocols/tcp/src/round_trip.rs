@@ -9,8 +9,8 @@ pub(crate) struct RoundTrip {
     smoothed: i64,
     /// In quarters of a tick.
     deviation: i64,
-    /// The same average from exact times, for what must not wait for ticks.
-    exact: Option<Duration>,
+    /// The same average and deviation from exact times, for what must not wait for ticks.
+    exact: Option<(Duration, Duration)>,
 }
 
 impl RoundTrip {
@@ -29,8 +29,12 @@ impl RoundTrip {
             self.deviation = (self.deviation + change).max(1);
         }
         self.exact = Some(match self.exact {
-            None => span,
-            Some(exact) => exact - exact / 8 + span / 8,
+            None => (span, span / 2),
+            Some((mean, deviation)) => {
+                let error = span.abs_diff(mean);
+                let deviation = deviation - deviation / 4 + error / 4;
+                (mean - mean / 8 + span / 8, deviation)
+            }
         });
     }
 
@@ -46,8 +50,13 @@ impl RoundTrip {
         self.smoothed = 0;
     }
 
+    /// A span that few round trips exceed: the exact average and four deviations.
+    pub(crate) fn most(&self) -> Option<Duration> {
+        self.exact.map(|(mean, deviation)| mean + deviation * 4)
+    }
+
     /// The smoothed round trip; nothing before there is a sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        self.exact
+        self.exact.map(|(mean, _)| mean)
     }
 }

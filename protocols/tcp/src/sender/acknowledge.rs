@@ -31,7 +31,8 @@ impl Sender {
     /// Takes an acknowledgement in. True if it is a duplicate.
     pub(crate) fn acknowledge(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) -> bool {
         let same_window = self.peer.size == ack.window;
-        let repeats = ack.position == self.flight.unacknowledged && self.flight_size() > 0;
+        let waits = self.flight_size() > 0 && self.timers.deadline().is_some();
+        let repeats = ack.position == self.flight.unacknowledged && waits;
         self.update_window(ack);
         if ack.position > self.flight.unacknowledged {
             self.take_new(ack, clock);
@@ -216,8 +217,8 @@ impl Sender {
         match self.detection.rule.repairs() {
             Repairs::Next | Repairs::Gaps => Instant::ZERO,
             Repairs::GapsAgain | Repairs::Marked => {
-                let smoothed = self.timers.round_trip().smoothed();
-                now - smoothed.unwrap_or(Duration::MAX)
+                let most = self.timers.round_trip().most();
+                now - most.unwrap_or(Duration::MAX)
             }
         }
     }
@@ -239,6 +240,7 @@ impl Sender {
             point,
             target,
             reduced: reduce,
+            blind: detection.scoreboard.is_empty(),
         });
         detection.last_point = point;
         detection.probes = 0;

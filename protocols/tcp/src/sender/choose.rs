@@ -124,7 +124,7 @@ impl Sender {
         let episode = self.detection.episode?;
         let since = self.repaired_since(clock.now());
         let asked = self.flight.unacknowledged;
-        let span = match self.detection.rule.repairs() {
+        let span = match self.detection.repairs() {
             Repairs::Next => urgent.then(|| self.asked_for()),
             repairs => {
                 let reduced = episode.reduced || repairs != Repairs::Marked;
@@ -137,9 +137,7 @@ impl Sender {
                 let on_its_way = scoreboard.on_its_way(asked, self.flight.end, since);
                 let room = urgent || on_its_way + self.segment <= self.window.size();
                 let hole = || scoreboard.hole(missing, asked, (self.segment, since));
-                let span = room.then(hole).flatten();
-                let unseen = urgent && reduced && !scoreboard.is_repaired(asked, since);
-                span.or_else(|| unseen.then(|| self.asked_for()))
+                room.then(hole).flatten()
             }
         }?;
         let end = span.end.min(self.stream.written);

@@ -16,6 +16,9 @@ pub(super) struct Episode {
     pub(super) target: u64,
     /// The window was reduced.
     pub(super) reduced: bool,
+    /// Nothing told which segments had arrived (the other end has no selective acknowledgements): all goes as
+    /// in `NewReno`.
+    pub(super) blind: bool,
 }
 
 /// The state of loss detection.
@@ -52,9 +55,19 @@ impl Detection {
         }
     }
 
+    /// What the recovery sends again.
+    pub(super) fn repairs(&self) -> Repairs {
+        let blind = self.episode.is_some_and(|episode| episode.blind);
+        if blind {
+            Repairs::Next
+        } else {
+            self.rule.repairs()
+        }
+    }
+
     /// Whether what is sent again follows from the scoreboard.
     pub(super) fn is_selective(&self) -> bool {
-        self.rule.repairs() != Repairs::Next
+        self.repairs() != Repairs::Next
     }
 
     /// The timer went off; everything before `end` is sent again.

@@ -80,6 +80,11 @@ impl Scoreboard {
         self.repairs.clear();
     }
 
+    /// Whether nothing is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.arrived.is_empty() && self.marked.is_empty()
+    }
+
     /// The end of what is known to have arrived.
     pub(super) fn arrived_end(&self) -> Option<u64> {
         self.arrived.end()
@@ -94,11 +99,6 @@ impl Scoreboard {
     /// Where the next span that arrived starts, at or behind `position`.
     pub(super) fn next_arrived(&self, position: u64) -> Option<u64> {
         self.arrived.start_from(position)
-    }
-
-    /// Whether `position` was sent again, at or after `since`.
-    pub(super) fn is_repaired(&self, position: u64, since: Instant) -> bool {
-        self.repair_around(position, since).is_some()
     }
 
     fn repair_around(&self, position: u64, since: Instant) -> Option<Span> {

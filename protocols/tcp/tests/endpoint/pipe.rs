@@ -30,7 +30,6 @@ pub(crate) struct Sighting {
     pub(crate) at: Instant,
     pub(crate) from: usize,
     pub(crate) segment: TcpSegment,
-    pub(crate) fate: Fate,
 }
 
 /// What decides: the sender, the segment, and how many segments with data that end has sent before.
@@ -141,12 +140,7 @@ impl Pipe {
         let fate = (self.decide)(from, &segment, self.data_sent[from]);
         self.data_sent[from] += usize::from(segment.payload > 0);
         let at = self.now;
-        self.log.push(Sighting {
-            at,
-            from,
-            segment,
-            fate,
-        });
+        self.log.push(Sighting { at, from, segment });
         let start = self.now.max(self.free_at[from]);
         let sent = start + self.rate.time_for(Bytes::from(bytes.len()));
         self.free_at[from] = sent;
