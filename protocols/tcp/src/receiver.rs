@@ -65,7 +65,7 @@ impl Receiver {
             progress: Progress {
                 next: 0,
                 taken: 1,
-                announced: 1 + buffer.min(WINDOW_MAX),
+                announced: 0,
                 fin: None,
                 told: 1,
             },
@@ -85,6 +85,8 @@ impl Receiver {
     pub(crate) fn synchronize(&mut self, first: SeqNumber, segment: u64) {
         self.numbers = Numbers::new(first);
         self.progress.next = 1;
+        // What this end's SYN has announced, or will.
+        self.progress.announced = 1 + self.buffer.min(WINDOW_MAX);
         self.segment = segment;
         self.due.now = true;
     }

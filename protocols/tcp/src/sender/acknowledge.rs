@@ -33,6 +33,7 @@ impl Sender {
         let same_window = self.peer.size == ack.window;
         let waits = self.flight_size() > 0 && self.timers.deadline().is_some();
         let repeats = ack.position == self.flight.unacknowledged && waits;
+        self.detection.looked_at = clock.now();
         self.update_window(ack);
         if ack.position > self.flight.unacknowledged {
             self.take_new(ack, clock);
@@ -171,7 +172,7 @@ impl Sender {
 
     /// Decides whether something was lost.
     fn judge(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) {
-        let evidence = self.evidence(ack, clock.now());
+        let evidence = self.evidence(ack);
         let detection = &mut self.detection;
         let verdict = detection.rule.judge(&detection.settings, &evidence);
         let reduced = detection.episode.map(|episode| episode.reduced);
@@ -187,7 +188,7 @@ impl Sender {
         }
     }
 
-    fn evidence(&self, ack: &Acknowledgment<'_>, now: Instant) -> Evidence {
+    fn evidence(&self, ack: &Acknowledgment<'_>) -> Evidence {
         let detection = &self.detection;
         let scoreboard = &detection.scoreboard;
         let asked = self.flight.unacknowledged;
@@ -199,7 +200,7 @@ impl Sender {
                 ranges.iter().any(|range| range.contains(number))
             }
         };
-        let look = (self.segment, self.repaired_since(now));
+        let look = (self.segment, self.repaired_since());
         let hole = |missing| scoreboard.hole(missing, asked, look).is_some();
         let probed = scoreboard.arrived_end();
         Evidence {
@@ -212,13 +213,14 @@ impl Sender {
         }
     }
 
-    /// Repairs from this time on count as recent.
-    pub(super) fn repaired_since(&self, now: Instant) -> Instant {
+    /// Repairs from this time on count as recent. It moves with acknowledgements only: SMART sends again when it
+    /// receives one, not when time has passed.
+    pub(super) fn repaired_since(&self) -> Instant {
         match self.detection.rule.repairs() {
             Repairs::Next | Repairs::Gaps => Instant::ZERO,
             Repairs::GapsAgain | Repairs::Marked => {
                 let most = self.timers.round_trip().most();
-                now - most.unwrap_or(Duration::MAX)
+                self.detection.looked_at - most.unwrap_or(Duration::MAX)
             }
         }
     }

@@ -55,7 +55,7 @@ impl Sender {
         {
             return Some(piece);
         }
-        self.repair(clock).or_else(|| self.onward(clock))
+        self.repair().or_else(|| self.onward(clock))
     }
 
     /// Notes that `piece` goes out.
@@ -119,10 +119,10 @@ impl Sender {
     }
 
     /// What recovery sends again.
-    fn repair(&mut self, clock: &Clock) -> Option<Piece> {
+    fn repair(&mut self) -> Option<Piece> {
         let urgent = std::mem::take(&mut self.detection.urgent);
         let episode = self.detection.episode?;
-        let since = self.repaired_since(clock.now());
+        let since = self.repaired_since();
         let asked = self.flight.unacknowledged;
         let span = match self.detection.repairs() {
             Repairs::Next => urgent.then(|| self.asked_for()),
@@ -166,10 +166,7 @@ impl Sender {
             return None;
         }
         let idle = self.flight_size() == 0;
-        if idle && clock.now().since(self.peer.heard) > self.timers.timeout(clock) {
-            self.window.restart_after_idle();
-        }
-        let limit = self.window_end(clock).min(available);
+        let limit = self.window_end().min(available);
         let mut end = limit.min(start + self.segment);
         if again && let Some(arrived) = self.detection.scoreboard.next_arrived(start) {
             end = end.min(arrived);
@@ -178,6 +175,10 @@ impl Sender {
         let sends = piece.length == self.segment
             || piece.fin
             || (piece.length > 0 && (again || self.may_be_small(&piece, available, idle)));
+        // One segment fits even a window that starts anew.
+        if sends && idle && clock.now().since(self.peer.heard) > self.timers.timeout(clock) {
+            self.window.restart_after_idle();
+        }
         sends.then_some(piece)
     }
 
@@ -193,11 +194,11 @@ impl Sender {
     }
 
     /// The position behind what the windows let out: the other end's, and the congestion window's.
-    fn window_end(&self, clock: &Clock) -> u64 {
+    fn window_end(&self) -> u64 {
         let flight = &self.flight;
         let detection = &self.detection;
         let allowed = if detection.episode.is_some() && detection.is_selective() {
-            let since = self.repaired_since(clock.now());
+            let since = self.repaired_since();
             let scoreboard = &detection.scoreboard;
             let on_its_way = scoreboard.on_its_way(flight.unacknowledged, flight.end, since);
             flight.next + self.window.size().saturating_sub(on_its_way)

@@ -1,5 +1,7 @@
 //! What shows losses, and the recovery that is going on.
 
+use units::Instant;
+
 use super::scoreboard::Scoreboard;
 use crate::Recovery;
 use crate::recovery::{Repairs, Rule};
@@ -27,6 +29,8 @@ pub(super) struct Detection {
     pub(super) settings: Recovery,
     pub(super) rule: &'static dyn Rule,
     pub(super) scoreboard: Scoreboard,
+    /// When the last acknowledgement came.
+    pub(super) looked_at: Instant,
     /// Duplicates in a row.
     pub(super) duplicates: u32,
     pub(super) episode: Option<Episode>,
@@ -46,6 +50,7 @@ impl Detection {
             settings: settings.clone(),
             rule: settings.policy.rule(),
             scoreboard: Scoreboard::default(),
+            looked_at: Instant::ZERO,
             duplicates: 0,
             episode: None,
             urgent: false,

@@ -41,6 +41,8 @@ fn configs() -> impl Strategy<Value = Config> {
         config.recovery.hold_on_partial = switches[4];
         config.no_delay = switches[5];
         config.maximum_segment_size = 1_000;
+        // Longer than any timeout, so that no late FIN finds the other end gone.
+        config.timing.time_wait = Duration::from_secs(500);
         config
     })
 }

@@ -48,7 +48,7 @@ pub(crate) struct Pipe {
     pub(crate) told: [Vec<Output>; 2],
     data_sent: [usize; 2],
     free_at: [Instant; 2],
-    on_wire: BTreeMap<(Instant, u64), (usize, TcpSegment)>,
+    on_wire: BTreeMap<(Instant, u64), (usize, Input)>,
     order: u64,
 }
 
@@ -146,23 +146,23 @@ impl Pipe {
         self.free_at[from] = sent;
         let arrives = sent + self.delay;
         match fate {
-            Fate::Arrives => self.put(arrives, 1 - from, segment),
-            Fate::Late(more) => self.put(arrives + more, 1 - from, segment),
+            Fate::Arrives => self.put(arrives, 1 - from, Input::Segment(segment)),
+            Fate::Late(more) => self.put(arrives + more, 1 - from, Input::Segment(segment)),
             Fate::Twice => {
-                self.put(arrives, 1 - from, segment);
-                self.put(arrives, 1 - from, segment);
+                self.put(arrives, 1 - from, Input::Segment(segment));
+                self.put(arrives, 1 - from, Input::Segment(segment));
             }
             Fate::Lost => {}
             Fate::LostOnAir => {
                 let lost = Input::AirLoss(segment.payload_range());
-                self.ends[1 - from].handle_input(self.now, lost);
+                self.put(arrives, 1 - from, lost);
             }
         }
     }
 
-    fn put(&mut self, at: Instant, end: usize, segment: TcpSegment) {
+    fn put(&mut self, at: Instant, end: usize, input: Input) {
         self.order += 1;
-        self.on_wire.insert((at, self.order), (end, segment));
+        self.on_wire.insert((at, self.order), (end, input));
     }
 
     /// When something happens next.
@@ -192,8 +192,8 @@ impl Pipe {
             .first_entry()
             .filter(|entry| entry.key().0 <= self.now)
         {
-            let (end, segment) = entry.remove();
-            self.input(end, Input::Segment(segment));
+            let (end, input) = entry.remove();
+            self.input(end, input);
         }
         true
     }

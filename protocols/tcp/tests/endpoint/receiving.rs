@@ -147,13 +147,16 @@ fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
             .map(|ack| ack.options.air_loss)
             .collect();
         let expected = match marks {
-            Marks::Next => vec![AirLoss::Next; told.len()],
+            Marks::Next => [AirLoss::Next; 5],
             _ => {
+                let one = AirLoss::Ranges([range(1, 2)].into_iter().collect());
                 let both = [range(4, 5), range(1, 2)].into_iter().collect();
-                vec![AirLoss::Ranges(both); told.len()]
+                let both = AirLoss::Ranges(both);
+                [one, one, both, both, both]
             }
         };
-        assert_eq!(told[2..], expected[2..]);
+        assert_eq!(told[0], AirLoss::None);
+        assert_eq!(told[1..6], expected);
         pipe.drain_client();
         pipe.log.clear();
         pipe.write(CLIENT, 9_000);
