@@ -1,5 +1,6 @@
 //! What a segment costs: `cargo bench -p tcp`.
 
+use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 
 use divan::Bencher;
@@ -7,6 +8,7 @@ use divan::counter::ItemsCount;
 use machine::Machine;
 use tcp::{Config, Connection, Endpoint, Input, Output, Policy};
 use units::{Duration, Instant, SeqNumber};
+use wire::TcpSegment;
 
 #[global_allocator]
 static ALLOCATIONS: divan::AllocProfiler = divan::AllocProfiler::system();
@@ -17,10 +19,11 @@ fn main() {
     divan::main();
 }
 
-/// Both ends of a connection.
+/// Both ends of a connection, and what is between them.
 struct Pair {
     ends: [Endpoint; 2],
     now: Instant,
+    between: VecDeque<(usize, TcpSegment)>,
 }
 
 impl Pair {
@@ -36,50 +39,53 @@ impl Pair {
         let mut pair = Self {
             ends: [client, server],
             now: Instant::ZERO,
+            between: VecDeque::new(),
         };
-        pair.ends[0].handle_input(pair.now, Input::Connect);
-        pair.exchange(0, u64::MAX);
+        pair.input(0, Input::Connect);
+        pair.input(0, Input::Write(1 << 50));
+        pair.exchange(0, 1_000);
         pair
     }
 
-    /// Hands segments over until none is left, or so many with data have arrived at the server; the data count from
-    /// `lost` on loses each hundredth.
-    fn exchange(&mut self, lost: u64, most: u64) -> u64 {
-        let mut data = 0;
-        let mut quiet = false;
-        while !quiet && data < most {
-            quiet = true;
-            for from in [0, 1] {
-                while let Some(output) = self.ends[from].poll_output() {
-                    quiet = false;
-                    let input = match output {
-                        Output::Segment(segment) => {
-                            data += u64::from(segment.payload > 0);
-                            self.now += Duration::from_micros(50);
-                            if lost > 0 && segment.payload > 0 && data % lost == 0 {
-                                continue;
-                            }
-                            Input::Segment(segment)
-                        }
-                        Output::Readable(bytes) => {
-                            self.ends[from].handle_input(self.now, Input::Read(bytes));
-                            continue;
-                        }
-                        _ => continue,
-                    };
-                    self.ends[1 - from].handle_input(self.now, input);
-                    divan::black_box(self.ends[1 - from].poll_timeout());
+    fn input(&mut self, end: usize, input: Input) {
+        self.ends[end].handle_input(self.now, input);
+        self.drain(end);
+    }
+
+    fn drain(&mut self, end: usize) {
+        while let Some(output) = self.ends[end].poll_output() {
+            match output {
+                Output::Segment(segment) => self.between.push_back((1 - end, segment)),
+                Output::Readable(bytes) => {
+                    self.ends[end].handle_input(self.now, Input::Read(bytes));
                 }
-            }
-            for end in &mut self.ends {
-                if let Some(due) = end.poll_timeout().filter(|_| quiet) {
-                    self.now = due.max(self.now);
-                    end.handle_timeout(self.now);
-                    quiet = false;
-                }
+                _ => {}
             }
         }
-        data
+        divan::black_box(self.ends[end].poll_timeout());
+    }
+
+    /// Hands so many segments with data over, and the acknowledgements; each `lost`th is lost.
+    fn exchange(&mut self, lost: u64, segments: u64) {
+        let mut count = 0;
+        while count < segments {
+            let Some((to, segment)) = self.between.pop_front() else {
+                let timers = self.ends.each_ref().map(Endpoint::poll_timeout);
+                let next = timers.into_iter().flatten().min().expect("a timer runs");
+                self.now = next.max(self.now);
+                for end in [0, 1] {
+                    self.ends[end].handle_timeout(self.now);
+                    self.drain(end);
+                }
+                continue;
+            };
+            self.now += Duration::from_micros(100);
+            count += u64::from(segment.payload > 0);
+            let is_lost = lost > 0 && segment.payload > 0 && count.is_multiple_of(lost);
+            if !is_lost {
+                self.input(to, Input::Segment(segment));
+            }
+        }
     }
 }
 
@@ -87,9 +93,9 @@ impl Pair {
 #[divan::bench(args = [Policy::Reno, Policy::Smart, Policy::SackNew])]
 fn steady(bencher: Bencher, policy: Policy) {
     let mut pair = Pair::connected(&Config::bsd().with_policy(policy));
-    pair.ends[0].handle_input(pair.now, Input::Write(1 << 50));
+    let counter = ItemsCount::new(SEGMENTS);
     bencher
-        .counter(ItemsCount::new(SEGMENTS))
+        .counter(counter)
         .bench_local(|| pair.exchange(0, SEGMENTS));
 }
 
@@ -97,8 +103,8 @@ fn steady(bencher: Bencher, policy: Policy) {
 #[divan::bench(args = Policy::ALL)]
 fn losing(bencher: Bencher, policy: Policy) {
     let mut pair = Pair::connected(&Config::bsd().with_policy(policy));
-    pair.ends[0].handle_input(pair.now, Input::Write(1 << 50));
+    let counter = ItemsCount::new(SEGMENTS);
     bencher
-        .counter(ItemsCount::new(SEGMENTS))
+        .counter(counter)
         .bench_local(|| pair.exchange(100, SEGMENTS));
 }

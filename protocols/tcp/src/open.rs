@@ -136,6 +136,6 @@ impl Endpoint {
 /// The least scale with which a header can announce the whole buffer.
 fn own_scale(buffer: u64) -> u8 {
     (0..SCALE_MAX)
-        .find(|scale| buffer >> scale <= u64::from(u16::MAX))
+        .find(|scale| u16::try_from(buffer >> scale).is_ok())
         .unwrap_or(SCALE_MAX)
 }

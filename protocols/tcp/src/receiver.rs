@@ -107,7 +107,8 @@ impl Receiver {
         self.numbers.number(self.progress.next)
     }
 
-    /// Whether a segment of `length` numbers from `number` on lies in the window, in part at least (RFC 9293 §3.10.7.4).
+    /// Whether a segment of `length` numbers from `number` on lies in the window, in part at least (RFC 9293
+    /// §3.10.7.4).
     pub(crate) fn accepts(&self, number: SeqNumber, length: u32) -> bool {
         let window = (self.progress.announced - self.progress.next) as i64;
         let start = self.numbers.ahead(number, self.progress.next);

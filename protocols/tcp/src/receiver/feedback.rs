@@ -82,8 +82,8 @@ impl Reporter {
         self.lost.remove_before(position);
     }
 
-    /// Fills the options of an acknowledgement without data, as far as there is room. `next` is what it asks for, `held` lies beyond,
-    /// and `number` makes numbers of positions.
+    /// Fills the options of an acknowledgement without data, as far as there is room. `next` is what it asks
+    /// for, `held` lies beyond, and `number` makes numbers of positions.
     pub(super) fn fill(
         &mut self,
         options: &mut TcpSegmentOptions,

@@ -180,11 +180,10 @@ impl Sender {
             && self.flight.unacknowledged < detection.last_point
             && detection.episode.is_none();
         match verdict {
-            Verdict::Wait => {}
             Verdict::Probe => detection.probe(self.flight.end),
             Verdict::Congestion if reduced != Some(true) && !old => self.recover(true, clock),
             Verdict::Air if reduced.is_none() => self.recover(false, clock),
-            Verdict::Congestion | Verdict::Air => {}
+            Verdict::Wait | Verdict::Congestion | Verdict::Air => {}
         }
     }
 

@@ -154,8 +154,8 @@ impl Scoreboard {
         nearest.map_or(at + size, |end| end.min(at + size))
     }
 
-    /// What is on its way of the positions from `first` to before `end`: what was sent after the last that arrived or is
-    /// known as lost, and what was sent again since `since`.
+    /// What is on its way of the positions from `first` to before `end`: what was sent after the last that
+    /// arrived or is known as lost, and what was sent again since `since`.
     pub(super) fn on_its_way(&self, first: u64, end: u64, since: Instant) -> u64 {
         let edge = self.arrived.end().max(self.marked.end());
         let edge = edge.unwrap_or(first).max(first);

@@ -146,14 +146,12 @@ fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
             .iter()
             .map(|ack| ack.options.air_loss)
             .collect();
-        let expected = match marks {
-            Marks::Next => [AirLoss::Next; 5],
-            _ => {
-                let one = AirLoss::Ranges([range(1, 2)].into_iter().collect());
-                let both = [range(4, 5), range(1, 2)].into_iter().collect();
-                let both = AirLoss::Ranges(both);
-                [one, one, both, both, both]
-            }
+        let one = AirLoss::Ranges([range(1, 2)].into_iter().collect());
+        let both = AirLoss::Ranges([range(4, 5), range(1, 2)].into_iter().collect());
+        let expected = if marks == Marks::Next {
+            [AirLoss::Next; 5]
+        } else {
+            [one, one, both, both, both]
         };
         assert_eq!(told[0], AirLoss::None);
         assert_eq!(told[1..6], expected);
