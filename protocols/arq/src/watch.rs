@@ -11,7 +11,9 @@ use crate::ledger::Content;
 const MOST: usize = 1_024;
 /// How long after one transmission an early one follows: longer than a collision or a slot, shorter
 /// than a round trip.
-const SPACED: Duration = Duration::from_millis(8);
+const SPACED: Duration = Duration::from_millis(9);
+/// What is due within this time is done together, so that a dense flow of small contents costs few calls.
+const TOGETHER: Duration = Duration::from_millis(2);
 /// Overdue repeats take at most this part of the air.
 const SHARE: u64 = 4;
 /// What second transmissions may cost: a fast flow's beginning, but no large part of the air for long.
@@ -167,11 +169,21 @@ impl Watch {
         pattern: Pattern,
         mut repeat: impl FnMut(&Content) -> bool,
     ) {
-        while let Some((_, watched)) = self.early.pop_front_if(|(due, _)| *due <= now) {
-            self.repeat_early(now, pattern, watched, &mut repeat);
+        let soon = now + TOGETHER;
+        if self.early.front().is_some_and(|(due, _)| *due <= now) {
+            while let Some((_, watched)) = self.early.pop_front_if(|(due, _)| *due <= soon) {
+                self.repeat_early(now, pattern, watched, &mut repeat);
+            }
         }
-        let is_late = |first: &mut Watched| first.sent_at + pattern.expected <= now;
-        while let Some(late) = self.expected.pop_front_if(is_late) {
+        let is_late = |first: &Watched, by| first.sent_at + pattern.expected <= by;
+        let any = self
+            .expected
+            .front()
+            .is_some_and(|first| is_late(first, now));
+        while let Some(late) = self
+            .expected
+            .pop_front_if(|first| any && is_late(first, soon))
+        {
             // All that is overdue is repeated at once, this one with it.
             if self.overdue.is_empty() {
                 self.next_repeat = now;
