@@ -25,6 +25,15 @@ pub enum Input<T> {
         /// What it carries.
         payload: T,
     },
+    /// The same, but the packet goes before those that wait, behind others that do.
+    SendAhead {
+        /// Which way it goes.
+        direction: Direction,
+        /// How many bytes it occupies on the air: those of its Ethernet frame.
+        size: Bytes,
+        /// What it carries.
+        payload: T,
+    },
 }
 
 /// Why a packet does not arrive.
@@ -113,7 +122,7 @@ struct Air {
 impl Air {
     fn own(link: &Link, direction: Direction) -> Self {
         Self {
-            pacer: Pacer::new(link.trace(direction).cloned()),
+            pacer: Pacer::new(link.trace(direction).cloned(), link.access()),
             turn: direction,
             shared: false,
         }
@@ -147,7 +156,7 @@ impl<T> Channel<T> {
         let airs = match link.medium() {
             Medium::Separate => Direction::BOTH.map(|way| Air::own(link, way)).to_vec(),
             Medium::HalfDuplex => vec![Air {
-                pacer: Pacer::new(None),
+                pacer: Pacer::new(None, link.access()),
                 turn: Direction::Down,
                 shared: true,
             }],
@@ -249,11 +258,18 @@ impl<T> Machine for Channel<T> {
     type Output = Output<T>;
 
     fn handle_input(&mut self, now: Instant, input: Input<T>) {
-        let Input::Send {
-            direction,
-            size,
-            payload,
-        } = input;
+        let (direction, size, payload, ahead) = match input {
+            Input::Send {
+                direction,
+                size,
+                payload,
+            } => (direction, size, payload, false),
+            Input::SendAhead {
+                direction,
+                size,
+                payload,
+            } => (direction, size, payload, true),
+        };
         self.catch_up(now);
         let packet = Packet {
             arrived: now,
@@ -262,7 +278,7 @@ impl<T> Machine for Channel<T> {
             payload,
         };
         self.sequence += 1;
-        match self.lanes[direction].offer(packet) {
+        match self.lanes[direction].offer(packet, ahead) {
             Ok(()) => {
                 self.catch_up(now);
                 self.lanes[direction].note_queue();

@@ -30,6 +30,10 @@ pub struct LinkConfig {
     /// Who shares the air.
     #[serde(default)]
     pub medium: Medium,
+    /// How long each packet occupies the air besides its bytes, which errors do not meet: waiting for the
+    /// medium, preamble, the answer of the MAC.
+    #[serde(default)]
+    pub access: Duration,
     /// What both directions have; in place of `down` and `up`.
     pub each: Option<DirectionConfig>,
     /// From the gateway to the mobile host.

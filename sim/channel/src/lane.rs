@@ -21,6 +21,8 @@ pub(crate) struct Lane<T> {
     plan: Plan,
     errors: ErrorModel,
     queue: VecDeque<Packet<T>>,
+    /// What goes before the queue.
+    ahead: VecDeque<Packet<T>>,
     waiting: Amount,
     flight: VecDeque<Flight<T>>,
     last_arrival: Instant,
@@ -53,6 +55,7 @@ impl<T> Lane<T> {
             plan: link.plan(direction).clone(),
             errors: link.errors(direction).build(seed, direction),
             queue: VecDeque::with_capacity(ROOM),
+            ahead: VecDeque::new(),
             waiting: Amount::default(),
             flight: VecDeque::with_capacity(ROOM),
             last_arrival: Instant::ZERO,
@@ -69,11 +72,11 @@ impl<T> Lane<T> {
     }
 
     pub(crate) fn waits(&self) -> bool {
-        !self.queue.is_empty()
+        !(self.queue.is_empty() && self.ahead.is_empty())
     }
 
     /// Queues a packet; gives its payload back if the queue is full.
-    pub(crate) fn offer(&mut self, packet: Packet<T>) -> Result<(), T> {
+    pub(crate) fn offer(&mut self, packet: Packet<T>, ahead: bool) -> Result<(), T> {
         let size = packet.size;
         self.counters.offered.add(size);
         let bound = self.plan.at(packet.arrived).0.queue;
@@ -83,7 +86,11 @@ impl<T> Lane<T> {
         }
         self.waiting.add(size);
         self.counters.inside.add(size);
-        self.queue.push_back(packet);
+        if ahead {
+            self.ahead.push_back(packet);
+        } else {
+            self.queue.push_back(packet);
+        }
         Ok(())
     }
 
@@ -94,7 +101,8 @@ impl<T> Lane<T> {
 
     /// Transmits the packet at the head of the queue.
     pub(crate) fn transmit(&mut self, pacer: &mut Pacer) {
-        let Some(packet) = self.queue.pop_front() else {
+        let next = self.ahead.pop_front().or_else(|| self.queue.pop_front());
+        let Some(packet) = next else {
             return;
         };
         let airtime = pacer.transmit(packet.arrived, packet.size, &self.plan);

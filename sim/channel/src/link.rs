@@ -8,6 +8,7 @@ use crate::opportunities::Opportunities;
 use crate::plan::Plan;
 use crate::problem::{LinkError, Problem};
 use crate::{Direction, PerDirection};
+use units::Duration;
 
 /// What the air between two hosts is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,7 @@ pub struct Link {
     name: String,
     description: String,
     medium: Medium,
+    access: Duration,
     plans: PerDirection<Plan>,
     traces: PerDirection<Option<Arc<Opportunities>>>,
     errors: PerDirection<ErrorConfig>,
@@ -69,12 +71,13 @@ impl Link {
             plan.map_err(|problem| problem.within(table(&config, direction)))
         };
         let trace = |direction: Direction| {
-            let trace = trace(&directions[direction], config.medium, read);
+            let trace = trace(&directions[direction], &config, read);
             trace.map_err(|problem| problem.within(table(&config, direction)))
         };
         Ok(Self {
             name: name.into(),
             medium: config.medium,
+            access: config.access,
             plans: PerDirection {
                 down: plan(Direction::Down)?,
                 up: plan(Direction::Up)?,
@@ -101,6 +104,11 @@ impl Link {
     /// Who shares the air.
     pub fn medium(&self) -> Medium {
         self.medium
+    }
+
+    /// How long each packet occupies the air besides its bytes.
+    pub fn access(&self) -> Duration {
+        self.access
     }
 
     /// Rate, delay and queue bound of one direction over time. With a [`trace`](Self::trace) the rate
@@ -197,14 +205,18 @@ fn prepare(errors: &mut ErrorConfig, read: ReadFile<'_>) -> Result<(), Problem> 
 
 fn trace(
     config: &DirectionConfig,
-    medium: Medium,
+    link: &LinkConfig,
     read: ReadFile<'_>,
 ) -> Result<Option<Arc<Opportunities>>, Problem> {
     let Some(file) = &config.mahimahi else {
         return Ok(None);
     };
-    if medium == Medium::HalfDuplex {
+    if link.medium == Medium::HalfDuplex {
         let text = "a trace belongs to one direction, so the medium must be 'separate'";
+        return Err(Problem::new("mahimahi", text));
+    }
+    if !link.access.is_zero() {
+        let text = "a trace says all of the time that packets take, so `access` must be left out";
         return Err(Problem::new("mahimahi", text));
     }
     let text = read(file).map_err(|error| unreadable("mahimahi", file, &error))?;

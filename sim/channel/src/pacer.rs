@@ -29,9 +29,13 @@ pub(crate) enum Pacer {
 }
 
 impl Pacer {
-    pub(crate) fn new(trace: Option<Arc<Opportunities>>) -> Self {
+    /// With `access` on top of each packet's bytes, unless there is a trace.
+    pub(crate) fn new(trace: Option<Arc<Opportunities>>, access: Duration) -> Self {
         match trace {
-            None => Self::Clocked(Clocked::default()),
+            None => Self::Clocked(Clocked {
+                access,
+                ..Clocked::default()
+            }),
             Some(trace) => Self::Traced(Traced::new(trace)),
         }
     }
@@ -61,6 +65,8 @@ pub(crate) struct Clocked {
     free: Instant,
     carry: u64,
     rate: u64,
+    /// What each packet takes besides its bytes.
+    access: Duration,
 }
 
 impl Clocked {
@@ -79,6 +85,7 @@ impl Clocked {
             self.carry = 0;
         }
         let start = self.free_at();
+        self.free += self.access;
         let mut work = u128::from(size.get()) * 8 * NANOS;
         while work > 0 && self.free < END_OF_TIME {
             let (step, end) = plan.at(self.free);

@@ -220,3 +220,43 @@ fn a_mahimahi_trace_says_when_1500_bytes_may_leave() {
     let times: Vec<u64> = log.iter().map(|(at, _)| at / MILLI).collect();
     assert_eq!(times, [5, 5, 9, 15, 15, 15, 19]);
 }
+
+#[test]
+fn access_occupies_the_air_of_each_packet() {
+    let mut channel =
+        channel("access = '1 ms'\n[each]\nrate = '2 Mbit/s'\ndelay = '5 ms'\nqueue = '50 packets'");
+    let log = drive(&mut channel, &[(0, Down, 250), (0, Down, 500)], 100 * MILLI);
+    assert_eq!(
+        log,
+        [
+            (7 * MILLI, delivered(Down, 0)),
+            (10 * MILLI, delivered(Down, 1)),
+        ]
+    );
+}
+
+#[test]
+fn what_goes_ahead_keeps_its_order_and_passes_what_waits() {
+    let mut channel = channel("[each]\nrate = '2 Mbit/s'\ndelay = '0'\nqueue = '4 packets'");
+    for payload in 0..5 {
+        let (direction, size) = (Down, Bytes::new(250));
+        let send = if payload < 3 {
+            channel::Input::Send {
+                direction,
+                size,
+                payload,
+            }
+        } else {
+            channel::Input::SendAhead {
+                direction,
+                size,
+                payload,
+            }
+        };
+        channel.handle_input(Instant::ZERO, send);
+    }
+    channel.handle_timeout(Instant::from_millis(10));
+    for payload in [0, 3, 4, 1, 2] {
+        assert_eq!(channel.poll_output(), Some(delivered(Down, payload)));
+    }
+}

@@ -10,6 +10,7 @@ use crate::packet::{Coding, Packet};
 pub struct EncodedPacket<F> {
     bytes: Box<[u8]>,
     flow: F,
+    ahead: bool,
 }
 
 impl<F: Copy + Ord + std::fmt::Debug> Packet for EncodedPacket<F> {
@@ -21,6 +22,10 @@ impl<F: Copy + Ord + std::fmt::Debug> Packet for EncodedPacket<F> {
 
     fn flow(&self) -> F {
         self.flow
+    }
+
+    fn goes_ahead(&self) -> bool {
+        self.ahead
     }
 }
 
@@ -77,6 +82,7 @@ where
                 let packet = EncodedPacket {
                     bytes: bytes.into_boxed_slice(),
                     flow: packet.flow(),
+                    ahead: packet.goes_ahead(),
                 };
                 Output::Send { port, packet }
             }

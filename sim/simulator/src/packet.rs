@@ -14,6 +14,11 @@ pub trait Packet: Clone {
 
     /// The conversation that it belongs to.
     fn flow(&self) -> Self::Flow;
+
+    /// Whether it goes before others that wait for a link.
+    fn goes_ahead(&self) -> bool {
+        false
+    }
 }
 
 /// A packet that also exists as bytes: an IP packet with its header.

@@ -140,10 +140,19 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         placed.counters.sent.add(length);
         self.see((id, direction), Moment::Sent, &packet);
         let link = &mut self.simulation.links[id.index()];
-        let send = channel::Input::Send {
-            direction,
-            size: length + link.framing,
-            payload: packet,
+        let size = length + link.framing;
+        let send = if packet.goes_ahead() {
+            channel::Input::SendAhead {
+                direction,
+                size,
+                payload: packet,
+            }
+        } else {
+            channel::Input::Send {
+                direction,
+                size,
+                payload: packet,
+            }
         };
         link.channel.handle_input(now, send);
         self.drain_link(id);
