@@ -1,0 +1,142 @@
+//! The base station: what each scheme does between wire and air.
+
+use std::collections::VecDeque;
+
+use machine::Machine;
+use simulator::{Input, Output, Port};
+use snoop::Agent;
+use units::Instant;
+use wire::TcpSegment;
+
+use super::node::{AIR, Event, WIRED};
+use super::packet::Packet;
+use super::repair::{Repair, Repaired};
+use super::split::{Leaves, Split};
+
+/// What the base station does.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// It forwards.
+    Forward,
+    /// An agent repairs.
+    Snoop(Box<Agent<TcpSegment>>),
+    /// It ends connections and continues them.
+    Split(Box<Split>),
+    /// Our own link layer repairs.
+    Arq(Box<Repair>),
+}
+
+/// The base station.
+#[derive(Debug)]
+pub(crate) struct Station {
+    work: Work,
+    forwards: VecDeque<(Port, Packet)>,
+    /// Data handed to the air, every transmission counted, in bytes.
+    to_air: u64,
+    now: Instant,
+}
+
+impl Station {
+    /// A station at rest.
+    pub(crate) fn new(work: Work) -> Self {
+        Self {
+            work,
+            forwards: VecDeque::new(),
+            to_air: 0,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// What it does.
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// Data handed to the air so far, every transmission counted, in bytes.
+    pub(crate) fn to_air(&self) -> u64 {
+        self.to_air
+    }
+
+    fn take(&mut self, port: Port, packet: Packet) {
+        let now = self.now;
+        match (&mut self.work, packet) {
+            (Work::Forward, packet) => {
+                let other = if port == WIRED { AIR } else { WIRED };
+                self.forwards.push_back((other, packet));
+            }
+            (Work::Snoop(agent), Packet::Segment { segment, .. }) => {
+                let input = match port {
+                    WIRED => snoop::Input::FromFixed(segment),
+                    _ => snoop::Input::FromMobile(segment),
+                };
+                agent.handle_input(now, input);
+            }
+            (Work::Split(split), Packet::Segment { segment, .. }) => split.segment(now, segment),
+            (Work::Arq(repair), Packet::Segment { segment, .. }) => repair.cross(now, &segment),
+            (Work::Arq(repair), Packet::Frame(frame)) => repair.frame(now, frame),
+            (Work::Snoop(_) | Work::Split(_), Packet::Frame(_)) => {}
+        }
+    }
+
+    fn next(&mut self) -> Option<Output<Packet, Event>> {
+        let (port, packet) = match &mut self.work {
+            Work::Forward => self.forwards.pop_front()?,
+            Work::Snoop(agent) => match agent.poll_output()? {
+                snoop::Output::ToMobile { packet, priority } => {
+                    let (segment, ahead) = (packet, priority);
+                    (AIR, Packet::Segment { segment, ahead })
+                }
+                snoop::Output::ToFixed(segment) => (WIRED, segment.into()),
+            },
+            Work::Split(split) => match split.poll_output()? {
+                Leaves::ToFixed(segment) => (WIRED, segment.into()),
+                Leaves::ToMobile(segment) => (AIR, segment.into()),
+                Leaves::Broken => return Some(Output::Event(Event::Broken)),
+            },
+            Work::Arq(repair) => match repair.poll_output()? {
+                Repaired::Frame(frame) => (AIR, Packet::Frame(frame)),
+                Repaired::Segment(segment) => (WIRED, segment.into()),
+            },
+        };
+        if port == AIR {
+            self.to_air += packet.data();
+        }
+        Some(Output::Send { port, packet })
+    }
+}
+
+impl Machine for Station {
+    type Input = Input<Packet>;
+    type Output = Output<Packet, Event>;
+
+    fn handle_input(&mut self, now: Instant, input: Self::Input) {
+        self.now = now;
+        // What the air has corrupted is gone: its checksum is wrong.
+        if let Input::Packet { port, packet } = input {
+            self.take(port, packet);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        match &mut self.work {
+            Work::Forward => {}
+            Work::Snoop(agent) => agent.handle_timeout(now),
+            Work::Split(split) => split.handle_timeout(now),
+            Work::Arq(repair) => repair.handle_timeout(now),
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Self::Output> {
+        self.next()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match &self.work {
+            Work::Forward => None,
+            Work::Snoop(agent) => agent.poll_timeout(),
+            Work::Split(split) => split.poll_timeout(),
+            Work::Arq(repair) => repair.poll_timeout(),
+        }
+    }
+}

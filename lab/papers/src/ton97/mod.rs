@@ -1,0 +1,30 @@
+//! Balakrishnan, Padmanabhan, Seshan, Katz, "A Comparison of Mechanisms for Improving TCP Performance over
+//! Wireless Links", IEEE/ACM Transactions on Networking 5(6), 1997.
+//!
+//! A fixed host sends 8 MB to a mobile host across a wired network, a base station and a lossy hop, under
+//! twelve schemes; four more stand beside them. docs/papers/ton97.md says how the model was set up, what it was
+//! calibrated to and where it deviates.
+//!
+//! # How to read it
+//! 1. `parameters.rs`: a plan's parameters and schemes; `plans/`: the default plans.
+//! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
+//!    `mobile.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
+//! 3. `transfer.rs`: a run and what is measured.
+//! 4. `tables.rs`: the experiments of Tables 2 to 4, with the claims of `claims.rs`.
+
+mod base;
+mod mobile;
+mod network;
+mod node;
+mod packet;
+mod parameters;
+mod repair;
+mod source;
+mod split;
+mod tables;
+mod transfer;
+
+use experiment::Experiment;
+
+/// The experiments of the group `ton97`.
+pub const EXPERIMENTS: &[&dyn Experiment] = tables::EXPERIMENTS;

@@ -1,0 +1,127 @@
+//! The network of the comparison: fixed host, wire, base station, air, mobile host.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use experiment::RunError;
+use simulator::{NodeId, Simulation};
+use snoop::Agent;
+use tcp::{Connection, Endpoint, Policy};
+use units::SeqNumber;
+
+use super::base::{Station, Work};
+use super::mobile::Mobile;
+use super::node::{AIR, Node, WIRED};
+use super::parameters::{Base, Parameters, Scheme};
+use super::repair::Repair;
+use super::source::Source;
+use super::split::Split;
+
+/// Where the fixed host sends from.
+const FIXED: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5_001);
+/// Where the mobile host listens.
+const MOBILE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 5_002);
+
+/// A case with its seed, ready to be built.
+#[derive(Debug)]
+pub(crate) struct SetUp {
+    /// The plan's parameters.
+    pub(crate) parameters: Parameters,
+    /// The plan's scheme.
+    pub(crate) scheme: Scheme,
+    /// Of all chance.
+    pub(crate) seed: u64,
+}
+
+/// The network, at rest.
+pub(crate) struct Network<N: simulator::Node> {
+    pub(crate) simulation: Simulation<N>,
+    pub(crate) source: NodeId,
+    pub(crate) station: NodeId,
+    pub(crate) mobile: NodeId,
+}
+
+fn failed(error: impl std::fmt::Display) -> RunError {
+    RunError::Failed(error.to_string())
+}
+
+impl SetUp {
+    /// The network, with every node `wrapped`.
+    pub(crate) fn build<N: simulator::Node>(
+        &self,
+        wrapped: impl Fn(Node) -> N,
+    ) -> Result<Network<N>, RunError> {
+        let mut simulation = Simulation::new();
+        let mut add = |name, node| simulation.add(name, wrapped(node));
+        let source = add("fixed", Node::Source(Box::new(self.source()?)));
+        let station = add("base", Node::Station(Box::new(Station::new(self.work()?))));
+        let mobile = add("mobile", Node::Mobile(Box::new(self.mobile()?)));
+        let lines = (self.parameters.wire(), self.parameters.hop(self.seed));
+        let (wire, hop) = (lines.0.map_err(failed)?, lines.1.map_err(failed)?);
+        let links = [
+            ((source, WIRED), (station, WIRED), wire),
+            ((station, AIR), (mobile, AIR), hop),
+        ];
+        for (first, second, line) in links {
+            simulation.connect(first, second, &line).map_err(failed)?;
+        }
+        Ok(Network {
+            simulation,
+            source,
+            station,
+            mobile,
+        })
+    }
+
+    fn source(&self) -> Result<Source, RunError> {
+        let config = self.host("fixed", self.scheme.sender);
+        let endpoint = Endpoint::new(connection(FIXED, MOBILE, 1_000), config).map_err(failed)?;
+        Ok(Source::new(endpoint, self.parameters.transfer))
+    }
+
+    fn mobile(&self) -> Result<Mobile, RunError> {
+        let mut config = self.host("mobile", self.scheme.towards_mobile());
+        config.feedback.cause |= self.scheme.smart;
+        let connection = connection(MOBILE, FIXED, 3_000);
+        let endpoint = Endpoint::listening(connection, config).map_err(failed)?;
+        let repair = (self.scheme.base == Base::Arq).then(Repair::new);
+        Ok(Mobile::new(endpoint, repair, self.parameters.transfer))
+    }
+
+    fn work(&self) -> Result<Work, RunError> {
+        Ok(match (self.scheme.base, self.scheme.hop) {
+            (Base::Split, hop) => Work::Split(Box::new(self.split(hop.unwrap_or_default())?)),
+            (Base::Forward, _) => Work::Forward,
+            (Base::Snoop, _) => Work::Snoop(Box::new(Agent::new(snoop::Config {
+                tcp_aware: self.scheme.tcp_aware,
+                smart: self.scheme.smart,
+                ..self.parameters.snoop.clone()
+            }))),
+            (Base::Arq, _) => Work::Arq(Box::new(Repair::new())),
+        })
+    }
+
+    fn split(&self, hop: Policy) -> Result<Split, RunError> {
+        let wired = self.host("base", self.scheme.sender);
+        let wired = Endpoint::listening(connection(MOBILE, FIXED, 2_000), wired);
+        let hop = self.host("base", hop);
+        let hop = Endpoint::new(connection(FIXED, MOBILE, 4_000), hop);
+        let config = self.parameters.redirector.clone();
+        Ok(Split::new(
+            wired.map_err(failed)?,
+            hop.map_err(failed)?,
+            config,
+        ))
+    }
+
+    fn host(&self, name: &str, policy: Policy) -> tcp::Config {
+        self.parameters.host(name, policy, self.seed)
+    }
+}
+
+fn connection(local: SocketAddrV4, remote: SocketAddrV4, initial: u32) -> Connection {
+    Connection {
+        local,
+        remote,
+        initial_sequence: SeqNumber(initial),
+    }
+}

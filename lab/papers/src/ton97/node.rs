@@ -1,0 +1,72 @@
+//! What stands in the network: the fixed host, the base station, the mobile host.
+
+use machine::Machine;
+use simulator::{Input, Output, Port};
+use units::Instant;
+
+use super::base::Station;
+use super::mobile::Mobile;
+use super::packet::Packet;
+use super::source::Source;
+
+/// The port towards the wired network.
+pub(crate) const WIRED: Port = Port(0);
+/// The port towards the air.
+pub(crate) const AIR: Port = Port(1);
+
+/// What a node tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// All data have arrived at the application.
+    Done,
+    /// A connection broke.
+    Broken,
+}
+
+/// A node of the network.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// The fixed host.
+    Source(Box<Source>),
+    /// The base station.
+    Station(Box<Station>),
+    /// The mobile host.
+    Mobile(Box<Mobile>),
+}
+
+impl Machine for Node {
+    type Input = Input<Packet>;
+    type Output = Output<Packet, Event>;
+
+    fn handle_input(&mut self, now: Instant, input: Self::Input) {
+        match self {
+            Self::Source(node) => node.handle_input(now, input),
+            Self::Station(node) => node.handle_input(now, input),
+            Self::Mobile(node) => node.handle_input(now, input),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Source(node) => node.handle_timeout(now),
+            Self::Station(node) => node.handle_timeout(now),
+            Self::Mobile(node) => node.handle_timeout(now),
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Self::Output> {
+        match self {
+            Self::Source(node) => node.poll_output(),
+            Self::Station(node) => node.poll_output(),
+            Self::Mobile(node) => node.poll_output(),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Source(node) => node.poll_timeout(),
+            Self::Station(node) => node.poll_timeout(),
+            Self::Mobile(node) => node.poll_timeout(),
+        }
+    }
+}

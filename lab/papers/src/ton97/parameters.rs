@@ -1,0 +1,191 @@
+//! What a plan says: the network, the protocols, and the schemes.
+
+use channel::errors::ErrorConfig;
+use channel::{DirectionConfig, Link, LinkConfig, Medium, QueueBound, Rate};
+use experiment::{Case, PlanError};
+use machine::RandomStream;
+use serde::Deserialize;
+use simulator::Line;
+use tcp::Policy;
+use units::{Bytes, Duration};
+
+/// More than any run needs, and little enough to wait for.
+const TRANSFER_MAX: Bytes = Bytes::new(1 << 30);
+
+/// The plan's `[parameters]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Parameters {
+    /// What the fixed host sends.
+    pub(crate) transfer: Bytes,
+    /// When a run is given up.
+    pub(crate) give_up: Duration,
+    /// Both hosts, and the base station where it ends connections.
+    #[serde(default)]
+    pub(crate) tcp: tcp::Config,
+    /// The base station's agent.
+    #[serde(default)]
+    pub(crate) snoop: snoop::Config,
+    /// What joins the connections of SPLIT.
+    #[serde(default)]
+    pub(crate) redirector: redirector::Config,
+    /// From the fixed host to the base station.
+    pub(crate) wire: Wire,
+    /// From the base station to the mobile host.
+    pub(crate) air: Air,
+    /// What the air loses, in each direction.
+    #[serde(default)]
+    pub(crate) errors: ErrorConfig,
+}
+
+/// The wired network.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wire {
+    /// Of its slowest link.
+    rate: Rate,
+    /// What each packet costs there besides its bytes.
+    framing: Bytes,
+    /// One way.
+    delay: Duration,
+    queue: QueueBound,
+}
+
+/// The hop.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Air {
+    rate: Rate,
+    medium: Medium,
+    /// What each packet takes besides its bytes.
+    access: Duration,
+    /// Bytes of a frame besides its packet; errors meet them too.
+    framing: Bytes,
+    delay: Duration,
+    queue: QueueBound,
+}
+
+impl Parameters {
+    /// Reads and checks the parameters of a case.
+    pub(crate) fn read(case: &Case) -> Result<Self, PlanError> {
+        let parameters: Self = case.parameters()?;
+        if !(Bytes::new(1)..=TRANSFER_MAX).contains(&parameters.transfer) {
+            return Err(case.wrong_parameter("transfer", "allowed: 1 B to 1 GiB"));
+        }
+        let tcp = &parameters.tcp;
+        tcp.check()
+            .map_err(|error| case.wrong_parameter("tcp", error))?;
+        if tcp.recovery.policy != Policy::default() {
+            let what = "the scheme says it, as `sender` or `hop`; leave it out here";
+            return Err(case.wrong_parameter("tcp.recovery.policy", what));
+        }
+        parameters
+            .wire()
+            .map_err(|error| case.wrong_parameter("wire", error))?;
+        parameters
+            .hop(0)
+            .map_err(|error| case.wrong_parameter("air", error))?;
+        Ok(parameters)
+    }
+
+    /// The wired network as one link.
+    pub(crate) fn wire(&self) -> Result<Line, String> {
+        let wire = &self.wire;
+        let each = DirectionConfig::steady(wire.rate, wire.delay, wire.queue);
+        let line = Line::wire(each).map_err(|error| error.to_string())?;
+        Ok(line.with_framing(wire.framing))
+    }
+
+    /// The hop, with the losses that `seed` draws.
+    pub(crate) fn hop(&self, seed: u64) -> Result<Line, String> {
+        let air = &self.air;
+        let config = LinkConfig {
+            medium: air.medium,
+            access: air.access,
+            each: Some(DirectionConfig::steady(air.rate, air.delay, air.queue)),
+            errors: Some(self.errors.clone()),
+            ..LinkConfig::default()
+        };
+        let refuse = |_: &str| Err("a plan names no files".to_owned());
+        let link = Link::from_config(config, "air", &refuse).map_err(|error| error.to_string())?;
+        let line = Line::hop(&link, seed).with_framing(air.framing);
+        Ok(line.with_corruption_heard())
+    }
+
+    /// The TCP of a host, which ticks in its own time.
+    pub(crate) fn host(&self, name: &str, policy: Policy, seed: u64) -> tcp::Config {
+        let mut config = self.tcp.clone().with_policy(policy);
+        let mut chance = RandomStream::named(seed, &format!("ton97/tick/{name}"));
+        let last = config.timing.tick.saturating_sub(Duration::from_nanos(1));
+        config.timing.phase = chance.uniform(Duration::ZERO, last);
+        config
+    }
+}
+
+/// What the base station does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Base {
+    /// It forwards.
+    #[default]
+    Forward,
+    /// A snoop agent repairs.
+    Snoop,
+    /// It ends connections and continues them.
+    Split,
+    /// Our own link layer repairs, in order for each flow.
+    Arq,
+}
+
+/// A scheme, as the plan's `[schemes.NAME]` states it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scheme {
+    /// The fixed host's recovery from losses.
+    #[serde(default)]
+    pub(crate) sender: Policy,
+    /// What the base station does.
+    #[serde(default)]
+    pub(crate) base: Base,
+    /// The agent repairs selectively.
+    #[serde(default)]
+    pub(crate) smart: bool,
+    /// The agent shields the sender.
+    #[serde(default)]
+    pub(crate) tcp_aware: bool,
+    /// The recovery of the hop's connection, where the base station splits.
+    pub(crate) hop: Option<Policy>,
+}
+
+impl Scheme {
+    /// Reads and checks the scheme of a case.
+    pub(crate) fn read(case: &Case) -> Result<Self, PlanError> {
+        let scheme: Self = case.scheme()?;
+        let only_snoop = "only an agent can be that: allowed with base = \"snoop\"";
+        let rules = [
+            (
+                "smart",
+                scheme.smart && scheme.base != Base::Snoop,
+                only_snoop,
+            ),
+            (
+                "tcp_aware",
+                scheme.tcp_aware && scheme.base != Base::Snoop,
+                only_snoop,
+            ),
+            (
+                "hop",
+                scheme.hop.is_some() != (scheme.base == Base::Split),
+                "the recovery on the hop (such as \"reno\" or \"smart\") is for base = \"split\", which needs it",
+            ),
+        ];
+        let broken = rules.iter().find(|(_, broken, _)| *broken);
+        broken.map_or(Ok(()), |(key, _, what)| Err(case.wrong_scheme(key, what)))?;
+        Ok(scheme)
+    }
+
+    /// The recovery from losses that the mobile host's acknowledgements must serve.
+    pub(crate) fn towards_mobile(&self) -> Policy {
+        self.hop.unwrap_or(self.sender)
+    }
+}

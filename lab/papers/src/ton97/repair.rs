@@ -1,0 +1,100 @@
+//! One end of our own link repair, which stands below TCP: segments in their order in, and out.
+
+use std::collections::VecDeque;
+
+use association::{Association, Input, Output};
+use machine::Machine;
+use units::Instant;
+use wire::TcpSegment;
+use wire::packet::{Packet, PacketBuffer};
+use wire::segment::Segments;
+
+use super::packet::FRAME_OVERHEAD;
+
+/// Bytes of a frame: with its overhead, an IP packet of 1,500.
+const FRAME: usize = 1_500 - FRAME_OVERHEAD;
+
+/// One end of the hop.
+#[derive(Debug)]
+pub(crate) struct Repair {
+    association: Association,
+    /// What has crossed the hop.
+    crossed: VecDeque<TcpSegment>,
+    /// Room for a segment.
+    bytes: Vec<u8>,
+}
+
+/// What comes out of it.
+#[derive(Debug)]
+pub(crate) enum Repaired {
+    /// To be sent across the hop.
+    Frame(PacketBuffer),
+    /// Has crossed the hop.
+    Segment(TcpSegment),
+}
+
+impl Repair {
+    /// An idle end, which measures the hop's rate for itself.
+    pub(crate) fn new() -> Self {
+        let config = arq::Config::new(FRAME, FRAME_OVERHEAD);
+        Self {
+            association: Association::new(config, None),
+            crossed: VecDeque::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Sends a segment across.
+    pub(crate) fn cross(&mut self, now: Instant, segment: &TcpSegment) {
+        let mut buffer = PacketBuffer::with_room(segment.packet_length(), 0);
+        segment.encode(buffer.grow(segment.packet_length()));
+        let packet = Input::Packet(Packet::new(buffer));
+        self.association.handle_input(now, packet);
+    }
+
+    /// A frame came across.
+    pub(crate) fn frame(&mut self, now: Instant, frame: PacketBuffer) {
+        let arrived = now;
+        self.association
+            .handle_input(now, Input::Frame { arrived, frame });
+    }
+
+    /// See [`Machine::handle_timeout`].
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.association.handle_timeout(now);
+    }
+
+    /// See [`Machine::poll_output`].
+    pub(crate) fn poll_output(&mut self) -> Option<Repaired> {
+        loop {
+            if let Some(segment) = self.crossed.pop_front() {
+                return Some(Repaired::Segment(segment));
+            }
+            match self.association.poll_output()? {
+                Output::Frame(frame) => return Some(Repaired::Frame(frame)),
+                Output::Packet(packet) => self.cut(&packet),
+                Output::Event(_) => {}
+            }
+        }
+    }
+
+    /// Makes values of a packet that may stand for several segments.
+    fn cut(&mut self, packet: &Packet) {
+        let segments = Segments::of(&packet.buffer, packet.segment_size);
+        let segments = segments.expect("what crossed the hop are the segments that we gave it");
+        for index in 0..segments.count() {
+            self.bytes.resize(segments.length(index), 0);
+            segments.write(index, &mut self.bytes);
+            match TcpSegment::parse(&self.bytes) {
+                Ok((segment, true)) => self.crossed.push_back(segment),
+                // Both ends are ours, and frames arrive whole or not at all.
+                other => panic!("the link repair changed a packet: {other:?}"),
+            }
+        }
+    }
+
+    /// See [`Machine::poll_timeout`].
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        self.association.poll_timeout()
+    }
+}
