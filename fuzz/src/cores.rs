@@ -160,6 +160,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         preshared: None,
         endpoint: None,
         prefixes: vec![([10, 9, 0, 2].into(), 32)],
+        tcp: hosts::TcpTerms::Follow,
     };
     let config = hosts::Config {
         role: Role::Gateway,
@@ -167,6 +168,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         peers: vec![peer],
         bearer_mtu: 1_500,
         rate: None,
+        snoop_cache: Bytes::mebi(1),
     };
     let mut host = Host::new(config, entropy("gateway draws")).expect("a host");
     let mut now = Instant::from_millis(1);

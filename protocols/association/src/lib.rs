@@ -2,9 +2,11 @@
 //!
 //! An [`Association`] outlives the keys and addresses that its frames travel under. It joins an
 //! [`Arq`] with the [`Air`] that it sends on, classifies packets into flows, and grants the
-//! air by its own deadline, as a bearer needs that does not grant itself.
+//! air by its own deadline, as a bearer needs that does not grant itself. TCP goes by the link
+//! layer's repair or, as [`TcpMethod`] says, without it.
 
 mod status;
+mod tcp;
 
 use std::collections::VecDeque;
 
@@ -12,7 +14,9 @@ use air::Air;
 pub use arq::LinkEvent;
 use arq::{Arq, Config};
 use machine::Machine;
-pub use status::Status;
+pub use status::{Status, TcpStatus};
+use tcp::TcpLane;
+pub use tcp::{TcpConfig, TcpMethod};
 use units::{BitRate, Bytes, Instant};
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, FlowKey};
@@ -57,12 +61,14 @@ pub struct Association {
     told: BitRate,
     malformed: u64,
     linked: bool,
+    tcp: TcpLane,
 }
 
 impl Association {
     /// One end, idle; `rate` is given, or measured if `None`.
-    pub fn new(config: Config, rate: Option<BitRate>) -> Self {
+    pub fn new(config: Config, rate: Option<BitRate>, tcp: &TcpConfig) -> Self {
         Self {
+            tcp: TcpLane::new(tcp, config.frame),
             overhead: config.overhead,
             arq: Arq::new(config),
             air: Air::new(rate),
@@ -75,7 +81,8 @@ impl Association {
 
     /// The state of the hop, as this end sees it.
     pub fn status(&self, now: Instant) -> Status {
-        Status::of(&self.arq, &self.air, (now, self.malformed))
+        let tcp = self.tcp.status();
+        Status::of(&self.arq, &self.air, tcp, (now, self.malformed))
     }
 
     fn packet(&mut self, now: Instant, mut packet: Packet) {
@@ -89,8 +96,43 @@ impl Association {
         if check && verify_transport_checksum(&parsed) {
             packet.checksum = Checksum::Verified;
         }
-        self.arq
-            .handle_input(now, arq::Input::Packet { packet, key, class });
+        if class == Class::Held && self.tcp.is_used() {
+            self.tcp.handle_input(now, tcp::Input::Outgoing(packet));
+        } else {
+            self.arq
+                .handle_input(now, arq::Input::Packet { packet, key, class });
+        }
+    }
+
+    /// A packet has crossed the hop.
+    fn arrived(&mut self, now: Instant, packet: Packet) {
+        let watched = self.tcp.watches()
+            && IpPacket::parse(&packet.buffer)
+                .is_ok_and(|parsed| Class::of(&parsed) == Class::Held);
+        if watched {
+            self.tcp.handle_input(now, tcp::Input::Incoming(packet));
+            self.carry_tcp(now);
+        } else {
+            self.outputs.push_back(Output::Packet(packet));
+        }
+    }
+
+    /// Carries out what the TCP lane asks for.
+    fn carry_tcp(&mut self, now: Instant) {
+        while let Some(output) = self.tcp.poll_output() {
+            match output {
+                tcp::Output::Cross { packet, ahead } => {
+                    // The lane hands on what could be read before, and makes nothing else.
+                    let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
+                        continue;
+                    };
+                    let key = FlowKey::of(&parsed);
+                    self.arq
+                        .handle_input(now, arq::Input::Plain { packet, key, ahead });
+                }
+                tcp::Output::Release(packet) => self.outputs.push_back(Output::Packet(packet)),
+            }
+        }
     }
 
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
@@ -115,6 +157,7 @@ impl Association {
     /// Passes on outputs; returns how many of them were frames.
     fn drain(&mut self, now: Instant) -> usize {
         let mut frames = 0;
+        self.carry_tcp(now);
         while let Some(output) = self.arq.poll_output() {
             match output {
                 arq::Output::Frame(frame) => {
@@ -123,7 +166,7 @@ impl Association {
                         .spent(now, Bytes::from(frame.len() + self.overhead));
                     self.outputs.push_back(Output::Frame(frame));
                 }
-                arq::Output::Packet(packet) => self.outputs.push_back(Output::Packet(packet)),
+                arq::Output::Packet(packet) => self.arrived(now, packet),
                 arq::Output::Event(event) => self.outputs.push_back(Output::Event(event)),
                 arq::Output::Sample(sample) => self.air.learn(now, &sample),
             }
@@ -150,6 +193,7 @@ impl Machine for Association {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.arq.handle_timeout(now);
+        self.tcp.handle_timeout(now);
         self.pump(now);
     }
 
@@ -160,6 +204,7 @@ impl Machine for Association {
     fn poll_timeout(&self) -> Option<Instant> {
         let wanted = self.arq.air_wanted_from().filter(|_| self.linked);
         let grant = wanted.map(|at| at.max(self.air.free_at()));
-        machine::earlier(self.arq.poll_timeout(), grant)
+        let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());
+        machine::earlier(own, grant)
     }
 }

@@ -5,6 +5,8 @@ use arq::{Arq, Stats};
 use serde::Serialize;
 use units::{BitRate, Bytes, Duration, Instant};
 
+use crate::tcp::TcpMethod;
+
 /// The state of the hop, as one end sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
@@ -28,12 +30,43 @@ pub struct Status {
     pub fading_for: Duration,
     /// Packets that were not IP.
     pub packets_malformed: u64,
+    /// How TCP fares.
+    pub tcp: TcpStatus,
     /// Counts since the start.
     pub stats: Stats,
 }
 
+/// How TCP crosses, and what snoop has done for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TcpStatus {
+    /// Who repairs it.
+    pub method: TcpMethod,
+    /// What snoop keeps at this end.
+    pub cached: Bytes,
+    /// What the agent has done, at the gateway.
+    pub agent: Option<snoop::Counters>,
+    /// What its counterpart has done, at the mobile host.
+    pub mobile: Option<snoop::MobileCounters>,
+}
+
+impl TcpStatus {
+    pub(crate) fn of(method: TcpMethod) -> Self {
+        Self {
+            method,
+            cached: Bytes::ZERO,
+            agent: None,
+            mobile: None,
+        }
+    }
+}
+
 impl Status {
-    pub(crate) fn of(arq: &Arq, air: &Air, (now, packets_malformed): (Instant, u64)) -> Self {
+    pub(crate) fn of(
+        arq: &Arq,
+        air: &Air,
+        tcp: TcpStatus,
+        (now, packets_malformed): (Instant, u64),
+    ) -> Self {
         let (round_trip, round_trip_min) = arq.round_trip();
         Self {
             rate: air.rate(),
@@ -48,6 +81,7 @@ impl Status {
                 .fade_since()
                 .map_or(Duration::ZERO, |since| now.since(since)),
             packets_malformed,
+            tcp,
             stats: arq.stats(),
         }
     }

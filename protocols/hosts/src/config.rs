@@ -3,7 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use session::{PresharedKey, PrivateKey, PublicKey};
-use units::BitRate;
+use units::{BitRate, Bytes};
+
+use crate::TcpTerms;
 
 /// Which end of the hop a host stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -27,6 +29,8 @@ pub struct Config {
     pub bearer_mtu: usize,
     /// The rate of the hop from here, if it is not to be measured.
     pub rate: Option<BitRate>,
+    /// What the snoop protocol may keep for each peer, where TCP goes by it.
+    pub snoop_cache: Bytes,
 }
 
 /// A peer. It may hold a secret and so has no `Debug`.
@@ -42,4 +46,6 @@ pub struct Peer {
     /// The inner addresses that are its own: packets to them go to it, and it may send from no others.
     /// Each is an address and a prefix length in bits.
     pub prefixes: Vec<(IpAddr, u8)>,
+    /// How TCP crosses the hop to it.
+    pub tcp: TcpTerms,
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use association::TcpMethod;
 use units::Duration;
 
 /// Something happened with a peer.
@@ -30,6 +31,11 @@ pub enum EventKind {
         /// How long nothing had.
         lasted: Duration,
     },
+    /// The peer does not know how TCP was to cross the hop to it, so the link layer repairs it.
+    TcpRefused {
+        /// What was chosen.
+        chosen: TcpMethod,
+    },
 }
 
 impl fmt::Display for Event {
@@ -42,6 +48,13 @@ impl fmt::Display for Event {
             EventKind::FadeBegan => write!(formatter, "{peer}: a fade began"),
             EventKind::FadeEnded { lasted } => {
                 write!(formatter, "{peer}: a fade of {lasted} ended")
+            }
+            EventKind::TcpRefused { chosen } => {
+                let chosen = chosen.name();
+                write!(
+                    formatter,
+                    "{peer}: its version does not know tcp = \"{chosen}\"; TCP goes as by \"arq\""
+                )
             }
         }
     }

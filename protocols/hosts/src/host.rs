@@ -15,7 +15,7 @@ use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
-use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status};
+use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status, TcpMethod};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
@@ -63,6 +63,8 @@ impl Host {
         let bearer = Bearer {
             mtu: config.bearer_mtu,
             rate: config.rate,
+            role: config.role,
+            snoop_cache: config.snoop_cache,
         };
         let (mut peers, mut routes) = (Vec::new(), Routes::default());
         for (index, peer) in config.peers.into_iter().enumerate() {
@@ -70,7 +72,7 @@ impl Host {
                 public_key: peer.public,
                 preshared_key: peer.preshared,
                 role,
-                features: 0,
+                features: peer.tcp.features(),
             };
             let id = endpoint
                 .add_peer(settings)
@@ -85,9 +87,10 @@ impl Host {
                 name: peer.name,
                 id,
                 endpoint: peer.endpoint,
-                association: bearer.association(peer.endpoint),
+                association: bearer.association(peer.endpoint, TcpMethod::Arq),
                 established_at: None,
                 packets_refused: 0,
+                tcp: peer.tcp,
             });
         }
         Ok(Self {
@@ -219,34 +222,34 @@ impl Host {
     }
 
     fn session_changed(&mut self, now: Instant, event: &session::Event, from: Option<SocketAddr>) {
-        let (id, kind) = match *event {
+        let (id, kind, features) = match *event {
             session::Event::Established {
                 peer,
-                new_peer_incarnation,
+                peer_features,
+                new_peer_incarnation: fresh,
                 ..
-            } => (
-                peer,
-                EventKind::Established {
-                    fresh: new_peer_incarnation,
-                },
-            ),
-            session::Event::Expired { peer } => (peer, EventKind::Expired),
+            } => (peer, EventKind::Established { fresh }, peer_features),
+            session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
         };
         let Some(index) = self.index_of(id) else {
             return;
         };
         let peer = &mut self.peers[index];
+        let mut refused = None;
         if kind == (EventKind::Established { fresh: true }) {
-            peer.association = self.bearer.association(peer.endpoint.or(from));
+            let method = peer.tcp.agreed(features);
+            peer.association = self.bearer.association(peer.endpoint.or(from), method);
+            refused = peer.tcp.refused(method);
         }
         let linked = kind != EventKind::Expired;
         peer.established_at = linked.then_some(now);
         peer.association
             .handle_input(now, association::Input::Link(linked));
-        self.outputs.push_back(Output::Event(Event {
-            peer: peer.name.clone(),
-            kind,
-        }));
+        let refused = refused.map(|chosen| EventKind::TcpRefused { chosen });
+        for kind in [Some(kind), refused].into_iter().flatten() {
+            let peer = peer.name.clone();
+            self.outputs.push_back(Output::Event(Event { peer, kind }));
+        }
         self.forward(now, index);
     }
 

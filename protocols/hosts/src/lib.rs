@@ -10,12 +10,15 @@ mod host;
 mod peer;
 mod route;
 mod status;
+mod terms;
 
+pub use association::TcpMethod;
 pub use config::{Config, Peer, Role};
 pub use event::{Event, EventKind};
 pub use host::{Host, HostError};
 pub use status::{PeerStatus, Status};
 use std::net::SocketAddr;
+pub use terms::TcpTerms;
 use units::Instant;
 use wire::packet::{Packet, PacketBuffer};
 

@@ -2,9 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use association::Association;
+use association::{Association, TcpConfig, TcpMethod};
 use session::{DATA_OVERHEAD_BYTES, PeerId};
-use units::{BitRate, Instant};
+use units::{BitRate, Bytes, Instant};
+
+use crate::{Role, TcpTerms};
 
 const ETHERNET: usize = 14;
 const UDP: usize = 8;
@@ -14,6 +16,8 @@ const UDP: usize = 8;
 pub(crate) struct Bearer {
     pub(crate) mtu: usize,
     pub(crate) rate: Option<BitRate>,
+    pub(crate) role: Role,
+    pub(crate) snoop_cache: Bytes,
 }
 
 /// One peer of a host.
@@ -25,17 +29,27 @@ pub(crate) struct Peer {
     pub(crate) association: Association,
     pub(crate) established_at: Option<Instant>,
     pub(crate) packets_refused: u64,
+    pub(crate) tcp: TcpTerms,
 }
 
 impl Bearer {
-    /// A fresh association over this bearer to `endpoint`.
-    pub(crate) fn association(&self, endpoint: Option<SocketAddr>) -> Association {
+    /// A fresh association over this bearer to `endpoint`, where TCP goes by `method`.
+    pub(crate) fn association(
+        &self,
+        endpoint: Option<SocketAddr>,
+        method: TcpMethod,
+    ) -> Association {
         let ip = match endpoint.map(|endpoint| endpoint.ip().to_canonical()) {
             Some(IpAddr::V6(_)) => 40,
             Some(IpAddr::V4(_)) | None => 20,
         };
         let around = ip + UDP + DATA_OVERHEAD_BYTES;
         let frame = self.mtu.saturating_sub(around).max(64);
-        Association::new(arq::Config::new(frame, around + ETHERNET), self.rate)
+        let tcp = TcpConfig {
+            method,
+            at_gateway: self.role == Role::Gateway,
+            cache: self.snoop_cache,
+        };
+        Association::new(arq::Config::new(frame, around + ETHERNET), self.rate, &tcp)
     }
 }

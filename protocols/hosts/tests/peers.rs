@@ -4,10 +4,10 @@ mod support;
 
 use std::net::SocketAddr;
 
-use hosts::{Config, Host, Input, Output, Peer, Role};
+use hosts::{Config, Host, Input, Output, Peer, Role, TcpTerms};
 use machine::{Machine, RandomStream};
 use support::{Received, Traffic, port_of, private_key};
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
 const NAMES: [&str; 3] = ["gateway", "one", "two"];
@@ -26,6 +26,7 @@ fn peer(index: usize, prefix: (&str, u8)) -> Peer {
         preshared: None,
         endpoint: (index == 0).then(|| place(0)),
         prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
+        tcp: TcpTerms::Follow,
     }
 }
 
@@ -43,6 +44,7 @@ fn host(index: usize) -> Host {
         peers,
         bearer_mtu: 1500,
         rate: None,
+        snoop_cache: Bytes::mebi(32),
     };
     let mut stream = RandomStream::named(9, NAMES[index]);
     let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));

@@ -131,6 +131,7 @@ impl Config {
     pub fn live() -> Self {
         Self {
             negative_acknowledgments: true,
+            explicit_loss: ExplicitLoss::Next,
             timing: Timing {
                 minimum_timeout: Duration::from_millis(40),
                 ..Timing::default()

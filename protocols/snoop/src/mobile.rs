@@ -58,7 +58,7 @@ pub enum MobileOutput<P> {
 }
 
 /// What a [`Mobile`] has done, in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct MobileCounters {
     /// Negative acknowledgements taken.
     pub asked: u64,

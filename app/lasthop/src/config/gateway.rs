@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use hosts::TcpMethod;
 use ipnet::IpNet;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::Source;
-use super::shared::{Hop, Network, Tun, state_folder};
+use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::values::{Key, Listen, Name};
 use crate::failure::Failure;
 
@@ -31,6 +32,8 @@ pub(crate) struct GatewayConfig {
     pub(crate) tun: Tun,
     #[serde(default)]
     pub(crate) hop: Hop,
+    #[serde(default)]
+    pub(crate) snoop: Snoop,
     /// The mobiles.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
@@ -45,6 +48,9 @@ pub(crate) struct Mobile {
     pub(crate) preshared_key_file: Option<PathBuf>,
     /// The inner addresses that it may use.
     pub(crate) addresses: Spanned<Vec<Network>>,
+    /// Who repairs its TCP on the hop.
+    #[serde(default)]
+    pub(crate) tcp: TcpMethod,
 }
 
 impl GatewayConfig {

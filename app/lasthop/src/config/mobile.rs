@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Source;
-use super::shared::{Hop, Routes, Tun, state_folder};
+use super::shared::{Hop, Routes, Snoop, Tun, state_folder};
 use super::values::{Key, Name, Remote};
 use crate::failure::Failure;
 
@@ -27,6 +27,8 @@ pub(crate) struct MobileConfig {
     pub(crate) tun: Tun,
     #[serde(default)]
     pub(crate) hop: Hop,
+    #[serde(default)]
+    pub(crate) snoop: Snoop,
 }
 
 /// The gateway, as a mobile knows it.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Source;
-pub(crate) use super::values::{Mtu, Network, Rate, Routes};
+pub(crate) use super::values::{Cache, Mtu, Network, Rate, Routes};
 use crate::failure::Failure;
 
 /// The inner MTU, and the bearer's, unless the configuration says otherwise.
@@ -54,6 +54,14 @@ impl Default for Hop {
             bearer_mtu: USUAL_MTU,
         }
     }
+}
+
+/// The snoop protocol, where TCP goes by it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Snoop {
+    /// What it may keep for each peer.
+    pub(crate) cache: Cache,
 }
 
 /// Where sockets and undo files stand.

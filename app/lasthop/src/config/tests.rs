@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use hosts::TcpMethod;
+use units::Bytes;
+
 use super::Source;
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
@@ -60,6 +63,8 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert!(gateway.nat && gateway.hop.rate.0.is_none());
         assert_eq!((gateway.tun.mtu.0, gateway.hop.bearer_mtu.0), (1500, 1500));
         assert_eq!(gateway.tun.name, "lasthop0");
+        assert_eq!(gateway.peers[0].tcp, TcpMethod::Arq);
+        assert_eq!(gateway.snoop.cache.0, Bytes::mebi(32));
         assert_eq!(gateway.peers[0].networks().count(), 2);
         let mobile = MobileConfig::load(&source(&plain(MOBILE))).expect("valid");
         assert_eq!(
@@ -67,6 +72,7 @@ fn the_examples_are_valid_and_show_the_defaults() {
             ("mobile", Routes::Default)
         );
         assert_eq!(mobile.state_dir, PathBuf::from("/run/lasthop"));
+        assert_eq!(mobile.snoop.cache.0, Bytes::mebi(32));
     }
 }
 
@@ -170,6 +176,19 @@ const WRONG_VALUES: &[WrongValue] = &[
         "missing field `private_key_file`",
     ),
     (GATEWAY, "[tun]", "[tun", "some/hop.toml:"),
+    (
+        GATEWAY,
+        "# tcp = \"arq\"",
+        "tcp = \"split\"",
+        "some/hop.toml:47:7: unknown variant `split`, expected one of `arq`, `snoop`, `plain`",
+    ),
+    (GATEWAY, "# cache = \"32 MiB\"", "cache = \"32\"", "no unit"),
+    (
+        MOBILE,
+        "# cache = \"32 MiB\"",
+        "cache = \"4 GiB\"",
+        "allowed: 1 MiB to 1 GiB, usual: 32 MiB",
+    ),
 ];
 
 #[test]
@@ -177,6 +196,16 @@ fn a_wrong_value_is_met_with_a_right_one() {
     for (example, old, new, expected) in WRONG_VALUES {
         let text = complaint(&changed(example, old, new));
         assert!(text.contains(expected), "no '{expected}' in:\n{text}");
+    }
+}
+
+#[test]
+fn every_method_for_tcp_has_its_name() {
+    for method in [TcpMethod::Arq, TcpMethod::Snoop, TcpMethod::Plain] {
+        let line = format!("tcp = \"{}\"", method.name());
+        let text = changed(GATEWAY, "# tcp = \"arq\"", &line);
+        let gateway = GatewayConfig::load(&source(&text)).expect("valid");
+        assert_eq!(gateway.peers[0].tcp, method);
     }
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use session::PublicKey;
-use units::BitRate;
+use units::{BitRate, Bytes};
 
 use crate::failure::Failure;
 
@@ -121,6 +121,33 @@ from_text!(Rate, |text| {
         return Err("a rate of zero carries nothing; 'auto' measures it".into());
     }
     Ok(Self(Some(rate)))
+});
+
+/// What the snoop protocol may keep: at least some windows of TCP, at most what a host can spare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cache(pub(crate) Bytes);
+
+impl Cache {
+    const LEAST: Bytes = Bytes::mebi(1);
+    const MOST: Bytes = Bytes::mebi(1024);
+}
+
+/// Room for a window of 100 Mbit/s × 600 ms, twice over.
+impl Default for Cache {
+    fn default() -> Self {
+        Self(Bytes::mebi(32))
+    }
+}
+
+from_text!(Cache, |text| {
+    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    if (Self::LEAST..=Self::MOST).contains(&size) {
+        return Ok(Self(size));
+    }
+    let (least, most) = (Self::LEAST, Self::MOST);
+    Err(format!(
+        "a cache of {size} is out of range; allowed: {least} to {most}, usual: 32 MiB"
+    ))
 });
 
 /// The largest packet, in bytes: what a link must carry for IPv6 (RFC 8200 §5) up to a jumbo frame.

@@ -6,7 +6,7 @@ use clap::Args;
 use edges::nat::Masquerade;
 use edges::netlink::Route;
 use edges::undo::{UndoError, UndoLog};
-use hosts::Role;
+use hosts::{Role, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 
 use super::peer::{peer, prefixes};
@@ -47,6 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let peer = peer(name, mobile.public_key.get_ref().0, secret, &source)?;
         peers.push(hosts::Peer {
             prefixes: prefixes(mobile.networks()),
+            tcp: TcpTerms::Choose(mobile.tcp),
             ..peer
         });
         networks.extend(mobile.networks());
@@ -74,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             peers,
             bearer_mtu: config.hop.bearer_mtu.0.into(),
             rate: config.hop.rate.0,
+            snoop_cache: config.snoop.cache.0,
         },
         bind: config.listen.0,
         mark: None,

@@ -82,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             peers: vec![gateway],
             bearer_mtu: config.hop.bearer_mtu.0.into(),
             rate: config.hop.rate.0,
+            snoop_cache: config.snoop.cache.0,
         },
         bind: match endpoint {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hosts::TcpTerms;
 use ipnet::IpNet;
 use session::PublicKey;
 
@@ -9,7 +10,8 @@ use crate::config::Source;
 use crate::failure::Failure;
 use crate::key_file;
 
-/// A peer of which nobody knows yet where it is, with the secret in `preshared_key_file`, if any.
+/// A peer of which nobody knows yet where it is, with the secret in `preshared_key_file`, if any; it may
+/// choose how TCP crosses.
 pub(super) fn peer(
     name: &str,
     public: PublicKey,
@@ -26,6 +28,7 @@ pub(super) fn peer(
         preshared,
         endpoint,
         prefixes,
+        tcp: TcpTerms::Follow,
     })
 }
 

@@ -40,7 +40,7 @@ impl Hop {
         let emulator = Emulator::start(plan, machinery, air)?;
         let tunnel = match &plan.scheme {
             Scheme::Plain => Vec::new(),
-            Scheme::Lasthop => daemons::start(machinery, &gateway, &mobile)?,
+            Scheme::Lasthop(tcp) => daemons::start(machinery, [&gateway, &mobile], *tcp)?,
             Scheme::Peer(peer) => peer.start(&machinery.folder, &gateway, &mobile)?,
         };
         Ok(Self { emulator, tunnel })

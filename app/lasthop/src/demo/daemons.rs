@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use edges::namespace::Namespace;
+use hosts::TcpMethod;
 use session::PrivateKey;
 
 use super::error::DemoError;
@@ -16,18 +17,18 @@ use crate::{entropy, key_file};
 /// Where the gateway listens on the air.
 const PORT: u16 = 51_830;
 
-/// Starts gateway and mobile host with keys of their own.
+/// Starts gateway and mobile host with keys of their own; TCP between them goes by `tcp`.
 pub(crate) fn start(
     machinery: &Machinery,
-    gateway: &Namespace,
-    mobile: &Namespace,
+    [gateway, mobile]: [&Namespace; 2],
+    tcp: TcpMethod,
 ) -> Result<Vec<Process>, DemoError> {
     let folder = &machinery.folder;
     let keys = Keys::make(folder)?;
     let write = |name: &str, text: String| {
         fs::write(folder.join(name), text).map_err(DemoError::failed("write a configuration"))
     };
-    write("gateway.toml", keys.gateway_config())?;
+    write("gateway.toml", keys.gateway_config(tcp))?;
     write("mobile.toml", keys.mobile_config())?;
     let start = |name: &str, host: &Namespace| {
         let mut command = Command::new(&machinery.program);
@@ -61,13 +62,14 @@ impl Keys {
         })
     }
 
-    fn gateway_config(&self) -> String {
-        let mobile = &self.mobile;
+    fn gateway_config(&self, tcp: TcpMethod) -> String {
+        let (mobile, tcp) = (&self.mobile, tcp.name());
         format!(
             "listen = \"{GATEWAY_ON_AIR}:{PORT}\"\nprivate_key_file = \"gateway.key\"\nnat = \
             false\nstate_dir = \"gateway\"\n\
              [tun]\naddresses = [\"10.79.0.1/24\"]\n\
-             [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.79.0.2\"]\n"
+             [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.79.0.2\"]\n\
+             tcp = \"{tcp}\"\n"
         )
     }
 

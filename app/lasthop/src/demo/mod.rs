@@ -60,7 +60,8 @@ pub(crate) struct Arguments {
     /// Decides every loss, every fade and the file's content
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What is compared: plain, lasthop, or the TOML file of another tunnel
+    /// What is compared: plain (TCP alone), lasthop, lasthop with the snoop agent in place of its own
+    /// repair (snoop) or without any (tunnel), or the TOML file of another tunnel
     #[arg(
         long,
         value_name = "NAME|FILE",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use channel::{Direction, Link};
 use clap::ValueEnum;
+use hosts::TcpMethod;
 use units::{Bytes, Duration, Instant};
 
 use super::network::{ECHO_SERVER, FILE_SERVER};
@@ -18,8 +19,8 @@ use crate::emulate::Report;
 pub(crate) enum Scheme {
     /// The kernel's TCP alone.
     Plain,
-    /// The kernel's TCP through lasthop.
-    Lasthop,
+    /// The kernel's TCP through lasthop, with its losses repaired in one way or another.
+    Lasthop(TcpMethod),
     /// The kernel's TCP through somebody else's tunnel.
     Peer(Arc<Peer>),
 }
@@ -29,18 +30,25 @@ impl Scheme {
     pub(crate) fn choose(choice: &str) -> Result<Self, String> {
         match choice {
             "plain" => Ok(Self::Plain),
-            "lasthop" => Ok(Self::Lasthop),
+            "lasthop" => Ok(Self::Lasthop(TcpMethod::Arq)),
+            "snoop" => Ok(Self::Lasthop(TcpMethod::Snoop)),
+            "tunnel" => Ok(Self::Lasthop(TcpMethod::Plain)),
             file if file.contains(['/', '.']) => Peer::read(Path::new(file))
                 .map(Self::Peer)
                 .map_err(|failure| failure.to_string()),
-            _ => Err("known are plain, lasthop, and a peer's file, such as ./peer.toml".into()),
+            _ => Err(
+                "known are plain, tunnel, snoop, lasthop, and a peer's file, such as ./peer.toml"
+                    .into(),
+            ),
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Plain => "plain",
-            Self::Lasthop => "lasthop",
+            Self::Lasthop(TcpMethod::Arq) => "lasthop",
+            Self::Lasthop(TcpMethod::Snoop) => "snoop",
+            Self::Lasthop(TcpMethod::Plain) => "tunnel",
             Self::Peer(peer) => &peer.name,
         }
     }
@@ -49,14 +57,14 @@ impl Scheme {
     pub(crate) fn describe(&self, sender: &str) -> String {
         match self {
             Self::Plain => format!("TCP {sender} alone"),
-            Self::Lasthop | Self::Peer(_) => format!("TCP {sender} through {}", self.name()),
+            Self::Lasthop(_) | Self::Peer(_) => format!("TCP {sender} through {}", self.name()),
         }
     }
 
     /// Where the mobile host reaches the servers: that of the file, that of the small requests.
     pub(crate) fn servers(&self) -> (SocketAddr, SocketAddr) {
         match self {
-            Self::Plain | Self::Lasthop => (FILE_SERVER, ECHO_SERVER),
+            Self::Plain | Self::Lasthop(_) => (FILE_SERVER, ECHO_SERVER),
             Self::Peer(peer) => (peer.file_server, peer.echo_server),
         }
     }

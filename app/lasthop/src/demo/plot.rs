@@ -91,7 +91,7 @@ fn draw_chart(results: &[RunResult], path: &Path) -> Result<(), Box<dyn std::err
 fn colors(result: &RunResult, number: usize) -> impl Iterator<Item = RGBColor> {
     let palette = match &result.plan.scheme {
         Scheme::Plain | Scheme::Peer(_) => PLAIN,
-        Scheme::Lasthop => LASTHOP,
+        Scheme::Lasthop(_) => LASTHOP,
     };
     palette.into_iter().cycle().skip(number / 2)
 }

@@ -121,6 +121,42 @@ fn render_peer(page: &mut String, peer: &Value) {
         bytes(&received["wire_bytes"])
     );
     line(page, "  received", &inwards);
+    line(page, "  tcp", &tcp(&hop["tcp"]));
+}
+
+/// Who repairs TCP, and what snoop did for it.
+fn tcp(tcp: &Value) -> String {
+    let method = match text(&tcp["method"]) {
+        "snoop" => "repaired by snoop",
+        "plain" => return "not repaired here".into(),
+        _ => return "repaired by the link layer".into(),
+    };
+    let cached = text(&tcp["cached"]);
+    let agent = tcp.get("agent").filter(|agent| agent.is_object());
+    let mobile = tcp.get("mobile").filter(|mobile| mobile.is_object());
+    let did = agent.map(agent_did).or_else(|| mobile.map(mobile_did));
+    format!("{method}: {}{cached} cached", did.unwrap_or_default())
+}
+
+fn agent_did(agent: &Value) -> String {
+    format!(
+        "{} segments sent again ({} by timer), {} acknowledgements held back; {} gaps from there, \
+         asked for {} times; ",
+        number(&agent["repairs"]),
+        number(&agent["timeouts"]),
+        number(&agent["held"]),
+        number(&agent["upload"]["gaps"]),
+        number(&agent["upload"]["asked"]),
+    )
+}
+
+fn mobile_did(mobile: &Value) -> String {
+    format!(
+        "asked {} times, {} segments sent again, {} acknowledgements held back; ",
+        number(&mobile["asked"]),
+        number(&mobile["repairs"]),
+        number(&mobile["held"]),
+    )
 }
 
 /// In words whether the peer can be reached.
@@ -263,6 +299,31 @@ mod tests {
         ] {
             assert!(page.contains(part), "no '{part}' in:\n{page}");
         }
+    }
+
+    #[test]
+    fn says_who_repairs_tcp() {
+        let mut status = sample();
+        assert!(render(&status).contains("repaired by the link layer"));
+        let tcp = |status: &mut Value, value| status["host"]["peers"][0]["hop"]["tcp"] = value;
+        tcp(&mut status, json!({ "method": "plain", "cached": "0 B" }));
+        assert!(render(&status).contains("not repaired here"));
+        let agent =
+            json!({ "repairs": 7, "timeouts": 2, "held": 30, "upload": { "gaps": 4, "asked": 5 } });
+        let value = json!({ "method": "snoop", "cached": "9 KiB", "agent": agent, "mobile": null });
+        tcp(&mut status, value);
+        let page = render(&status);
+        let agent = "snoop: 7 segments sent again (2 by timer), 30 acknowledgements held back; 4 gaps \
+                     from there, asked for 5 times; 9 KiB cached";
+        assert!(page.contains(agent), "{page}");
+        let mobile = json!({ "asked": 3, "repairs": 6, "held": 1 });
+        let value =
+            json!({ "method": "snoop", "cached": "1 KiB", "agent": null, "mobile": mobile });
+        tcp(&mut status, value);
+        let page = render(&status);
+        let mobile =
+            "asked 3 times, 6 segments sent again, 1 acknowledgements held back; 1 KiB cached";
+        assert!(page.contains(mobile), "{page}");
     }
 
     #[test]

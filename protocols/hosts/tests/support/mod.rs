@@ -5,6 +5,7 @@
     reason = "each test file uses a part of it"
 )]
 
+pub(crate) mod ends;
 mod traffic;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,7 +13,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use channel::{Channel, Direction, Link};
-use hosts::{Config, EventKind, Host, Input, Output, Peer, PeerStatus, Role};
+use hosts::{Config, EventKind, Host, Input, Output, Peer, PeerStatus, Role, TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
 pub(crate) use traffic::{Received, Traffic, port_of};
@@ -55,6 +56,7 @@ pub(crate) struct Pair {
     waiting: VecDeque<Instant>,
     received: BTreeMap<u16, Received>,
     pending: VecDeque<(usize, Output)>,
+    ends: Option<ends::Ends>,
 }
 
 /// What a pair is made from.
@@ -63,6 +65,7 @@ struct Setting {
     seed: u64,
     lives: [u64; 2],
     outer: usize,
+    tcp: [TcpTerms; 2],
 }
 
 fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
@@ -87,6 +90,7 @@ fn host(index: usize, setting: Setting) -> Host {
         preshared: None,
         endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
         prefixes: prefixes.into_iter().map(address).collect(),
+        tcp: setting.tcp[index],
     };
     let config = Config {
         role: [Role::Mobile, Role::Gateway][index],
@@ -94,6 +98,7 @@ fn host(index: usize, setting: Setting) -> Host {
         peers: vec![peer],
         bearer_mtu: 1500,
         rate: None,
+        snoop_cache: Bytes::mebi(32),
     };
     let name = format!("{} in life {}", names[index], setting.lives[index]);
     Host::new(config, entropy(setting.seed, &name)).expect("a host")
@@ -115,10 +120,26 @@ impl Pair {
             seed,
             lives: [0; 2],
             outer,
+            tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
         };
+        Self::with(link, setting)
+    }
+
+    /// A pair over `link` whose mobile and gateway have these terms for TCP.
+    pub(crate) fn on_terms(link: Link, seed: u64, tcp: [TcpTerms; 2]) -> Self {
+        let setting = Setting {
+            seed,
+            lives: [0; 2],
+            outer: 0,
+            tcp,
+        };
+        Self::with(link, setting)
+    }
+
+    fn with(link: Link, setting: Setting) -> Self {
         let mut pair = Self {
             hosts: [host(MOBILE, setting), host(GATEWAY, setting)],
-            channel: Channel::new(&link, seed),
+            channel: Channel::new(&link, setting.seed),
             now: Instant::ZERO,
             blackout: Instant::ZERO..Instant::ZERO,
             recent: VecDeque::new(),
@@ -133,6 +154,7 @@ impl Pair {
             waiting: VecDeque::new(),
             received: BTreeMap::new(),
             pending: VecDeque::new(),
+            ends: None,
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -142,6 +164,29 @@ impl Pair {
 
     pub(crate) fn add(&mut self, traffic: Traffic) {
         self.traffic.push(traffic);
+    }
+
+    /// A TCP connection of the mobile host with the fixed host takes the place of all other traffic; one end
+    /// sends so many bytes.
+    pub(crate) fn connect(&mut self, mut ends: ends::Ends, transfer: (usize, u64)) {
+        ends.begin(self.now, transfer);
+        self.ends = Some(ends);
+    }
+
+    /// The connection.
+    pub(crate) fn ends(&self) -> &ends::Ends {
+        self.ends.as_ref().expect("a connection")
+    }
+
+    /// Carries what the ends of the connection send.
+    fn exchange(&mut self) {
+        while let Some((host, packet)) = self
+            .ends
+            .as_mut()
+            .and_then(|ends| ends.poll_packet(self.now))
+        {
+            self.input(host, Input::Packet(packet));
+        }
     }
 
     /// From `start` on the mobile sends 200 bytes each 100 ms, and the fixed host answers at once.
@@ -299,6 +344,9 @@ impl Pair {
     }
 
     fn released(&mut self, host: usize, packet: &Packet) {
+        if let Some(ends) = &mut self.ends {
+            return ends.take(self.now, host, packet);
+        }
         let port = port_of(packet);
         if port != REQUESTS {
             let received = self.received.entry(port).or_insert_with(Received::begin);
@@ -348,14 +396,19 @@ impl Pair {
         while self.now < end {
             self.feed();
             self.request();
+            self.exchange();
             let deadlines = [
                 self.channel.poll_timeout(),
                 self.hosts[0].poll_timeout(),
                 self.hosts[1].poll_timeout(),
                 self.requests.as_ref().map(|(_, _, next)| *next),
+                self.ends.as_ref().and_then(ends::Ends::poll_timeout),
             ];
             let next = deadlines.into_iter().flatten().min().unwrap_or(end);
             self.now = self.now.max(next.min(end));
+            if let Some(ends) = &mut self.ends {
+                ends.handle_timeout(self.now);
+            }
             self.channel.handle_timeout(self.now);
             self.drain_channel();
             for host in [MOBILE, GATEWAY] {

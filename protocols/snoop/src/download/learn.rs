@@ -83,7 +83,8 @@ impl<P: Segment> Download<P> {
     /// the wired side, or overtaken there, and is never named.
     pub(super) fn air_loss(&mut self, context: &Context<'_>, number: SeqNumber) -> Option<AirLoss> {
         let mode = context.config.explicit_loss;
-        if mode == ExplicitLoss::Off {
+        // A sender that is shielded has nothing to be told of.
+        if mode == ExplicitLoss::Off || context.shields() {
             return None;
         }
         let ranges = self.missing(number);

@@ -1,0 +1,272 @@
+//! How TCP crosses the hop: repaired by the link layer, or in the plain lane, watched by the snoop
+//! protocol or not.
+
+use std::collections::VecDeque;
+
+use machine::Machine;
+use serde::{Deserialize, Serialize};
+use snoop::{Agent, Limits, Mobile, MobileConfig};
+use units::{Bytes, Instant};
+use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
+use wire::segment::Segments;
+use wire::tcp::clamp_maximum_segment_size;
+
+use crate::status::TcpStatus;
+
+/// What a frame holds beside a packet of the plain lane: its header, the fields of the chunk and the
+/// record, and an acknowledgement of usual size.
+const AROUND: usize = 48;
+const IPV4_AND_TCP: usize = 40;
+const IPV6_AND_TCP: usize = 60;
+
+/// Who repairs the losses of TCP on the hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TcpMethod {
+    /// The link layer: in order, and TCP sees no loss.
+    #[default]
+    Arq,
+    /// The snoop agent of the gateway, from its cache (Balakrishnan et al., 1995 and 1997).
+    Snoop,
+    /// TCP itself, end to end.
+    Plain,
+}
+
+impl TcpMethod {
+    /// Its name in configurations.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arq => "arq",
+            Self::Snoop => "snoop",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// How TCP crosses one association.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpConfig {
+    /// As both ends agreed.
+    pub method: TcpMethod,
+    /// Whether this end is the gateway, where the agent stands.
+    pub at_gateway: bool,
+    /// What snoop may keep at this end.
+    pub cache: Bytes,
+}
+
+/// What can happen to a [`TcpLane`].
+#[derive(Debug, Clone)]
+pub(crate) enum Input {
+    /// This end's stack, or the wired side, sends a TCP packet.
+    Outgoing(Packet),
+    /// A packet has crossed the hop.
+    Incoming(Packet),
+}
+
+/// What a [`TcpLane`] asks for.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// Send the packet across the hop in the plain lane; `ahead` of its flow's others or behind them.
+    Cross { packet: Packet, ahead: bool },
+    /// Hand the packet on.
+    Release(Packet),
+}
+
+/// The TCP of one association, where the link layer does not repair it.
+#[derive(Debug)]
+pub(crate) struct TcpLane {
+    method: TcpMethod,
+    watch: Watch,
+    /// The longest packet that is never cut in two.
+    packet: usize,
+    outputs: VecDeque<Output>,
+}
+
+/// Who watches TCP pass.
+#[derive(Debug)]
+enum Watch {
+    Nobody,
+    Agent(Box<Agent<Packet>>),
+    Mobile(Box<Mobile<Packet>>),
+}
+
+impl TcpLane {
+    /// A lane over frames of `frame` bytes.
+    pub(crate) fn new(config: &TcpConfig, frame: usize) -> Self {
+        let live = snoop::Config::live();
+        let limits = limits(config.cache, &live.limits);
+        let watch = match (config.method, config.at_gateway) {
+            (TcpMethod::Snoop, true) => {
+                Watch::Agent(Box::new(Agent::new(snoop::Config { limits, ..live })))
+            }
+            (TcpMethod::Snoop, false) => Watch::Mobile(Box::new(Mobile::new(MobileConfig {
+                limits,
+                ..MobileConfig::default()
+            }))),
+            (TcpMethod::Arq | TcpMethod::Plain, _) => Watch::Nobody,
+        };
+        Self {
+            method: config.method,
+            watch,
+            packet: frame.saturating_sub(AROUND),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Whether TCP goes this way at all.
+    pub(crate) fn is_used(&self) -> bool {
+        self.method != TcpMethod::Arq
+    }
+
+    /// Whether packets that have crossed the hop must pass here.
+    pub(crate) fn watches(&self) -> bool {
+        !matches!(self.watch, Watch::Nobody)
+    }
+
+    pub(crate) fn status(&self) -> TcpStatus {
+        let mut status = TcpStatus::of(self.method);
+        match &self.watch {
+            Watch::Nobody => {}
+            Watch::Agent(agent) => {
+                status.cached = Bytes::new(agent.cached_bytes());
+                status.agent = Some(agent.counters());
+            }
+            Watch::Mobile(mobile) => {
+                status.cached = Bytes::new(mobile.cached_bytes());
+                status.mobile = Some(mobile.counters());
+            }
+        }
+        status
+    }
+
+    /// A packet goes out; one that stands for several is cut, so that each is lost, and repaired, alone.
+    fn send(&mut self, now: Instant, mut packet: Packet) {
+        self.clamp(&mut packet);
+        if packet.segment_size == 0 {
+            return self.send_segment(now, packet);
+        }
+        let Ok(segments) = Segments::of(&packet.buffer, packet.segment_size) else {
+            return self.send_segment(now, packet);
+        };
+        for index in 0..segments.count() {
+            let length = segments.length(index);
+            let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
+            segments.write(index, buffer.grow(length));
+            let checksum = Checksum::Verified;
+            let segment = Packet {
+                checksum,
+                ..Packet::new(buffer)
+            };
+            self.send_segment(now, segment);
+        }
+    }
+
+    /// Lets both ends of a connection agree on segments that fit in one frame: a segment in two is lost
+    /// with either.
+    fn clamp(&self, packet: &mut Packet) {
+        let version = packet.buffer.first().map_or(0, |byte| byte >> 4);
+        let headers = if version == 4 {
+            IPV4_AND_TCP
+        } else {
+            IPV6_AND_TCP
+        };
+        let limit = u16::try_from(self.packet.saturating_sub(headers)).unwrap_or(u16::MAX);
+        // What cannot be read is not for us to change.
+        let _ = clamp_maximum_segment_size(&mut packet.buffer, limit, packet.checksum);
+    }
+
+    fn send_segment(&mut self, now: Instant, packet: Packet) {
+        match &mut self.watch {
+            Watch::Nobody => self.outputs.push_back(Output::Cross {
+                packet,
+                ahead: false,
+            }),
+            Watch::Agent(agent) => agent.handle_input(now, snoop::Input::FromFixed(packet)),
+            Watch::Mobile(mobile) => mobile.handle_input(now, snoop::MobileInput::FromHost(packet)),
+        }
+        self.drain();
+    }
+
+    fn receive(&mut self, now: Instant, packet: Packet) {
+        match &mut self.watch {
+            Watch::Nobody => self.outputs.push_back(Output::Release(packet)),
+            Watch::Agent(agent) => agent.handle_input(now, snoop::Input::FromMobile(packet)),
+            Watch::Mobile(mobile) => mobile.handle_input(now, snoop::MobileInput::FromAir(packet)),
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        let outputs = &mut self.outputs;
+        match &mut self.watch {
+            Watch::Nobody => {}
+            Watch::Agent(agent) => {
+                while let Some(output) = agent.poll_output() {
+                    outputs.push_back(match output {
+                        snoop::Output::ToMobile { packet, priority } => Output::Cross {
+                            packet,
+                            ahead: priority,
+                        },
+                        snoop::Output::ToFixed(packet) => Output::Release(packet),
+                    });
+                }
+            }
+            Watch::Mobile(mobile) => {
+                while let Some(output) = mobile.poll_output() {
+                    outputs.push_back(match output {
+                        snoop::MobileOutput::ToAir { packet, priority } => Output::Cross {
+                            packet,
+                            ahead: priority,
+                        },
+                        snoop::MobileOutput::ToHost(packet) => Output::Release(packet),
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Machine for TcpLane {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Outgoing(packet) => self.send(now, packet),
+            Input::Incoming(packet) => self.receive(now, packet),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match &mut self.watch {
+            Watch::Nobody => {}
+            Watch::Agent(agent) => agent.handle_timeout(now),
+            Watch::Mobile(mobile) => mobile.handle_timeout(now),
+        }
+        self.drain();
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match &self.watch {
+            Watch::Nobody => None,
+            Watch::Agent(agent) => agent.poll_timeout(),
+            Watch::Mobile(mobile) => mobile.poll_timeout(),
+        }
+    }
+}
+
+/// The limits of snoop where it may keep `cache`: one connection gets half of it, of which the last
+/// quarter is for gaps.
+fn limits(cache: Bytes, live: &Limits) -> Limits {
+    let flow = cache.get() / 2;
+    Limits {
+        flow_bytes: Bytes::new(flow),
+        high_water: Bytes::new(flow - flow / 4),
+        bytes: cache,
+        ..live.clone()
+    }
+}
