@@ -9,6 +9,7 @@ mod matrix;
 mod peers;
 mod row;
 mod setting;
+mod simulator;
 mod tunnel;
 
 /// What to measure.
@@ -24,6 +25,8 @@ enum Bench {
     Links(links::Options),
     /// A tunnel over a lossless veth pair: lasthop and wireguard-go in turns.
     Tunnel(tunnel::Options),
+    /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
+    Simulator(simulator::Options),
     /// How exactly `lasthop emulate` keeps rate, delay and loss, and how much it carries.
     Emulate,
 }
@@ -35,6 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.bench {
         Bench::Links(options) => links::run(&shell, options),
         Bench::Tunnel(options) => tunnel::run(&shell, options),
+        Bench::Simulator(options) => simulator::run(&shell, options),
         Bench::Emulate => {
             let test = ["test", "--release", "-p", "lasthop", "--test", "emulator"];
             let mut command = shell.cargo(&test);

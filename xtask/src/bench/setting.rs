@@ -33,9 +33,12 @@ pub(crate) fn describe(shell: &Shell) -> Result<String, Failure> {
 /// Builds the product in release mode; gives the program.
 pub(crate) fn build(shell: &Shell) -> Result<PathBuf, Failure> {
     shell.run(shell.cargo(&["build", "--release", "-p", "lasthop"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| shell.root.join("target"), PathBuf::from);
-    Ok(target.join("release/lasthop"))
+    Ok(target(shell).join("release/lasthop"))
+}
+
+/// Where builds go.
+pub(crate) fn target(shell: &Shell) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell.root.join("target"), PathBuf::from)
 }
 
 /// Whether a program can be found.

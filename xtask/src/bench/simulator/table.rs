@@ -1,0 +1,214 @@
+//! What was measured, as Markdown.
+
+use std::fmt::Write;
+
+use serde::Deserialize;
+
+#[cfg(test)]
+mod tests;
+
+/// A simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    Ns2,
+    Ns3,
+    Ours,
+}
+
+impl Program {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ns2 => "ns-2",
+            Self::Ns3 => "ns-3",
+            Self::Ours => "lasthop",
+        }
+    }
+}
+
+/// What a program runs in each turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) program: Program,
+    pub(crate) flows: u64,
+    /// How many bytes of each packet at the mobile host go to a capture.
+    pub(crate) captured: Option<u16>,
+    /// How many times the packets of other cases.
+    pub(crate) longer: u64,
+}
+
+impl Case {
+    const fn plain(program: Program, flows: u64) -> Self {
+        Self {
+            program,
+            flows,
+            captured: None,
+            longer: 1,
+        }
+    }
+
+    const fn capturing(program: Program, bytes: u16) -> Self {
+        Self {
+            captured: Some(bytes),
+            ..Self::plain(program, 1)
+        }
+    }
+}
+
+/// Enough of each packet for its headers.
+const HEADERS: u16 = 96;
+/// All of each packet.
+const WHOLE: u16 = u16::MAX;
+
+/// Everything that runs, in the order of a turn.
+pub(crate) const CASES: [Case; 11] = [
+    Case::plain(Program::Ns2, 1),
+    Case::plain(Program::Ns3, 1),
+    Case::plain(Program::Ours, 1),
+    Case::plain(Program::Ns2, 100),
+    Case::plain(Program::Ns3, 100),
+    Case::plain(Program::Ours, 100),
+    Case::capturing(Program::Ns3, HEADERS),
+    Case::capturing(Program::Ours, HEADERS),
+    Case::capturing(Program::Ns3, WHOLE),
+    Case::capturing(Program::Ours, WHOLE),
+    Case {
+        longer: 10,
+        ..Case::plain(Program::Ours, 1)
+    },
+];
+
+// Places in the table of cases.
+const NS2: usize = 0;
+const NS3: usize = 1;
+const OURS: usize = 2;
+const NS2_FLOWS: usize = 3;
+const NS3_FLOWS: usize = 4;
+const OURS_FLOWS: usize = 5;
+const OURS_HEADERS: usize = 7;
+const OURS_WHOLE: usize = 9;
+const OURS_LONGER: usize = 10;
+
+/// What a program says of its run.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Run {
+    /// Data packets that arrived.
+    pub(crate) packets: u64,
+    /// How long the simulation took.
+    pub(crate) seconds: f64,
+    /// The most memory that was resident.
+    pub(crate) peak_kib: u64,
+}
+
+impl Run {
+    /// Data packets in a second of wall time.
+    fn speed(&self) -> f64 {
+        self.packets as f64 / self.seconds
+    }
+}
+
+/// Two tables over the turns, each of which has a run of each case: what was measured, and what follows.
+pub(crate) fn of(turns: &[Vec<Run>]) -> String {
+    let mut text = String::from(
+        "| simulator | flows | capture | data packets | packets/s, median (least – most) | peak MiB |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for (place, case) in CASES.iter().enumerate() {
+        let runs: Vec<_> = turns.iter().map(|turn| turn[place]).collect();
+        let _ = writeln!(text, "{}", line(case, &runs));
+    }
+    text.push_str("\n| in the same turn | aim | median (least – most) |\n|---|---|---|\n");
+    for ratio in RATIOS {
+        let values = turns.iter().map(ratio.of).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            ratio.what,
+            ratio.aim,
+            spread(values, 2)
+        );
+    }
+    text
+}
+
+fn line(case: &Case, runs: &[Run]) -> String {
+    let capture = match case.captured {
+        None => "–".to_owned(),
+        Some(WHOLE) => "whole packets".to_owned(),
+        Some(bytes) => format!("{bytes} bytes of each"),
+    };
+    let packets = runs.first().map_or(0, |run| run.packets);
+    let speeds = spread(runs.iter().map(Run::speed).collect(), 0);
+    let peak = runs.iter().map(|run| run.peak_kib).max().unwrap_or(0) as f64 / 1024.0;
+    let (name, flows) = (case.program.name(), case.flows);
+    format!("| {name} | {flows} | {capture} | {packets} | {speeds} | {peak:.1} |")
+}
+
+/// A comparison of two runs of a turn.
+struct Ratio {
+    what: &'static str,
+    aim: &'static str,
+    of: fn(&Vec<Run>) -> f64,
+}
+
+const RATIOS: [Ratio; 9] = [
+    Ratio {
+        what: "packets/s, of ns-2's",
+        aim: "≥ 0.5",
+        of: |turn| turn[OURS].speed() / turn[NS2].speed(),
+    },
+    Ratio {
+        what: "packets/s, of ns-3's",
+        aim: "≥ 15",
+        of: |turn| turn[OURS].speed() / turn[NS3].speed(),
+    },
+    Ratio {
+        what: "100 flows: packets/s, of ns-2's",
+        aim: "",
+        of: |turn| turn[OURS_FLOWS].speed() / turn[NS2_FLOWS].speed(),
+    },
+    Ratio {
+        what: "100 flows: packets/s, of ns-3's",
+        aim: "",
+        of: |turn| turn[OURS_FLOWS].speed() / turn[NS3_FLOWS].speed(),
+    },
+    Ratio {
+        what: "time of 100 flows, of one flow's",
+        aim: "≤ 1.3",
+        of: |turn| turn[OURS].speed() / turn[OURS_FLOWS].speed(),
+    },
+    Ratio {
+        what: "time with a capture of headers, of that without",
+        aim: "≤ 1.5",
+        of: |turn| turn[OURS].speed() / turn[OURS_HEADERS].speed(),
+    },
+    Ratio {
+        what: "time with a capture of whole packets, of that without",
+        aim: "",
+        of: |turn| turn[OURS].speed() / turn[OURS_WHOLE].speed(),
+    },
+    Ratio {
+        what: "time of a packet in a run ten times as long",
+        aim: "1",
+        of: |turn| turn[OURS].speed() / turn[OURS_LONGER].speed(),
+    },
+    Ratio {
+        what: "memory peak of a run ten times as long",
+        aim: "1",
+        of: |turn| turn[OURS_LONGER].peak_kib as f64 / turn[OURS].peak_kib as f64,
+    },
+];
+
+/// The median with the least and the most, with so many places.
+fn spread(mut values: Vec<f64>, places: usize) -> String {
+    values.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (values.first(), values.last()) else {
+        return "–".into();
+    };
+    let middle = values.len() / 2;
+    let median = if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    };
+    format!("{median:.places$} ({least:.places$} – {most:.places$})")
+}
