@@ -17,6 +17,9 @@ pub struct Config {
     pub maximum_segment_size: u16,
     /// Data sent and not acknowledged, at most, however wide the window.
     pub send_buffer: Bytes,
+    /// Room for which a writer waits whose data do not fit the send buffer, and the pieces by which it fills the
+    /// buffer. BSD: 2,048 bytes, a cluster; 0 for whatever fits.
+    pub send_low_water: Bytes,
     /// Data that the application has not taken, at most; the window announces what is left.
     pub receive_buffer: Bytes,
     /// Offer window scaling (RFC 7323), without which windows end at 65,535 bytes.
@@ -138,6 +141,7 @@ impl Config {
         Self {
             maximum_segment_size: 1_400,
             send_buffer: Bytes::kibi(32),
+            send_low_water: Bytes::kibi(2),
             receive_buffer: Bytes::kibi(32),
             window_scaling: false,
             timestamps: false,
@@ -154,6 +158,7 @@ impl Config {
     pub fn modern() -> Self {
         let config = Self {
             send_buffer: Bytes::mebi(1),
+            send_low_water: Bytes::ZERO,
             receive_buffer: Bytes::mebi(1),
             window_scaling: true,
             timestamps: true,
@@ -215,6 +220,10 @@ impl Config {
             (
                 smallest >= self.maximum_segment_size.into(),
                 "`send_buffer` and `receive_buffer` must hold a segment of `maximum_segment_size`",
+            ),
+            (
+                self.send_low_water <= self.send_buffer,
+                "`send_low_water` must not exceed `send_buffer`",
             ),
             (
                 self.acknowledging.every > 0,

@@ -36,8 +36,12 @@ struct Stream {
     written: u64,
     /// The FIN is to be sent.
     closed: bool,
+    /// The position behind what is in the buffer.
+    buffered: u64,
     /// What may be unacknowledged.
     buffer: u64,
+    /// Room that a waiting writer waits for.
+    low_water: u64,
     no_delay: bool,
 }
 
@@ -78,7 +82,9 @@ impl Sender {
             stream: Stream {
                 written: 1,
                 closed: false,
+                buffered: 1,
                 buffer: config.send_buffer.get(),
+                low_water: config.send_low_water.get().max(1),
                 no_delay: config.no_delay,
             },
             peer: Peer {
@@ -109,6 +115,7 @@ impl Sender {
     pub(crate) fn write(&mut self, bytes: u64) {
         if !self.stream.closed {
             self.stream.written = self.stream.written.saturating_add(bytes).min(1 << 62);
+            self.refill();
         }
     }
 
@@ -117,13 +124,18 @@ impl Sender {
         self.stream.closed = true;
     }
 
-    /// How many bytes more the buffer takes; none after the end.
+    /// How many bytes more the buffer takes; none below the low-water mark, and none after the end.
     pub(crate) fn room(&self) -> u64 {
         if self.stream.closed {
             return 0;
         }
         let end = self.flight.unacknowledged.max(1) + self.stream.buffer;
-        end.saturating_sub(self.stream.written)
+        let room = end.saturating_sub(self.stream.written);
+        if room < self.stream.low_water {
+            0
+        } else {
+            room
+        }
     }
 
     /// Whether this end has closed.
@@ -219,9 +231,22 @@ impl Sender {
         }
     }
 
-    /// The position behind what may be sent: what was written and finds room in the buffer.
+    /// The position behind what is in the buffer and may be sent.
     fn available(&self) -> u64 {
-        let end = self.flight.unacknowledged + self.stream.buffer;
-        self.stream.written.min(end)
+        self.stream.buffered
+    }
+
+    /// A writer that waits puts more into the buffer. Where not all of it finds room, it does so by pieces of the
+    /// low-water mark, as BSD's does by the cluster.
+    fn refill(&mut self) {
+        let stream = &mut self.stream;
+        let end = self.flight.unacknowledged.max(1) + stream.buffer;
+        let room = end.saturating_sub(stream.buffered);
+        let waiting = stream.written - stream.buffered;
+        if waiting <= room {
+            stream.buffered = stream.written;
+        } else if room >= stream.low_water {
+            stream.buffered += room - room % stream.low_water;
+        }
     }
 }

@@ -96,6 +96,7 @@ impl Sender {
             None => self.window.grow(),
         }
         self.flight.unacknowledged = ack.position;
+        self.refill();
         self.flight.next = self.flight.next.max(ack.position);
         self.detection.advanced();
         self.detection.scoreboard.acknowledged(ack.position);

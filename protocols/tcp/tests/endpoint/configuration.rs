@@ -28,7 +28,7 @@ fn a_configuration_reads_as_people_write_it() {
 #[test]
 fn what_makes_no_sense_is_named() {
     type Change = fn(&mut Config);
-    let changes: [(Change, &str); 7] = [
+    let changes: [(Change, &str); 8] = [
         (
             |config| config.maximum_segment_size = 40,
             "maximum_segment_size",
@@ -39,6 +39,10 @@ fn what_makes_no_sense_is_named() {
         ),
         (|config| config.send_buffer = Bytes::MAX, "1 GiB"),
         (|config| config.timing.tick = Duration::ZERO, "timing.tick"),
+        (
+            |config| config.send_low_water = Bytes::kibi(64),
+            "send_low_water",
+        ),
         (
             |config| config.acknowledging.every = 0,
             "acknowledging.every",

@@ -225,3 +225,26 @@ fn a_closed_end_answers_with_a_reset_and_strangers_are_ignored() {
     assert_eq!(closed.poll_output(), None);
     assert_eq!(closed.counters().received.foreign, 1);
 }
+
+/// A writer that waits fills the buffer by the cluster, so that an 8 KiB buffer holds four to five segments, not always
+/// five: in the comparison's smallest setting that decides whether a loss has three duplicates.
+#[test]
+fn a_waiting_writer_waits_for_the_low_water_mark() {
+    let flights = |low_water| {
+        let mut config = Config::bsd();
+        config.acknowledging.delayed = false;
+        config.congestion.initial_window = 10;
+        config.send_buffer = Bytes::kibi(8);
+        config.send_low_water = low_water;
+        let mut pipe = Pipe::connected(&config);
+        pipe.write(CLIENT, 1_000_000);
+        let start = pipe.now;
+        let mut sizes = std::collections::BTreeSet::new();
+        while pipe.step(start + Duration::from_secs(1)) {
+            sizes.insert(pipe.ends[CLIENT].flight() / 1_400);
+        }
+        sizes.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(flights(Bytes::ZERO), [5]);
+    assert_eq!(flights(Bytes::kibi(2)), [4, 5]);
+}

@@ -242,6 +242,7 @@ impl Pipe {
 pub(crate) fn config(policy: tcp::Policy) -> Config {
     let mut config = Config::bsd().with_policy(policy);
     config.maximum_segment_size = 1_000;
+    config.send_low_water = Bytes::ZERO;
     config.acknowledging.delayed = false;
     config.congestion.extra_eighth = false;
     config
