@@ -6,9 +6,11 @@
 
 mod cores;
 mod decoders;
+mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records};
+pub use tcp::tcp_tape;
 
 /// A function to feed, and its name.
 pub type Target = (&'static str, fn(&[u8]));
@@ -22,6 +24,7 @@ pub const TARGETS: &[Target] = &[
     ("session_datagrams", session_datagrams),
     ("arq_tape", arq_tape),
     ("host_datagrams", host_datagrams),
+    ("tcp_tape", tcp_tape),
 ];
 
 /// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.
