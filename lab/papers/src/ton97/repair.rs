@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use association::{Association, Input, Output};
+use association::{Association, Input, Output, TcpConfig, TcpMethod};
 use machine::Machine;
-use units::Instant;
+use units::{Bytes, Instant};
 use wire::TcpSegment;
 use wire::packet::{Packet, PacketBuffer};
 use wire::segment::Segments;
@@ -37,8 +37,13 @@ impl Repair {
     /// An idle end, which measures the hop's rate for itself.
     pub(crate) fn new() -> Self {
         let config = arq::Config::new(FRAME, FRAME_OVERHEAD);
+        let tcp = TcpConfig {
+            method: TcpMethod::Arq,
+            at_gateway: false,
+            cache: Bytes::ZERO,
+        };
         Self {
-            association: Association::new(config, None),
+            association: Association::new(config, None, &tcp),
             crossed: VecDeque::new(),
             bytes: Vec::new(),
         }
