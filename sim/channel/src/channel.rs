@@ -8,7 +8,7 @@ use units::{Bytes, Duration, Instant};
 use crate::config::Medium;
 use crate::counters::{Amount, Counters};
 use crate::errors::{StateChange, Timeline};
-use crate::lane::{Lane, Packet};
+use crate::lane::{Flight, Lane, Packet};
 use crate::link::Link;
 use crate::pacer::Pacer;
 use crate::{Direction, PerDirection};
@@ -276,6 +276,7 @@ impl<T> Machine for Channel<T> {
             sequence: self.sequence,
             size,
             payload,
+            flight: Flight::default(),
         };
         self.sequence += 1;
         match self.lanes[direction].offer(packet, ahead) {

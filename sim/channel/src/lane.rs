@@ -12,19 +12,19 @@ use crate::link::Link;
 use crate::pacer::Pacer;
 use crate::plan::Plan;
 
-/// Room for this many packets is there from the start.
-const ROOM: usize = 256;
-
 #[derive(Debug, Clone)]
 pub(crate) struct Lane<T> {
     direction: Direction,
     plan: Plan,
     errors: ErrorModel,
-    queue: VecDeque<Packet<T>>,
-    /// What goes before the queue.
-    ahead: VecDeque<Packet<T>>,
+    /// In the order in which they leave: those on the air, those that go ahead of the queue, the queue. None is
+    /// moved from its joining to its arrival.
+    packets: VecDeque<Packet<T>>,
+    /// How many are on the air.
+    flying: usize,
+    /// How many of those that wait go ahead.
+    ahead: usize,
     waiting: Amount,
-    flight: VecDeque<Flight<T>>,
     last_arrival: Instant,
     counters: Counters,
 }
@@ -38,14 +38,15 @@ pub(crate) struct Packet<T> {
     pub(crate) sequence: u64,
     pub(crate) size: Bytes,
     pub(crate) payload: T,
+    /// What its transmission made of it; nothing while it waits.
+    pub(crate) flight: Flight,
 }
 
-/// A packet that has left the queue.
-#[derive(Debug, Clone)]
-struct Flight<T> {
+/// A transmission that has begun.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Flight {
     arrives: Instant,
     lost: bool,
-    packet: Packet<T>,
 }
 
 impl<T> Lane<T> {
@@ -54,10 +55,10 @@ impl<T> Lane<T> {
             direction,
             plan: link.plan(direction).clone(),
             errors: link.errors(direction).build(seed, direction),
-            queue: VecDeque::with_capacity(ROOM),
-            ahead: VecDeque::new(),
+            packets: VecDeque::new(),
+            flying: 0,
+            ahead: 0,
             waiting: Amount::default(),
-            flight: VecDeque::with_capacity(ROOM),
             last_arrival: Instant::ZERO,
             counters: Counters::default(),
         }
@@ -72,7 +73,7 @@ impl<T> Lane<T> {
     }
 
     pub(crate) fn waits(&self) -> bool {
-        !(self.queue.is_empty() && self.ahead.is_empty())
+        self.flying < self.packets.len()
     }
 
     /// Queues a packet; gives its payload back if the queue is full.
@@ -87,9 +88,10 @@ impl<T> Lane<T> {
         self.waiting.add(size);
         self.counters.inside.add(size);
         if ahead {
-            self.ahead.push_back(packet);
+            self.packets.insert(self.flying + self.ahead, packet);
+            self.ahead += 1;
         } else {
-            self.queue.push_back(packet);
+            self.packets.push_back(packet);
         }
         Ok(())
     }
@@ -101,36 +103,40 @@ impl<T> Lane<T> {
 
     /// Transmits the packet at the head of the queue.
     pub(crate) fn transmit(&mut self, pacer: &mut Pacer) {
-        let next = self.ahead.pop_front().or_else(|| self.queue.pop_front());
-        let Some(packet) = next else {
+        let Some(packet) = self.packets.get_mut(self.flying) else {
             return;
         };
+        self.flying += 1;
+        self.ahead = self.ahead.saturating_sub(1);
         let airtime = pacer.transmit(packet.arrived, packet.size, &self.plan);
         self.counters.transmitted.add(packet.size);
         self.counters.wait += airtime.start.since(packet.arrived);
         self.waiting.remove(packet.size);
-        let lost = self.errors.loses(airtime, packet.size);
         let delay = self.plan.at(airtime.finish).0.delay;
         self.last_arrival = self.last_arrival.max(airtime.finish + delay);
-        self.flight.push_back(Flight {
+        packet.flight = Flight {
             arrives: self.last_arrival,
-            lost,
-            packet,
-        });
+            lost: self.errors.loses(airtime, packet.size),
+        };
     }
 
     /// When the next packet arrives, or would have, and its number.
     pub(crate) fn next_arrival(&self) -> Option<(Instant, u64)> {
-        let next = self.flight.front()?;
-        Some((next.arrives, next.packet.sequence))
+        let next = self.packets.front().filter(|_| self.flying > 0)?;
+        Some((next.flight.arrives, next.sequence))
     }
 
     /// Takes the next packet from the air.
     pub(crate) fn arrive(&mut self) -> Option<Output<T>> {
-        let Flight { lost, packet, .. } = self.flight.pop_front()?;
+        self.flying = self.flying.checked_sub(1)?;
+        let packet = self.packets.pop_front()?;
+        if self.packets.is_empty() {
+            // The room is used from its start again, so that it stays in the processor's cache.
+            self.packets.clear();
+        }
         self.counters.inside.remove(packet.size);
         let (direction, payload) = (self.direction, packet.payload);
-        if lost {
+        if packet.flight.lost {
             self.counters.dropped_air.add(packet.size);
             let cause = Cause::Air;
             return Some(Output::Drop {
