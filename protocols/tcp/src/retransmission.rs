@@ -27,6 +27,8 @@ pub(crate) struct Retransmission {
     timed: Option<Timed>,
     /// Timeouts in a row; Karn: only a segment that was sent once ends the row.
     row: u32,
+    /// Timeouts since something was acknowledged last.
+    tries: u32,
     /// The timeout, in ticks.
     timeout: u64,
     deadline: Option<Instant>,
@@ -41,6 +43,7 @@ impl Retransmission {
             round_trip: RoundTrip::default(),
             timed: None,
             row: 0,
+            tries: 0,
             timeout: clock.covering(timing.initial_timeout).max(1),
             deadline: None,
             persist: None,
@@ -105,6 +108,7 @@ impl Retransmission {
 
     /// Everything before `position` is acknowledged; `echo` is the tick that a timestamp brought back.
     pub(crate) fn acknowledged(&mut self, position: u64, echo: Option<u64>, clock: &Clock) {
+        self.tries = 0;
         if let Some(timed) = self.timed.filter(|timed| timed.start < position) {
             self.timed = None;
             let tick = echo.unwrap_or(timed.tick);
@@ -137,12 +141,13 @@ impl Retransmission {
     pub(crate) fn expired(&mut self, clock: &Clock) -> bool {
         self.deadline = None;
         self.timed = None;
-        self.row += 1;
+        self.row = self.row.saturating_add(1);
+        self.tries += 1;
         self.timeout = self.backed_off(clock);
         if self.row > ROUND_TRIP_DOUBTED {
             self.round_trip.forget();
         }
-        self.row <= self.timing.retries
+        self.tries <= self.timing.retries
     }
 
     /// Starts the persist timer, longer after each probe.

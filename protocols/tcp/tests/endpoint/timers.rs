@@ -186,3 +186,20 @@ fn a_pause_starts_slowly() {
     assert_eq!(pipe.data_of(CLIENT).len(), 1);
     pipe.drain_client();
 }
+
+/// Every segment gets through at its second try only: the timeout stays backed off (Karn), but the other end lives.
+#[test]
+fn slow_progress_is_no_reason_to_give_up() {
+    let mut config = config(Policy::Reno);
+    config.receive_buffer = Bytes::new(1_000);
+    let mut pipe = Pipe::connected(&config);
+    let mut seen = std::collections::BTreeSet::new();
+    pipe.decide = Box::new(move |from, segment, _| {
+        let first = from == CLIENT && segment.payload > 0 && seen.insert(segment.sequence.0);
+        if first { Fate::Lost } else { Fate::Arrives }
+    });
+    pipe.write(CLIENT, 30_000);
+    pipe.drain_client();
+    assert_eq!(pipe.ends[CLIENT].counters().recovered.timeouts, 30);
+    assert!(!pipe.told[CLIENT].contains(&Output::Reset));
+}
