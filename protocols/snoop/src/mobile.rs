@@ -10,9 +10,10 @@ use wire::tcp::TcpFlags;
 
 use crate::cache::{Cache, Cached};
 use crate::config::Limits;
+use crate::download::Passage;
 use crate::table::Table;
 use crate::window::Window;
-use crate::{FlowName, Header, Segment};
+use crate::{FlowName, Header, Revision, Segment};
 
 /// How a [`Mobile`] behaves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,7 +153,7 @@ impl<P: Segment> Mobile<P> {
         }
     }
 
-    fn take_from_air(&mut self, now: Instant, packet: P) {
+    fn take_from_air(&mut self, now: Instant, mut packet: P) {
         let Some(header) = packet.header() else {
             self.outputs.push_back(MobileOutput::ToHost(packet));
             return;
@@ -165,16 +166,17 @@ impl<P: Segment> Mobile<P> {
             self.forget(&name);
         }
         self.flows.touch(now, &name);
-        let hold = if header.is_negative_acknowledgment() {
+        if header.is_negative_acknowledgment() {
             self.counters.asked += 1;
-            self.repair(now, &name, &header);
-            true
-        } else {
-            header.flags.contains(TcpFlags::ACK) && self.acknowledged(&name, &header)
-        };
-        if !hold {
-            self.outputs.push_back(MobileOutput::ToHost(packet));
+            return self.repair(now, &name, &header);
         }
+        if header.flags.contains(TcpFlags::ACK) {
+            match self.acknowledged(&name, &header) {
+                Passage::Forward(revision) => packet = revision.applied_to(packet),
+                Passage::Hold => return,
+            }
+        }
+        self.outputs.push_back(MobileOutput::ToHost(packet));
     }
 
     /// Sends what the agent asks for and is still here.
@@ -198,19 +200,21 @@ impl<P: Segment> Mobile<P> {
         }
     }
 
-    /// The fixed host acknowledged; true if the TCP above need not know.
-    fn acknowledged(&mut self, name: &FlowName, header: &Header) -> bool {
+    /// The fixed host acknowledged. What the TCP above would take for a loss, and is repaired here, it need not
+    /// know: duplicates are held back, and what must pass loses the SACK blocks that show the gap.
+    fn acknowledged(&mut self, name: &FlowName, header: &Header) -> Passage {
+        let unchanged = Passage::Forward(Revision::default());
         let Some(sender) = self.flows.get_mut(name) else {
-            return false;
+            return unchanged;
         };
         let number = header.acknowledgment;
         if !sender.window.is_near(number) {
-            return false;
+            return unchanged;
         }
         let last = sender.window.last().copied();
         let ahead = last.map_or(1, |last| number.distance_from(last.acknowledgment));
         if ahead < 0 {
-            return false;
+            return unchanged;
         }
         sender.window.note(header);
         let before = sender.cache.bytes();
@@ -219,12 +223,19 @@ impl<P: Segment> Mobile<P> {
         let duplicate = ahead == 0
             && header.is_pure_acknowledgment()
             && last.is_some_and(|last| last.window == header.window);
-        let hold = self.config.shield
-            && duplicate
-            && header.asks_for_air_loss()
-            && sender.is_repairing(number);
-        self.counters.held += u64::from(hold);
-        hold
+        let shields = self.config.shield && header.asks_for_air_loss();
+        if !shields || !sender.is_repairing(number) {
+            unchanged
+        } else if duplicate {
+            self.counters.held += 1;
+            Passage::Hold
+        } else {
+            Passage::Forward(Revision {
+                hide_sack: true,
+                air_loss: Some(AirLoss::None),
+                ..Revision::default()
+            })
+        }
     }
 
     fn forget(&mut self, name: &FlowName) {

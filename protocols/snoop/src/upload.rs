@@ -263,16 +263,18 @@ impl Hole {
         self.filled.is_none() && self.asked < ASKED_MAX
     }
 
-    /// Whether an acknowledgement that asks for this hole is due to the air. Once it is filled, only the
-    /// duplicates are that were caused by what went on before: others mean that it was lost again, on
-    /// the wired side. `newest` is the end of the newest range that the fixed host got.
+    /// Whether an acknowledgement that asks for this hole is due to the air. Once it is filled, only those
+    /// are that were caused by what went on before: others mean that it was lost again, on
+    /// the wired side. `newest` is the end of the newest range that the fixed host got, which tells them apart;
+    /// without it duplicates are counted.
     fn explains(&mut self, duplicate: bool, newest: Option<SeqNumber>) -> bool {
         let Some(filled) = self.filled else {
             return true;
         };
         let before = newest.is_none_or(|newest| newest <= filled);
-        let explained = duplicate && before && self.beyond > 0;
-        self.beyond -= u32::from(explained);
+        let tells = duplicate || newest.is_some();
+        let explained = tells && before && self.beyond > 0;
+        self.beyond -= u32::from(explained && duplicate);
         explained
     }
 }

@@ -1,4 +1,11 @@
 //! A mobile host, a gateway and a fixed host, each a network namespace.
+#![allow(
+    clippy::allow_attributes,
+    dead_code,
+    reason = "each test file uses a part of it"
+)]
+
+mod air;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,6 +15,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use air::Air;
 use edges::namespace::Namespace;
 use edges::netlink::{MAIN_TABLE, Netlink, Route};
 use edges::sysctl;
@@ -50,13 +58,26 @@ pub(crate) struct Hosts {
     pub(crate) gateway: Namespace,
     pub(crate) fixed: Namespace,
     pub(crate) folder: TempDir,
+    _air: Option<Air>,
 }
 
 impl Hosts {
     /// Mobile – gateway – fixed host. The fixed host knows no way to the mobile.
     pub(crate) fn create() -> Self {
+        Self::joined_by(|gateway, mobile| {
+            join(gateway, mobile, ["10.1.0.1/24", "10.1.0.2/24"], "air");
+            None
+        })
+    }
+
+    /// The same with an emulated hop, as `link` (TOML) says.
+    pub(crate) fn over_air(link: &str) -> Self {
+        Self::joined_by(|gateway, mobile| Some(Air::between(gateway, mobile, link)))
+    }
+
+    fn joined_by(hop: impl FnOnce(&Namespace, &Namespace) -> Option<Air>) -> Self {
         let [mobile, gateway, fixed] = std::array::from_fn(|_| Namespace::create().unwrap());
-        join(&gateway, &mobile, ["10.1.0.1/24", "10.1.0.2/24"], "air");
+        let air = hop(&gateway, &mobile);
         join(
             &gateway,
             &fixed,
@@ -75,6 +96,7 @@ impl Hosts {
             gateway,
             fixed,
             folder: tempfile::tempdir().unwrap(),
+            _air: air,
         };
         hosts.configure();
         hosts

@@ -5,7 +5,7 @@ use snoop::{AirLoss, TcpSegmentOptions};
 use snoop::{Header, Limits, Mobile, MobileConfig, MobileInput, MobileOutput};
 use units::{Bytes, Duration, Instant};
 
-use crate::script::{Probe, ack, data, marked, number, ranges, turned};
+use crate::script::{Probe, ack, data, marked, number, ranges, sack, turned};
 
 struct Host {
     mobile: Mobile<Probe>,
@@ -95,6 +95,21 @@ fn marked_duplicates_are_held_back_once_their_repair_is_on_its_way() {
     let onward = turned(ack(6));
     assert_eq!(host.air_brings(onward.clone()), [to_host(&onward)]);
     assert_eq!(host.mobile.cached_bytes(), 0);
+}
+
+/// A SACK sender needs no duplicates to see a gap: what must pass does not show one that is repaired here.
+#[test]
+fn what_must_pass_does_not_show_a_gap_under_repair() {
+    let mut host = Host::with_data(MobileConfig::default(), 6);
+    host.air_brings(request(&[(1, 2)]));
+    let onward = marked(turned(sack(1, &[(2, 4)])), AirLoss::Next);
+    assert_eq!(host.air_brings(onward), [to_host(&turned(ack(1)))]);
+    let unmarked = turned(sack(2, &[(3, 4)]));
+    assert_eq!(
+        host.air_brings(unmarked.clone()),
+        [to_host(&unmarked)],
+        "the wired side"
+    );
 }
 
 /// A TCP that understands the marks gets them.
