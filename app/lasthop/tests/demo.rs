@@ -103,6 +103,25 @@ fn a_file_arrives_intact_alone_and_through_lasthop_both_ways() {
 }
 
 #[test]
+fn every_way_to_repair_tcp_is_a_scheme() {
+    if !privileged() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--schemes", "tunnel,snoop", "--size", "2 MB", "--json"];
+    let rows = rows(&demo(&folder, &arguments));
+    let schemes: Vec<_> = rows
+        .iter()
+        .map(|row| row["scheme"].as_str().unwrap())
+        .collect();
+    assert_eq!(schemes, ["tunnel", "snoop"]);
+    for row in &rows {
+        assert_eq!(row["payload_bytes"], 2_000_000, "{row}");
+        assert_eq!(row["sha256_ok"], true, "{row}");
+    }
+}
+
+#[test]
 fn a_transfer_that_is_broken_off_is_compared_as_far_as_it_came() {
     if !privileged() {
         return;
@@ -135,6 +154,10 @@ fn what_cannot_be_shown_is_refused_with_exit_code_2() {
         ),
         (["--link", "no-such-link"], "l2-b40"),
         (["--size", "20"], "MB"),
+        (
+            ["--schemes", "split"],
+            "known are plain, tunnel, snoop, lasthop",
+        ),
     ] {
         let command = env!("CARGO_BIN_EXE_lasthop");
         let output = Command::new(command)
