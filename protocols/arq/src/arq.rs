@@ -304,6 +304,7 @@ impl Arq {
         arrived: Instant,
         (ack, ranges): (&AckRanges<'_>, &[(u64, u64)]),
     ) {
+        let pattern = self.pattern(now);
         let Self {
             ledger,
             outbox,
@@ -314,7 +315,6 @@ impl Arq {
             config,
             ..
         } = self;
-        let in_fade = fade.is_some();
         let mut latest: Option<Settled> = None;
         ledger.settle(ranges, config.reorder, |settled, contents| {
             if losses.note(settled.outcome == Outcome::Lost, &mut stats.sent) {
@@ -326,8 +326,10 @@ impl Arq {
             for content in contents {
                 if settled.outcome == Outcome::Arrived {
                     outbox.confirm(content);
+                } else if settled.repair && fade.is_some() {
+                    outbox.lose(now, content, true);
                 } else if settled.repair {
-                    outbox.lose(now, content, in_fade);
+                    outbox.lose_alone(now, content, pattern);
                 }
             }
         });

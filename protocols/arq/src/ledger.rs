@@ -18,6 +18,8 @@ pub(crate) enum Content {
         range: Range<u64>,
         /// Whether the chunk ended the stream.
         end: bool,
+        /// Whether it had been sent before.
+        again: bool,
     },
     /// A fragment of a brief packet.
     Brief {

@@ -318,6 +318,7 @@ impl Outbox {
                 flow: number,
                 range,
                 end,
+                ..
             } => {
                 let Some(flow) = self.flow_of(*slot, *number) else {
                     return 0;
@@ -340,6 +341,15 @@ impl Outbox {
         }
     }
 
+    /// `content` was lost, and not by a fade. What is lost a second time has kept its flow waiting for two
+    /// round trips, so it gets two chances more: a third loss would look like a broken path to TCP (RFC 6298 §5).
+    pub(crate) fn lose_alone(&mut self, now: Instant, content: &Content, pattern: Pattern) {
+        self.lose(now, content, false);
+        if matches!(content, Content::Stream { again: true, .. }) {
+            self.watch.add(now, content.clone(), (pattern, false));
+        }
+    }
+
     /// `content` did not arrive, or is presumed not to have.
     pub(crate) fn lose(&mut self, now: Instant, content: &Content, in_fade: bool) {
         match content {
@@ -357,6 +367,7 @@ impl Outbox {
                 flow: number,
                 range,
                 end,
+                ..
             } => {
                 let Some(flow) = self.flow_of(*slot, *number) else {
                     return;
@@ -484,5 +495,6 @@ fn write_stream(
         flow: number,
         range,
         end,
+        again: repair,
     })
 }

@@ -160,3 +160,20 @@ fn reordering_within_the_allowance_repairs_nothing() {
     assert_eq!(end.stats().sent.frames_lost, 1);
     assert_eq!(end.send(1)[0].content()[0], sent[4].content()[0]);
 }
+
+/// On a noisy hop what was lost and lost again is sent twice: a third loss would cost the flow a timeout.
+#[test]
+fn what_is_lost_again_is_sent_twice_more() {
+    let mut end = Script::new(usual());
+    end.bulk(1, 1);
+    let lost = end.run(Duration::from_millis(20), Duration::from_millis(1));
+    assert_eq!(lost.len(), 2, "a young flow's data leave twice");
+    end.brief(2, 40);
+    let arrived = end.send(1)[0].number;
+    end.ack(&[(arrived, arrived)]);
+    let repairs = end.run(Duration::from_millis(20), Duration::from_millis(1));
+    assert_eq!(repairs.len(), 2, "{repairs:?}");
+    for repair in &repairs {
+        assert_eq!(repair.content(), lost[0].content());
+    }
+}
