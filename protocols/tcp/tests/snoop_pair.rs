@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
 use machine::{Machine, RandomStream, earlier};
+use proptest::prelude::*;
 use snoop::{Agent, ExplicitLoss, Mobile, MobileConfig, MobileInput, MobileOutput};
 use tcp::{Config, Connection, Counters, Endpoint, Input, Output, Policy};
 use units::{BitRate, Bytes, Duration, Instant, SeqNumber};
@@ -197,7 +198,7 @@ impl World {
         while self.hosts[MOBILE].state() != tcp::State::Established {
             self.step();
         }
-        self.loss = Some(40);
+        self.loss = self.loss.or(Some(40));
         self.input(FIXED, Input::Write(download));
         self.input(MOBILE, Input::Write(upload));
         while !(self.hosts[FIXED].is_drained() && self.hosts[MOBILE].is_drained()) {
@@ -207,7 +208,6 @@ impl World {
         let counters = [FIXED, MOBILE].map(|host| self.hosts[host].counters());
         assert_eq!(counters[MOBILE].received.bytes, download);
         assert_eq!(counters[FIXED].received.bytes, upload);
-        assert!(self.lost > 20, "{} losses", self.lost);
         counters
     }
 }
@@ -234,6 +234,7 @@ fn a_download_is_shielded() {
         config.feedback.cause = agent.smart;
         let mut world = World::new(&config, agent, None);
         let [fixed, _] = world.transfer(MEBIBYTES_2, 0);
+        assert!(world.lost > 20, "{} losses", world.lost);
         assert_eq!(fixed.recovered.fast_retransmissions, 0, "{fixed:?}");
         assert_eq!(fixed.recovered.timeouts, 0, "{fixed:?}");
         assert_eq!(fixed.sent.retransmitted_segments, 0);
@@ -270,6 +271,7 @@ fn an_upload_is_repaired_from_below() {
     let agent = both_ways(snoop::Config::tcp_aware());
     let mut world = World::new(&reno(), agent, Some(MobileConfig::default()));
     let [_, mobile] = world.transfer(0, MEBIBYTES_2);
+    assert!(world.lost > 20, "{} losses", world.lost);
     assert!(world.agent.counters().upload.asked > 10);
     assert!(mobile.recovered.fast_retransmissions <= 2, "{mobile:?}");
     // The same without help.
@@ -317,5 +319,36 @@ fn marks_of_the_base_station_reach_an_eln_sender() {
             2 * recovered.without_reduction > recovered.fast_retransmissions,
             "{policy:?}: {recovered:?}"
         );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    /// Whatever agent, policy, losses and directions: both streams arrive, to the byte.
+    #[test]
+    fn both_streams_arrive_through_any_agent(
+        policy in prop::sample::select(Policy::ALL.to_vec()),
+        switches in any::<[bool; 6]>(),
+        marks in 0..3_u8,
+        loss in 3..60_u64,
+        bytes in (0..200_000_u64, 0..200_000_u64),
+        wired_losses in prop::collection::vec(0..150_u64, 0..6),
+    ) {
+        let mut config = if switches[0] { Config::modern() } else { Config::bsd() };
+        config = config.with_policy(policy);
+        config.feedback.cause = switches[1] && config.feedback.marks == tcp::Marks::Off;
+        config.acknowledging.delayed = switches[2];
+        let agent = snoop::Config {
+            tcp_aware: switches[3],
+            smart: switches[1],
+            negative_acknowledgments: switches[4],
+            explicit_loss: [ExplicitLoss::Off, ExplicitLoss::Next, ExplicitLoss::Ranges][usize::from(marks)],
+            ..snoop::Config::link_layer()
+        };
+        let link = switches[5].then(MobileConfig::default);
+        let mut world = World::new(&config, agent, link);
+        world.loss = Some(loss);
+        world.wired_losses = wired_losses;
+        world.transfer(bytes.0, bytes.1);
     }
 }

@@ -248,3 +248,24 @@ fn a_waiting_writer_waits_for_the_low_water_mark() {
     assert_eq!(flights(Bytes::ZERO), [5]);
     assert_eq!(flights(Bytes::kibi(2)), [4, 5]);
 }
+
+#[test]
+fn a_writer_that_keeps_to_the_room_is_told_of_more() {
+    let mut pipe = Pipe::connected(&Config::bsd());
+    let (mut left, mut heard) = (200_000, 0);
+    let end = pipe.now + Duration::from_secs(100);
+    while left > 0 || !pipe.ends[CLIENT].is_drained() {
+        let news = pipe.told[CLIENT][heard..].to_vec();
+        heard += news.len();
+        for output in news {
+            if let Output::Writable(room) = output {
+                assert!((2_048..=32_768).contains(&room), "{room}");
+                let bytes = room.min(left);
+                left -= bytes;
+                pipe.write(CLIENT, bytes);
+            }
+        }
+        assert!(pipe.step(end) || left == 0, "nobody tells of room");
+    }
+    assert_eq!(pipe.received(SERVER), 200_000);
+}
