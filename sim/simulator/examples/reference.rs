@@ -78,6 +78,12 @@ impl Coding for Segment {
         self.0.encode(&mut into[start..]);
     }
 
+    fn encode_head(&self, most: usize, into: &mut Vec<u8>) {
+        let start = into.len();
+        into.resize(start + self.0.packet_length().min(most), 0);
+        self.0.encode_head(&mut into[start..]);
+    }
+
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let (segment, _) = TcpSegment::parse(bytes).map_err(|error| error.to_string())?;
         Ok(Self(segment))

@@ -26,6 +26,14 @@ pub trait Coding: Packet {
     /// Appends the packet's bytes to `into`; there are [`length`](Packet::length) of them.
     fn encode(&self, into: &mut Vec<u8>);
 
+    /// Appends the first bytes of the packet, at most `most`, as a capture on its way shows them. A packet that is
+    /// quicker to write in part, perhaps without a checksum over all, says so here.
+    fn encode_head(&self, most: usize, into: &mut Vec<u8>) {
+        let start = into.len();
+        self.encode(into);
+        into.truncate(start.saturating_add(most));
+    }
+
     /// The packet that these bytes are; the error says what is wrong with them.
     fn parse(bytes: &[u8]) -> Result<Self, String>;
 }

@@ -106,13 +106,13 @@ impl<W: Write> Pcap<W> {
 
     fn capture(&mut self, at: Instant, interface: u32, packet: &impl Coding) -> ControlFlow<()> {
         self.bytes.clear();
-        packet.encode(&mut self.bytes);
+        packet.encode_head(self.snap, &mut self.bytes);
         let bytes = std::mem::take(&mut self.bytes);
         let block = EnhancedPacketBlock {
             interface_id: interface,
             timestamp: at.since_origin().into(),
-            original_len: bytes.len() as u32,
-            data: Cow::Borrowed(&bytes[..bytes.len().min(self.snap)]),
+            original_len: packet.length().get() as u32,
+            data: Cow::Borrowed(&bytes),
             options: Vec::new(),
         };
         let flow = self.block(block);

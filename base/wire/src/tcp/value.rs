@@ -4,10 +4,10 @@ use std::net::SocketAddrV4;
 
 use units::SeqNumber;
 
-use super::{HEADER_LENGTH, OptionBytes, SeqRange, TcpFlags, TcpSegmentOptions, TcpView};
+use super::headers::Headers;
+use super::{HEADER_LENGTH, SeqRange, TcpFlags, TcpSegmentOptions, TcpView};
 use crate::checksum::{fill_transport_checksum, verify_transport_checksum};
-use crate::field::{write_u16, write_u32};
-use crate::ip::{AtomicHeader, IPV4_HEADER_LENGTH, IpPacket, IpView, Protocol, Transport};
+use crate::ip::{IPV4_HEADER_LENGTH, IpPacket, IpView, Transport};
 use crate::malformed::Malformed;
 
 /// The most data that a segment may carry and still fit an IPv4 packet with any options, in bytes.
@@ -81,37 +81,39 @@ impl TcpSegment {
     /// [`PAYLOAD_MAX`].
     pub fn encode(&self, into: &mut [u8]) {
         assert_eq!(into.len(), self.packet_length(), "room for one segment");
-        assert!(
-            self.payload <= PAYLOAD_MAX,
-            "{} bytes of data",
-            self.payload
-        );
-        let options = OptionBytes::of(&self.options);
-        let ip = AtomicHeader {
-            total_length: into.len() as u16,
-            protocol: Protocol::TCP,
-            source: *self.source.ip(),
-            destination: *self.destination.ip(),
-        };
-        let (header, tcp) = into.split_at_mut(IPV4_HEADER_LENGTH);
-        header.copy_from_slice(&ip.emit());
-        let length = HEADER_LENGTH + options.bytes().len();
-        let (header, payload) = tcp.split_at_mut(length);
-        header.fill(0);
-        write_u16(header, 0, self.source.port());
-        write_u16(header, 2, self.destination.port());
-        write_u32(header, super::SEQUENCE_NUMBER, self.sequence.0);
-        write_u32(header, super::ACKNOWLEDGMENT_NUMBER, self.acknowledgment.0);
-        header[super::DATA_OFFSET] = (length / 4 * 16) as u8;
-        header[super::FLAGS] = self.flags.0;
-        write_u16(header, super::WINDOW, self.window);
-        header[HEADER_LENGTH..].copy_from_slice(options.bytes());
+        let headers = Headers::of(self);
+        let (start, payload) = into.split_at_mut(headers.bytes().len());
+        start.copy_from_slice(headers.bytes());
+        self.fill(payload);
+        let filled = fill_transport_checksum(into);
+        debug_assert_eq!(filled, Ok(()), "our own packet can be read");
+    }
+
+    /// Writes the first bytes of the packet, as many as `into` has room for: what a capture keeps. Where data are
+    /// left out, the TCP checksum is the sum of the pseudo-header alone, as in captures on hosts whose network
+    /// card completes it: the whole would cost a pass over the data.
+    ///
+    /// # Panics
+    /// If `into` is longer than [`packet_length`](Self::packet_length), or the payload is more than
+    /// [`PAYLOAD_MAX`].
+    pub fn encode_head(&self, into: &mut [u8]) {
+        if into.len() == self.packet_length() {
+            return self.encode(into);
+        }
+        assert!(into.len() < self.packet_length(), "a part of one segment");
+        let headers = Headers::of(self).with_pseudo_header_checksum();
+        let headers = headers.bytes();
+        let (start, payload) = into.split_at_mut(headers.len().min(into.len()));
+        start.copy_from_slice(&headers[..start.len()]);
+        self.fill(payload);
+    }
+
+    /// Writes the first bytes of the data.
+    fn fill(&self, payload: &mut [u8]) {
         let start = self.payload_range().start;
         for (offset, byte) in payload.iter_mut().enumerate() {
             *byte = Self::content(start + offset as u32);
         }
-        let filled = fill_transport_checksum(into);
-        debug_assert_eq!(filled, Ok(()), "our own packet can be read");
     }
 
     /// The segment that an IPv4 packet is, and whether its data are those of their place in the stream.

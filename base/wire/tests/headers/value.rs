@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 use proptest::prelude::*;
 use units::SeqNumber;
 use wire::TcpSegment;
-use wire::checksum::fill_transport_checksum;
+use wire::checksum::{fill_transport_checksum, store_pseudo_header_checksum};
 use wire::ip::{IpPacket, Transport};
 use wire::tcp::{
     AirLoss, NoTcpSegment, OptionBytes, SackRanges, SeqRange, TcpFlags, TcpSegmentOptions,
@@ -169,4 +169,19 @@ fn an_option_without_a_place_is_reported() {
     let (options, others) = TcpSegmentOptions::read(&tcp).unwrap();
     assert!(others && options.maximum_segment_size.is_none());
     assert!(options.sack_permitted);
+}
+
+proptest! {
+    #[test]
+    fn a_head_is_the_beginning_of_the_packet(segment in segments(), most in 0..200_usize) {
+        let whole = encoded(&segment);
+        let length = most.min(whole.len());
+        let mut head = vec![0xaa; length];
+        segment.encode_head(&mut head);
+        let mut expected = whole.clone();
+        if length < whole.len() {
+            store_pseudo_header_checksum(&mut expected).expect("our own packet");
+        }
+        prop_assert_eq!(&head, &expected[..length]);
+    }
 }
