@@ -203,7 +203,10 @@ impl World {
         self.input(MOBILE, Input::Write(upload));
         while !(self.hosts[FIXED].is_drained() && self.hosts[MOBILE].is_drained()) {
             self.step();
-            assert!(self.now < Instant::from_millis(1_000_000_000), "it never ends");
+            assert!(
+                self.now < Instant::from_millis(1_000_000_000),
+                "it never ends"
+            );
         }
         let counters = [FIXED, MOBILE].map(|host| self.hosts[host].counters());
         assert_eq!(counters[MOBILE].received.bytes, download);
