@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use machine::Machine;
 use units::{BitRate, Bytes, Duration, Instant};
-use wire::flow::Class;
+use wire::flow::{Class, FlowKey};
 use wire::hop::{AckRanges, Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::acknowledge::{Acknowledger, DELAY_MAX};
+use crate::flow::{Admission, Lane};
 use crate::inbox::{Inbox, Refused};
 use crate::ledger::{Content, Ledger, Outcome, Settled};
 use crate::outbox::{Outbox, QueueLimits};
@@ -110,6 +111,14 @@ impl Arq {
     /// Flows with packets from this end.
     pub fn flows(&self) -> usize {
         self.outbox.flows()
+    }
+
+    /// Lets a full queue take its share of a packet for the plain lane, before whoever repairs that lane keeps a
+    /// copy: what is lost here is congestion, and its sender must hear of it. False if nothing is left.
+    pub fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> bool {
+        let admission = self.outbox.admit(now, packet, key);
+        self.stats.sent.packets_dropped += u64::from(admission != Admission::Whole);
+        admission != Admission::Dropped
     }
 
     /// Whether a grant would be used now.
@@ -423,13 +432,14 @@ impl Machine for Arq {
                     Class::Held => self.stats.sent.bytes_held += bytes,
                     Class::Brief => self.stats.sent.bytes_brief += bytes,
                 }
-                self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, class);
+                self.stats.sent.packets_dropped +=
+                    self.outbox.enqueue(now, packet, key, class.into());
                 self.pace.next_tidy.get_or_insert(now + TIDY);
             }
             Input::Plain { packet, key, ahead } => {
                 self.stats.sent.bytes_brief += packet.buffer.len() as u64;
                 self.stats.sent.packets_dropped +=
-                    self.outbox.enqueue_plain(now, packet, key, ahead);
+                    self.outbox.enqueue(now, packet, key, Lane::Plain { ahead });
                 self.pace.next_tidy.get_or_insert(now + TIDY);
             }
             Input::Frame { arrived, frame } => self.receive(now, arrived.min(now), &frame),

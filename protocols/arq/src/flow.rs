@@ -43,8 +43,8 @@ pub(crate) enum Lane {
     Held,
     /// See [`Class::Brief`].
     Brief,
-    /// Once, without repair.
-    Plain,
+    /// Once, without repair; before those of its flow that wait, or behind them.
+    Plain { ahead: bool },
 }
 
 impl From<Class> for Lane {
@@ -54,6 +54,17 @@ impl From<Class> for Lane {
             Class::Brief => Self::Brief,
         }
     }
+}
+
+/// What is left of a packet at the end of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// All of it.
+    Whole,
+    /// All but its first segment.
+    Shortened,
+    /// Nothing.
+    Dropped,
 }
 
 /// How far the end of a stream has come.
@@ -148,6 +159,31 @@ impl Flow {
             self.dequeue();
         }
         1
+    }
+
+    /// Does to a packet of the plain lane, before anybody has kept a copy of it, what
+    /// [`enqueue`](Self::enqueue) does to the oldest.
+    pub(crate) fn admit(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        limit: usize,
+        interval: Duration,
+    ) -> Admission {
+        let length = self.queued + packet.buffer.len();
+        if length > 2 * limit && !self.queue.is_empty() {
+            return Admission::Dropped;
+        }
+        let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
+        if length <= limit || !rested || self.queue.is_empty() {
+            return Admission::Whole;
+        }
+        self.last_drop = Some(now);
+        if queue::drop_first_segment(packet) {
+            Admission::Shortened
+        } else {
+            Admission::Dropped
+        }
     }
 
     /// Puts a packet before the others; beyond twice `limit` bytes it is dropped. Returns how many were.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use units::{BitRate, Duration, Instant};
-use wire::flow::{Class, FlowKey};
+use wire::flow::FlowKey;
 use wire::hop::FrameWriter;
 use wire::packet::Packet;
 
 use crate::brief::{BriefSender, Tries};
 use crate::fair::FairOrder;
-use crate::flow::{Ending, Flow, Lane};
+use crate::flow::{Admission, Ending, Flow, Lane};
 use crate::inbox::{HELD_MAX, STREAMS_MAX};
 use crate::ledger::{Content, Ledger};
 use crate::stats::SentStats;
@@ -113,50 +113,33 @@ impl Outbox {
         now: Instant,
         packet: Packet,
         key: FlowKey,
-        class: Class,
+        lane: Lane,
     ) -> u64 {
         if self.queued + packet.buffer.len() > QUEUED_MAX {
             return 1;
         }
-        let slot = self.slot(now, key, class.into());
-        let limits = self.limits;
-        self.put(slot, |flow| {
-            flow.enqueue(now, packet, limits.bytes, limits.interval)
-        })
-    }
-
-    /// The same for the plain lane; before the others of its flow if it goes `ahead`.
-    pub(crate) fn enqueue_plain(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        key: FlowKey,
-        ahead: bool,
-    ) -> u64 {
-        if self.queued + packet.buffer.len() > QUEUED_MAX {
-            return 1;
-        }
-        let slot = self.slot(now, key, Lane::Plain);
-        let limits = self.limits;
-        self.put(slot, |flow| {
-            if ahead {
-                flow.enqueue_ahead(now, packet, limits.bytes)
-            } else {
-                flow.enqueue(now, packet, limits.bytes, limits.interval)
-            }
-        })
-    }
-
-    /// Lets `enqueue` put a packet into a flow; returns how many packets were dropped for it.
-    fn put(&mut self, slot: usize, enqueue: impl FnOnce(&mut Flow) -> u64) -> u64 {
+        let slot = self.slot(now, key, lane);
         let Some(flow) = &mut self.flows[slot] else {
             return 1;
         };
         let before = flow.queued();
-        let dropped = enqueue(flow);
+        let dropped = if lane == (Lane::Plain { ahead: true }) {
+            flow.enqueue_ahead(now, packet, self.limits.bytes)
+        } else {
+            flow.enqueue(now, packet, self.limits.bytes, self.limits.interval)
+        };
         self.queued = self.queued + flow.queued() - before;
         self.order.activate(slot, &mut flow.place);
         dropped
+    }
+
+    /// What is left of a packet for the plain lane before it comes to the queue of its flow.
+    pub(crate) fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> Admission {
+        let slot = self.slots.get(key).copied();
+        match slot.and_then(|slot| self.flows[slot].as_mut()) {
+            Some(flow) => flow.admit(now, packet, self.limits.bytes, self.limits.interval),
+            None => Admission::Whole,
+        }
     }
 
     fn slot(&mut self, now: Instant, key: FlowKey, lane: Lane) -> usize {
@@ -168,7 +151,7 @@ impl Outbox {
         let stream = held.then_some(self.next_stream);
         self.next_stream += u64::from(held);
         self.streams += usize::from(held);
-        let flow = Flow::new(key, stream, now).repaired(lane != Lane::Plain);
+        let flow = Flow::new(key, stream, now).repaired(!matches!(lane, Lane::Plain { .. }));
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flows.push(None);
             self.flows.len() - 1

@@ -97,7 +97,9 @@ impl Association {
             packet.checksum = Checksum::Verified;
         }
         if class == Class::Held && self.tcp.is_used() {
-            self.tcp.handle_input(now, tcp::Input::Outgoing(packet));
+            if self.arq.admit(now, &mut packet, &key) {
+                self.tcp.handle_input(now, tcp::Input::Outgoing(packet));
+            }
         } else {
             self.arq
                 .handle_input(now, arq::Input::Packet { packet, key, class });

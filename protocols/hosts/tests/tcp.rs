@@ -18,7 +18,11 @@ fn pair(method: TcpMethod) -> Pair {
 }
 
 fn on_terms(terms: [TcpTerms; 2]) -> Pair {
-    let link = Link::named("l3-p1").expect("a link");
+    over("l3-p1", terms)
+}
+
+fn over(link: &str, terms: [TcpTerms; 2]) -> Pair {
+    let link = Link::named(link).expect("a link");
     let mut pair = Pair::on_terms(link, 3, terms);
     pair.run_for(Duration::from_secs(1));
     pair
@@ -117,6 +121,20 @@ fn snoop_asks_the_mobile_for_what_its_uploads_lost() {
             left_over * 2 < end_to_end,
             "{left_over} of {end_to_end}, {mobile:?}"
         );
+    }
+}
+
+/// What the gateway's own queue drops is congestion, which no cache may hide from the sender.
+#[test]
+fn a_full_queue_is_not_repaired() {
+    for (from, link) in [(GATEWAY, "l1-clean"), (MOBILE, "l1-clean")] {
+        let terms = [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Snoop)];
+        let mut pair = over(link, terms);
+        let again = transfer(&mut pair, from, &kernel(true));
+        let dropped = pair.status(from).hop.stats.sent.packets_dropped;
+        let seen = pair.ends().counters(from).recovered.fast_retransmissions;
+        let told = format!("{again} again, {dropped} dropped, {seen} recoveries");
+        assert!(dropped > 0 && seen > 0 && again >= dropped, "{told}");
     }
 }
 
