@@ -130,11 +130,14 @@ impl Air {
 
     /// The direction that sends next.
     fn choose<T>(&self, lanes: &PerDirection<Lane<T>>) -> Option<Direction> {
-        let other = self.shared.then(|| self.turn.reverse());
-        [Some(self.turn), other]
-            .into_iter()
-            .flatten()
-            .find(|direction| lanes[*direction].waits())
+        let other = self.turn.reverse();
+        if lanes[self.turn].waits() {
+            Some(self.turn)
+        } else if self.shared && lanes[other].waits() {
+            Some(other)
+        } else {
+            None
+        }
     }
 
     /// Starts every transmission whose time has come.
@@ -232,13 +235,14 @@ impl<T> Channel<T> {
 
     /// The next change of state to tell of.
     fn first_note(&self) -> Option<(Instant, Direction)> {
-        Direction::BOTH
-            .into_iter()
-            .filter_map(|direction| {
-                let timeline = self.notes[direction].as_ref()?;
-                Some((timeline.current().until?, direction))
-            })
-            .min()
+        let of = |direction: Direction| {
+            let timeline = self.notes[direction].as_ref()?;
+            Some((timeline.current().until?, direction))
+        };
+        match (of(Direction::Down), of(Direction::Up)) {
+            (Some(down), Some(up)) => Some(down.min(up)),
+            (only, None) | (None, only) => only,
+        }
     }
 
     fn take_note(&mut self, limit: Instant) -> Option<Output<T>> {

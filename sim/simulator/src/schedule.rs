@@ -15,7 +15,7 @@ const END_OF_TIME: Instant = Instant::from_nanos(u64::MAX);
 pub(crate) type Slot = u32;
 
 /// A deadline: the earlier time wins, then the earlier setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 struct Entry {
     at: Instant,
     set: u64,
@@ -34,6 +34,16 @@ impl Entry {
 
     fn is_never(self) -> bool {
         self.set == u64::MAX
+    }
+
+    /// The least wins.
+    fn order(&self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.set)
+    }
+
+    /// Whether both are the same setting.
+    fn is(&self, other: &Self) -> bool {
+        (self.set, self.slot) == (other.set, other.slot)
     }
 }
 
@@ -76,7 +86,7 @@ impl Schedule {
             .collect();
         self.tree[leaves..leaves + old.len()].copy_from_slice(&old);
         for place in (1..leaves).rev() {
-            self.tree[place] = self.tree[2 * place].min(self.tree[2 * place + 1]);
+            self.tree[place] = self.tree[self.winner(2 * place)];
         }
     }
 
@@ -96,13 +106,19 @@ impl Schedule {
         };
         self.tree[place] = entry;
         while place > 1 {
-            let winner = self.tree[place].min(self.tree[place ^ 1]);
+            let winner = self.tree[self.winner(place)];
             place /= 2;
-            let before = std::mem::replace(&mut self.tree[place], winner);
-            if before == winner {
+            if self.tree[place].is(&winner) {
                 return;
             }
+            self.tree[place] = winner;
         }
+    }
+
+    /// Who wins the match at `place`. It is found without a branch, which a processor could only guess.
+    fn winner(&self, place: usize) -> usize {
+        let loses = self.tree[place ^ 1].order() < self.tree[place].order();
+        place ^ usize::from(loses)
     }
 
     /// The actor that is due first, and when.

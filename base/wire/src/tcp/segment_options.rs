@@ -108,9 +108,6 @@ impl TcpSegmentOptions {
     /// How long the options are in a header, in bytes: a multiple of four, at most 40. What finds no
     /// room any more is left out (see [`OptionBytes::of`](super::OptionBytes::of)).
     pub fn length(&self) -> usize {
-        if *self == Self::default() {
-            return 0;
-        }
         let room_after = |taken: usize, length: usize| {
             let fits = taken + length <= ROOM;
             taken + if fits { length } else { 0 }
@@ -123,6 +120,9 @@ impl TcpSegmentOptions {
             + usize::from(self.sack_permitted) * 2
             + usize::from(self.timestamps.is_some()) * 10
             + usize::from(self.window_scale.is_some()) * 3;
+        if self.sack.is_empty() && self.cause.is_none() && self.air_loss == AirLoss::None {
+            return syn.next_multiple_of(4);
+        }
         let mut length = ranges_after(syn, 2, &self.sack);
         if self.cause.is_some() {
             length = room_after(length, 8);
