@@ -30,6 +30,8 @@ pub(crate) enum Work {
 #[derive(Debug)]
 pub(crate) struct Station {
     work: Work,
+    /// Repairs go before what waits for the air.
+    repairs_ahead: bool,
     forwards: VecDeque<(Port, Packet)>,
     /// Data handed to the air, every transmission counted, in bytes.
     to_air: u64,
@@ -37,10 +39,11 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    /// A station at rest.
-    pub(crate) fn new(work: Work) -> Self {
+    /// A station at rest; `repairs_ahead` says whether its repairs go before what waits for the air.
+    pub(crate) fn new(work: Work, repairs_ahead: bool) -> Self {
         Self {
             work,
+            repairs_ahead,
             forwards: VecDeque::new(),
             to_air: 0,
             now: Instant::ZERO,
@@ -83,7 +86,7 @@ impl Station {
             Work::Forward => self.forwards.pop_front()?,
             Work::Snoop(agent) => match agent.poll_output()? {
                 snoop::Output::ToMobile { packet, priority } => {
-                    let (segment, ahead) = (packet, priority);
+                    let (segment, ahead) = (packet, priority && self.repairs_ahead);
                     (AIR, Packet::Segment { segment, ahead })
                 }
                 snoop::Output::ToFixed(segment) => (WIRED, segment.into()),

@@ -10,9 +10,10 @@
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
 //!    `mobile.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
 //! 3. `transfer.rs`: a run and what is measured.
-//! 4. `tables.rs`: the experiments of Tables 2 to 4, with the claims of `claims.rs`.
+//! 4. `tables.rs`: the experiments, with the claims of `claims.rs`.
 
 mod base;
+mod claims;
 mod mobile;
 mod network;
 mod node;

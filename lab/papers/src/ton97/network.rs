@@ -53,7 +53,8 @@ impl SetUp {
         let mut simulation = Simulation::new();
         let mut add = |name, node| simulation.add(name, wrapped(node));
         let source = add("fixed", Node::Source(Box::new(self.source()?)));
-        let station = add("base", Node::Station(Box::new(Station::new(self.work()?))));
+        let station = Station::new(self.work()?, self.parameters.repairs_ahead);
+        let station = add("base", Node::Station(Box::new(station)));
         let mobile = add("mobile", Node::Mobile(Box::new(self.mobile()?)));
         let lines = (self.parameters.wire(), self.parameters.hop(self.seed));
         let (wire, hop) = (lines.0.map_err(failed)?, lines.1.map_err(failed)?);

@@ -1,7 +1,7 @@
 //! What a plan says: the network, the protocols, and the schemes.
 
 use channel::errors::ErrorConfig;
-use channel::{DirectionConfig, Link, LinkConfig, Medium, QueueBound, Rate};
+use channel::{DirectionConfig, Link, LinkConfig, Medium, QueueBound, Rate, StepConfig};
 use experiment::{Case, PlanError};
 use machine::RandomStream;
 use serde::Deserialize;
@@ -26,6 +26,8 @@ pub(crate) struct Parameters {
     /// The base station's agent.
     #[serde(default)]
     pub(crate) snoop: snoop::Config,
+    /// The agent's repairs go before what waits for the air; else they join the queue.
+    pub(crate) repairs_ahead: bool,
     /// What joins the connections of SPLIT.
     #[serde(default)]
     pub(crate) redirector: redirector::Config,
@@ -63,6 +65,41 @@ pub(crate) struct Air {
     framing: Bytes,
     delay: Duration,
     queue: QueueBound,
+    /// Of the way back, where it has a medium of its own.
+    return_rate: Option<Rate>,
+    /// The delay changes all the time.
+    swing: Option<Swing>,
+}
+
+/// A delay that jumps.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Swing {
+    /// By so much, up and down again.
+    delay: Duration,
+    /// So long after the last jump.
+    every: Duration,
+}
+
+impl Air {
+    /// One direction at `rate`, without its errors.
+    fn direction(&self, rate: Rate) -> DirectionConfig {
+        let steady = DirectionConfig::steady(rate, self.delay, self.queue);
+        let Some(swing) = &self.swing else {
+            return steady;
+        };
+        let jump = StepConfig {
+            at: swing.every,
+            rate: None,
+            delay: Some(self.delay + swing.delay),
+            queue: None,
+        };
+        DirectionConfig {
+            schedule: vec![jump],
+            repeat: Some(swing.every * 2),
+            ..steady
+        }
+    }
 }
 
 impl Parameters {
@@ -102,7 +139,8 @@ impl Parameters {
         let config = LinkConfig {
             medium: air.medium,
             access: air.access,
-            each: Some(DirectionConfig::steady(air.rate, air.delay, air.queue)),
+            down: Some(air.direction(air.rate)),
+            up: Some(air.direction(air.return_rate.unwrap_or(air.rate))),
             errors: Some(self.errors.clone()),
             ..LinkConfig::default()
         };

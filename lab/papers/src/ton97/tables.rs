@@ -1,4 +1,4 @@
-//! The experiments of Tables 2 to 4: transfers in three settings.
+//! The experiments that are transfers: Tables 2 to 5, Figure 12, and what goes beyond the paper.
 
 use std::io;
 
@@ -7,6 +7,7 @@ use experiment::{
 };
 use simulator::{End, Pcap};
 
+use super::claims;
 use super::network::SetUp;
 use super::node::{AIR, WIRED};
 use super::parameters::{Parameters, Scheme};
@@ -18,43 +19,87 @@ const SNAP: u16 = u16::MAX;
 const SOURCE: &str = "Balakrishnan, Padmanabhan, Seshan, Katz, \"A Comparison of Mechanisms for Improving TCP \
     Performance over Wireless Links\", IEEE/ACM Transactions on Networking 5(6), 1997";
 
-/// The plan of an experiment: what is its own, then what all have.
-macro_rules! plan {
-    ($($part:literal),+) => {
-        concat!($(include_str!(concat!("plans/", $part, ".toml"))),+, include_str!("plans/parameters.toml"))
+/// An experiment's name, title and claims, and its plan: what is its own, then what all have.
+macro_rules! transfers {
+    ($name:literal, $title:literal, $claims:expr, [$($part:literal),+]) => {
+        Transfers {
+            about: about(
+                [$name, $title],
+                concat!($(include_str!(concat!("plans/", $part, ".toml"))),+, include_str!("plans/parameters.toml")),
+            ),
+            claims: $claims,
+        }
     };
 }
 
-/// The experiments, in the paper's order.
+/// The experiments that have a table of the paper beside them.
+pub(super) const TABLES: &[About] = &[TABLE_2.about, TABLE_3.about, TABLE_4.about, TABLE_5.about];
+
+const PEAK: Transfers = transfers!(
+    "ton97-peak",
+    "Throughput without losses: what the model is calibrated to",
+    Vec::new,
+    ["peak"]
+);
+const TABLE_2: Transfers = transfers!(
+    "ton97-table2",
+    "Table 2: link-layer schemes, one error in 64 KB",
+    Vec::new,
+    ["table2", "settings", "link-layer"]
+);
+const TABLE_3: Transfers = transfers!(
+    "ton97-table3",
+    "Table 3: end-to-end schemes, one error in 64 KB",
+    Vec::new,
+    ["table3", "settings", "end-to-end"]
+);
+const TABLE_4: Transfers = transfers!(
+    "ton97-table4",
+    "Table 4: split connections, one error in 64 KB",
+    Vec::new,
+    ["table4", "settings", "split"]
+);
+const TABLE_5: Transfers = transfers!(
+    "ton97-table5",
+    "Table 5: bursts of 2, 4 and 6 packets",
+    claims::bursts,
+    ["table5"]
+);
+const FIGURE_12: Transfers = transfers!(
+    "ton97-fig12",
+    "Figure 12: throughput over the spacing of errors",
+    claims::spacings,
+    ["fig12"]
+);
+const CLAIMS: Transfers = transfers!(
+    "ton97-claims",
+    "What the paper says in words, and how close the model is to its tables",
+    claims::all,
+    ["claims", "settings", "link-layer", "end-to-end", "split"]
+);
+const LOSS: Transfers = transfers!(
+    "ton97-loss",
+    "Beyond the paper: up to 30 % of packets lost",
+    Vec::new,
+    ["loss", "link-layer", "end-to-end", "split"]
+);
+const VARIATION: Transfers = transfers!(
+    "ton97-variation",
+    "Beyond the paper: a hop whose delay jumps",
+    Vec::new,
+    ["variation", "link-layer", "end-to-end", "split"]
+);
+const ASYMMETRY: Transfers = transfers!(
+    "ton97-asymmetry",
+    "Beyond the paper: a slow return channel",
+    Vec::new,
+    ["asymmetry", "link-layer", "end-to-end", "split"]
+);
+
+/// The experiments, in the paper's order, and what goes beyond it.
 pub(super) const EXPERIMENTS: &[&dyn Experiment] = &[
-    &Transfers(about(
-        [
-            "ton97-peak",
-            "Throughput without losses: what the model is calibrated to",
-        ],
-        plan!("peak"),
-    )),
-    &Transfers(about(
-        [
-            "ton97-table2",
-            "Table 2: link-layer schemes, one error in 64 KB",
-        ],
-        plan!("table2", "settings"),
-    )),
-    &Transfers(about(
-        [
-            "ton97-table3",
-            "Table 3: end-to-end schemes, one error in 64 KB",
-        ],
-        plan!("table3", "settings"),
-    )),
-    &Transfers(about(
-        [
-            "ton97-table4",
-            "Table 4: split connections, one error in 64 KB",
-        ],
-        plan!("table4", "settings"),
-    )),
+    &PEAK, &TABLE_2, &TABLE_3, &TABLE_4, &CLAIMS, &TABLE_5, &FIGURE_12, &LOSS, &VARIATION,
+    &ASYMMETRY,
 ];
 
 const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
@@ -67,7 +112,7 @@ const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
         metrics: METRICS,
         published: include_str!("published.toml"),
         calibration: CALIBRATION,
-        deviations: "",
+        deviations: include_str!("../../../../docs/papers/ton97.md"),
     }
 }
 
@@ -84,7 +129,10 @@ const CALIBRATION: &[Calibration] = &[
 
 /// Transfers in the settings of a plan.
 #[derive(Debug)]
-struct Transfers(About);
+struct Transfers {
+    about: About,
+    claims: fn() -> Vec<Claim>,
+}
 
 fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
     Ok(SetUp {
@@ -96,7 +144,7 @@ fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
 
 impl Experiment for Transfers {
     fn about(&self) -> &About {
-        &self.0
+        &self.about
     }
 
     fn check(&self, case: &Case) -> Result<(), PlanError> {
@@ -111,7 +159,7 @@ impl Experiment for Transfers {
     }
 
     fn claims(&self) -> Vec<Claim> {
-        Vec::new()
+        (self.claims)()
     }
 
     fn tracer(&self) -> Option<&dyn Tracer> {
