@@ -296,20 +296,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: reference FLOWS PACKETS [PCAP SNAP]".into()),
     };
     let (mut simulation, mobile) = topology(flows.parse()?, packets.parse()?)?;
+    let hop = End {
+        node: mobile,
+        port: Port(0),
+    };
+    let begin = |(path, snap): (&String, u16)| -> Result<_, Box<dyn Error>> {
+        Ok(Pcap::new(File::create(path)?, &simulation, &[hop], snap)?)
+    };
+    let mut pcap = capture.map(begin).transpose()?;
     let limits = Limits::until(Instant::from_nanos(u64::MAX - 1));
     let begun = time::Instant::now();
-    let ending = if let Some((path, snap)) = capture {
-        let hop = End {
-            node: mobile,
-            port: Port(0),
-        };
-        let mut pcap = Pcap::new(File::create(path)?, &simulation, &[hop], snap)?;
-        let ending = simulation.run(limits, &mut pcap)?;
-        pcap.finish()?;
-        ending
-    } else {
-        simulation.run(limits, &mut ())?
+    let ending = match &mut pcap {
+        Some(pcap) => simulation.run(limits, pcap)?,
+        None => simulation.run(limits, &mut ())?,
     };
+    pcap.map(Pcap::finish).transpose()?;
     let seconds = begun.elapsed().as_secs_f64();
     if ending != Ending::Idle {
         return Err(format!("the transfer did not end: {ending:?}").into());

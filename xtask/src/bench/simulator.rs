@@ -4,6 +4,7 @@
 //! The topology stands in three files that say the same: `simulator/reference.tcl`, `simulator/reference.cc` and
 //! `sim/simulator/examples/reference.rs`. Each program times its own simulation, without its set-up.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,6 +19,8 @@ const NS2_SCRIPT: &str = include_str!("simulator/reference.tcl");
 const NS3_PROGRAM: &str = include_str!("simulator/reference.cc");
 /// A header of Debian's package; without it the package is missing.
 const NS3_HEADER: &str = "/usr/include/ns3/core-module.h";
+/// Where programs capture, in the folder of the bench.
+const CAPTURE: &str = "capture.pcap";
 /// The libraries that the program needs; the lists in Debian's package cannot be used.
 const NS3_LIBRARIES: [&str; 7] = [
     "applications",
@@ -101,6 +104,12 @@ impl Bench {
         })
     }
 
+    /// Removes a capture, so that the next run need not.
+    fn discard_capture(&self) -> Result<(), Failure> {
+        let path = self.shell.root.join(CAPTURE);
+        fs::remove_file(&path).map_err(|source| Failure::Read { path, source })
+    }
+
     /// Runs a case once; a run that does not deliver what was sent is an error.
     fn measure(&self, case: &Case, packets: u64) -> Result<Run, Failure> {
         let mut command = match case.program {
@@ -116,9 +125,12 @@ impl Bench {
         command.current_dir(&self.shell.root);
         command.args([case.flows.to_string(), sent.to_string()]);
         if let Some(bytes) = case.captured {
-            command.args(["capture.pcap", &bytes.to_string()]);
+            command.args([CAPTURE, &bytes.to_string()]);
         }
         let text = self.shell.run(command)?;
+        if case.captured.is_some() {
+            self.discard_capture()?;
+        }
         let name = case.program.name();
         let run: Run = serde_json::from_str(text.trim()).map_err(|error| {
             Failure::Found(format!("what {name} says cannot be read: {error}\n{text}"))
