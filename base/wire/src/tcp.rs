@@ -1,6 +1,7 @@
 //! TCP segments (RFC 9293).
 
 mod clamp;
+mod content;
 mod headers;
 mod option_bytes;
 mod options;

@@ -4,8 +4,9 @@ use std::net::SocketAddrV4;
 
 use units::SeqNumber;
 
+use super::content;
 use super::headers::Headers;
-use super::{HEADER_LENGTH, SeqRange, TcpFlags, TcpSegmentOptions, TcpView};
+use super::{HEADER_LENGTH, SeqRange, TcpFlags, TcpSegmentOptions};
 use crate::checksum::{fill_transport_checksum, verify_transport_checksum};
 use crate::ip::{IPV4_HEADER_LENGTH, IpPacket, IpView, Transport};
 use crate::malformed::Malformed;
@@ -70,8 +71,7 @@ impl TcpSegment {
     /// The byte of the stream at `number`, which the content of every encoded segment follows. It depends on
     /// all bits of the number, so that a misplaced byte is seen.
     pub const fn content(number: SeqNumber) -> u8 {
-        let mixed = number.0.wrapping_mul(0x9e37_79b1);
-        ((mixed ^ (mixed >> 15)).wrapping_mul(0x85eb_ca77) >> 24) as u8
+        content::byte(number)
     }
 
     /// Writes the segment as an IPv4 packet with right checksums.
@@ -84,7 +84,7 @@ impl TcpSegment {
         let headers = Headers::of(self);
         let (start, payload) = into.split_at_mut(headers.bytes().len());
         start.copy_from_slice(headers.bytes());
-        self.fill(payload);
+        content::fill(self.payload_range().start, payload);
         let filled = fill_transport_checksum(into);
         debug_assert_eq!(filled, Ok(()), "our own packet can be read");
     }
@@ -105,15 +105,7 @@ impl TcpSegment {
         let headers = headers.bytes();
         let (start, payload) = into.split_at_mut(headers.len().min(into.len()));
         start.copy_from_slice(&headers[..start.len()]);
-        self.fill(payload);
-    }
-
-    /// Writes the first bytes of the data.
-    fn fill(&self, payload: &mut [u8]) {
-        let start = self.payload_range().start;
-        for (offset, byte) in payload.iter_mut().enumerate() {
-            *byte = Self::content(start + offset as u32);
-        }
+        content::fill(self.payload_range().start, payload);
     }
 
     /// The segment that an IPv4 packet is, and whether its data are those of their place in the stream.
@@ -140,12 +132,7 @@ impl TcpSegment {
             payload: tcp.payload().len() as u16,
             options,
         };
-        Ok((segment, segment.has_content(&tcp)))
-    }
-
-    fn has_content(&self, tcp: &TcpView<'_>) -> bool {
-        let start = self.payload_range().start;
-        let mut bytes = tcp.payload().iter().enumerate();
-        bytes.all(|(offset, byte)| *byte == Self::content(start + offset as u32))
+        let start = segment.payload_range().start;
+        Ok((segment, content::matches(start, tcp.payload())))
     }
 }

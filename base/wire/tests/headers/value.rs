@@ -185,3 +185,25 @@ proptest! {
         prop_assert_eq!(&head, &expected[..length]);
     }
 }
+
+proptest! {
+    /// From any place on, over the end of the numbers too, and a byte that is elsewhere is seen.
+    #[test]
+    fn data_follow_from_their_place(mut segment in segments(), end in 0..1_000_u32, at_end: bool) {
+        if at_end {
+            segment.sequence = SeqNumber(0_u32.wrapping_sub(end));
+        }
+        let mut bytes = encoded(&segment);
+        let data = bytes.len() - usize::from(segment.payload);
+        let start = segment.payload_range().start;
+        let places = (0..).map(|offset| TcpSegment::content(start + offset));
+        prop_assert!(bytes[data..].iter().copied().eq(places.take(segment.payload.into())));
+        if segment.payload >= 8 {
+            bytes.rotate_right(1);
+            bytes[..data].copy_from_slice(&encoded(&segment)[..data]);
+            fill_transport_checksum(&mut bytes).expect("our own packet");
+            let (_, intact) = TcpSegment::parse(&bytes).expect("our own packet");
+            prop_assert!(!intact);
+        }
+    }
+}
