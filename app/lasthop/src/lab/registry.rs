@@ -2,11 +2,12 @@
 
 use experiment::Experiment;
 use experiment::channel_errors;
+use papers::ton97;
 
 use crate::failure::Failure;
 
 /// The experiments of each group, in the order in which they are listed.
-const GROUPS: &[&[&dyn Experiment]] = &[channel_errors::EXPERIMENTS];
+const GROUPS: &[&[&dyn Experiment]] = &[channel_errors::EXPERIMENTS, ton97::EXPERIMENTS];
 
 /// All experiments.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Experiment> {

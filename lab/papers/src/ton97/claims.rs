@@ -388,7 +388,7 @@ pub(super) fn spacings() -> Vec<Claim> {
         },
         Claim {
             name: "smart-beats-sack",
-            text: "With an error in 16 KB, E2E-SMART is much faster than E2E-IETF-SACK, which waits for three duplicates",
+            text: "With an error in 16 KB E2E-SMART is much faster than E2E-IETF-SACK, which waits for duplicates",
             source: "Section 4.6, Figure 12",
             judge: |table| {
                 let at = [(AXIS, "16 KiB")];

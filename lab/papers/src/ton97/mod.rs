@@ -10,7 +10,7 @@
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
 //!    `mobile.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
 //! 3. `transfer.rs`: a run and what is measured.
-//! 4. `tables.rs`: the experiments, with the claims of `claims.rs`.
+//! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time.
 
 mod base;
 mod claims;
@@ -23,9 +23,30 @@ mod repair;
 mod source;
 mod split;
 mod tables;
+mod traces;
 mod transfer;
 
 use experiment::Experiment;
 
-/// The experiments of the group `ton97`.
-pub const EXPERIMENTS: &[&dyn Experiment] = tables::EXPERIMENTS;
+/// The experiments of the group `ton97`, in the paper's order; then what goes beyond it.
+pub const EXPERIMENTS: &[&dyn Experiment] = &[
+    &tables::PEAK,
+    &tables::TABLE_2,
+    &traces::FIGURE_4,
+    &traces::FIGURE_5,
+    &tables::TABLE_3,
+    &traces::FIGURE_7,
+    &traces::FIGURE_8,
+    &tables::TABLE_4,
+    &traces::FIGURE_10,
+    &traces::FIGURE_11,
+    &tables::TABLE_5,
+    &tables::FIGURE_12,
+    &tables::CLAIMS,
+    &tables::LOSS,
+    &tables::VARIATION,
+    &tables::ASYMMETRY,
+];
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,8 @@ const TRANSFER_MAX: Bytes = Bytes::new(1 << 30);
 pub(crate) struct Parameters {
     /// What the fixed host sends.
     pub(crate) transfer: Bytes,
+    /// When the state of a run is looked at, in experiments that show it.
+    pub(crate) at: Option<Duration>,
     /// When a run is given up.
     pub(crate) give_up: Duration,
     /// Both hosts, and the base station where it ends connections.

@@ -35,74 +35,68 @@ macro_rules! transfers {
 /// The experiments that have a table of the paper beside them.
 pub(super) const TABLES: &[About] = &[TABLE_2.about, TABLE_3.about, TABLE_4.about, TABLE_5.about];
 
-const PEAK: Transfers = transfers!(
+pub(super) const PEAK: Transfers = transfers!(
     "ton97-peak",
     "Throughput without losses: what the model is calibrated to",
     Vec::new,
     ["peak"]
 );
-const TABLE_2: Transfers = transfers!(
+pub(super) const TABLE_2: Transfers = transfers!(
     "ton97-table2",
     "Table 2: link-layer schemes, one error in 64 KB",
     Vec::new,
     ["table2", "settings", "link-layer"]
 );
-const TABLE_3: Transfers = transfers!(
+pub(super) const TABLE_3: Transfers = transfers!(
     "ton97-table3",
     "Table 3: end-to-end schemes, one error in 64 KB",
     Vec::new,
     ["table3", "settings", "end-to-end"]
 );
-const TABLE_4: Transfers = transfers!(
+pub(super) const TABLE_4: Transfers = transfers!(
     "ton97-table4",
     "Table 4: split connections, one error in 64 KB",
     Vec::new,
     ["table4", "settings", "split"]
 );
-const TABLE_5: Transfers = transfers!(
+pub(super) const TABLE_5: Transfers = transfers!(
     "ton97-table5",
     "Table 5: bursts of 2, 4 and 6 packets",
     claims::bursts,
     ["table5"]
 );
-const FIGURE_12: Transfers = transfers!(
+pub(super) const FIGURE_12: Transfers = transfers!(
     "ton97-fig12",
     "Figure 12: throughput over the spacing of errors",
     claims::spacings,
     ["fig12"]
 );
-const CLAIMS: Transfers = transfers!(
+pub(super) const CLAIMS: Transfers = transfers!(
     "ton97-claims",
     "What the paper says in words, and how close the model is to its tables",
     claims::all,
     ["claims", "settings", "link-layer", "end-to-end", "split"]
 );
-const LOSS: Transfers = transfers!(
+pub(super) const LOSS: Transfers = transfers!(
     "ton97-loss",
     "Beyond the paper: up to 30 % of packets lost",
     Vec::new,
     ["loss", "link-layer", "end-to-end", "split"]
 );
-const VARIATION: Transfers = transfers!(
+pub(super) const VARIATION: Transfers = transfers!(
     "ton97-variation",
     "Beyond the paper: a hop whose delay jumps",
     Vec::new,
     ["variation", "link-layer", "end-to-end", "split"]
 );
-const ASYMMETRY: Transfers = transfers!(
+pub(super) const ASYMMETRY: Transfers = transfers!(
     "ton97-asymmetry",
     "Beyond the paper: a slow return channel",
     Vec::new,
     ["asymmetry", "link-layer", "end-to-end", "split"]
 );
 
-/// The experiments, in the paper's order, and what goes beyond it.
-pub(super) const EXPERIMENTS: &[&dyn Experiment] = &[
-    &PEAK, &TABLE_2, &TABLE_3, &TABLE_4, &CLAIMS, &TABLE_5, &FIGURE_12, &LOSS, &VARIATION,
-    &ASYMMETRY,
-];
-
-const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
+pub(super) const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
     About {
         name,
         group: "ton97",
@@ -129,12 +123,13 @@ const CALIBRATION: &[Calibration] = &[
 
 /// Transfers in the settings of a plan.
 #[derive(Debug)]
-struct Transfers {
+pub(super) struct Transfers {
     about: About,
     claims: fn() -> Vec<Claim>,
 }
 
-fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
+/// Reads and checks a case.
+pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
     Ok(SetUp {
         parameters: Parameters::read(case)?,
         scheme: Scheme::read(case)?,
