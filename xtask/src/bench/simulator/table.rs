@@ -150,7 +150,7 @@ struct Ratio {
     of: fn(&Vec<Run>) -> f64,
 }
 
-const RATIOS: [Ratio; 9] = [
+const RATIOS: [Ratio; 11] = [
     Ratio {
         what: "packets/s, of ns-2's",
         aim: "≥ 0.5",
@@ -175,6 +175,16 @@ const RATIOS: [Ratio; 9] = [
         what: "time of 100 flows, of one flow's",
         aim: "≤ 1.3",
         of: |turn| turn[OURS].speed() / turn[OURS_FLOWS].speed(),
+    },
+    Ratio {
+        what: "the same of ns-2",
+        aim: "",
+        of: |turn| turn[NS2].speed() / turn[NS2_FLOWS].speed(),
+    },
+    Ratio {
+        what: "the same of ns-3",
+        aim: "",
+        of: |turn| turn[NS3].speed() / turn[NS3_FLOWS].speed(),
     },
     Ratio {
         what: "time with a capture of headers, of that without",
