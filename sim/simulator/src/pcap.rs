@@ -5,12 +5,12 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
 use channel::PerDirection;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::ENHANCED_PACKET_BLOCK;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::pcapng::blocks::section_header::SectionHeaderBlock;
-use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::pcapng::{PcapNgWriter, RawBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 use units::Instant;
 
@@ -24,6 +24,11 @@ use crate::trace::{FirstError, TraceError, buffered};
 /// Time stamps count nanoseconds: 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
+/// Blocks are multiples of this, in bytes.
+const WORD: usize = 4;
+/// What a block has besides its body, in bytes: its type, and its length twice.
+const FRAME: usize = 12;
+
 const WHAT: &str = "the capture";
 
 /// An observer that captures what tapped ports send and receive, as `tcpdump` on their hosts would: lost
@@ -36,8 +41,9 @@ pub struct Pcap<W: Write> {
     /// The same at the receiving end.
     receivers: Vec<PerDirection<Option<u32>>>,
     /// How many bytes of a packet are kept.
-    snap: usize,
-    bytes: Vec<u8>,
+    snap: u32,
+    /// The block that is being put together, without what frames it.
+    body: Vec<u8>,
 }
 
 impl<W: Write> Pcap<W> {
@@ -59,8 +65,8 @@ impl<W: Write> Pcap<W> {
             first_error: FirstError::new(WHAT),
             senders: vec![PerDirection::default(); links],
             receivers: vec![PerDirection::default(); links],
-            snap: usize::from(snap),
-            bytes: Vec::new(),
+            snap: u32::from(snap),
+            body: Vec::new(),
         };
         for (tap, number) in taps.iter().zip(0..) {
             // A port without a link has nothing to show.
@@ -82,42 +88,40 @@ impl<W: Write> Pcap<W> {
     }
 
     fn interface(&mut self, name: String) -> ControlFlow<()> {
-        self.block(InterfaceDescriptionBlock {
+        let block = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,
-            snaplen: self.snap as u32,
+            snaplen: self.snap,
             options: vec![
                 InterfaceDescriptionOption::IfName(Cow::Owned(name)),
                 InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
             ],
-        })
-    }
-
-    fn block<'a>(&mut self, block: impl PcapNgBlock<'a>) -> ControlFlow<()> {
-        let Self {
-            writer,
-            first_error,
-            ..
-        } = self;
-        first_error.guard(|| {
-            let written = writer.write_pcapng_block(block);
-            written.map(drop).map_err(io_error)
-        })
-    }
-
-    fn capture(&mut self, at: Instant, interface: u32, packet: &impl Coding) -> ControlFlow<()> {
-        self.bytes.clear();
-        packet.encode_head(self.snap, &mut self.bytes);
-        let bytes = std::mem::take(&mut self.bytes);
-        let block = EnhancedPacketBlock {
-            interface_id: interface,
-            timestamp: at.since_origin().into(),
-            original_len: packet.length().get() as u32,
-            data: Cow::Borrowed(&bytes),
-            options: Vec::new(),
         };
-        let flow = self.block(block);
-        self.bytes = bytes;
-        flow
+        let writer = &mut self.writer;
+        let write = || writer.write_pcapng_block(block).map(drop).map_err(io_error);
+        self.first_error.guard(write)
+    }
+
+    /// Writes a packet as an enhanced packet block (pcapng §4.3), which is put together here: the library would go
+    /// over each twice.
+    fn capture(&mut self, at: Instant, interface: u32, packet: &impl Coding) -> ControlFlow<()> {
+        let (high, low) = ((at.as_nanos() >> 32) as u32, at.as_nanos() as u32);
+        let length = packet.length().get() as u32;
+        self.body.clear();
+        for word in [interface, high, low, length.min(self.snap), length] {
+            self.body.extend_from_slice(&word.to_le_bytes());
+        }
+        packet.encode_head(self.snap as usize, &mut self.body);
+        self.body.resize(self.body.len().next_multiple_of(WORD), 0);
+        let length = (self.body.len() + FRAME) as u32;
+        let block = RawBlock {
+            type_: ENHANCED_PACKET_BLOCK,
+            initial_len: length,
+            body: Cow::Borrowed(&self.body),
+            trailer_len: length,
+        };
+        let writer = &mut self.writer;
+        let write = || writer.write_raw_block(&block).map(drop).map_err(io_error);
+        self.first_error.guard(write)
     }
 }
 
