@@ -24,6 +24,10 @@ const LEDGER_MAX: usize = 32_768;
 const LEDGER_QUIET_MAX: usize = 256;
 /// How often idle flows are looked for.
 const TIDY: Duration = Duration::from_secs(10);
+/// A stream is young until it has carried so many bandwidth-delay products, or so many bytes while the rate is
+/// not known: then its sender has left slow start.
+const YOUNG_PRODUCTS: u64 = 4;
+const YOUNG: u64 = 4 << 20;
 /// For how long after a fade others are expected.
 const FADING: Duration = Duration::from_secs(30);
 /// Room behind a frame for its seal.
@@ -148,8 +152,8 @@ impl Arq {
     }
 
     fn ack_spacing(&self) -> Duration {
-        let fine = self.round_trip.smallest() / 8;
-        fine.clamp(Duration::from_millis(1), Duration::from_millis(12))
+        let fine = self.round_trip.smallest() / 16;
+        fine.clamp(Duration::from_millis(1), Duration::from_millis(6))
     }
 
     fn grant(&mut self, now: Instant, bytes: Bytes) {
@@ -208,6 +212,9 @@ impl Arq {
             twice: self.losses.is_noisy() && slow,
             fading: self.pace.fading_until.is_some_and(|until| now < until),
             rate: self.pace.rate,
+            young: self.pace.rate.map_or(YOUNG, |rate| {
+                rate.bytes_in(self.round_trip.smallest()).get() * YOUNG_PRODUCTS
+            }),
             expected: self.round_trip.patience(spacing),
             interval: spacing.max(Duration::from_millis(4)),
         }

@@ -15,8 +15,6 @@ const SPARSE_RATE: u64 = 50;
 const SPARSE_BURST: u64 = 8;
 /// What a packet's record has before the packet, at most.
 const RECORD_HEAD: usize = 5;
-/// A stream of so many bytes is young.
-const YOUNG: u64 = 4 << 20;
 
 /// A flow at its sending end.
 #[derive(Debug)]
@@ -233,13 +231,18 @@ impl Flow {
     /// Whether what it sends now is better sent twice: it has no backlog and has sent little of late, or it has
     /// sent little in all. A young flow is one whose sender still finds out how fast it may be, and takes the
     /// delay of a repair for a full queue (RFC 9406); what it sends `again` is not repeated again.
-    pub(crate) fn is_worth_repeating(&mut self, now: Instant, place: &Place, again: bool) -> bool {
+    pub(crate) fn is_worth_repeating(
+        &mut self,
+        now: Instant,
+        place: &Place,
+        (young, again): (u64, bool),
+    ) -> bool {
         let sparse =
             self.repaired && place.is_sparse() && self.queue.is_empty() && self.sparse.take(now);
         let young = self
             .stream
             .as_ref()
-            .is_some_and(|(_, stream)| stream.end() < YOUNG);
+            .is_some_and(|(_, stream)| stream.end() < young);
         sparse || (young && !again)
     }
 

@@ -20,7 +20,7 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Room below which a chunk is not worth its fields.
 const ROOM_MIN: usize = 24;
 /// Packets that wait, over all flows.
-const QUEUED_MAX: usize = 24 << 20;
+const QUEUED_MAX: usize = 16 << 20;
 /// Brief packets on their way; beyond it the flows that send them wait.
 const BRIEF_MAX: usize = 4_096;
 /// The largest content that is sent again until it is confirmed.
@@ -259,7 +259,7 @@ impl Outbox {
                 Content::Brief { .. } => dequeued,
             };
             self.order.charge(&mut flow.place, bytes + 8);
-            if flow.is_worth_repeating(now, &place, again) {
+            if flow.is_worth_repeating(now, &place, (pattern.young, again)) {
                 let persistent = content.len() <= SMALL && !again;
                 self.watch.add(now, content.clone(), (pattern, persistent));
             }

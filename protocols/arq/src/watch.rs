@@ -15,7 +15,7 @@ const SPACED: Duration = Duration::from_millis(9);
 /// What is due within this time is done together, so that a dense flow of small contents costs few calls.
 const TOGETHER: Duration = Duration::from_millis(2);
 /// Overdue repeats take at most this part of the air.
-const SHARE: u64 = 4;
+const SHARE: u64 = 16;
 /// What second transmissions may cost: a fast flow's beginning, but no large part of the air for long.
 const SECOND: Limit = Limit {
     share: 16,
@@ -24,7 +24,7 @@ const SECOND: Limit = Limit {
 };
 /// What early repeats beyond the second transmission may cost.
 const FURTHER: Limit = Limit {
-    share: 200,
+    share: 400,
     time: Duration::ZERO,
     least: 4_000,
 };
@@ -44,6 +44,8 @@ pub(crate) struct Pattern {
     pub(crate) interval: Duration,
     /// What the hop carries, if that is known.
     pub(crate) rate: Option<BitRate>,
+    /// A stream of fewer bytes is young.
+    pub(crate) young: u64,
 }
 
 /// One content.
