@@ -6,7 +6,7 @@ use experiment::RunError;
 use simulator::{NodeId, Simulation};
 use snoop::Agent;
 use tcp::{Connection, Endpoint, Policy};
-use units::SeqNumber;
+use units::{Bytes, SeqNumber};
 
 use super::base::{Station, Work};
 use super::mobile::Mobile;
@@ -104,7 +104,11 @@ impl SetUp {
     fn split(&self, hop: Policy) -> Result<Split, RunError> {
         let wired = self.host("base", self.scheme.sender);
         let wired = Endpoint::listening(connection(MOBILE, FIXED, 2_000), wired);
-        let hop = self.host("base", hop);
+        // Data pass from one connection to the other by pointer: no writer waits for room.
+        let hop = tcp::Config {
+            send_low_water: Bytes::ZERO,
+            ..self.host("base", hop)
+        };
         let hop = Endpoint::new(connection(FIXED, MOBILE, 4_000), hop);
         let config = self.parameters.redirector.clone();
         Ok(Split::new(

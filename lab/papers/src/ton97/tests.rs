@@ -1,7 +1,5 @@
 //! The same transfer with values and with bytes on the links; and that no scheme loses or repeats a byte.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
 use experiment::{Case, Experiment, Override, Plan};
 use simulator::Encoded;
 
