@@ -141,7 +141,7 @@ const CALIBRATION: &[Calibration] = &[
     },
     Calibration {
         key: "tcp.recovery.careful",
-        reason: "the paper has Reno wait for the timer after several losses in a window; docs/papers/ton97.md says more",
+        reason: "the paper has Reno wait for the timer after several losses in a window; see the deviations",
     },
     Calibration {
         key: "snoop.duplicates",
