@@ -3,7 +3,7 @@
 //! of data in a packet, windows of 64 packets, queues of 200.
 //!
 //! `cargo run --release -p simulator --example reference -- FLOWS PACKETS [PCAP SNAP]` prints what was delivered,
-//! how long the simulation ran, and its memory; `cargo xtask bench simulator` sets that beside other simulators.
+//! how long the simulation ran, by the clock and on the processor, and its memory; `cargo xtask bench simulator` sets that beside other simulators.
 //! With PCAP it captures the hop at the mobile host, at most SNAP bytes of each packet.
 #![expect(
     clippy::disallowed_methods,
@@ -305,6 +305,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut pcap = capture.map(begin).transpose()?;
     let limits = Limits::until(Instant::from_nanos(u64::MAX - 1));
+    let begun_processor = processor_seconds()?;
     let begun = time::Instant::now();
     let ending = match &mut pcap {
         Some(pcap) => simulation.run(limits, pcap)?,
@@ -312,6 +313,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     pcap.map(Pcap::finish).transpose()?;
     let seconds = begun.elapsed().as_secs_f64();
+    let processor = processor_seconds()? - begun_processor;
     if ending != Ending::Idle {
         return Err(format!("the transfer did not end: {ending:?}").into());
     }
@@ -321,11 +323,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let endpoints = host.endpoints.iter();
     let bytes: u64 = endpoints.map(|end| end.counters().received.bytes).sum();
     println!(
-        "{{\"packets\": {}, \"seconds\": {seconds}, \"peak_kib\": {}}}",
+        "{{\"packets\": {}, \"seconds\": {seconds}, \"processor_seconds\": {processor}, \"peak_kib\": {}}}",
         bytes / u64::from(SEGMENT),
         memory_peak()?
     );
     Ok(())
+}
+
+/// How long this process has had a processor.
+fn processor_seconds() -> Result<f64, Box<dyn Error>> {
+    let text = fs::read_to_string("/proc/self/schedstat")?;
+    let nanoseconds = text.split_whitespace().next();
+    let nanoseconds: f64 = nanoseconds
+        .ok_or("the kernel tells no processor time")?
+        .parse()?;
+    Ok(nanoseconds / 1e9)
 }
 
 /// The most memory that this process ever had resident, in KiB.

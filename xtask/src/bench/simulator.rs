@@ -2,7 +2,8 @@
 //! turns; and what flows, captures and simulated time cost ours.
 //!
 //! The topology stands in three files that say the same: `simulator/reference.tcl`, `simulator/reference.cc` and
-//! `sim/simulator/examples/reference.rs`. Each program times its own simulation, without its set-up.
+//! `sim/simulator/examples/reference.rs`. Each program times its own simulation, without its set-up: by the clock for
+//! the first table, on the processor for what is compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 # in a thousand lost - mobile host. NewReno, an acknowledgement for each segment, 1400 bytes of data in a packet,
 # windows of 64 packets, queues of 200.
 #
-# ns reference.tcl FLOWS PACKETS; prints what was delivered, how long the simulation ran, and its memory.
+# ns reference.tcl FLOWS PACKETS; prints what was delivered, how long the simulation ran, by the clock and on
+# the processor, and its memory.
 
 set flows [lindex $argv 0]
 set packets [lindex $argv 1]
@@ -21,6 +22,14 @@ proc memory_peak {} {
     return $peak
 }
 
+# How long this process has had a processor, in nanoseconds.
+proc processor_time {} {
+    set file [open /proc/self/schedstat]
+    set time [lindex [read $file] 0]
+    close $file
+    return $time
+}
+
 # ns-2 calls this when all that a sender had to send is acknowledged.
 Agent/TCP/Newreno instproc done {} {
     global running
@@ -31,14 +40,16 @@ Agent/TCP/Newreno instproc done {} {
 }
 
 proc report {} {
-    global senders begun
+    global senders begun begun_processor
+    set processor [expr {([processor_time] - $begun_processor) / 1e9}]
     set seconds [expr {([clock microseconds] - $begun) / 1e6}]
     set delivered 0
     foreach sender $senders {
         # Number 0 is the SYN.
         incr delivered [$sender set ack_]
     }
-    puts "{\"packets\": $delivered, \"seconds\": $seconds, \"peak_kib\": [memory_peak]}"
+    puts "{\"packets\": $delivered, \"seconds\": $seconds, \"processor_seconds\": $processor,"
+    puts "\"peak_kib\": [memory_peak]}"
     exit 0
 }
 
@@ -68,5 +79,8 @@ for {set flow 0} {$flow < $flows} {incr flow} {
     $ns at 0.0 "$sender advance [expr {$packets / $flows}]"
     lappend senders $sender
 }
-$ns at 0.0 {set begun [clock microseconds]}
+$ns at 0.0 {
+    set begun_processor [processor_time]
+    set begun [clock microseconds]
+}
 $ns run

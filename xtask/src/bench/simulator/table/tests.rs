@@ -4,6 +4,7 @@ fn run(packets: u64, seconds: f64) -> Run {
     Run {
         packets,
         seconds,
+        processor_seconds: seconds,
         peak_kib: 2048,
     }
 }
