@@ -3,8 +3,9 @@
 //! of data in a packet, windows of 64 packets, queues of 200.
 //!
 //! `cargo run --release -p simulator --example reference -- FLOWS PACKETS [PCAP SNAP]` prints what was delivered,
-//! how long the simulation ran, by the clock and on the processor, and its memory; `cargo xtask bench simulator` sets that beside other simulators.
-//! With PCAP it captures the hop at the mobile host, at most SNAP bytes of each packet.
+//! how long the simulation ran, by the clock and on the processor, and its memory; `cargo xtask bench simulator`
+//! sets that beside other simulators. With PCAP it captures the hop at the mobile host, at most SNAP bytes of each
+//! packet.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
