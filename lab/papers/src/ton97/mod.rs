@@ -10,16 +10,19 @@
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
 //!    `mobile.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
 //! 3. `transfer.rs`: a run and what is measured.
-//! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time.
+//! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time;
+//!    `congestion.rs`: a rival.
 
 mod base;
 mod claims;
+mod congestion;
 mod mobile;
 mod network;
 mod node;
 mod packet;
 mod parameters;
 mod repair;
+mod router;
 mod source;
 mod split;
 mod tables;
@@ -44,6 +47,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::FIGURE_12,
     &tables::CLAIMS,
     &tables::LOSS,
+    &congestion::CONGESTION,
     &tables::VARIATION,
     &tables::ASYMMETRY,
 ];

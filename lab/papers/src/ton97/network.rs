@@ -17,9 +17,9 @@ use super::source::Source;
 use super::split::Split;
 
 /// Where the fixed host sends from.
-const FIXED: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5_001);
+pub(super) const FIXED: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5_001);
 /// Where the mobile host listens.
-const MOBILE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 5_002);
+pub(super) const MOBILE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 5_002);
 
 /// A case with its seed, ready to be built.
 #[derive(Debug)]
@@ -40,7 +40,8 @@ pub(crate) struct Network<N: simulator::Node> {
     pub(crate) mobile: NodeId,
 }
 
-fn failed(error: impl std::fmt::Display) -> RunError {
+/// An error of a part as that of the run.
+pub(super) fn failed(error: impl std::fmt::Display) -> RunError {
     RunError::Failed(error.to_string())
 }
 
@@ -73,13 +74,15 @@ impl SetUp {
         })
     }
 
-    fn source(&self) -> Result<Source, RunError> {
+    /// The fixed host.
+    pub(super) fn source(&self) -> Result<Source, RunError> {
         let config = self.host("fixed", self.scheme.sender);
         let endpoint = Endpoint::new(connection(FIXED, MOBILE, 1_000), config).map_err(failed)?;
         Ok(Source::new(endpoint, self.parameters.transfer))
     }
 
-    fn mobile(&self) -> Result<Mobile, RunError> {
+    /// The mobile host.
+    pub(super) fn mobile(&self) -> Result<Mobile, RunError> {
         let mut config = self.host("mobile", self.scheme.towards_mobile());
         config.feedback.cause |= self.scheme.smart;
         let connection = connection(MOBILE, FIXED, 3_000);
@@ -88,7 +91,8 @@ impl SetUp {
         Ok(Mobile::new(endpoint, repair, self.parameters.transfer))
     }
 
-    fn work(&self) -> Result<Work, RunError> {
+    /// What the base station does.
+    pub(super) fn work(&self) -> Result<Work, RunError> {
         Ok(match (self.scheme.base, self.scheme.hop) {
             (Base::Split, hop) => Work::Split(Box::new(self.split(hop.unwrap_or_default())?)),
             (Base::Forward, _) => Work::Forward,
@@ -118,12 +122,14 @@ impl SetUp {
         ))
     }
 
-    fn host(&self, name: &str, policy: Policy) -> tcp::Config {
+    /// The TCP of a host.
+    pub(super) fn host(&self, name: &str, policy: Policy) -> tcp::Config {
         self.parameters.host(name, policy, self.seed)
     }
 }
 
-fn connection(local: SocketAddrV4, remote: SocketAddrV4, initial: u32) -> Connection {
+/// The ends of a connection, as `local` sees them.
+pub(super) fn connection(local: SocketAddrV4, remote: SocketAddrV4, initial: u32) -> Connection {
     Connection {
         local,
         remote,

@@ -7,6 +7,7 @@ use units::Instant;
 use super::base::Station;
 use super::mobile::Mobile;
 use super::packet::Packet;
+use super::router::Router;
 use super::source::Source;
 
 /// The port towards the wired network.
@@ -32,6 +33,8 @@ pub(crate) enum Node {
     Station(Box<Station>),
     /// The mobile host.
     Mobile(Box<Mobile>),
+    /// A router.
+    Router(Router),
 }
 
 impl Machine for Node {
@@ -43,6 +46,7 @@ impl Machine for Node {
             Self::Source(node) => node.handle_input(now, input),
             Self::Station(node) => node.handle_input(now, input),
             Self::Mobile(node) => node.handle_input(now, input),
+            Self::Router(node) => node.handle_input(now, input),
         }
     }
 
@@ -51,6 +55,7 @@ impl Machine for Node {
             Self::Source(node) => node.handle_timeout(now),
             Self::Station(node) => node.handle_timeout(now),
             Self::Mobile(node) => node.handle_timeout(now),
+            Self::Router(node) => node.handle_timeout(now),
         }
     }
 
@@ -59,6 +64,7 @@ impl Machine for Node {
             Self::Source(node) => node.poll_output(),
             Self::Station(node) => node.poll_output(),
             Self::Mobile(node) => node.poll_output(),
+            Self::Router(node) => node.poll_output(),
         }
     }
 
@@ -67,6 +73,7 @@ impl Machine for Node {
             Self::Source(node) => node.poll_timeout(),
             Self::Station(node) => node.poll_timeout(),
             Self::Mobile(node) => node.poll_timeout(),
+            Self::Router(node) => node.poll_timeout(),
         }
     }
 }
