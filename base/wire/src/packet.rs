@@ -7,16 +7,16 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut, Range};
 
-/// Sizes of storage: a small packet, a frame, a burst, the largest IP packet with room around it.
-const CLASSES: [usize; 4] = [512, 2_048, 16_384, 66_560];
+/// Sizes of storage: a small packet, a frame, bursts, the largest IP packet with room around it.
+const CLASSES: [usize; 5] = [512, 2_048, 16_384, 33_280, 66_560];
 /// How much unused storage the pool keeps of each class, in bytes.
-const KEPT_PER_CLASS: usize = 4 << 20;
+const KEPT_PER_CLASS: usize = 2 << 20;
 /// Room that [`PacketBuffer::copy_of`] leaves before the content, in bytes.
 pub const HEADROOM: usize = 32;
 
 thread_local! {
     static POOL: RefCell<[Vec<Box<[u8]>>; CLASSES.len()]> =
-        const { RefCell::new([Vec::new(), Vec::new(), Vec::new(), Vec::new()]) };
+        const { RefCell::new([const { Vec::new() }; CLASSES.len()]) };
 }
 
 /// Bytes in pooled storage, with room before and behind them.
