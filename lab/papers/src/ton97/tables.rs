@@ -121,7 +121,7 @@ const CALIBRATION: &[Calibration] = &[
     },
     Calibration {
         key: "air.framing",
-        reason: "errors meet it too: with it 2.3 % of the packets are lost, as the ideal goodput of 97.7 % says",
+        reason: "header and checksum of an Ethernet frame, which errors meet too",
     },
     Calibration {
         key: "wire.delay",
@@ -141,7 +141,7 @@ const CALIBRATION: &[Calibration] = &[
     },
     Calibration {
         key: "tcp.recovery.careful",
-        reason: "the paper has Reno wait for the timer after several losses in a window; see the deviations",
+        reason: "4.4BSD's; whether the paper's hosts had Floyd's fix of 1994 is not said",
     },
     Calibration {
         key: "snoop.duplicates",
