@@ -17,11 +17,14 @@ pub struct Config {
     pub maximum_segment_size: u16,
     /// Data sent and not acknowledged, at most, however wide the window.
     pub send_buffer: Bytes,
-    /// Room for which a writer waits whose data do not fit the send buffer, and the pieces by which it fills the
-    /// buffer. BSD: 2,048 bytes, a cluster; 0 for whatever fits.
+    /// Room for which a writer waits whose data do not fit the send buffer. BSD: 2,048 bytes, a cluster; 0 for
+    /// whatever fits.
     pub send_low_water: Bytes,
     /// Data that the application has not taken, at most; the window announces what is left.
     pub receive_buffer: Bytes,
+    /// Round both buffers up to whole segments, as 4.4BSD does when the segment size is agreed on (Wright, Stevens
+    /// 1995, §27.5).
+    pub whole_segments: bool,
     /// Offer window scaling (RFC 7323), without which windows end at 65,535 bytes.
     pub window_scaling: bool,
     /// Offer timestamps (RFC 7323): a round-trip sample with each acknowledgement.
@@ -130,6 +133,9 @@ pub struct Recovery {
     /// Do not take duplicates of what was sent before the last recovery or timeout for a new loss (RFC 2582's
     /// careful variant, which the hosts of the comparison did not have).
     pub careful: bool,
+    /// Reno, ELN and ELN-RXMT: a recovery that had no more than `duplicates` duplicates ends without taking back what
+    /// they added to the window, as in 4.4BSD, which compares with `>` there (Wright, Stevens 1995, §29.3).
+    pub late_deflation: bool,
     /// ELN and ELN-RXMT: an acknowledgement of only a part of what was sent before the loss does not end the
     /// recovery (as with `NewReno`). The comparison leaves it open.
     pub hold_on_partial: bool,
@@ -143,6 +149,7 @@ impl Config {
             send_buffer: Bytes::kibi(32),
             send_low_water: Bytes::kibi(2),
             receive_buffer: Bytes::kibi(32),
+            whole_segments: false,
             window_scaling: false,
             timestamps: false,
             no_delay: false,
@@ -201,6 +208,16 @@ impl Config {
             marks,
         };
         self
+    }
+
+    /// What a buffer of `size` holds, in bytes.
+    pub(crate) fn buffer(&self, size: Bytes) -> u64 {
+        if self.whole_segments {
+            size.get()
+                .next_multiple_of(self.maximum_segment_size.into())
+        } else {
+            size.get()
+        }
     }
 
     /// Says what is wrong with the configuration, if anything is.
@@ -345,6 +362,7 @@ impl Default for Recovery {
             duplicates: 3,
             marked_duplicates: 1,
             careful: false,
+            late_deflation: false,
             hold_on_partial: false,
         }
     }

@@ -59,7 +59,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
-        let buffer = config.receive_buffer.get();
+        let buffer = config.buffer(config.receive_buffer);
         Self {
             numbers: Numbers::new(SeqNumber(0)),
             progress: Progress {

@@ -83,7 +83,7 @@ impl Sender {
                 written: 1,
                 closed: false,
                 buffered: 1,
-                buffer: config.send_buffer.get(),
+                buffer: config.buffer(config.send_buffer),
                 low_water: config.send_low_water.get().max(1),
                 no_delay: config.no_delay,
             },
@@ -236,8 +236,8 @@ impl Sender {
         self.stream.buffered
     }
 
-    /// A writer that waits puts more into the buffer. Where not all of it finds room, it does so by pieces of the
-    /// low-water mark, as BSD's does by the cluster.
+    /// A writer that waits puts more into the buffer, all that finds room, once there is room for the rest or for as
+    /// much as the low-water mark says (Wright, Stevens 1995, §16.7).
     fn refill(&mut self) {
         let stream = &mut self.stream;
         let end = self.flight.unacknowledged.max(1) + stream.buffer;
@@ -246,7 +246,7 @@ impl Sender {
         if waiting <= room {
             stream.buffered = stream.written;
         } else if room >= stream.low_water {
-            stream.buffered += room - room % stream.low_water;
+            stream.buffered += room;
         }
     }
 }

@@ -89,7 +89,10 @@ impl Sender {
             Some(episode) => {
                 detection.episode = None;
                 detection.urgent = false;
-                self.window.set(self.window.size().min(episode.target));
+                let few = detection.duplicates <= detection.settings.duplicates;
+                if !(detection.settings.late_deflation && few && !holds) {
+                    self.window.set(self.window.size().min(episode.target));
+                }
                 self.window.grow();
             }
             None if opens => {}

@@ -198,6 +198,25 @@ fn in_a_small_window_it_matters_how_few_duplicates_are_enough() {
     }
 }
 
+/// 4.4BSD takes the inflation back only after more duplicates than it asks for.
+#[test]
+fn a_recovery_by_exactly_three_duplicates_may_leave_the_window_inflated() {
+    let least = |policy, segments: u64, late_deflation| {
+        let mut config = config(policy);
+        config.recovery.late_deflation = late_deflation;
+        config.receive_buffer = Bytes::new(1_000 * segments);
+        let outcome = transfer(&config, &[50], Fate::Lost);
+        assert_eq!(outcome.counters.recovered.fast_retransmissions, 1);
+        outcome.least
+    };
+    // Half of four, and one for the acknowledgement that ends the recovery.
+    assert_eq!(least(Policy::Reno, 4, false), 3);
+    assert_eq!(least(Policy::Reno, 4, true), 5);
+    // A fourth duplicate, or a policy that knows where a recovery ends, and nothing is left.
+    assert_eq!(least(Policy::Reno, 5, true), 3);
+    assert_eq!(least(Policy::NewReno, 4, true), 3);
+}
+
 /// The window of the other end has room, the congestion window has not: new segments on the first duplicates bring
 /// the proof.
 #[test]
