@@ -16,11 +16,20 @@ use crate::failure::Failure;
 /// Where results go unless told otherwise.
 pub(crate) const FOLDER: &str = "lasthop-lab";
 
+const EXAMPLES: &str = "\
+Examples:
+  lasthop lab run ton97                             every experiment of a paper, on all cores
+  lasthop lab run ton97-table3 --seeds 100 --against E2E
+  lasthop lab run ton97-table2 --set 'snoop.timing.minimum_timeout=40 ms' --out ./fast-timer
+  lasthop lab run ton97-claims --check              exit code 1 if a claim of the paper does not hold
+  lasthop lab show ton97-table3 --plan > my.toml    after edits: lasthop lab run my.toml --json";
+
 /// Run an experiment, a group of them, or a plan of one's own, on all cores.
 ///
 /// Results are stored as runs end, in a folder for each experiment; the same command goes on from there after
 /// an interruption, and with more seeds it runs only those that are missing.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// An experiment or a group (`lasthop lab list`), or a plan's TOML file
     #[arg(value_name = "EXPERIMENT|GROUP|PLAN.toml")]
