@@ -35,14 +35,16 @@ impl Observer<Host> for Log {
     }
 }
 
-fn log_of(seed: u64) -> Log {
+/// A transfer of 500 packets that will lose some.
+fn over_a_lossy_hop(seed: u64) -> Simulation<Host> {
     let mut simulation = Simulation::new();
-    path(
-        &mut simulation,
-        |host| host,
-        Sender::new(0, 20, 500),
-        &hop(LOSSY, seed),
-    );
+    let sender = Sender::new(0, 20, 500);
+    path(&mut simulation, |host| host, sender, &hop(LOSSY, seed));
+    simulation
+}
+
+fn log_of(seed: u64) -> Log {
+    let mut simulation = over_a_lossy_hop(seed);
     let mut log = Log::default();
     let ending = simulation.run(end(), &mut log).expect("a run");
     assert_eq!(ending, Ending::Idle);
@@ -145,13 +147,7 @@ fn a_receiver_hears_of_exactly_what_the_air_lost_if_it_asked_to() {
 #[test]
 fn a_run_can_be_stopped_and_taken_up_again() {
     let whole = log_of(9);
-    let mut simulation = Simulation::new();
-    path(
-        &mut simulation,
-        |host| host,
-        Sender::new(0, 20, 500),
-        &hop(LOSSY, 9),
-    );
+    let mut simulation = over_a_lossy_hop(9);
     let mut log = Log::default();
     for step in 1..10 {
         let limits = Limits::until(Instant::from_millis(step * 100));
@@ -173,13 +169,7 @@ fn a_run_can_be_stopped_and_taken_up_again() {
 
 #[test]
 fn a_node_that_spins_is_named() {
-    let mut simulation = Simulation::new();
-    path(
-        &mut simulation,
-        |host| host,
-        Sender::new(0, 20, 500),
-        &hop(LOSSY, 1),
-    );
+    let mut simulation = over_a_lossy_hop(1);
     let at = Instant::from_millis(100);
     simulation.add("dizzy", Host::new(Role::Spinner(at)));
     let error = simulation.run(end(), &mut ()).expect_err("it spins");
@@ -219,13 +209,7 @@ fn packets_that_circle_without_time_are_found() {
 
 #[test]
 fn too_many_events_and_ports_without_a_link_are_errors() {
-    let mut simulation = Simulation::new();
-    path(
-        &mut simulation,
-        |host| host,
-        Sender::new(0, 20, 500),
-        &hop(LOSSY, 1),
-    );
+    let mut simulation = over_a_lossy_hop(1);
     let limits = Limits {
         events: 100,
         ..end()
