@@ -147,3 +147,82 @@ fn a_trace_is_a_capture_of_all_that_hosts_and_air_carry() {
         );
     }
 }
+
+#[test]
+fn hardly_any_scheme_hides_what_a_wired_bottleneck_refused() {
+    let errors = [("errors", "64 KiB")];
+    let table = table(named("ton97-congestion"), &["errors=64 KiB"]);
+    let mean = |scheme: &str, metric| table.mean(scheme, &errors, metric);
+    for row in table.rows().iter().filter(|row| row.metric == "throughput") {
+        let scheme = row.scheme.as_str();
+        let own = mean(scheme, "own_congestion_losses").unwrap();
+        let hidden = mean(scheme, "congestion_hidden").unwrap();
+        assert!(own > 30.0, "{scheme}: {own}");
+        assert!(hidden < 0.01 * own, "{scheme}: {hidden} of {own}");
+        let repaired_behind = scheme.starts_with("LL");
+        assert!(!repaired_behind || hidden == 0.0, "{scheme}: {hidden}");
+        assert!(
+            mean(scheme, "congestion_marked").unwrap() == 0.0,
+            "{scheme}"
+        );
+        let follows = !scheme.starts_with("SPLIT") && scheme != "ARQ";
+        assert_eq!(mean(scheme, "own_air_losses").is_ok(), follows, "{scheme}");
+    }
+    let punished = |scheme| mean(scheme, "air_punished").unwrap();
+    assert!(punished("E2E") > 5.0 * punished("E2E-ELN"));
+    assert!(punished("LL") > 5.0 * punished("LL-TCP-AWARE"));
+}
+
+#[test]
+fn queue_lengths_that_radios_exchange_tell_most_congestion_from_corruption() {
+    let table = table(named("ton97-two-hops"), &["errors=both hops"]);
+    for sender in ["E2E-ELN", "E2E-SACK-ELN"] {
+        let mean = |marks, rivals, metric| {
+            let parameters = [("errors", "both hops"), ("rivals", rivals)];
+            let scheme = format!("{sender}-{marks}");
+            table.mean(&scheme, &parameters, metric).unwrap()
+        };
+        let mistakes = |marks| mean(marks, "two", "marked_by_mistake");
+        assert!(mistakes("HEARD") == 0.0, "{sender}");
+        assert!(mistakes("ALL") > 3.0 * mistakes("EXCHANGED"), "{sender}");
+        for rivals in ["none", "two"] {
+            let plain = [("errors", "both hops"), ("rivals", rivals)];
+            let plain = table.mean("E2E", &plain, "throughput").unwrap();
+            let ours = mean("EXCHANGED", rivals, "throughput");
+            assert!(ours > 1.2 * plain, "{sender}, {rivals}: {ours} and {plain}");
+            let known = mean("EXCHANGED", rivals, "air_losses");
+            let missed = mean("EXCHANGED", rivals, "missed");
+            assert!(
+                missed < 0.4 * known,
+                "{sender}, {rivals}: {missed} of {known}"
+            );
+        }
+    }
+}
+
+#[test]
+fn two_hops_that_make_no_sense_are_refused_by_name() {
+    let wrong = [
+        ("two_hops.exchange=50", "two_hops.exchange"),
+        ("two_hops.exchange=0 s", "two_hops.exchange"),
+        ("two_hops.threshold=31 packets", "two_hops.threshold"),
+        ("two_hops.threshold=8 KiB", "two_hops.threshold"),
+        ("two_hops.first.mean=64 KiB", "two_hops.first"),
+        ("two_hops.speed=1", "speed"),
+        ("errors.model=none", ""),
+        ("schemes.E2E.marks=all", "schemes.E2E.marks"),
+        ("schemes.E2E.base=split", "schemes.E2E.base"),
+        ("schemes.ARQ.tcp_aware=true", "schemes.ARQ.tcp_aware"),
+        ("schemes.E2E-ELN-ALL.base=arq", "schemes.E2E-ELN-ALL.marks"),
+        ("schemes.E2E-ELN-ALL.marks=guess", "guess"),
+    ];
+    let experiment = named("ton97-two-hops");
+    for (change, key) in wrong {
+        let cases = plan(experiment, &[change]).cases();
+        let problems = cases.iter().filter_map(|case| experiment.check(case).err());
+        let problem = problems.map(|problem| problem.to_string()).next();
+        let problem = problem.unwrap_or_default();
+        assert!(problem.contains(key), "{change}: {problem}");
+        assert_eq!(problem.is_empty(), key.is_empty(), "{change}: {problem}");
+    }
+}

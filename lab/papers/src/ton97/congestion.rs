@@ -1,27 +1,23 @@
 //! Air losses and congestion at once: the fixed host and a rival share a wired bottleneck.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
-use std::ops::ControlFlow;
+use std::net::SocketAddrV4;
 
-use channel::{Direction, DirectionConfig, QueueBound};
+use channel::Direction;
 use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunError};
-use simulator::{Ending, Limits, Line, LinkId, NodeId, OnEvent, Port, Simulation};
-use tcp::{Endpoint, Policy};
-use units::{Bytes, Duration, Instant};
+use simulator::{LinkId, NodeId, Port, Simulation};
+use units::Instant;
 
 use super::base::Station;
-use super::mobile::Mobile;
-use super::network::{FIXED, MOBILE, SetUp, connection, failed};
-use super::node::{AIR, Event, Node, WIRED};
+use super::losses::{Losses, Tally};
+use super::network::{FIXED, MOBILE, SetUp, failed};
+use super::node::{AIR, Node, WIRED};
+use super::parameters::Base;
+use super::rival::{self, Rival, ethernet};
 use super::router::Router;
-use super::source::Source;
 use super::tables::{about, set_up};
 
-/// Where the rival sends from and to.
-const RIVAL: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 6_001);
-const SINK: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 2, 1), 6_002);
-/// More than the rival sends while the transfer lasts.
-const ENDLESS: Bytes = Bytes::new(1 << 40);
+/// The one rival.
+const RIVAL: Rival = Rival { index: 0 };
 /// The port of a router that leads to the bottleneck.
 const BOTTLENECK: Port = Port(2);
 
@@ -48,6 +44,31 @@ const METRICS: &[Metric] = &[
         "without_reduction",
         "",
         "of those, the ones that marks of air losses let leave the window as it was",
+    ),
+    metric(
+        "own_congestion_losses",
+        "",
+        "data packets of the fixed host that a full queue refused and whose data were acknowledged later",
+    ),
+    metric(
+        "congestion_hidden",
+        "",
+        "of those, the ones that no smaller window answered since their data were first sent",
+    ),
+    metric(
+        "congestion_marked",
+        "",
+        "of the hidden, the ones that acknowledgements told of as lost on the air",
+    ),
+    metric(
+        "own_air_losses",
+        "",
+        "data packets of the fixed host that the air lost (not told for SPLIT and ARQ, whose hop carries no such packets)",
+    ),
+    metric(
+        "air_punished",
+        "",
+        "of those, the ones that a smaller window answered while nothing was missing that a queue had refused",
     ),
 ];
 
@@ -90,18 +111,15 @@ struct Shared {
     source: NodeId,
     rival: NodeId,
     bottleneck: LinkId,
+    losses: Losses,
 }
 
 impl Shared {
     fn build(set_up: &SetUp) -> Result<Self, RunError> {
         let mut simulation = Simulation::new();
-        let rival = set_up.host("rival", Policy::Reno);
-        let rival = Endpoint::new(connection(RIVAL, SINK, 5_000), rival).map_err(failed)?;
-        let sink = set_up.host("sink", Policy::Reno);
-        let sink = Endpoint::listening(connection(SINK, RIVAL, 6_000), sink).map_err(failed)?;
         let (near, far) = (
-            vec![(FIXED, WIRED), (RIVAL, Port(1))],
-            vec![(MOBILE, WIRED), (SINK, Port(1))],
+            vec![(FIXED, WIRED), (RIVAL.local(), Port(1))],
+            vec![(MOBILE, WIRED), (RIVAL.remote(), Port(1))],
         );
         let to = |hosts: &[(SocketAddrV4, Port)]| {
             hosts
@@ -115,50 +133,46 @@ impl Shared {
         ];
         let [near, far] = sides.map(|routes| Node::Router(Router::new(routes)));
         let source = simulation.add("fixed", Node::Source(Box::new(set_up.source()?)));
-        let rival = simulation.add("rival", Node::Source(Box::new(Source::new(rival, ENDLESS))));
+        let rival = simulation.add("rival", RIVAL.source(set_up)?);
         let near = simulation.add("near", near);
         let far = simulation.add("far", far);
         let station = Station::new(set_up.work()?, set_up.parameters.repairs_ahead);
         let station = simulation.add("base", Node::Station(Box::new(station)));
         let mobile = simulation.add("mobile", Node::Mobile(Box::new(set_up.mobile()?)));
-        let sink = Mobile::new(sink, None, ENDLESS);
-        let sink = simulation.add("sink", Node::Mobile(Box::new(sink)));
+        let sink = simulation.add("sink", RIVAL.sink(set_up)?);
         let wire = set_up.parameters.wire().map_err(failed)?;
         let hop = set_up.parameters.hop(set_up.seed).map_err(failed)?;
         let ethernet = ethernet()?;
-        let bottleneck = simulation.connect((near, BOTTLENECK), (far, BOTTLENECK), &wire);
+        // The fixed host's way to the mobile host comes first.
         let links = [
             ((source, WIRED), (near, WIRED), &ethernet),
-            ((rival, WIRED), (near, Port(1)), &ethernet),
+            ((near, BOTTLENECK), (far, BOTTLENECK), &wire),
             ((far, WIRED), (station, WIRED), &ethernet),
-            ((far, Port(1)), (sink, AIR), &ethernet),
             ((station, AIR), (mobile, AIR), &hop),
+            ((rival, WIRED), (near, Port(1)), &ethernet),
+            ((far, Port(1)), (sink, AIR), &ethernet),
         ];
+        let mut laid = Vec::new();
         for (first, second, line) in links {
-            simulation.connect(first, second, line).map_err(failed)?;
+            laid.push(simulation.connect(first, second, line).map_err(failed)?);
         }
+        let own = if carries_own(set_up) { 4 } else { 3 };
         Ok(Self {
-            bottleneck: bottleneck.map_err(failed)?,
+            losses: Losses::new(source, laid[0], laid[..own].to_vec()),
+            bottleneck: laid[1],
             simulation,
             source,
             rival,
         })
     }
-
-    fn endpoint(&self, id: NodeId) -> Result<&Endpoint, RunError> {
-        match self.simulation.node(id) {
-            Node::Source(source) => Ok(source.endpoint()),
-            _ => Err(RunError::Failed("this node is no source".into())),
-        }
-    }
 }
 
-/// What joins hosts and routers.
-fn ethernet() -> Result<Line, RunError> {
-    let rate = "10 Mbit/s".parse().map_err(failed)?;
-    let queue = QueueBound::Packets(50);
-    let each = DirectionConfig::steady(rate, Duration::from_micros(100), queue);
-    Line::wire(each).map_err(failed)
+/// Whether the hop carries the fixed host's own segments, and not another connection's or frames.
+fn carries_own(set_up: &SetUp) -> bool {
+    match set_up.scheme.base {
+        Base::Forward | Base::Snoop => true,
+        Base::Split | Base::Arq => false,
+    }
 }
 
 impl Experiment for Rivalry {
@@ -173,27 +187,20 @@ impl Experiment for Rivalry {
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
         let set_up = set_up(case, seed)?;
         let mut shared = Shared::build(&set_up)?;
-        let mut end = OnEvent(|_: Instant, _, _: &Event| ControlFlow::Break(()));
-        let give_up = Instant::ZERO + set_up.parameters.give_up;
-        let ending = shared.simulation.run(Limits::until(give_up), &mut end);
-        if ending.map_err(failed)? != Ending::Stopped {
-            return Err(RunError::Failed(
-                "the transfer did not end; see `give_up`".into(),
-            ));
-        }
+        let (simulation, losses) = (&mut shared.simulation, &mut shared.losses);
+        let data = rival::finish(simulation, &set_up, &[shared.rival], losses)? as f64;
         let seconds = shared.simulation.now().since(Instant::ZERO).as_secs_f64();
         let (ours, theirs) = (
-            shared.endpoint(shared.source)?,
-            shared.endpoint(shared.rival)?,
+            rival::endpoint(&shared.simulation, shared.source)?,
+            rival::endpoint(&shared.simulation, shared.rival)?,
         );
-        let data = set_up.parameters.transfer.get() as f64;
         let rival = theirs.acknowledged_bytes() as f64;
         let refused = |way| {
             let counters = shared.simulation.link_counters(shared.bottleneck, way);
             counters.dropped_queue.packets as f64
         };
         let recovered = ours.counters().recovered;
-        Ok(Measurements::new()
+        let measured = Measurements::new()
             .with("throughput", data * 8e-6 / seconds)
             .with("rival_throughput", rival * 8e-6 / seconds)
             .with("share", 100.0 * data / (data + rival))
@@ -206,6 +213,17 @@ impl Experiment for Rivalry {
                 "fast_retransmissions",
                 recovered.fast_retransmissions as f64,
             )
-            .with("without_reduction", recovered.without_reduction as f64))
+            .with("without_reduction", recovered.without_reduction as f64);
+        Ok(with_losses(measured, &shared.losses.tally(), &set_up))
     }
+}
+
+fn with_losses(measured: Measurements, tally: &Tally, set_up: &SetUp) -> Measurements {
+    let on_air = |count: u64| carries_own(set_up).then_some(count as f64);
+    measured
+        .with("own_congestion_losses", tally.refused as f64)
+        .with("congestion_hidden", tally.hidden as f64)
+        .with("congestion_marked", tally.hidden_by_mark as f64)
+        .with_some("own_air_losses", on_air(tally.corrupted))
+        .with_some("air_punished", on_air(tally.punished))
 }

@@ -11,23 +11,29 @@
 //!    `mobile.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
 //! 3. `transfer.rs`: a run and what is measured.
 //! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time;
-//!    `congestion.rs`: a rival.
+//!    `congestion.rs`: a rival (`rival.rs`), and what the sender makes of losses (`losses.rs`).
+//! 5. `two_hops.rs`: two hops between radios (`radio.rs`) that judge what is missing (`judge.rs`).
 
 mod base;
 mod claims;
 mod congestion;
+mod judge;
+mod losses;
 mod mobile;
 mod network;
 mod node;
 mod packet;
 mod parameters;
+mod radio;
 mod repair;
+mod rival;
 mod router;
 mod source;
 mod split;
 mod tables;
 mod traces;
 mod transfer;
+mod two_hops;
 
 use experiment::Experiment;
 
@@ -50,6 +56,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &congestion::CONGESTION,
     &tables::VARIATION,
     &tables::ASYMMETRY,
+    &two_hops::TWO_HOPS,
 ];
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use units::Instant;
 use super::base::Station;
 use super::mobile::Mobile;
 use super::packet::Packet;
+use super::radio::Radio;
 use super::router::Router;
 use super::source::Source;
 
@@ -35,6 +36,8 @@ pub(crate) enum Node {
     Mobile(Box<Mobile>),
     /// A router.
     Router(Router),
+    /// An end of a hop between radio routers.
+    Radio(Box<Radio>),
 }
 
 impl Machine for Node {
@@ -47,6 +50,7 @@ impl Machine for Node {
             Self::Station(node) => node.handle_input(now, input),
             Self::Mobile(node) => node.handle_input(now, input),
             Self::Router(node) => node.handle_input(now, input),
+            Self::Radio(node) => node.handle_input(now, input),
         }
     }
 
@@ -56,6 +60,7 @@ impl Machine for Node {
             Self::Station(node) => node.handle_timeout(now),
             Self::Mobile(node) => node.handle_timeout(now),
             Self::Router(node) => node.handle_timeout(now),
+            Self::Radio(node) => node.handle_timeout(now),
         }
     }
 
@@ -65,6 +70,7 @@ impl Machine for Node {
             Self::Station(node) => node.poll_output(),
             Self::Mobile(node) => node.poll_output(),
             Self::Router(node) => node.poll_output(),
+            Self::Radio(node) => node.poll_output(),
         }
     }
 
@@ -74,6 +80,7 @@ impl Machine for Node {
             Self::Station(node) => node.poll_timeout(),
             Self::Mobile(node) => node.poll_timeout(),
             Self::Router(node) => node.poll_timeout(),
+            Self::Radio(node) => node.poll_timeout(),
         }
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Parameters {
     /// What the air loses, in each direction.
     #[serde(default)]
     pub(crate) errors: ErrorConfig,
+    /// Two hops, in the experiment that has them.
+    pub(crate) two_hops: Option<super::two_hops::Config>,
 }
 
 /// The wired network.
@@ -84,6 +86,11 @@ struct Swing {
 }
 
 impl Air {
+    /// What may wait at each end.
+    pub(crate) fn queue(&self) -> QueueBound {
+        self.queue
+    }
+
     /// One direction at `rate`, without its errors.
     fn direction(&self, rate: Rate) -> DirectionConfig {
         let steady = DirectionConfig::steady(rate, self.delay, self.queue);

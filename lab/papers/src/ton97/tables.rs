@@ -162,8 +162,12 @@ pub(super) struct Transfers {
 
 /// Reads and checks a case.
 pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
+    let parameters = Parameters::read(case)?;
+    if parameters.two_hops.is_some() {
+        return Err(case.wrong_parameter("two_hops", "only ton97-two-hops has two"));
+    }
     Ok(SetUp {
-        parameters: Parameters::read(case)?,
+        parameters,
         scheme: Scheme::read(case)?,
         seed,
     })
