@@ -7,12 +7,15 @@ use wire::flow::{Class, FlowKey};
 use wire::packet::Packet;
 
 use crate::fair::Place;
+use crate::filter::supersedes;
 use crate::queue;
 use crate::stream::StreamSender;
 
 /// Packets a second up to which a flow counts as sparse, and may be sent twice.
 const SPARSE_RATE: u64 = 50;
 const SPARSE_BURST: u64 = 8;
+/// Fewer packets than this that wait leave soon, each with its acknowledgement.
+const BACKLOG: usize = 2;
 /// What a packet's record has before the packet, at most.
 const RECORD_HEAD: usize = 5;
 
@@ -127,6 +130,7 @@ impl Flow {
 
     /// Adds a packet behind the others; returns how many packets the flow lost by it.
     ///
+    /// An acknowledgement takes the place of one that it makes useless: a slow way back would else be late with all.
     /// Beyond `limit` bytes the oldest segment goes, once an interval, so that its
     /// sender hears of it soon and slows down once; beyond twice that, the newest goes.
     pub(crate) fn enqueue(
@@ -137,6 +141,13 @@ impl Flow {
         interval: Duration,
     ) -> u64 {
         self.last_active = now;
+        if self.queue.len() >= BACKLOG
+            && let Some(last) = self.queue.back_mut()
+            && supersedes(&packet, last)
+        {
+            *last = packet;
+            return 0;
+        }
         if self.queued + packet.buffer.len() > 2 * limit && !self.queue.is_empty() {
             return 1;
         }

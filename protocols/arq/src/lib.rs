@@ -15,6 +15,7 @@ mod acknowledge;
 mod arq;
 mod brief;
 mod fair;
+mod filter;
 mod flow;
 mod inbox;
 mod ledger;

@@ -9,3 +9,4 @@ mod losses;
 mod plain;
 mod queues;
 mod script;
+mod superseded;

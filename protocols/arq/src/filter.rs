@@ -1,0 +1,51 @@
+//! Acknowledgements that a later one of the same connection makes useless (RFC 3449 §5.2.1).
+
+use wire::ip::{IpPacket, Transport};
+use wire::packet::{Checksum, Packet};
+use wire::tcp::{AirLoss, TcpFlags, TcpSegmentOptions, TcpView};
+
+/// The longest packet without data: headers of IPv6 and TCP, with all options.
+const LENGTH_MAX: usize = 100;
+
+/// Whether all that `earlier` says, which waits before `later` in one flow, `later` says too: both only
+/// acknowledge, and the later more. Duplicates, selective acknowledgements, window updates and echoes of congestion
+/// are news each.
+pub(crate) fn supersedes(later: &Packet, earlier: &Packet) -> bool {
+    let alike = later.buffer.len() == earlier.buffer.len() && later.buffer.len() <= LENGTH_MAX;
+    if !alike || later.checksum == Checksum::Unverified {
+        return false;
+    }
+    let (Ok(later), Ok(earlier)) = (
+        IpPacket::parse(&later.buffer),
+        IpPacket::parse(&earlier.buffer),
+    ) else {
+        return false;
+    };
+    if (later.dscp(), later.ecn()) != (earlier.dscp(), earlier.ecn()) {
+        return false;
+    }
+    match (later.transport(), earlier.transport()) {
+        (Transport::Tcp(later), Transport::Tcp(earlier)) => {
+            later.sequence_number() == earlier.sequence_number()
+                && later.acknowledgment_number() > earlier.acknowledgment_number()
+                && is_plain(&later)
+                && is_plain(&earlier)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a segment says nothing but its number and its window.
+fn is_plain(tcp: &TcpView<'_>) -> bool {
+    let reserved = tcp.bytes()[12] & 0x0f;
+    let Ok((options, others)) = TcpSegmentOptions::read(tcp) else {
+        return false;
+    };
+    tcp.flags() == TcpFlags::ACK
+        && reserved == 0
+        && tcp.payload().is_empty()
+        && !others
+        && options.sack.is_empty()
+        && options.cause.is_none()
+        && options.air_loss == AirLoss::None
+}
