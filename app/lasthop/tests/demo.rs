@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
 use edges::namespace::Namespace;
@@ -21,6 +23,9 @@ model = "temporal"
 good = { distribution = "exponential", mean = "200 ms" }
 bad = { distribution = "exponential", mean = "20 ms" }
 "#;
+
+/// A user with no rights.
+const NOBODY: u32 = 65_534;
 
 fn privileged() -> bool {
     match Namespace::create() {
@@ -102,6 +107,32 @@ fn a_file_arrives_intact_alone_and_through_lasthop_both_ways() {
     assert_eq!(serde_json::from_str::<Vec<Value>>(&figures).unwrap(), rows);
 }
 
+/// As root this gives up root first; otherwise all other tests are of that kind too.
+#[test]
+fn a_user_without_any_privilege_can_run_it() {
+    if !privileged() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Others may enter neither the folder of the build nor, at first, this one.
+    fs::copy(env!("CARGO_BIN_EXE_lasthop"), at("lasthop")).unwrap();
+    fs::write(at("link.toml"), LINK).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let output = Command::new(at("lasthop"))
+        .current_dir(&folder)
+        .args(["demo", "--link", "./link.toml", "--size", "1 MB", "--json"])
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .unwrap();
+    let rows = rows(&output);
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row["sha256_ok"] == true), "{rows:?}");
+    assert!(at("lasthop-demo/bytes.svg").exists());
+}
+
 #[test]
 fn every_way_to_repair_tcp_is_a_scheme() {
     if !privileged() {
@@ -154,6 +185,7 @@ fn what_cannot_be_shown_is_refused_with_exit_code_2() {
         ),
         (["--link", "no-such-link"], "l2-b40"),
         (["--size", "20"], "MB"),
+        (["--report", "/proc/none"], "another folder by --report"),
         (
             ["--schemes", "split"],
             "known are plain, tunnel, snoop, lasthop",

@@ -1,6 +1,7 @@
 //! Why the demo cannot run, or did not come to its end.
 
 use std::io;
+use std::path::PathBuf;
 
 use edges::namespace::{NamespaceError, UserNamespaceError};
 use edges::netlink::NetlinkError;
@@ -41,6 +42,14 @@ pub(crate) enum DemoError {
         name: String,
         /// What there is.
         known: String,
+    },
+    /// The report would have no place.
+    #[error("cannot write the report to {}: {source}; choose another folder by --report", folder.display())]
+    Report {
+        /// Where it was to go.
+        folder: PathBuf,
+        /// The system's reason.
+        source: io::Error,
     },
     /// A process of ours did not do its part.
     #[error("{0}")]

@@ -15,10 +15,11 @@ mod plan;
 mod plot;
 mod process;
 mod progress;
+mod report;
 mod row;
 mod socket;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use channel::{Link, Rate};
 use clap::Args;
@@ -31,6 +32,7 @@ use crate::links;
 use error::DemoError;
 use network::Network;
 use plan::{Machinery, RunPlan, RunResult, Scheme, Way};
+use report::Report;
 use row::Row;
 
 /// How long a transfer of the usual size takes on an ideal link.
@@ -86,11 +88,13 @@ pub(crate) struct Arguments {
 
 /// Runs every comparison that is asked for.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let results = compare(arguments)?;
+    let plans = plans(arguments)?;
+    let report = Report::in_folder(&arguments.report)?;
+    let results = compare(&plans, !arguments.json)?;
     let rows: Vec<_> = results.iter().flat_map(Row::of).collect();
     let wrong = rows.iter().find(|row| !row.sha256_ok);
     let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
-    write_report(&results, &json, &arguments.report)?;
+    report.write(&results, &json)?;
     if arguments.json {
         println!("{json}");
     } else {
@@ -99,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             "goodput and share without the first {}; share: of what the link could carry",
             arguments.skip
         );
-        println!("plot: {}", arguments.report.join("bytes.svg").display());
+        println!("plot: {}", report.plot().display());
     }
     match wrong {
         None => Ok(()),
@@ -113,8 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn compare(arguments: &Arguments) -> Result<Vec<RunResult>, DemoError> {
-    let plans = plans(arguments)?;
+fn compare(plans: &[RunPlan], is_shown: bool) -> Result<Vec<RunResult>, DemoError> {
     // A user namespace must be entered before there are threads, so this comes first.
     gain_privilege()?;
     let mut signals = Signals::catch().map_err(DemoError::failed("catch signals"))?;
@@ -123,14 +126,14 @@ fn compare(arguments: &Arguments) -> Result<Vec<RunResult>, DemoError> {
         program: std::env::current_exe().map_err(DemoError::failed("find the own program"))?,
         folder: folder.path().into(),
     };
-    if !arguments.json {
+    if is_shown {
         let link = &plans[0].link;
         println!("{}: {}", link.name(), link.description());
         println!("{}", Network::build(&Scheme::Plain)?.buffers()?);
     }
     let mut results = Vec::new();
-    for plan in &plans {
-        let line = progress::Line::new(plan, !arguments.json);
+    for plan in plans {
+        let line = progress::Line::new(plan, is_shown);
         let mut observer = |progress| line.show(progress, &mut signals);
         results.push(measure::measure(plan, &machinery, &mut observer)?);
     }
@@ -190,16 +193,4 @@ fn gain_privilege() -> Result<(), DemoError> {
         Err(NamespaceError::CreationNotPermitted) => Ok(enter_user_namespace()?),
         Err(error) => Err(error.into()),
     }
-}
-
-fn write_report(results: &[RunResult], json: &str, folder: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::broken(format!(
-            "cannot write the report to {}: {error}",
-            folder.display()
-        ))
-    };
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    std::fs::write(folder.join("figures.json"), format!("{json}\n")).map_err(failed)?;
-    plot::draw(results, &folder.join("bytes.svg")).map_err(Failure::broken)
 }
