@@ -51,15 +51,15 @@ fn receive(socket: &UdpSocket) -> (u64, Duration) {
 fn throughput(link_rate: &str, offered: f64, span: Duration) -> (f64, f64) {
     let rig = Rig::start(&link(link_rate, "5 ms", "0 %"), 1).expect("needs root");
     let (gateway, mobile) = rig.sockets();
-    let before = rig.processor_seconds();
+    let before = rig.air.processor_seconds();
     let (count, time) = thread::scope(|scope| {
         let receiver = scope.spawn(|| receive(&mobile));
         send(&gateway, offered, span);
         receiver.join().unwrap()
     });
-    let used = (rig.processor_seconds() - before) / span.as_secs_f64();
+    let used = (rig.air.processor_seconds() - before) / span.as_secs_f64();
     let bits = (count - 1) * (PAYLOAD as u64 + HEADERS) * 8;
-    println!("  {}", rig.end()["lateness"]);
+    println!("  {}", rig.air.end()["lateness"]);
     (bits as f64 / time.as_secs_f64() / 1e6, used)
 }
 
@@ -127,7 +127,7 @@ fn the_delay_is_kept() {
     let tail = errors[errors.len() * 99 / 100];
     println!(
         "delay error: mean {mean:.3} ms, 99th percentile {tail:.3} ms; {}",
-        rig.end()["lateness"]
+        rig.air.end()["lateness"]
     );
     assert!(mean.abs() < 0.2 && tail < 2.0);
 }
@@ -142,7 +142,7 @@ fn the_mean_loss_lies_in_its_interval() {
         send(&gateway, 15.0, Duration::from_mins(1));
         receiver.join().unwrap()
     });
-    let report = rig.end();
+    let report = rig.air.end();
     let offered = report["down"]["offered"]["packets"].as_f64().unwrap();
     let loss = 1.0 - count as f64 / offered;
     let half_width = 1.96 * (0.01 * 0.99 / offered).sqrt();

@@ -5,6 +5,8 @@
 
 mod accuracy;
 mod rig;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::net::UdpSocket;
 use std::thread;
@@ -64,7 +66,7 @@ fn packets_are_conserved_in_order_and_counted() {
         }
         (down.join().unwrap(), up.join().unwrap())
     });
-    let report = rig.report();
+    let report = rig.air.report();
     assert_eq!(report["ended"], false);
     for (direction, arrived, sent) in [("down", down, count), ("up", up, count / 4)] {
         assert!(
@@ -85,7 +87,7 @@ fn packets_are_conserved_in_order_and_counted() {
         assert_eq!(report[direction]["refused_packets"], 0);
         assert!(of("dropped_air") > 0);
     }
-    let last = rig.end();
+    let last = rig.air.end();
     assert_eq!(
         (&last["ended"], &last["down"]["offered"]),
         (&true.into(), &report["down"]["offered"])
@@ -109,7 +111,7 @@ fn what_cannot_be_emulated_is_refused_with_exit_code_2() {
         (&["--link", "l1-clean", "--left", "a,b"], "netns:mobile"),
         (&["--link", "l1-clean", "--right", "stdout"], "--json"),
     ] {
-        let program = env!("CARGO_BIN_EXE_lasthop");
+        let program = support::PROGRAM;
         let output = std::process::Command::new(program)
             .arg("emulate")
             .args(arguments)

@@ -5,7 +5,7 @@
     reason = "each test file uses a part of it"
 )]
 
-mod air;
+pub(crate) mod air;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -72,7 +72,7 @@ impl Hosts {
 
     /// The same with an emulated hop, as `link` (TOML) says.
     pub(crate) fn over_air(link: &str) -> Self {
-        Self::joined_by(|gateway, mobile| Some(Air::between(gateway, mobile, link)))
+        Self::joined_by(|gateway, mobile| Some(Air::between([gateway, mobile], link, 1)))
     }
 
     fn joined_by(hop: impl FnOnce(&Namespace, &Namespace) -> Option<Air>) -> Self {
