@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::ops::RangeInclusive;
+
 use channel::{Direction, Link};
 use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
@@ -78,8 +80,8 @@ fn percentile_99(mut values: Vec<Duration>) -> Duration {
 }
 
 /// 99th percentiles of a small request's time during a bulk transfer, and of its wait for the end of fades.
-fn requests(link: &str, delay: Duration, seconds: u64) -> (Duration, Duration) {
-    let mut pair = Pair::new(link, 5);
+fn requests(link: &str, seed: u64, (delay, seconds): (Duration, u64)) -> (Duration, Duration) {
+    let mut pair = Pair::new(link, seed);
     pair.add(Traffic::bulk(1));
     pair.add_requests(Instant::from_millis(5_000));
     pair.run_for(SECOND * seconds);
@@ -98,44 +100,66 @@ fn requests(link: &str, delay: Duration, seconds: u64) -> (Duration, Duration) {
     (percentile_99(times), percentile_99(waits))
 }
 
-fn assert_quick(links: &[(&str, u64, u64)]) {
+/// Links with their delay in milliseconds and how many seconds show their 99th percentile.
+const SLOW: [(&str, u64, u64); 4] = [
+    ("l1-clean", 5, 40),
+    ("l1-b40", 5, 125),
+    ("l1-b80", 5, 125),
+    ("l1-b160", 5, 125),
+];
+const FADING: [(&str, u64, u64); 4] = [
+    ("l2-b40", 20, 125),
+    ("l2-b80", 20, 125),
+    ("l2-b160", 20, 125),
+    ("l3-b80", 50, 65),
+];
+const LONELY: [(&str, u64, u64); 2] = [("l3-p1", 50, 45), ("l3-p5", 50, 45)];
+const LONG: [(&str, u64, u64); 1] = [("l4-p1", 300, 80)];
+
+fn assert_quick(links: &[(&str, u64, u64)], seeds: RangeInclusive<u64>) {
     let mut misses = Vec::new();
     for (link, milliseconds, seconds) in links {
-        let delay = Duration::from_millis(*milliseconds);
-        let (time, wait) = requests(link, delay, *seconds);
-        let bound = delay * 2 + Duration::from_millis(30) + wait;
-        println!("{link}: {time}, fades {wait}, bound {bound}");
-        if time > bound {
-            misses.push(format!("{link}: {time} > {bound}"));
+        for seed in seeds.clone() {
+            let delay = Duration::from_millis(*milliseconds);
+            let (time, wait) = requests(link, seed, (delay, *seconds));
+            let bound = delay * 2 + Duration::from_millis(30) + wait;
+            let told = format!("{link}, seed {seed}: {time}, fades {wait}, bound {bound}");
+            println!("{told}");
+            if time > bound {
+                misses.push(told);
+            }
         }
     }
-    assert!(misses.is_empty(), "{misses:?}");
+    assert!(misses.is_empty(), "{misses:#?}");
 }
 
 #[test]
-#[ignore = "misses by 2 ms (l1-b40) to 27 ms (l1-b160); see the printed table"]
 fn a_small_request_waits_for_fades_only() {
-    assert_quick(&[
-        ("l1-clean", 5, 40),
-        ("l1-b40", 5, 125),
-        ("l1-b80", 5, 125),
-        ("l1-b160", 5, 125),
-        ("l2-b40", 20, 125),
-        ("l2-b80", 20, 125),
-        ("l2-b160", 20, 125),
-        ("l3-b80", 50, 65),
-    ]);
+    assert_quick(&FADING, 5..=5);
 }
 
 #[test]
 fn a_small_request_hardly_notices_lonely_losses() {
-    assert_quick(&[("l3-p1", 50, 45), ("l3-p5", 50, 45)]);
+    assert_quick(&LONELY, 5..=5);
 }
 
 #[test]
-#[ignore = "688 ms in place of 630 ms"]
+#[ignore = "takes minutes: the seeds that the two above leave out"]
+fn a_small_request_is_as_quick_with_other_seeds() {
+    assert_quick(&FADING, 1..=4);
+    assert_quick(&LONELY, 1..=4);
+}
+
+#[test]
+#[ignore = "misses by 4 ms (l1-b40) to 85 ms (l1-b160), without fades by 9 ms; see the printed table"]
+fn a_small_request_waits_for_fades_only_on_a_slow_hop() {
+    assert_quick(&SLOW, 1..=5);
+}
+
+#[test]
+#[ignore = "674 to 679 ms in place of 630 ms"]
 fn a_small_request_hardly_notices_lonely_losses_on_a_long_hop() {
-    assert_quick(&[("l4-p1", 300, 80)]);
+    assert_quick(&LONG, 1..=5);
 }
 
 #[test]
