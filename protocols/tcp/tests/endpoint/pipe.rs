@@ -85,6 +85,16 @@ impl Pipe {
         }
     }
 
+    /// A connection whose server has room for so many bytes and reads none of them.
+    pub(crate) fn to_a_closing_window(policy: tcp::Policy, room: u64) -> Self {
+        let mut server = config(policy);
+        server.receive_buffer = Bytes::new(room);
+        let mut pipe = Self::new(&config(policy), &server);
+        pipe.reads[SERVER] = false;
+        pipe.input(CLIENT, Input::Connect);
+        pipe
+    }
+
     /// Both ends alike, and connected.
     pub(crate) fn connected(config: &Config) -> Self {
         let mut pipe = Self::new(config, config);

@@ -42,6 +42,15 @@ fn transfer(config: &Config, numbers: &[usize], fate: Fate) -> Outcome {
 /// The window is 32 segments from here on; the numbers lie in one flight.
 const FIRST: usize = 70;
 
+/// Those that repair several losses of one flight without their timer.
+const OF_SEVERAL: [Policy; 5] = [
+    Policy::NewReno,
+    Policy::Smart,
+    Policy::Sack,
+    Policy::SackNew,
+    Policy::SackEln,
+];
+
 fn lossy(policy: Policy, offsets: &[usize], fate: Fate) -> Outcome {
     let numbers: Vec<_> = offsets.iter().map(|offset| FIRST + offset).collect();
     transfer(&config(policy), &numbers, fate)
@@ -100,13 +109,7 @@ fn two_losses_halve_reno_twice() {
     let recovered = reno.counters.recovered;
     assert_eq!((recovered.timeouts, recovered.fast_retransmissions), (0, 2));
     assert!(reno.least <= 12, "{}", reno.least);
-    for policy in [
-        Policy::NewReno,
-        Policy::Smart,
-        Policy::Sack,
-        Policy::SackNew,
-        Policy::SackEln,
-    ] {
+    for policy in OF_SEVERAL {
         let outcome = lossy(policy, &[0, 6], Fate::Lost);
         assert_eq!(
             outcome.counters.recovered.fast_retransmissions, 1,
@@ -125,13 +128,7 @@ fn a_burst_stops_only_reno_and_its_kin() {
         let outcome = lossy(policy, &offsets, Fate::Lost);
         assert!(outcome.counters.recovered.timeouts > 0, "{policy:?}");
     }
-    for policy in [
-        Policy::NewReno,
-        Policy::Smart,
-        Policy::Sack,
-        Policy::SackNew,
-        Policy::SackEln,
-    ] {
+    for policy in OF_SEVERAL {
         let outcome = lossy(policy, &offsets, Fate::Lost);
         assert_eq!(outcome.counters.recovered.timeouts, 0, "{policy:?}");
         assert_eq!(

@@ -1,7 +1,7 @@
 //! The receiver: when it acknowledges, what it announces, what it tells.
 
 use tcp::{Config, Input, Marks, Policy};
-use units::{Bytes, Duration};
+use units::Duration;
 use wire::tcp::{AirLoss, SeqRange};
 
 use crate::pipe::{CLIENT, Fate, Pipe, SERVER, config, connection};
@@ -11,11 +11,17 @@ fn range(from: u32, to: u32) -> SeqRange {
     SeqRange::of(first + from * 1_000, (to - from) * 1_000)
 }
 
+/// A sender whose first flight has ten segments.
+fn ten_at_once(policy: Policy) -> Config {
+    let mut config = config(policy);
+    config.congestion.initial_window = 10;
+    config
+}
+
 #[test]
 fn every_second_segment_is_acknowledged_and_a_lone_one_after_a_wait() {
-    let mut config = config(Policy::Reno);
+    let mut config = ten_at_once(Policy::Reno);
     config.acknowledging.delayed = true;
-    config.congestion.initial_window = 10;
     let mut pipe = Pipe::connected(&config);
     pipe.write(CLIENT, 5_000);
     pipe.run(Duration::from_millis(15));
@@ -43,9 +49,8 @@ fn a_wait_may_count_from_the_segment() {
 
 #[test]
 fn a_gap_and_its_end_are_acknowledged_at_once() {
-    let mut config = config(Policy::Reno);
+    let mut config = ten_at_once(Policy::Reno);
     config.acknowledging.delayed = true;
-    config.congestion.initial_window = 10;
     let mut pipe = Pipe::connected(&config);
     pipe.lose(CLIENT, &[1], Fate::Lost);
     pipe.write(CLIENT, 6_000);
@@ -63,11 +68,7 @@ fn a_gap_and_its_end_are_acknowledged_at_once() {
 /// Small reads do not announce small windows.
 #[test]
 fn the_window_opens_by_two_segments_or_half_of_the_buffer() {
-    let mut receiver = config(Policy::Reno);
-    receiver.receive_buffer = Bytes::new(8_000);
-    let mut pipe = Pipe::new(&config(Policy::Reno), &receiver);
-    pipe.reads[SERVER] = false;
-    pipe.input(CLIENT, Input::Connect);
+    let mut pipe = Pipe::to_a_closing_window(Policy::Reno, 8_000);
     pipe.write(CLIENT, 8_000);
     pipe.run(Duration::from_secs(10));
     pipe.log.clear();
@@ -82,9 +83,7 @@ fn the_window_opens_by_two_segments_or_half_of_the_buffer() {
 
 #[test]
 fn blocks_come_newest_first_and_merge() {
-    let mut config = config(Policy::Sack);
-    config.congestion.initial_window = 10;
-    let mut pipe = Pipe::connected(&config);
+    let mut pipe = Pipe::connected(&ten_at_once(Policy::Sack));
     pipe.lose(CLIENT, &[1, 3, 5, 7], Fate::Lost);
     pipe.write(CLIENT, 10_000);
     pipe.run(Duration::from_millis(19));
@@ -108,9 +107,7 @@ fn blocks_come_newest_first_and_merge() {
 
 #[test]
 fn each_acknowledgement_names_its_cause() {
-    let mut config = config(Policy::Smart);
-    config.congestion.initial_window = 10;
-    let mut pipe = Pipe::connected(&config);
+    let mut pipe = Pipe::connected(&ten_at_once(Policy::Smart));
     pipe.lose(CLIENT, &[1], Fate::Lost);
     pipe.write(CLIENT, 4_000);
     pipe.run(Duration::from_millis(19));
@@ -128,8 +125,7 @@ fn each_acknowledgement_names_its_cause() {
 #[test]
 fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
     for marks in [Marks::Next, Marks::Ranges] {
-        let mut config = config(Policy::SackEln);
-        config.congestion.initial_window = 10;
+        let mut config = ten_at_once(Policy::SackEln);
         config.feedback.marks = marks;
         let mut pipe = Pipe::connected(&config);
         pipe.decide = Box::new(
@@ -211,9 +207,8 @@ fn acknowledgements_ride_on_data_that_go_back() {
 #[test]
 fn nagle_collects_small_writes() {
     let count = |no_delay| {
-        let mut config = config(Policy::Reno);
+        let mut config = ten_at_once(Policy::Reno);
         config.no_delay = no_delay;
-        config.congestion.initial_window = 10;
         let mut pipe = Pipe::connected(&config);
         for _ in 0..10 {
             pipe.write(CLIENT, 50);

@@ -129,11 +129,7 @@ fn after_a_timeout_the_window_starts_from_one_segment() {
 /// A closed window is probed at growing intervals, and its opening starts the flow at once.
 #[test]
 fn a_closed_window_is_probed() {
-    let mut receiver = config(Policy::Reno);
-    receiver.receive_buffer = Bytes::new(4_000);
-    let mut pipe = Pipe::new(&config(Policy::Reno), &receiver);
-    pipe.reads[SERVER] = false;
-    pipe.input(CLIENT, Input::Connect);
+    let mut pipe = Pipe::to_a_closing_window(Policy::Reno, 4_000);
     pipe.write(CLIENT, 20_000);
     pipe.run(Duration::from_secs(200));
     assert_eq!(pipe.received(SERVER), 4_000);
@@ -154,11 +150,7 @@ fn a_closed_window_is_probed() {
 /// The update that opens the window is lost: the next probe finds out.
 #[test]
 fn a_lost_window_update_is_found_out_by_a_probe() {
-    let mut receiver = config(Policy::Sack);
-    receiver.receive_buffer = Bytes::new(4_000);
-    let mut pipe = Pipe::new(&config(Policy::Sack), &receiver);
-    pipe.reads[SERVER] = false;
-    pipe.input(CLIENT, Input::Connect);
+    let mut pipe = Pipe::to_a_closing_window(Policy::Sack, 4_000);
     pipe.write(CLIENT, 20_000);
     pipe.run(Duration::from_secs(30));
     pipe.reads[SERVER] = true;
