@@ -17,9 +17,11 @@ use units::{BitRate, Bytes, Duration, Instant};
 /// The rate before anything is known: ten full frames in about 12 ms.
 const INITIAL: BitRate = BitRate::from_megabits(10);
 /// Slower than this is not believed.
-const LEAST: BitRate = BitRate::from_kilobits(32);
-/// A full frame on the wire.
-const FRAME: Bytes = Bytes::new(1_514);
+const LEAST: BitRate = BitRate::from_kilobits(4);
+/// A full frame on the wire, in bytes: what frames are taken for at first.
+const FRAME: u64 = 1_514;
+/// The mean size of frames forgets one part in so many with each.
+const FRAMES: u64 = 16;
 /// The least wait that is aimed at: several times what clocks and schedulers blur.
 const TARGET_MIN: Duration = Duration::from_millis(4);
 /// Arrivals that a measured rate spans, at least.
@@ -64,6 +66,8 @@ pub struct Estimate {
     empty_since: Option<Instant>,
     measured: bool,
     stretched: bool,
+    /// A frame as they are of late, in bytes.
+    frame: u64,
 }
 
 /// The smallest delay of late, in microseconds between two clocks that do not agree.
@@ -104,6 +108,7 @@ impl Default for Estimate {
             empty_since: None,
             measured: false,
             stretched: false,
+            frame: FRAME,
         }
     }
 }
@@ -132,6 +137,12 @@ impl Estimate {
     /// How long frames wait in the hop.
     pub fn queueing(&self) -> Duration {
         Duration::from_micros(self.wait.max(0) as u64)
+    }
+
+    /// A frame of so many bytes is sent: a way that carries little but acknowledgements has other waits than
+    /// one that is full of data.
+    pub fn sent(&mut self, bytes: Bytes) {
+        self.frame = (self.frame * (FRAMES - 1) + bytes.get()).div_ceil(FRAMES);
     }
 
     /// Learns from an arrival.
@@ -167,12 +178,12 @@ impl Estimate {
     }
 
     fn target(&self) -> Duration {
-        TARGET_MIN.max(self.rate.time_for(FRAME).scaled(5, 4))
+        TARGET_MIN.max(self.rate.time_for(Bytes::new(self.frame)).scaled(5, 4))
     }
 
     /// The rate since the latest arrival that lies far enough back, and whether frames waited.
     fn measure(&mut self, now: &Arrived, round_trip: Duration) -> Option<(BitRate, bool)> {
-        let frames = self.rate.time_for(FRAME) * 6;
+        let frames = self.rate.time_for(Bytes::new(self.frame)) * 6;
         let span_min = SPAN_MIN.max(frames).max((round_trip / 3).min(SPAN_LONG));
         let span_min = span_min.as_micros() as i64;
         while self

@@ -53,6 +53,7 @@ impl Air {
         if !self.estimate.has_measured() {
             self.blind += bytes;
         }
+        self.estimate.sent(bytes);
         self.pacer.spent(now, bytes, self.pace());
     }
 

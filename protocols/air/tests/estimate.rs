@@ -71,6 +71,20 @@ fn the_estimate_finds_a_slow_rate_at_every_distance() {
     finds(BitRate::from_kilobits(64));
 }
 
+/// A slow way back that carries acknowledgements: each waits for a few of its like, not for full frames.
+#[test]
+fn small_frames_wait_for_small_frames() {
+    let rate = BitRate::from_bits_per_second(19_200);
+    let mut hop = Hop::new(rate, Duration::from_millis(20), 1);
+    hop.frame = Bytes::new(120);
+    hop.run(SECOND * 20, Hop::BUSY);
+    hop.worst = Duration::ZERO;
+    hop.run(SECOND * 20, Hop::BUSY);
+    assert!(off(hop.air.rate(), rate) <= 60, "{}", hop.air.rate());
+    let bound = rate.time_for(hop.frame) * 6;
+    assert!(hop.worst < bound, "{} in the queue", hop.worst);
+}
+
 fn finds(rate: BitRate) {
     for micros in [100, 5_000, 50_000, 300_000] {
         let delay = Duration::from_micros(micros);

@@ -17,6 +17,8 @@ pub(crate) struct Hop {
     pub(crate) now: Instant,
     pub(crate) rate: BitRate,
     pub(crate) loss: Probability,
+    /// The size of its frames.
+    pub(crate) frame: Bytes,
     /// Parts in a million by which the other end's clock is fast.
     pub(crate) drift: i64,
     pub(crate) sent: Bytes,
@@ -40,6 +42,7 @@ impl Hop {
             now: Instant::from_millis(1),
             rate,
             loss: Probability::NEVER,
+            frame: FRAME,
             drift: 0,
             sent: Bytes::ZERO,
             worst: Duration::ZERO,
@@ -68,8 +71,8 @@ impl Hop {
             {
                 let mut left = grant.get() as i64;
                 while left > 0 {
-                    self.frame();
-                    left -= FRAME.get() as i64;
+                    self.send();
+                    left -= self.frame.get() as i64;
                     if !spacing.is_zero() {
                         break;
                     }
@@ -79,17 +82,17 @@ impl Hop {
         }
     }
 
-    fn frame(&mut self) {
-        self.sent += FRAME;
-        self.air.spent(self.now, FRAME);
+    fn send(&mut self) {
+        self.sent += self.frame;
+        self.air.spent(self.now, self.frame);
         let begins = self.now.max(self.free_at);
         // The hop's queue holds a quarter of a second, or 20 frames on a slow one.
-        let room = Duration::from_millis(250).max(self.rate.time_for(FRAME) * 20);
+        let room = Duration::from_millis(250).max(self.rate.time_for(self.frame) * 20);
         if begins.since(self.now) > room {
             return;
         }
         self.worst = self.worst.max(begins.since(self.now));
-        self.free_at = begins + self.rate.time_for(FRAME);
+        self.free_at = begins + self.rate.time_for(self.frame);
         if self.chance.chance(self.loss) {
             return;
         }
