@@ -140,3 +140,6 @@ impl Observer<Node> for Driver {
         ControlFlow::Continue(())
     }
 }
+
+#[cfg(test)]
+mod tests;
