@@ -130,7 +130,7 @@ fn windows_and_sequences_are_seen_over_time() {
 }
 
 #[test]
-fn a_trace_is_a_capture_of_all_that_hosts_and_air_carry() {
+fn a_trace_is_a_capture_of_the_headers_of_all_that_hosts_and_air_carry() {
     let experiment = named("ton97-table2");
     for case in plan(experiment, &["transfer=64 KiB", "setting=LAN 8 KB"]).cases() {
         let mut capture = Vec::new();
@@ -139,11 +139,11 @@ fn a_trace_is_a_capture_of_all_that_hosts_and_air_carry() {
             .unwrap()
             .trace(&case, 1, &mut capture)
             .unwrap();
+        let length = capture.len();
         assert!(
-            capture.len() > 64 << 10,
-            "{}: {}",
-            case.describe(),
-            capture.len()
+            (8 << 10..64 << 10).contains(&length),
+            "{}: {length}",
+            case.describe()
         );
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Station {
     forwards: VecDeque<(Port, Packet)>,
     /// Data handed to the air, every transmission counted, in bytes.
     to_air: u64,
+    /// The same of the wire.
+    to_wire: u64,
     now: Instant,
 }
 
@@ -46,6 +48,7 @@ impl Station {
             repairs_ahead,
             forwards: VecDeque::new(),
             to_air: 0,
+            to_wire: 0,
             now: Instant::ZERO,
         }
     }
@@ -58,6 +61,11 @@ impl Station {
     /// Data handed to the air so far, every transmission counted, in bytes.
     pub(crate) fn to_air(&self) -> u64 {
         self.to_air
+    }
+
+    /// Data handed to the wire so far, every transmission counted, in bytes.
+    pub(crate) fn to_wire(&self) -> u64 {
+        self.to_wire
     }
 
     fn take(&mut self, port: Port, packet: Packet) {
@@ -101,9 +109,12 @@ impl Station {
                 Repaired::Segment(segment) => (WIRED, segment.into()),
             },
         };
-        if port == AIR {
-            self.to_air += packet.data();
-        }
+        let carried = if port == AIR {
+            &mut self.to_air
+        } else {
+            &mut self.to_wire
+        };
+        *carried += packet.data();
         Some(Output::Send { port, packet })
     }
 }

@@ -170,7 +170,7 @@ impl Shared {
 /// Whether the hop carries the fixed host's own segments, and not another connection's or frames.
 fn carries_own(set_up: &SetUp) -> bool {
     match set_up.scheme.base {
-        Base::Forward | Base::Snoop => true,
+        Base::Forward | Base::Snoop | Base::Mark => true,
         Base::Split | Base::Arq => false,
     }
 }

@@ -1,64 +1,140 @@
-//! The mobile host: TCP, an application that reads at once, and the near end of our link repair if there is one.
+//! The mobile host: TCP, its application, and what stands below TCP where the scheme needs it.
 
 use machine::{Machine, earlier};
 use simulator::{Input, Output};
+use snoop::{MobileInput, MobileOutput};
 use tcp::Endpoint;
 use units::{Bytes, Instant};
+use wire::TcpSegment;
 
+use super::application::Application;
 use super::node::{AIR, Event};
 use super::packet::Packet;
 use super::repair::{Repair, Repaired};
+
+/// What stands below TCP.
+#[derive(Debug)]
+pub(crate) enum Below {
+    /// The near end of our own link repair.
+    Arq(Box<Repair>),
+    /// The near end of the base station's agent, for what this host sends.
+    Snoop {
+        agent: Box<snoop::Mobile<TcpSegment>>,
+        /// Its repairs go before what waits for the air.
+        repairs_ahead: bool,
+    },
+}
 
 /// The mobile host.
 #[derive(Debug)]
 pub(crate) struct Mobile {
     endpoint: Endpoint,
-    repair: Option<Repair>,
-    /// What is still to come.
-    missing: u64,
+    below: Option<Below>,
+    application: Application,
+    /// Whether TCP is told of what the air corrupted.
+    hears_losses: bool,
+    /// Data handed to the air, every transmission counted, in bytes.
+    to_air: u64,
     now: Instant,
 }
 
 impl Mobile {
     /// A host that waits for `transfer`.
-    pub(crate) fn new(endpoint: Endpoint, repair: Option<Repair>, transfer: Bytes) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, below: Option<Below>, transfer: Bytes) -> Self {
+        Self::with(endpoint, below, Application::new(0, transfer.get()))
+    }
+
+    /// A host that waits for a connection.
+    pub(crate) fn with(endpoint: Endpoint, below: Option<Below>, application: Application) -> Self {
         Self {
             endpoint,
-            repair,
-            missing: transfer.get(),
+            below,
+            application,
+            hears_losses: true,
+            to_air: 0,
             now: Instant::ZERO,
         }
     }
 
-    fn segment(&mut self, segment: wire::TcpSegment) {
+    /// The same host, whose TCP learns nothing of what the air corrupted.
+    pub(crate) fn unaware(self) -> Self {
+        Self {
+            hears_losses: false,
+            ..self
+        }
+    }
+
+    /// Its TCP.
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Data handed to the air so far, every transmission counted, in bytes.
+    pub(crate) fn to_air(&self) -> u64 {
+        self.to_air
+    }
+
+    /// What its end of the agent has sent again, where it has one.
+    pub(crate) fn repairs(&self) -> Option<u64> {
+        match &self.below {
+            Some(Below::Snoop { agent, .. }) => Some(agent.counters().repairs),
+            Some(Below::Arq(_)) | None => None,
+        }
+    }
+
+    fn segment(&mut self, segment: TcpSegment) {
         self.endpoint
             .handle_input(self.now, tcp::Input::Segment(segment));
     }
 
-    /// Takes what TCP puts out; gives what leaves the host.
-    fn take(&mut self, output: tcp::Output) -> Option<Output<Packet, Event>> {
-        match output {
-            tcp::Output::Segment(segment) => match &mut self.repair {
-                Some(repair) => repair.cross(self.now, &segment),
-                None => return Some(send(segment.into())),
-            },
-            tcp::Output::Readable(count) => {
-                self.endpoint
-                    .handle_input(self.now, tcp::Input::Read(count));
-                let before = self.missing;
-                self.missing = self.missing.saturating_sub(count);
-                return (before > 0 && self.missing == 0).then_some(Output::Event(Event::Done));
+    /// A packet came across the hop.
+    fn arrive(&mut self, packet: Packet) {
+        match (&mut self.below, packet) {
+            (Some(Below::Arq(repair)), Packet::Frame(frame)) => repair.frame(self.now, frame),
+            (Some(Below::Snoop { agent, .. }), Packet::Segment { segment, .. }) => {
+                agent.handle_input(self.now, MobileInput::FromAir(segment));
             }
-            tcp::Output::Finished => self.endpoint.handle_input(self.now, tcp::Input::Close),
-            tcp::Output::Reset => return Some(Output::Event(Event::Broken)),
-            tcp::Output::Connected | tcp::Output::Writable(_) => {}
+            (_, Packet::Segment { segment, .. }) => self.segment(segment),
+            (_, Packet::Frame(_)) => {}
+        }
+    }
+
+    /// TCP sends a segment; gives what leaves the host at once.
+    fn leave(&mut self, segment: TcpSegment) -> Option<Packet> {
+        match &mut self.below {
+            Some(Below::Arq(repair)) => repair.cross(self.now, &segment),
+            Some(Below::Snoop { agent, .. }) => {
+                agent.handle_input(self.now, MobileInput::FromHost(segment));
+            }
+            None => return Some(segment.into()),
         }
         None
     }
-}
 
-fn send(packet: Packet) -> Output<Packet, Event> {
-    Output::Send { port: AIR, packet }
+    /// What comes out below TCP: what leaves the host, or a segment for TCP.
+    fn poll_below(&mut self) -> Option<Result<Packet, TcpSegment>> {
+        Some(match self.below.as_mut()? {
+            Below::Arq(repair) => match repair.poll_output()? {
+                Repaired::Frame(frame) => Ok(Packet::Frame(frame)),
+                Repaired::Segment(segment) => Err(segment),
+            },
+            Below::Snoop {
+                agent,
+                repairs_ahead,
+            } => match agent.poll_output()? {
+                MobileOutput::ToAir { packet, priority } => Ok(Packet::Segment {
+                    segment: packet,
+                    ahead: priority && *repairs_ahead,
+                }),
+                MobileOutput::ToHost(segment) => Err(segment),
+            },
+        })
+    }
+
+    fn send(&mut self, packet: Packet) -> Output<Packet, Event> {
+        self.to_air += packet.data();
+        Output::Send { port: AIR, packet }
+    }
 }
 
 impl Machine for Mobile {
@@ -68,22 +144,11 @@ impl Machine for Mobile {
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
         self.now = now;
         match input {
-            Input::Packet {
-                packet: Packet::Segment { segment, .. },
-                ..
-            } => self.segment(segment),
-            Input::Packet {
-                packet: Packet::Frame(frame),
-                ..
-            } => {
-                if let Some(repair) = &mut self.repair {
-                    repair.frame(now, frame);
-                }
-            }
+            Input::Packet { packet, .. } => self.arrive(packet),
             Input::Corrupted {
                 packet: Packet::Segment { segment, .. },
                 ..
-            } => {
+            } if self.hears_losses => {
                 let lost = tcp::Input::AirLoss(segment.payload_range());
                 self.endpoint.handle_input(now, lost);
             }
@@ -94,28 +159,41 @@ impl Machine for Mobile {
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.endpoint.handle_timeout(now);
-        if let Some(repair) = &mut self.repair {
-            repair.handle_timeout(now);
+        match &mut self.below {
+            Some(Below::Arq(repair)) => repair.handle_timeout(now),
+            Some(Below::Snoop { agent, .. }) => agent.handle_timeout(now),
+            None => {}
         }
     }
 
     fn poll_output(&mut self) -> Option<Self::Output> {
         loop {
             if let Some(output) = self.endpoint.poll_output() {
-                if let Some(leaves) = self.take(output) {
-                    return Some(leaves);
+                if let tcp::Output::Segment(segment) = output {
+                    if let Some(packet) = self.leave(segment) {
+                        return Some(self.send(packet));
+                    }
+                    continue;
+                }
+                let endpoint = &mut self.endpoint;
+                if let Some(event) = self.application.take(self.now, endpoint, &output) {
+                    return Some(Output::Event(event));
                 }
                 continue;
             }
-            match self.repair.as_mut()?.poll_output()? {
-                Repaired::Frame(frame) => return Some(send(Packet::Frame(frame))),
-                Repaired::Segment(segment) => self.segment(segment),
+            match self.poll_below()? {
+                Ok(packet) => return Some(self.send(packet)),
+                Err(segment) => self.segment(segment),
             }
         }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let repair = self.repair.as_ref().and_then(Repair::poll_timeout);
-        earlier(self.endpoint.poll_timeout(), repair)
+        let below = match self.below.as_ref() {
+            Some(Below::Arq(repair)) => repair.poll_timeout(),
+            Some(Below::Snoop { agent, .. }) => agent.poll_timeout(),
+            None => None,
+        };
+        earlier(self.endpoint.poll_timeout(), below)
     }
 }

@@ -8,12 +8,14 @@
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters and schemes; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
-//!    `mobile.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
+//!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `packet.rs`: what crosses the links.
 //! 3. `transfer.rs`: a run and what is measured.
 //! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time;
 //!    `congestion.rs`: a rival (`rival.rs`), and what the sender makes of losses (`losses.rs`).
 //! 5. `two_hops.rs`: two hops between radios (`radio.rs`) that judge what is missing (`judge.rs`).
+//! 6. `upload.rs`: transfers from the mobile host.
 
+mod application;
 mod base;
 mod claims;
 mod congestion;
@@ -34,6 +36,7 @@ mod tables;
 mod traces;
 mod transfer;
 mod two_hops;
+mod upload;
 
 use experiment::Experiment;
 
@@ -57,6 +60,8 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::VARIATION,
     &tables::ASYMMETRY,
     &two_hops::TWO_HOPS,
+    &upload::UPLOAD,
+    &upload::BOTH,
 ];
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use experiment::RunError;
 use simulator::{NodeId, Simulation};
-use snoop::Agent;
+use snoop::{Agent, ExplicitLoss, MobileConfig};
 use tcp::{Connection, Endpoint, Policy};
 use units::{Bytes, SeqNumber};
 
+use super::application::Application;
 use super::base::{Station, Work};
-use super::mobile::Mobile;
+use super::mobile::{Below, Mobile};
 use super::node::{AIR, Node, WIRED};
 use super::parameters::{Base, Parameters, Scheme};
 use super::repair::Repair;
@@ -78,7 +79,8 @@ impl SetUp {
     pub(super) fn source(&self) -> Result<Source, RunError> {
         let config = self.host("fixed", self.scheme.sender);
         let endpoint = Endpoint::new(connection(FIXED, MOBILE, 1_000), config).map_err(failed)?;
-        Ok(Source::new(endpoint, self.parameters.transfer))
+        let (down, up) = self.shares();
+        Ok(Source::with(endpoint, Application::new(down, up)))
     }
 
     /// The mobile host.
@@ -87,33 +89,89 @@ impl SetUp {
         config.feedback.cause |= self.scheme.smart;
         let connection = connection(MOBILE, FIXED, 3_000);
         let endpoint = Endpoint::listening(connection, config).map_err(failed)?;
-        let repair = (self.scheme.base == Base::Arq).then(Repair::new);
-        Ok(Mobile::new(endpoint, repair, self.parameters.transfer))
+        let (down, up) = self.shares();
+        let mobile = Mobile::with(endpoint, self.below(), Application::new(up, down));
+        Ok(match self.scheme.base {
+            Base::Mark => mobile.unaware(),
+            _ => mobile,
+        })
+    }
+
+    /// What the fixed host sends, and what the mobile host does, in bytes.
+    fn shares(&self) -> (u64, u64) {
+        let direction = self.parameters.direction;
+        let share = |sends: bool| {
+            if sends {
+                self.parameters.transfer.get()
+            } else {
+                0
+            }
+        };
+        (share(direction.is_down()), share(direction.is_up()))
+    }
+
+    /// What stands below the mobile host's TCP.
+    fn below(&self) -> Option<Below> {
+        let parameters = &self.parameters;
+        match self.scheme.base {
+            Base::Arq => Some(Below::Arq(Box::new(Repair::new()))),
+            Base::Snoop if parameters.direction.is_up() => {
+                let config = MobileConfig {
+                    shield: self.scheme.tcp_aware,
+                    limits: parameters.snoop.limits.clone(),
+                };
+                Some(Below::Snoop {
+                    agent: Box::new(snoop::Mobile::new(config)),
+                    repairs_ahead: parameters.repairs_ahead,
+                })
+            }
+            Base::Snoop | Base::Forward | Base::Split | Base::Mark => None,
+        }
     }
 
     /// What the base station does.
     pub(super) fn work(&self) -> Result<Work, RunError> {
+        let agent = |config| Work::Snoop(Box::new(Agent::new(config)));
         Ok(match (self.scheme.base, self.scheme.hop) {
             (Base::Split, hop) => Work::Split(Box::new(self.split(hop.unwrap_or_default())?)),
             (Base::Forward, _) => Work::Forward,
-            (Base::Snoop, _) => Work::Snoop(Box::new(Agent::new(snoop::Config {
-                tcp_aware: self.scheme.tcp_aware,
-                smart: self.scheme.smart,
-                ..self.parameters.snoop.clone()
-            }))),
+            (Base::Snoop, _) => agent(self.snoop()),
+            (Base::Mark, _) => agent(snoop::Config {
+                limits: self.parameters.snoop.limits.clone(),
+                ..snoop::Config::explicit_loss(self.scheme.explicit_loss())
+            }),
             (Base::Arq, _) => Work::Arq(Box::new(Repair::new())),
         })
     }
 
-    fn split(&self, hop: Policy) -> Result<Split, RunError> {
-        let wired = self.host("base", self.scheme.sender);
-        let wired = Endpoint::listening(connection(MOBILE, FIXED, 2_000), wired);
-        // Data pass from one connection to the other by pointer: no writer waits for room.
-        let hop = tcp::Config {
-            send_low_water: Bytes::ZERO,
-            ..self.host("base", hop)
+    /// The agent that repairs. For data from the mobile host it asks, and marks the duplicates that its other half
+    /// then holds back.
+    fn snoop(&self) -> snoop::Config {
+        let scheme = &self.scheme;
+        let asks = self.parameters.direction.is_up();
+        let mut config = snoop::Config {
+            tcp_aware: scheme.tcp_aware,
+            smart: scheme.smart,
+            ..self.parameters.snoop.clone()
         };
-        let hop = Endpoint::new(connection(FIXED, MOBILE, 4_000), hop);
+        if asks {
+            config.negative_acknowledgments = true;
+        }
+        if asks && scheme.tcp_aware {
+            config.explicit_loss = ExplicitLoss::Next;
+        }
+        config
+    }
+
+    fn split(&self, hop: Policy) -> Result<Split, RunError> {
+        // Data pass from one connection to the other by pointer: no writer waits for room.
+        let host = |policy| tcp::Config {
+            send_low_water: Bytes::ZERO,
+            ..self.host("base", policy)
+        };
+        let wired = connection(MOBILE, FIXED, 2_000);
+        let wired = Endpoint::listening(wired, host(self.scheme.sender));
+        let hop = Endpoint::new(connection(FIXED, MOBILE, 4_000), host(hop));
         let config = self.parameters.redirector.clone();
         Ok(Split::new(
             wired.map_err(failed)?,

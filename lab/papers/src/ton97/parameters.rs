@@ -6,6 +6,7 @@ use experiment::{Case, PlanError};
 use machine::RandomStream;
 use serde::Deserialize;
 use simulator::Line;
+use snoop::ExplicitLoss;
 use tcp::Policy;
 use units::{Bytes, Duration};
 
@@ -16,8 +17,11 @@ const TRANSFER_MAX: Bytes = Bytes::new(1 << 30);
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
-    /// What the fixed host sends.
+    /// What the fixed host sends, or the mobile host, or each of them.
     pub(crate) transfer: Bytes,
+    /// Who sends.
+    #[serde(default)]
+    pub(crate) direction: Direction,
     /// When the state of a run is looked at, in experiments that show it.
     pub(crate) at: Option<Duration>,
     /// When a run is given up.
@@ -42,6 +46,31 @@ pub(crate) struct Parameters {
     pub(crate) errors: ErrorConfig,
     /// Two hops, in the experiment that has them.
     pub(crate) two_hops: Option<super::two_hops::Config>,
+}
+
+/// Who sends. The fixed host opens the connection in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Direction {
+    /// The fixed host.
+    #[default]
+    Download,
+    /// The mobile host.
+    Upload,
+    /// Both at once, over one connection.
+    Both,
+}
+
+impl Direction {
+    /// Whether the fixed host sends.
+    pub(crate) fn is_down(self) -> bool {
+        self != Self::Upload
+    }
+
+    /// Whether the mobile host sends.
+    pub(crate) fn is_up(self) -> bool {
+        self != Self::Download
+    }
 }
 
 /// The wired network.
@@ -182,6 +211,8 @@ pub(crate) enum Base {
     Split,
     /// Our own link layer repairs, in order for each flow.
     Arq,
+    /// It marks acknowledgements that ask for what the air lost, and repairs nothing.
+    Mark,
 }
 
 /// A scheme, as the plan's `[schemes.NAME]` states it.
@@ -209,7 +240,13 @@ impl Scheme {
     pub(crate) fn read(case: &Case) -> Result<Self, PlanError> {
         let scheme: Self = case.scheme()?;
         let only_snoop = "only an agent can be that: allowed with base = \"snoop\"";
+        let deaf = scheme.explicit_loss() == ExplicitLoss::Off;
         let rules = [
+            (
+                "base",
+                scheme.base == Base::Mark && deaf,
+                "a sender that understands marks needs them: \"mark\" goes with sender = \"eln\", \"eln-rxmt\" or \"sack-eln\"",
+            ),
             (
                 "smart",
                 scheme.smart && scheme.base != Base::Snoop,
@@ -229,6 +266,17 @@ impl Scheme {
         let broken = rules.iter().find(|(_, broken, _)| *broken);
         broken.map_or(Ok(()), |(key, _, what)| Err(case.wrong_scheme(key, what)))?;
         Ok(scheme)
+    }
+
+    /// What the base station tells the sender of losses on the air, in a scheme where it does.
+    pub(crate) fn explicit_loss(&self) -> ExplicitLoss {
+        match self.sender {
+            Policy::Eln | Policy::ElnRxmt => ExplicitLoss::Next,
+            Policy::SackEln => ExplicitLoss::Ranges,
+            Policy::Reno | Policy::NewReno | Policy::Smart | Policy::Sack | Policy::SackNew => {
+                ExplicitLoss::Off
+            }
+        }
     }
 
     /// The recovery from losses that the mobile host's acknowledgements must serve.

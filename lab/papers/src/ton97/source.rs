@@ -1,10 +1,11 @@
-//! The fixed host: an application that writes so many bytes, over TCP.
+//! The fixed host: TCP, and an application that opens the connection.
 
 use machine::Machine;
 use simulator::{Input, Output};
 use tcp::Endpoint;
 use units::{Bytes, Instant};
 
+use super::application::Application;
 use super::node::{Event, WIRED};
 use super::packet::Packet;
 
@@ -12,17 +13,24 @@ use super::packet::Packet;
 #[derive(Debug)]
 pub(crate) struct Source {
     endpoint: Endpoint,
-    transfer: Bytes,
+    application: Application,
     started: bool,
+    now: Instant,
 }
 
 impl Source {
     /// A host that sends `transfer` from time zero on.
     pub(crate) fn new(endpoint: Endpoint, transfer: Bytes) -> Self {
+        Self::with(endpoint, Application::new(transfer.get(), 0))
+    }
+
+    /// A host whose application connects at time zero.
+    pub(crate) fn with(endpoint: Endpoint, application: Application) -> Self {
         Self {
             endpoint,
-            transfer,
+            application,
             started: false,
+            now: Instant::ZERO,
         }
     }
 
@@ -33,10 +41,8 @@ impl Source {
 
     fn start(&mut self, now: Instant) {
         self.started = true;
-        let write = tcp::Input::Write(self.transfer.get());
-        for input in [tcp::Input::Connect, write, tcp::Input::Close] {
-            self.endpoint.handle_input(now, input);
-        }
+        self.endpoint.handle_input(now, tcp::Input::Connect);
+        self.application.write(now, &mut self.endpoint);
     }
 }
 
@@ -45,6 +51,7 @@ impl Machine for Source {
     type Output = Output<Packet, Event>;
 
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
+        self.now = now;
         if let Input::Packet {
             packet: Packet::Segment { segment, .. },
             ..
@@ -56,6 +63,7 @@ impl Machine for Source {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
         if self.started {
             self.endpoint.handle_timeout(now);
         } else {
@@ -65,18 +73,16 @@ impl Machine for Source {
 
     fn poll_output(&mut self) -> Option<Self::Output> {
         loop {
-            match self.endpoint.poll_output()? {
-                tcp::Output::Segment(segment) => {
-                    return Some(Output::Send {
-                        port: WIRED,
-                        packet: segment.into(),
-                    });
-                }
-                tcp::Output::Reset => return Some(Output::Event(Event::Broken)),
-                tcp::Output::Connected
-                | tcp::Output::Readable(_)
-                | tcp::Output::Writable(_)
-                | tcp::Output::Finished => {}
+            let output = self.endpoint.poll_output()?;
+            if let tcp::Output::Segment(segment) = output {
+                return Some(Output::Send {
+                    port: WIRED,
+                    packet: segment.into(),
+                });
+            }
+            let endpoint = &mut self.endpoint;
+            if let Some(event) = self.application.take(self.now, endpoint, &output) {
+                return Some(Output::Event(event));
             }
         }
     }

@@ -45,6 +45,11 @@ impl Split {
         &self.hop
     }
 
+    /// The connection across the wire.
+    pub(crate) fn wired(&self) -> &Endpoint {
+        &self.wired
+    }
+
     /// A segment arrives from either side.
     pub(crate) fn segment(&mut self, now: Instant, segment: TcpSegment) {
         self.now = now;

@@ -10,11 +10,11 @@ use simulator::{End, Pcap};
 use super::claims;
 use super::network::SetUp;
 use super::node::{AIR, WIRED};
-use super::parameters::{Parameters, Scheme};
+use super::parameters::{Direction, Parameters, Scheme};
 use super::transfer::{METRICS, Transfer};
 
-/// Bytes of a packet that a capture keeps: all of it.
-const SNAP: u16 = u16::MAX;
+/// Bytes of a packet that a capture keeps: all headers, as IPv4's and TCP's take 80 at most. What follows is made up.
+const SNAP: u16 = 80;
 
 const SOURCE: &str = "Balakrishnan, Padmanabhan, Seshan, Katz, \"A Comparison of Mechanisms for Improving TCP \
     Performance over Wireless Links\", IEEE/ACM Transactions on Networking 5(6), 1997";
@@ -160,8 +160,8 @@ pub(super) struct Transfers {
     claims: fn() -> Vec<Claim>,
 }
 
-/// Reads and checks a case.
-pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
+/// Reads and checks a case, whoever sends.
+pub(super) fn read(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
     let parameters = Parameters::read(case)?;
     if parameters.two_hops.is_some() {
         return Err(case.wrong_parameter("two_hops", "only ton97-two-hops has two"));
@@ -171,6 +171,32 @@ pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
         scheme: Scheme::read(case)?,
         seed,
     })
+}
+
+/// Reads and checks a case of an experiment that downloads.
+pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
+    let set_up = read(case, seed)?;
+    if set_up.parameters.direction != Direction::Download {
+        let what = "this experiment only downloads; ton97-upload and ton97-both do not";
+        return Err(case.wrong_parameter("direction", what));
+    }
+    Ok(set_up)
+}
+
+/// Runs a case, and captures what hosts and air carry.
+pub(super) fn capture(set_up: &SetUp, pcap: &mut dyn io::Write) -> Result<(), RunError> {
+    let mut network = set_up.build(|node| node)?;
+    let at = |node, port| End { node, port };
+    let taps = [
+        at(network.source, WIRED),
+        at(network.station, AIR),
+        at(network.mobile, AIR),
+    ];
+    let failed = |error: simulator::TraceError| RunError::Trace(io::Error::other(error));
+    let mut capture = Pcap::new(pcap, &network.simulation, &taps, SNAP).map_err(failed)?;
+    Transfer::run(set_up, &mut network, &mut capture, |node| node)?;
+    capture.finish().map_err(failed)?;
+    Ok(())
 }
 
 impl Experiment for Transfers {
@@ -200,18 +226,6 @@ impl Experiment for Transfers {
 
 impl Tracer for Transfers {
     fn trace(&self, case: &Case, seed: u64, pcap: &mut dyn io::Write) -> Result<(), RunError> {
-        let set_up = set_up(case, seed)?;
-        let mut network = set_up.build(|node| node)?;
-        let at = |node, port| End { node, port };
-        let taps = [
-            at(network.source, WIRED),
-            at(network.station, AIR),
-            at(network.mobile, AIR),
-        ];
-        let failed = |error: simulator::TraceError| RunError::Trace(io::Error::other(error));
-        let mut capture = Pcap::new(pcap, &network.simulation, &taps, SNAP).map_err(failed)?;
-        Transfer::run(&set_up, &mut network, &mut capture, |node| node)?;
-        capture.finish().map_err(failed)?;
-        Ok(())
+        capture(&set_up(case, seed)?, pcap)
     }
 }

@@ -7,6 +7,7 @@ use super::EXPERIMENTS;
 use super::network::SetUp;
 use super::tables::set_up;
 use super::transfer::Transfer;
+use super::upload;
 
 fn plan(experiment: &dyn Experiment, overrides: &[&str]) -> Plan {
     let about = experiment.about();
@@ -40,6 +41,17 @@ fn bytes_on_the_links_change_nothing() {
         let set_up = set_up(&case, 3).unwrap();
         let (values, bytes) = (by_values(&set_up), by_bytes(&set_up));
         assert_eq!(describe(&case, &values), describe(&case, &bytes));
+    }
+}
+
+#[test]
+fn bytes_on_the_links_change_nothing_for_uploads() {
+    for name in ["ton97-upload", "ton97-both"] {
+        for case in plan(named(name), &["transfer=256 KiB"]).cases() {
+            let set_up = upload::set_up(&case, 3).unwrap();
+            let (values, bytes) = (by_values(&set_up), by_bytes(&set_up));
+            assert_eq!(describe(&case, &values), describe(&case, &bytes));
+        }
     }
 }
 

@@ -1,15 +1,18 @@
-//! One transfer, and what is measured of it.
+//! One transfer, or one each way, and what is measured of it.
 
 use std::ops::ControlFlow;
 
 use experiment::{Measurements, Metric, RunError};
-use simulator::{Ending, Limits, Observer, OnEvent};
+use simulator::{Ending, Limits, NodeId, Observer, OnEvent};
 use tcp::Counters;
-use units::{Duration, Instant};
+use units::Instant;
 
-use super::base::Work;
+use super::base::{Station, Work};
+use super::mobile::Mobile;
 use super::network::{Network, SetUp};
 use super::node::{Event, Node};
+use super::parameters::Direction;
+use super::source::Source;
 
 /// What a transfer measures.
 pub(crate) const METRICS: &[Metric] = &[
@@ -51,7 +54,55 @@ pub(crate) const METRICS: &[Metric] = &[
     ),
 ];
 
-const fn metric(name: &'static str, unit: &'static str, description: &'static str) -> Metric {
+/// What a transfer from the mobile host measures, in the order of [`METRICS`].
+pub(crate) const UPLOAD_METRICS: &[Metric] = &[
+    metric(
+        "up_throughput",
+        "Mbit/s",
+        "data that arrive at the fixed host's application, from the SYN on",
+    ),
+    metric(
+        "up_wireless_goodput",
+        "%",
+        "the transfer, of the data that the mobile host sent on the air",
+    ),
+    metric(
+        "up_wired_goodput",
+        "%",
+        "the transfer, of the data that the base station sent on the wire",
+    ),
+    metric(
+        "up_timeouts",
+        "",
+        "retransmission timeouts of the mobile host",
+    ),
+    metric(
+        "up_fast_retransmissions",
+        "",
+        "recoveries that acknowledgements brought about at the mobile host",
+    ),
+    metric(
+        "up_retransmissions",
+        "",
+        "segments that the mobile host's TCP sent again",
+    ),
+    metric(
+        "up_hop_timeouts",
+        "",
+        "timeouts of the base station's connection to the fixed host",
+    ),
+    metric(
+        "up_hop_retransmissions",
+        "",
+        "segments sent again by the agent's half below the mobile host's TCP, or on the base station's connection",
+    ),
+];
+
+pub(crate) const fn metric(
+    name: &'static str,
+    unit: &'static str,
+    description: &'static str,
+) -> Metric {
     Metric {
         name,
         unit,
@@ -59,19 +110,44 @@ const fn metric(name: &'static str, unit: &'static str, description: &'static st
     }
 }
 
-/// A transfer that has ended.
+/// What has been moved one way.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Transfer {
-    /// From the connection's SYN to the last byte's arrival.
-    took: Duration,
-    /// What was moved, nothing if a connection gave up, and what crossed the wire and the air for that, in bytes.
+struct Way {
+    /// When the last byte arrived; the connection's SYN is sent at zero.
+    end: Instant,
+    /// What was moved, nothing if a connection gave up before, and what crossed the wire and the air for that, in
+    /// bytes.
     data: u64,
     on_wire: u64,
     on_air: u64,
-    /// The fixed host's counters.
-    source: Counters,
-    /// Timeouts and repeated segments of the base station, where it repeats anything.
-    hop: Option<(u64, u64)>,
+    /// The sender's counters.
+    sender: Counters,
+    /// Timeouts and repeated segments below the sender, where anything is repeated there.
+    hop: (Option<u64>, Option<u64>),
+}
+
+/// A transfer that has ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transfer {
+    down: Option<Way>,
+    up: Option<Way>,
+}
+
+/// When all data had arrived.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ends {
+    down: Option<Instant>,
+    up: Option<Instant>,
+}
+
+impl Ends {
+    fn note(&mut self, now: Instant, up: bool) {
+        *(if up { &mut self.up } else { &mut self.down }) = Some(now);
+    }
+
+    fn is_all_of(&self, direction: Direction) -> bool {
+        self.down.is_some() == direction.is_down() && self.up.is_some() == direction.is_up()
+    }
 }
 
 impl Transfer {
@@ -85,10 +161,19 @@ impl Transfer {
     where
         N: simulator::Node<Event = Event>,
     {
-        let mut broken = false;
-        let watch = OnEvent(|_: Instant, _, event: &Event| {
-            broken |= *event == Event::Broken;
-            ControlFlow::Break(())
+        let direction = set_up.parameters.direction;
+        let mut ends = Ends::default();
+        let source = network.source;
+        let watch = OnEvent(|now: Instant, node: NodeId, event: &Event| {
+            if *event == Event::Broken {
+                return ControlFlow::Break(());
+            }
+            ends.note(now, node == source);
+            if ends.is_all_of(direction) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         let give_up = Instant::ZERO + set_up.parameters.give_up;
         let simulation = &mut network.simulation;
@@ -101,71 +186,112 @@ impl Transfer {
             );
             return Err(RunError::Failed(what));
         }
-        let source = inner(simulation.node(network.source));
-        let station = inner(simulation.node(network.station));
-        let (Node::Source(source), Node::Station(station)) = (source, station) else {
+        let nodes = [network.source, network.station, network.mobile];
+        let nodes = nodes.map(|id| inner(simulation.node(id)));
+        let [
+            Node::Source(source),
+            Node::Station(station),
+            Node::Mobile(mobile),
+        ] = nodes
+        else {
             return Err(RunError::Failed(
                 "the network is not the comparison's".into(),
             ));
         };
+        // Half a file is of no use: a connection that gives up has moved nothing.
+        let whole = |end: Option<Instant>| end.map_or(0, |_| set_up.parameters.transfer.get());
+        let down = Way {
+            end: ends.down.unwrap_or(now),
+            data: whole(ends.down),
+            ..Way::down(source, station)
+        };
+        let up = Way {
+            end: ends.up.unwrap_or(now),
+            data: whole(ends.up),
+            ..Way::up(mobile, station)
+        };
         Ok(Self {
-            took: now.since(Instant::ZERO),
-            // Half a file is of no use: a connection that gives up has moved nothing.
-            data: if broken {
-                0
-            } else {
-                set_up.parameters.transfer.get()
-            },
-            on_wire: source.endpoint().counters().sent.bytes,
-            on_air: station.to_air(),
-            source: source.endpoint().counters(),
-            hop: repeats(station.work()),
+            down: direction.is_down().then_some(down),
+            up: direction.is_up().then_some(up),
         })
     }
 
-    /// As the lab stores it.
+    /// As the lab stores it: under the names of [`METRICS`] from the fixed host, of [`UPLOAD_METRICS`] from the
+    /// mobile host.
     pub(crate) fn measurements(&self) -> Measurements {
-        let share = |sent: u64| 100.0 * self.data as f64 / sent as f64;
-        let recovered = self.source.recovered;
-        Measurements::new()
-            .with(
-                "throughput",
-                self.data as f64 * 8e-6 / self.took.as_secs_f64(),
-            )
-            .with("wireless_goodput", share(self.on_air))
-            .with("wired_goodput", share(self.on_wire))
-            .with("timeouts", recovered.timeouts as f64)
-            .with(
-                "fast_retransmissions",
-                recovered.fast_retransmissions as f64,
-            )
-            .with(
-                "retransmissions",
-                self.source.sent.retransmitted_segments as f64,
-            )
-            .with_some(
-                "hop_timeouts",
-                self.hop.map(|(timeouts, _)| timeouts as f64),
-            )
-            .with_some(
-                "hop_retransmissions",
-                self.hop.map(|(_, again)| again as f64),
-            )
+        let ways = [(METRICS, self.down), (UPLOAD_METRICS, self.up)];
+        let values = ways.into_iter().flat_map(|(metrics, way)| {
+            let values = way.into_iter().flat_map(|way| way.values());
+            metrics.iter().zip(values)
+        });
+        values.fold(Measurements::new(), |measured, (metric, value)| {
+            measured.with_some(metric.name, value)
+        })
     }
 }
 
-/// Timeouts and repeated segments of the base station.
-fn repeats(work: &Work) -> Option<(u64, u64)> {
-    match work {
-        Work::Forward | Work::Arq(_) => None,
-        Work::Snoop(agent) => {
-            let counters = agent.counters();
-            Some((counters.timeouts, counters.repairs))
-        }
-        Work::Split(split) => {
-            let counters = split.hop().counters();
-            let again = counters.sent.retransmitted_segments;
-            Some((counters.recovered.timeouts, again))
+impl Way {
+    /// From the fixed host; nothing has arrived yet.
+    fn down(source: &Source, station: &Station) -> Self {
+        let counters = source.endpoint().counters();
+        Self {
+            end: Instant::ZERO,
+            data: 0,
+            on_wire: counters.sent.bytes,
+            on_air: station.to_air(),
+            sender: counters,
+            hop: repeats(station.work()),
         }
     }
+
+    /// From the mobile host; nothing has arrived yet.
+    fn up(mobile: &Mobile, station: &Station) -> Self {
+        let hop = match station.work() {
+            Work::Split(split) => of_connection(split.wired().counters()),
+            Work::Forward | Work::Arq(_) | Work::Snoop(_) => (None, mobile.repairs()),
+        };
+        Self {
+            end: Instant::ZERO,
+            data: 0,
+            on_wire: station.to_wire(),
+            on_air: mobile.to_air(),
+            sender: mobile.endpoint().counters(),
+            hop,
+        }
+    }
+
+    /// In the order of [`METRICS`].
+    fn values(&self) -> [Option<f64>; 8] {
+        let share = |sent: u64| 100.0 * self.data as f64 / sent as f64;
+        let seconds = self.end.since(Instant::ZERO).as_secs_f64();
+        let recovered = self.sender.recovered;
+        let count = |count: u64| count as f64;
+        [
+            Some(self.data as f64 * 8e-6 / seconds),
+            Some(share(self.on_air)),
+            Some(share(self.on_wire)),
+            Some(count(recovered.timeouts)),
+            Some(count(recovered.fast_retransmissions)),
+            Some(count(self.sender.sent.retransmitted_segments)),
+            self.hop.0.map(count),
+            self.hop.1.map(count),
+        ]
+    }
+}
+
+/// Timeouts and repeated segments of the base station, where it repeats anything.
+fn repeats(work: &Work) -> (Option<u64>, Option<u64>) {
+    match work {
+        Work::Forward | Work::Arq(_) => (None, None),
+        Work::Snoop(agent) => {
+            let counters = agent.counters();
+            (Some(counters.timeouts), Some(counters.repairs))
+        }
+        Work::Split(split) => of_connection(split.hop().counters()),
+    }
+}
+
+fn of_connection(counters: Counters) -> (Option<u64>, Option<u64>) {
+    let again = counters.sent.retransmitted_segments;
+    (Some(counters.recovered.timeouts), Some(again))
 }

@@ -1,0 +1,104 @@
+//! Beyond the tables: the mobile host sends, or both hosts do.
+
+use std::io;
+
+use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunError, Tracer};
+use snoop::ExplicitLoss;
+
+use super::network::SetUp;
+use super::parameters::Base;
+use super::tables::{about, capture, read};
+use super::transfer::{METRICS, Transfer, UPLOAD_METRICS};
+
+/// Those of an upload, then those of a download.
+const BOTH_METRICS: &[Metric] = &{
+    let mut metrics = [UPLOAD_METRICS[0]; 16];
+    let mut place = 0;
+    while place < METRICS.len() {
+        metrics[place] = UPLOAD_METRICS[place];
+        metrics[METRICS.len() + place] = METRICS[place];
+        place += 1;
+    }
+    metrics
+};
+
+/// Transfers from the mobile host, alone or beside one towards it.
+#[derive(Debug)]
+pub(super) struct Uploads {
+    about: About,
+}
+
+/// An experiment's name, title and metrics, and the beginning of its plan.
+macro_rules! uploads {
+    ($name:literal, $title:literal, $metrics:expr, $plan:literal) => {
+        Uploads {
+            about: About {
+                metrics: $metrics,
+                ..about(
+                    [$name, $title],
+                    concat!(
+                        include_str!(concat!("plans/", $plan, ".toml")),
+                        include_str!("plans/marked.toml"),
+                        include_str!("plans/split.toml"),
+                        include_str!("plans/parameters.toml")
+                    ),
+                )
+            },
+        }
+    };
+}
+
+pub(super) const UPLOAD: Uploads = uploads!(
+    "ton97-upload",
+    "Beyond the tables: the mobile host sends",
+    UPLOAD_METRICS,
+    "upload"
+);
+pub(super) const BOTH: Uploads = uploads!(
+    "ton97-both",
+    "Beyond the tables: both hosts send at once",
+    BOTH_METRICS,
+    "both"
+);
+
+/// Reads and checks a case.
+pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
+    let set_up = read(case, seed)?;
+    let (scheme, up) = (&set_up.scheme, set_up.parameters.direction.is_up());
+    if up && scheme.explicit_loss() != ExplicitLoss::Off && scheme.base != Base::Mark {
+        let what = "the fixed host cannot know what the air lost of an upload: a sender that understands marks needs base = \"mark\"";
+        return Err(case.wrong_scheme("sender", what));
+    }
+    if !set_up.parameters.direction.is_down() && scheme.smart {
+        let what = "an agent asks for what an upload misses by name anyway: allowed with direction = \"download\" or \"both\"";
+        return Err(case.wrong_scheme("smart", what));
+    }
+    Ok(set_up)
+}
+
+impl Experiment for Uploads {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn check(&self, case: &Case) -> Result<(), PlanError> {
+        set_up(case, 0).map(drop)
+    }
+
+    fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
+        let set_up = set_up(case, seed)?;
+        let mut network = set_up.build(|node| node)?;
+        let transfer = Transfer::run(&set_up, &mut network, &mut (), |node| node)?;
+        Ok(transfer.measurements())
+    }
+
+    fn tracer(&self) -> Option<&dyn Tracer> {
+        Some(self)
+    }
+}
+
+impl Tracer for Uploads {
+    fn trace(&self, case: &Case, seed: u64, pcap: &mut dyn io::Write) -> Result<(), RunError> {
+        capture(&set_up(case, seed)?, pcap)
+    }
+}
