@@ -34,6 +34,7 @@ pub(crate) struct Download<P> {
     /// What the mobile host said last.
     window: Window,
     recovery: Recovery,
+    needless: Needless,
     /// The mobile host's acknowledgements say which segments arrived.
     selective: bool,
     round_trip: RoundTrip,
@@ -52,6 +53,37 @@ struct Recovery {
     until: Option<SeqNumber>,
 }
 
+/// Copies that the sender sent of what had arrived or was repaired already. The mobile host answers each with a
+/// duplicate acknowledgement that tells of no loss.
+#[derive(Debug, Clone, Copy, Default)]
+struct Needless {
+    copies: u32,
+    /// Once more than this has arrived, so have they, as the hop keeps order; or they were lost.
+    until: Option<SeqNumber>,
+}
+
+impl Needless {
+    /// One passes, behind everything before `highest`.
+    fn note(&mut self, highest: Option<SeqNumber>) {
+        self.copies = self.copies.saturating_add(1);
+        self.until = highest;
+    }
+
+    /// Whether a duplicate acknowledgement is due to one of them.
+    fn explain(&mut self) -> bool {
+        let explained = self.copies > 0;
+        self.copies = self.copies.saturating_sub(1);
+        explained
+    }
+
+    /// Everything before `number` has arrived.
+    fn arrived(&mut self, number: SeqNumber) {
+        if self.until.is_some_and(|until| until < number) {
+            *self = Self::default();
+        }
+    }
+}
+
 impl<P: Segment> Download<P> {
     pub(crate) fn new() -> Self {
         Self {
@@ -59,6 +91,7 @@ impl<P: Segment> Download<P> {
             highest: None,
             window: Window::NEW,
             recovery: Recovery::default(),
+            needless: Needless::default(),
             selective: false,
             round_trip: RoundTrip::new(),
             repair_due: None,
@@ -99,17 +132,19 @@ impl<P: Segment> Download<P> {
             .is_some_and(|number| range.end <= number)
         {
             // One byte below the window is a keep-alive: only the mobile host itself can answer it.
-            return if context.shields() && header.payload > 1 {
-                DataPassage::Answer
-            } else {
-                DataPassage::Forward
-            };
+            if context.shields() && header.payload > 1 {
+                return DataPassage::Answer;
+            }
+            self.needless.note(self.highest);
+            return DataPassage::Forward;
         }
         let late = self.highest.is_some_and(|highest| range.start < highest);
         if let Some(entry) = self.cache.exactly(range) {
             entry.packet = packet.clone();
             entry.sent_at = context.now;
-            entry.repeated = true;
+            if std::mem::replace(&mut entry.repeated, true) {
+                self.needless.note(self.highest);
+            }
             self.sender_repeated(range.start);
             effects.counters.sender_repeats += 1;
         } else {
@@ -205,6 +240,7 @@ impl<P: Segment> Download<P> {
         self.repair_due = None;
         self.persist_due = None;
         self.recovery = Recovery::default();
+        self.needless = Needless::default();
         let open = self.window.last().filter(|last| last.window > 0);
         let number = open.map(|last| last.acknowledgment);
         if number.is_some_and(|number| self.repair(context, number, effects)) {

@@ -66,6 +66,7 @@ impl<P: Segment> Download<P> {
             .is_some_and(|last| self.covers(last, number));
         let freed = self.cache.free(number);
         self.window.note(header);
+        self.needless.arrived(number);
         self.round_trip
             .arrived(context.now, number, &context.config.timing);
         if self.highest.is_some_and(|highest| highest < number) {
@@ -149,7 +150,10 @@ impl<P: Segment> Download<P> {
             effects.counters.passed += 1;
             return self.pass(context, header);
         }
-        let of_repeat = header.options.cause.is_some_and(|cause| cause < number);
+        let of_repeat = match header.options.cause {
+            Some(cause) => cause < number,
+            None => !news && self.needless.explain(),
+        };
         self.recovery.duplicates += usize::from(!of_repeat);
         let known = of_repeat || (informed && news);
         if !known && context.config.repair {

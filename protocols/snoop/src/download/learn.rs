@@ -1,6 +1,6 @@
 //! What acknowledgements say of the segments that arrived, and which were lost on the air.
 
-use units::SeqNumber;
+use units::{Instant, SeqNumber};
 use wire::tcp::{AirLoss, SackRanges, SeqRange};
 
 use super::Download;
@@ -22,8 +22,8 @@ impl<P: Segment> Download<P> {
     }
 
     /// Notes what arrived and repairs what did not though something sent later did: the hop keeps
-    /// order, so the first sign is proof. What was sent again already is given a round trip
-    /// (Balakrishnan 1997, SMART).
+    /// order, so the first sign is proof. What was sent again already is given a round trip (Balakrishnan 1997,
+    /// SMART): until something has arrived that was sent after it. An estimate would lag behind a growing queue.
     pub(super) fn learn(
         &mut self,
         context: &Context<'_>,
@@ -34,8 +34,8 @@ impl<P: Segment> Download<P> {
         if !(context.config.repair && context.config.smart) {
             return;
         }
-        let settled = self.round_trip.smoothed(&context.config.timing);
         let now = context.now;
+        let settled = self.newest_departure();
         let Some(newest) = self.newest_arrival() else {
             return;
         };
@@ -45,7 +45,7 @@ impl<P: Segment> Download<P> {
             .take_while(|entry| entry.range.end <= newest);
         let mut repairs = 0;
         for entry in before.filter(|entry| !entry.arrived && !entry.late) {
-            if !entry.repeated || now.since(entry.sent_at) >= settled {
+            if !entry.repeated || settled.is_some_and(|settled| entry.sent_at < settled) {
                 entry.repeated = true;
                 entry.sent_at = now;
                 effects.repair(entry.packet.clone());
@@ -77,6 +77,14 @@ impl<P: Segment> Download<P> {
     fn newest_arrival(&self) -> Option<SeqNumber> {
         let arrived = self.cache.iter().filter(|entry| entry.arrived);
         arrived.last().map(|entry| entry.range.start)
+    }
+
+    /// When the last segment was sent that is known to have arrived; of those that were sent once, since any copy of
+    /// another may be the one that arrived.
+    fn newest_departure(&self) -> Option<Instant> {
+        let arrived = self.cache.iter().filter(|entry| entry.arrived);
+        let once = arrived.filter(|entry| !entry.repeated);
+        once.map(|entry| entry.sent_at).max()
     }
 
     /// What an acknowledgement of `number` may say of losses on the air. What came late had been lost on

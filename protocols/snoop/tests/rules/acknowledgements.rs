@@ -82,3 +82,24 @@ fn duplicates_for_what_is_not_cached_pass() {
         assert_eq!(script.mobile_sends(ack(2)), [up(ack(2))]);
     }
 }
+
+/// The sender repeats what the agent has repaired (LL does not shield it): its copies reach the mobile host behind all
+/// the rest, and the duplicate acknowledgements that answer them tell of no loss. Repairs for those would be copies as
+/// well, and so on.
+#[test]
+fn answers_to_needless_copies_are_no_losses() {
+    let mut script = Script::with_data(Config::link_layer(), 8);
+    script.mobile_sends(ack(2));
+    script.mobile_sends(ack(2));
+    assert_eq!(script.mobile_sends(ack(2))[0], repair(2));
+    assert_eq!(script.fixed_sends(data(2)), [down(data(2))]);
+    script.mobile_sends(ack(5));
+    assert_eq!(script.fixed_sends(data(2)), [down(data(2))]);
+    for _ in 0..2 {
+        assert_eq!(script.mobile_sends(ack(5)), [up(ack(5))]);
+    }
+    assert_eq!(script.mobile_sends(ack(6)), [up(ack(6))]);
+    assert_eq!(script.agent.counters().repairs, 1);
+    script.mobile_sends(ack(6));
+    assert_eq!(script.mobile_sends(ack(6))[0], repair(6), "a loss is one");
+}
