@@ -226,3 +226,24 @@ fn two_hops_that_make_no_sense_are_refused_by_name() {
         assert_eq!(problem.is_empty(), key.is_empty(), "{change}: {problem}");
     }
 }
+
+/// The fixed host's own copies of what LL has repaired bring duplicate acknowledgements: no reason to repair more.
+#[test]
+fn undelayed_acknowledgements_set_off_no_storm_of_repairs() {
+    let changes = [
+        "tcp.acknowledging.delayed=false",
+        "transfer=2 MiB",
+        "experiment.seeds=4",
+    ];
+    let table = table(named("ton97-table2"), &changes);
+    let mean = |scheme, metric| {
+        let setting = [("setting", "LAN 32 KB")];
+        table.mean(scheme, &setting, metric).unwrap()
+    };
+    let (repairs, fewest) = (
+        mean("LL", "hop_retransmissions"),
+        mean("LL-TCP-AWARE", "hop_retransmissions"),
+    );
+    assert!(repairs < 1.5 * fewest, "{repairs} repairs for {fewest}");
+    assert!(mean("LL", "throughput") > 1.3);
+}

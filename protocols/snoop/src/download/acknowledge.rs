@@ -60,10 +60,10 @@ impl<P: Segment> Download<P> {
         effects: &mut Effects<P>,
     ) -> Passage {
         let number = header.acknowledgment;
-        let known = self
-            .window
-            .acknowledged()
-            .is_some_and(|last| self.covers(last, number));
+        // The rule of the next expected acknowledgement is that of LL-TCP-AWARE; under LL the sender's own copies
+        // would feed it.
+        let last = self.window.acknowledged();
+        let known = context.config.tcp_aware && last.is_some_and(|last| self.covers(last, number));
         let freed = self.cache.free(number);
         self.window.note(header);
         self.needless.arrived(number);
