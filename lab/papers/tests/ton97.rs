@@ -72,6 +72,8 @@ fn every_published_throughput_has_its_case() {
 #[test]
 fn schemes_that_make_no_sense_are_refused_by_name() {
     let wrong = [
+        ("snoop.duplicates=0", "snoop"),
+        ("snoop.timing.persist=0 s", "snoop"),
         ("schemes.LL.hop=reno", "schemes.LL.hop"),
         ("schemes.ARQ.smart=true", "schemes.ARQ.smart"),
         ("schemes.ARQ.tcp_aware=true", "schemes.ARQ.tcp_aware"),

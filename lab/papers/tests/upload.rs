@@ -100,6 +100,7 @@ fn schemes_that_make_no_sense_are_refused_by_name() {
         ("ton97-both", "schemes.ARQ.smart=true", "schemes.ARQ.smart"),
         ("ton97-table2", "direction=upload", "direction"),
         ("ton97-congestion", "direction=both", "direction"),
+        ("ton97-two-hops", "direction=both", "direction"),
         ("ton97-table2", "direction=sideways", "sideways"),
     ];
     for (name, change, key) in wrong {

@@ -148,6 +148,38 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Says what is wrong with the configuration, if anything is.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let (timing, limits) = (&self.timing, &self.limits);
+        let rules = [
+            (self.duplicates > 0, "`duplicates` must be at least 1"),
+            (
+                (1..=1_000).contains(&timing.gain_per_mille),
+                "`timing.gain_per_mille` must lie between 1 and 1000",
+            ),
+            (
+                !timing.minimum_timeout.is_zero() && !timing.persist.is_zero(),
+                "`timing.minimum_timeout` and `timing.persist` must be more than 0 s",
+            ),
+            (limits.flows > 0, "`limits.flows` must be at least 1"),
+            (
+                limits.high_water <= limits.flow_bytes,
+                "`limits.high_water` must not exceed `limits.flow_bytes`",
+            ),
+        ];
+        let broken = rules.iter().find(|(holds, _)| !holds);
+        broken.map_or(Ok(()), |(_, rule)| Err(ConfigError { rule }))
+    }
+}
+
+/// A value that makes no sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("snoop configuration: {rule}")]
+pub struct ConfigError {
+    rule: &'static str,
+}
+
 /// The snoop protocol.
 impl Default for Config {
     fn default() -> Self {

@@ -48,7 +48,7 @@ mod window;
 use std::net::SocketAddr;
 
 pub use agent::Agent;
-pub use config::{Config, ExplicitLoss, Limits, Timing};
+pub use config::{Config, ConfigError, ExplicitLoss, Limits, Timing};
 pub use mobile::{Mobile, MobileConfig, MobileCounters, MobileInput, MobileOutput};
 pub use segment::{Header, Revision, Segment};
 use serde::Serialize;

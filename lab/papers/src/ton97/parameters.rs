@@ -155,6 +155,10 @@ impl Parameters {
             return Err(case.wrong_parameter("tcp.recovery.policy", what));
         }
         parameters
+            .snoop
+            .check()
+            .map_err(|error| case.wrong_parameter("snoop", error))?;
+        parameters
             .wire()
             .map_err(|error| case.wrong_parameter("wire", error))?;
         parameters

@@ -137,7 +137,7 @@ const CALIBRATION: &[Calibration] = &[
     },
     Calibration {
         key: "tcp.send_low_water",
-        reason: "4.4BSD's: a writer fills the socket by clusters of 2,048 bytes",
+        reason: "4.4BSD's: a writer waits for room for a cluster of 2,048 bytes",
     },
     Calibration {
         key: "tcp.recovery.careful",

@@ -11,7 +11,7 @@ use units::{Duration, Instant};
 
 use super::losses::Tally;
 use super::network::{SetUp, failed};
-use super::parameters::{Base, Parameters, Scheme};
+use super::parameters::{Base, Direction, Parameters, Scheme};
 use super::rival;
 use super::tables::about;
 use network::Hops;
@@ -194,6 +194,11 @@ impl Plan {
                 "allowed: 1 ms to 60 s",
             ),
             ("two_hops.rivals", config.rivals <= 8, "allowed: 0 to 8"),
+            (
+                "direction",
+                parameters.direction == Direction::Download,
+                "this experiment only downloads",
+            ),
             (
                 "errors",
                 parameters.errors == ErrorConfig::default(),
