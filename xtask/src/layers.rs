@@ -34,6 +34,8 @@ const HOUSE: &[Layer] = &[
             "snoop",
             "tcp",
             "redirector",
+            "rpc",
+            "nfs",
             "session",
             "air",
             "association",
