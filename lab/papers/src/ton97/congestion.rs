@@ -63,7 +63,7 @@ const METRICS: &[Metric] = &[
     metric(
         "own_air_losses",
         "",
-        "data packets of the fixed host that the air lost (not told for SPLIT and ARQ, whose hop carries no such packets)",
+        "data packets of the fixed host that the air lost (not for SPLIT and ARQ, whose hop carries none)",
     ),
     metric(
         "air_punished",

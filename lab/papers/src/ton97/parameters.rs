@@ -249,7 +249,7 @@ impl Scheme {
             (
                 "base",
                 scheme.base == Base::Mark && deaf,
-                "a sender that understands marks needs them: \"mark\" goes with sender = \"eln\", \"eln-rxmt\" or \"sack-eln\"",
+                "\"mark\" is for senders that understand marks: \"eln\", \"eln-rxmt\" or \"sack-eln\"",
             ),
             (
                 "smart",

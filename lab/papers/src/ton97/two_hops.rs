@@ -144,7 +144,7 @@ impl HopScheme {
             (
                 "marks",
                 scheme.marks.is_some() != heeds,
-                "\"heard\", \"exchanged\" or \"all\" is for the senders \"eln\", \"eln-rxmt\" and \"sack-eln\", which need it",
+                "\"heard\", \"exchanged\" or \"all\" is for \"eln\", \"eln-rxmt\" and \"sack-eln\", which need it",
             ),
             (
                 "marks",

@@ -66,7 +66,8 @@ pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
     let set_up = read(case, seed)?;
     let (scheme, up) = (&set_up.scheme, set_up.parameters.direction.is_up());
     if up && scheme.explicit_loss() != ExplicitLoss::Off && scheme.base != Base::Mark {
-        let what = "the fixed host cannot know what the air lost of an upload: a sender that understands marks needs base = \"mark\"";
+        let what =
+            "the fixed host cannot know what the air lost of an upload: marks need base = \"mark\"";
         return Err(case.wrong_scheme("sender", what));
     }
     if !set_up.parameters.direction.is_down() && scheme.smart {

@@ -94,7 +94,10 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40), steps in proptest::collection::vec(0..6, 0..12)) {
+    fn no_bytes_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..40),
+        steps in proptest::collection::vec(0..6, 0..12),
+    ) {
         let mut reader = Reader::new(&bytes);
         for step in steps {
             let ended = match step {
