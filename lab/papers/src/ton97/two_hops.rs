@@ -34,7 +34,7 @@ const METRICS: &[Metric] = &[
     metric(
         "congestion_losses",
         "",
-        "data packets of the fixed host that a full queue refused and whose data were acknowledged later (not told for ARQ)",
+        "data packets of the fixed host that a full queue refused and whose data came later (not for ARQ)",
     ),
     metric(
         "marked_by_mistake",
