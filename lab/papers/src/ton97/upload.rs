@@ -71,7 +71,7 @@ pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
         return Err(case.wrong_scheme("sender", what));
     }
     if !set_up.parameters.direction.is_down() && scheme.smart {
-        let what = "what an upload misses is asked for by name anyway: allowed with direction = \"download\" or \"both\"";
+        let what = "an upload is repaired by name anyway: allowed with direction = \"download\" or \"both\"";
         return Err(case.wrong_scheme("smart", what));
     }
     Ok(set_up)
