@@ -1,0 +1,271 @@
+//! The machine that calls.
+
+mod link;
+mod receive;
+mod recent;
+mod repeat;
+mod silence;
+mod stream;
+mod table;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use machine::{Machine, RandomStream, earlier};
+use units::{Duration, Instant};
+
+use crate::message::{Call, Credentials};
+use crate::record::{MARK_BYTES, write_record};
+use crate::{
+    Answer, Class, Config, ConfigError, Counters, Failure, Input, Output, Request, RoundTrip,
+    Ticket, Transport,
+};
+use link::Link;
+use recent::{Ended, Recent};
+use silence::Silence;
+use stream::Stream;
+use table::{Pending, Table};
+
+/// More than the headers of a call with the longest credentials.
+const HEADERS_MAX: usize = 512;
+
+/// What is known of the calls of a class.
+#[derive(Debug, Clone, Copy, Default)]
+struct Learned {
+    round_trip: Option<RoundTrip>,
+    /// Timeouts that the next call starts with (Karn 1987).
+    timeouts: u32,
+}
+
+/// One end of the conversation with one server: the one that calls.
+///
+/// A call that is sent again has the same transaction and the same bytes, by which servers recognize it. They also
+/// look at the port that it comes from, so the driver keeps one socket for the life of the client.
+#[derive(Debug, Clone)]
+pub struct Client {
+    config: Config,
+    table: Table,
+    recent: Recent,
+    learned: [Learned; Class::ALL.len()],
+    link: Link,
+    stream: Option<Stream>,
+    silence: Silence,
+    next_xid: u32,
+    /// Messages sent so far.
+    places: u64,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+}
+
+impl Client {
+    /// A client whose transactions start where the stream "rpc transactions" of `seed` says. Two clients of one server
+    /// and port must not share a seed in quick succession: the server would take calls of one for those of the other.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration ([`Config::check`]).
+    pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
+        config.check()?;
+        let limit = config.longest_message.get() as usize;
+        let stream = (config.transport == Transport::Stream).then(|| Stream::new(limit));
+        Ok(Self {
+            config,
+            table: Table::default(),
+            recent: Recent::default(),
+            learned: <[Learned; Class::ALL.len()]>::default(),
+            link: Link::default(),
+            stream,
+            silence: Silence::default(),
+            next_xid: RandomStream::named(seed, "rpc transactions").next_u64() as u32,
+            places: 0,
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// What has been done so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Calls that were sent and have not ended.
+    pub fn in_flight(&self) -> usize {
+        self.table.in_flight()
+    }
+
+    /// Calls that wait for their turn.
+    pub fn waiting(&self) -> usize {
+        self.table.waiting()
+    }
+
+    /// How long calls of a class take; nothing before one was measured.
+    pub fn round_trip(&self, class: Class) -> Option<RoundTrip> {
+        self.learned[class.index()].round_trip
+    }
+
+    /// Since when the server is silent, if that was said ([`Output::Silent`]).
+    pub fn silent_since(&self) -> Option<Instant> {
+        self.silence.told()
+    }
+
+    /// For how long the policy believes the hop's reports.
+    fn believed(&self) -> Duration {
+        self.config.retransmission.rule().believes()
+    }
+
+    fn accept(&mut self, now: Instant, request: &Request) {
+        while self.table.contains(self.next_xid) {
+            self.next_xid = self.next_xid.wrapping_add(1);
+        }
+        let xid = self.next_xid;
+        let limit = self.config.longest_message.get() as usize;
+        let message = self.encode(xid, request);
+        let mark = self.stream.as_ref().map_or(0, |_| MARK_BYTES);
+        let length = message.len() - mark;
+        if length > limit {
+            self.outputs.push_back(Output::Answer(Answer {
+                ticket: request.ticket,
+                result: Err(Failure::TooLong { length, limit }),
+                transmissions: 0,
+                elapsed: Duration::ZERO,
+            }));
+            return;
+        }
+        self.next_xid = xid.wrapping_add(1);
+        let mut call = Pending::new(request.ticket, request.class, message);
+        call.patience = request.patience;
+        call.expires = request.patience.map(|patience| now + patience);
+        self.table.insert(xid, call);
+        self.silence.asked(now);
+        self.fill(now);
+    }
+
+    /// The message, as it is sent.
+    fn encode(&self, xid: u32, request: &Request) -> Bytes {
+        let call = Call {
+            xid,
+            procedure: request.procedure,
+            credentials: Cow::<Credentials>::Borrowed(&request.credentials),
+            arguments: &request.arguments,
+        };
+        let mut message = Vec::with_capacity(HEADERS_MAX + request.arguments.len());
+        match self.stream {
+            None => call.write(&mut message),
+            Some(_) => write_record(&mut message, |message| call.write(message)),
+        }
+        message.into()
+    }
+
+    /// Sends calls whose turn it is.
+    fn fill(&mut self, now: Instant) {
+        if self
+            .stream
+            .as_ref()
+            .is_some_and(|stream| !stream.is_connected())
+        {
+            return;
+        }
+        while self.table.in_flight() < self.config.in_flight {
+            let Some(xid) = self.table.next_waiting() else {
+                return;
+            };
+            self.counters.sent.calls += 1;
+            self.transmit(now, xid);
+        }
+    }
+
+    /// A call is over: nothing of it is left but its place among the recent ones.
+    fn remove(&mut self, xid: u32) -> Option<Pending> {
+        let call = self.table.remove(xid)?;
+        if call.sent.is_some() {
+            let class = call.class;
+            let doubtful = None;
+            self.recent.insert(Ended {
+                xid,
+                class,
+                doubtful,
+            });
+        }
+        if self.table.is_empty() {
+            self.silence.idle();
+        }
+        if let Some(stream) = self.stream.as_mut().filter(|_| self.table.in_flight() == 0) {
+            stream.idle();
+        }
+        Some(call)
+    }
+
+    /// A call ends with an answer.
+    fn end(&mut self, now: Instant, xid: u32, result: Result<Bytes, Failure>) {
+        let Some(call) = self.remove(xid) else {
+            return;
+        };
+        self.outputs.push_back(Output::Answer(Answer {
+            ticket: call.ticket,
+            result,
+            transmissions: call.sent.map_or(0, |sent| sent.count),
+            elapsed: call
+                .sent
+                .map_or(Duration::ZERO, |sent| now.since(sent.first)),
+        }));
+    }
+
+    fn cancel(&mut self, now: Instant, ticket: Ticket) {
+        let Some(xid) = self.table.transaction(ticket) else {
+            return;
+        };
+        self.counters.cancelled += 1;
+        self.remove(xid);
+        self.fill(now);
+    }
+
+    fn stream_deadline(&self) -> Option<Instant> {
+        self.stream.as_ref()?.deadline(self.config.reconnect_after)
+    }
+}
+
+impl Machine for Client {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Call(request) => self.accept(now, &request),
+            Input::Cancel(ticket) => self.cancel(now, ticket),
+            Input::Received(bytes) => self.receive(now, &bytes),
+            Input::Connected => self.connected(now),
+            Input::Disconnected => {
+                if let Some(stream) = &mut self.stream {
+                    stream.disconnect();
+                }
+            }
+            Input::Link(event) => self.link_event(now, event),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(xid) = self.table.due(now) {
+            self.act(now, xid);
+        }
+        let due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
+        if due(self.silence.deadline(self.config.silent_after))
+            && let Some(since) = self.silence.tell()
+        {
+            self.counters.silences += 1;
+            self.outputs.push_back(Output::Silent { since });
+        }
+        if due(self.stream_deadline()) {
+            self.give_up_stream();
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let silence = self.silence.deadline(self.config.silent_after);
+        let calls = earlier(self.table.next_due(), silence);
+        earlier(calls, self.stream_deadline())
+    }
+}

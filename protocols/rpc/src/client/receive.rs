@@ -1,0 +1,119 @@
+//! What comes from the server.
+
+use bytes::Bytes;
+use units::{Duration, Instant};
+
+use crate::message::{Reply, ReplyError, transaction};
+use crate::{Class, Failure, Output, RoundTrip};
+
+use super::Client;
+
+/// Messages with a call's transaction that are no reply, after which it is given up; they may have been damaged on
+/// their way. Linux: 2.
+const MALFORMED_MAX: u32 = 2;
+
+impl Client {
+    /// A datagram, or the next bytes of the stream.
+    pub(super) fn receive(&mut self, now: Instant, bytes: &Bytes) {
+        self.counters.received.bytes += bytes.len() as u64;
+        let Some(stream) = &mut self.stream else {
+            self.message(now, bytes);
+            return;
+        };
+        if let Ok(records) = stream.read(now, bytes) {
+            for record in &records {
+                self.message(now, record);
+            }
+        } else {
+            self.counters.received.broken_streams += 1;
+            self.give_up_stream();
+        }
+    }
+
+    fn message(&mut self, now: Instant, bytes: &Bytes) {
+        self.counters.received.messages += 1;
+        let reply = match Reply::parse(bytes) {
+            Ok(reply) => reply,
+            Err(error) => {
+                self.malformed(now, bytes, error);
+                return;
+            }
+        };
+        if self.is_under_way(reply.xid) {
+            match reply.outcome {
+                Ok(_) => self.counters.received.replies += 1,
+                Err(_) => self.counters.received.refusals += 1,
+            }
+            let result = reply.outcome.map(|results| bytes.slice_ref(results));
+            self.answered(now, reply.xid, result.map_err(Failure::from));
+        } else if let Some(call) = self.recent.get_mut(reply.xid) {
+            self.counters.received.late += 1;
+            let (class, sample) = (call.class, call.doubtful.take());
+            // Two replies to two transmissions: the first reply was to the first.
+            if let Some(sample) = sample {
+                self.sample(class, sample);
+            }
+            self.heard(now);
+        } else {
+            self.counters.received.unknown += 1;
+        }
+    }
+
+    fn is_under_way(&self, xid: u32) -> bool {
+        let call = self.table.get(xid);
+        call.is_some_and(|call| call.sent.is_some())
+    }
+
+    fn malformed(&mut self, now: Instant, bytes: &[u8], error: ReplyError) {
+        self.counters.received.malformed += 1;
+        let Some(xid) = transaction(bytes).filter(|xid| self.is_under_way(*xid)) else {
+            return;
+        };
+        let Some(call) = self.table.get_mut(xid) else {
+            return;
+        };
+        call.doubts.malformed += 1;
+        // Over a stream there is no damage on the way, and the call is not sent again.
+        if self.stream.is_some() || call.doubts.malformed > MALFORMED_MAX {
+            self.end(now, xid, Err(Failure::Malformed(error)));
+            self.fill(now);
+        }
+    }
+
+    /// The reply to a call under way.
+    fn answered(&mut self, now: Instant, xid: u32, result: Result<Bytes, Failure>) {
+        let Some((class, sent)) = self.table.get(xid).map(|call| (call.class, call.sent)) else {
+            return;
+        };
+        if let Some(sent) = sent {
+            let elapsed = self.link.worked(now, self.believed()) - sent.worked;
+            if sent.count == 1 {
+                self.sample(class, elapsed);
+            }
+            self.end(now, xid, result);
+            if let Some(ended) = self.recent.get_mut(xid).filter(|_| sent.count == 2) {
+                ended.doubtful = Some(elapsed);
+            }
+            self.heard(now);
+            self.overtake(now, class, sent.first_place);
+        }
+        self.fill(now);
+    }
+
+    fn sample(&mut self, class: Class, sample: Duration) {
+        let learned = &mut self.learned[class.index()];
+        let round_trip = learned.round_trip;
+        let updated = round_trip.map_or(RoundTrip::first(sample), |known| known.with(sample));
+        learned.round_trip = Some(updated);
+        learned.timeouts = 0;
+    }
+
+    fn heard(&mut self, now: Instant) {
+        if let Some(after) = self.silence.heard(now) {
+            self.outputs.push_back(Output::Answering { after });
+        }
+        if self.table.is_empty() {
+            self.silence.idle();
+        }
+    }
+}

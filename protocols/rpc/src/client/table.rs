@@ -1,0 +1,178 @@
+//! The calls that have not ended.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use units::{Duration, Instant};
+
+use crate::{Class, Ticket};
+
+/// When a call was sent. Places count all messages, so that what was sent at one instant has an order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transmissions {
+    pub(super) count: u32,
+    pub(super) first: Instant,
+    pub(super) last: Instant,
+    pub(super) first_place: u64,
+    pub(super) last_place: u64,
+    /// The time that the hop had worked when it was sent first.
+    pub(super) worked: Duration,
+}
+
+/// What speaks against a call being under way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Doubts {
+    /// Timeouts that count.
+    pub(super) timeouts: u32,
+    /// Replies to later calls since it was sent last.
+    pub(super) overtakers: u32,
+    /// Messages with its transaction that are no reply.
+    pub(super) malformed: u32,
+}
+
+/// A call.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    pub(super) ticket: Ticket,
+    pub(super) class: Class,
+    /// As it is sent, every time.
+    pub(super) message: Bytes,
+    pub(super) patience: Option<Duration>,
+    pub(super) expires: Option<Instant>,
+    pub(super) sent: Option<Transmissions>,
+    pub(super) doubts: Doubts,
+    /// As in the set of deadlines.
+    due: Option<Instant>,
+}
+
+impl Pending {
+    pub(super) fn new(ticket: Ticket, class: Class, message: Bytes) -> Self {
+        Self {
+            ticket,
+            class,
+            message,
+            patience: None,
+            expires: None,
+            sent: None,
+            doubts: Doubts::default(),
+            due: None,
+        }
+    }
+
+    pub(super) fn is_expired(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// The calls, by transaction; those that may be under way, and those that wait for their turn.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    calls: BTreeMap<u32, Pending>,
+    tickets: BTreeMap<Ticket, u32>,
+    waiting: VecDeque<u32>,
+    /// Those that have had their turn, in the order of their turns.
+    flight: Vec<u32>,
+    deadlines: BTreeSet<(Instant, u32)>,
+}
+
+impl Table {
+    pub(super) fn contains(&self, xid: u32) -> bool {
+        self.calls.contains_key(&xid)
+    }
+
+    pub(super) fn get(&self, xid: u32) -> Option<&Pending> {
+        self.calls.get(&xid)
+    }
+
+    pub(super) fn get_mut(&mut self, xid: u32) -> Option<&mut Pending> {
+        self.calls.get_mut(&xid)
+    }
+
+    /// The transaction of a call.
+    pub(super) fn transaction(&self, ticket: Ticket) -> Option<u32> {
+        self.tickets.get(&ticket).copied()
+    }
+
+    /// Calls that have had their turn.
+    pub(super) fn in_flight(&self) -> usize {
+        self.flight.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// A new call, the last in the queue.
+    ///
+    /// # Panics
+    /// If a call has its ticket already.
+    pub(super) fn insert(&mut self, xid: u32, call: Pending) {
+        let other = self.tickets.insert(call.ticket, xid);
+        assert!(other.is_none(), "{:?} names two calls", call.ticket);
+        let expires = call.expires;
+        self.calls.insert(xid, call);
+        self.waiting.push_back(xid);
+        self.set_due(xid, expires);
+    }
+
+    /// The call whose turn it is.
+    pub(super) fn next_waiting(&mut self) -> Option<u32> {
+        let xid = self.waiting.pop_front()?;
+        self.flight.push(xid);
+        Some(xid)
+    }
+
+    pub(super) fn remove(&mut self, xid: u32) -> Option<Pending> {
+        self.set_due(xid, None);
+        let call = self.calls.remove(&xid)?;
+        self.tickets.remove(&call.ticket);
+        match call.sent {
+            Some(_) => self.flight.retain(|other| *other != xid),
+            None => self.waiting.retain(|other| *other != xid),
+        }
+        Some(call)
+    }
+
+    /// Something is to be done about a call at this time, or earlier if it expires earlier.
+    pub(super) fn set_due(&mut self, xid: u32, due: Option<Instant>) {
+        let Some(call) = self.calls.get_mut(&xid) else {
+            return;
+        };
+        let due = machine::earlier(due, call.expires.filter(|_| due.is_some()));
+        if let Some(before) = std::mem::replace(&mut call.due, due) {
+            self.deadlines.remove(&(before, xid));
+        }
+        if let Some(due) = due {
+            self.deadlines.insert((due, xid));
+        }
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(due, _)| *due)
+    }
+
+    /// The first call about which something is to be done now.
+    pub(super) fn due(&self, now: Instant) -> Option<u32> {
+        let (due, xid) = self.deadlines.first()?;
+        (*due <= now).then_some(*xid)
+    }
+
+    /// The transactions of calls that have had their turn, in that order.
+    pub(super) fn under_way(&self) -> Vec<u32> {
+        self.flight.clone()
+    }
+
+    /// Those of a class that were sent last before this place.
+    pub(super) fn overtaken(&self, class: Class, place: u64) -> Vec<u32> {
+        let is_overtaken = |xid: &&u32| {
+            let call = self.calls.get(xid).filter(|call| call.class == class);
+            let sent = call.and_then(|call| call.sent);
+            sent.is_some_and(|sent| sent.last_place < place)
+        };
+        self.flight.iter().filter(is_overtaken).copied().collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! What a client has done.
+
+use serde::Serialize;
+
+/// What a [`Client`](crate::Client) has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counters {
+    /// What it sent.
+    pub sent: Sent,
+    /// Why it sent calls again.
+    pub repeated: Repeated,
+    /// What it received.
+    pub received: Received,
+    /// Calls that were cancelled.
+    pub cancelled: u64,
+    /// Soft calls that had no reply in time.
+    pub expired: u64,
+    /// Times that the server was said to be silent.
+    pub silences: u64,
+}
+
+/// What went out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Sent {
+    /// Calls, each counted once.
+    pub calls: u64,
+    /// Messages: calls as often as they were sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Calls that were sent again, by what made them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Repeated {
+    /// Their timers.
+    pub timeouts: u64,
+    /// The end of a fade or a hand-off.
+    pub resumed: u64,
+    /// Replies to later calls.
+    pub overtaken: u64,
+    /// A new stream.
+    pub reconnected: u64,
+}
+
+/// What came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Received {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes, marks of records included.
+    pub bytes: u64,
+    /// Replies with results that ended a call.
+    pub replies: u64,
+    /// Refusals that ended a call.
+    pub refusals: u64,
+    /// Replies to calls that had ended: duplicates, and those that came too late.
+    pub late: u64,
+    /// Replies to calls that were never made, or too long ago.
+    pub unknown: u64,
+    /// Messages that are no reply.
+    pub malformed: u64,
+    /// Streams that could not be read on.
+    pub broken_streams: u64,
+}
+
+impl Repeated {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.timeouts + self.resumed + self.overtaken + self.reconnected
+    }
+}

@@ -1,0 +1,49 @@
+//! Calls and replies as they are sent (RFC 5531 §9), for both ends.
+
+mod call;
+mod credentials;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+pub use call::{Call, CallError, Procedure};
+pub use credentials::{Credentials, CredentialsError, Identity, SystemCredentials};
+pub use reply::{AuthStatus, Refusal, Reply, ReplyError};
+
+use crate::xdr::{Malformed, Reader, Writer};
+
+/// The version of the protocol.
+const RPC_VERSION: u32 = 2;
+/// The kinds of messages.
+const CALL: u32 = 0;
+const REPLY: u32 = 1;
+/// The longest credentials or verifier, in bytes (RFC 5531 §8.2).
+const AUTH_BODY_MAX: usize = 400;
+/// The flavor that proves nothing.
+const AUTH_NONE: u32 = 0;
+
+/// The transaction of a message, be it well-formed beyond that or not.
+pub fn transaction(message: &[u8]) -> Option<u32> {
+    Reader::new(message).u32("transaction").ok()
+}
+
+/// The transaction, of a message of this kind.
+fn read_start(reader: &mut Reader<'_>, kind: u32) -> Result<u32, Malformed> {
+    let xid = reader.u32("transaction")?;
+    let at = reader.at();
+    match reader.u32("message type")? {
+        value if value == kind => Ok(xid),
+        value => Err(Reader::unknown("message type", at, value)),
+    }
+}
+
+/// A verifier. Nobody looks at its content: what `AUTH_NONE` and `AUTH_SYS` send is empty.
+fn read_verifier(reader: &mut Reader<'_>) -> Result<(), Malformed> {
+    reader.u32("verifier flavor")?;
+    reader.opaque("verifier", AUTH_BODY_MAX)?;
+    Ok(())
+}
+
+fn write_verifier(out: &mut Writer<'_>) {
+    out.u32(AUTH_NONE).u32(0);
+}

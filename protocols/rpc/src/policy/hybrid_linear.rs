@@ -1,0 +1,55 @@
+//! A constant more a few times, doubling from then on.
+
+use serde::{Deserialize, Serialize};
+use units::Duration;
+
+use super::{Rule, Situation, check_spans, doubled};
+use crate::ConfigError;
+
+/// The hybrid linear back-off of Dube, Rais and Tripathi 1997 (§5.2): the first few losses are taken for a fade, those
+/// after them for congestion.
+///
+/// After R timeouts the wait is Initial + c·R for R ≤ a, and 2^(R−a) times the last of these from there on, at most
+/// Max Timeout. The displayed formula did not survive; it is put together from the text around it. The paper publishes
+/// a = 3 only: `initial` is the minimum timeout that it names for the unchanged client, `step` and `maximum` are our
+/// assumptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HybridLinear {
+    /// The first wait (Initial).
+    pub initial: Duration,
+    /// What each of the first timeouts adds (c).
+    pub step: Duration,
+    /// Timeouts before doubling begins (a).
+    pub linear_steps: u32,
+    /// The longest wait (Max Timeout).
+    pub maximum: Duration,
+}
+
+impl Default for HybridLinear {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_millis(700),
+            step: Duration::from_millis(100),
+            linear_steps: 3,
+            maximum: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Rule for HybridLinear {
+    fn wait(&self, situation: &Situation) -> Duration {
+        let added = self.step * u64::from(situation.timeouts.min(self.linear_steps));
+        let doublings = situation.timeouts.saturating_sub(self.linear_steps);
+        doubled(self.initial + added, doublings, self.maximum)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        check_spans(self.initial, self.maximum)?;
+        let last = self.initial + self.step * u64::from(self.linear_steps);
+        ConfigError::unless(
+            last <= self.maximum,
+            "`initial` + `linear_steps` × `step` must not exceed `maximum`",
+        )
+    }
+}

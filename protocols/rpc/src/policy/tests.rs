@@ -1,0 +1,230 @@
+//! Timelines of each rule, and what `check` refuses.
+
+use units::Duration;
+
+use super::{Adaptive, Cascade, Exponential, HybridLinear, Linear, Policy, Situation};
+use crate::{Config, RoundTrip, Transport};
+
+fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// The waits after 0, 1, 2, … timeouts, in milliseconds.
+fn waits(policy: Policy, round_trip: Option<RoundTrip>, count: u32) -> Vec<u64> {
+    let wait = |timeouts| {
+        let situation = Situation {
+            timeouts,
+            round_trip,
+        };
+        policy.wait(&situation).as_millis()
+    };
+    (0..count).map(wait).collect()
+}
+
+/// nfs(5) of the time: three doublings, the next cascade from twice the initial wait; at most 60 s.
+#[test]
+fn exponential_doubles_in_cascades() {
+    let rule = Exponential::default();
+    assert_eq!(
+        waits(Policy::Exponential(rule), None, 12),
+        [
+            700, 1_400, 2_800, 1_400, 2_800, 5_600, 2_800, 5_600, 11_200, 5_600, 11_200, 22_400
+        ]
+    );
+    let last = waits(Policy::Exponential(rule), None, 40);
+    assert_eq!(last[36..], [60_000; 4]);
+    let same = Exponential {
+        cascade: Cascade::Same,
+        ..rule
+    };
+    // As measured on Linux with timeo=7,retrans=3: .70 1.41 3.01, and again.
+    assert_eq!(
+        waits(Policy::Exponential(same), None, 6),
+        [700, 1_400, 2_800, 700, 1_400, 2_800]
+    );
+    let plain = Exponential {
+        minor_timeouts: 0,
+        ..rule
+    };
+    assert_eq!(
+        waits(Policy::Exponential(plain), None, 9),
+        [
+            700, 1_400, 2_800, 5_600, 11_200, 22_400, 44_800, 60_000, 60_000
+        ]
+    );
+    let longest = waits(Policy::Exponential(plain), None, 100);
+    assert_eq!(longest[99], 60_000);
+}
+
+#[test]
+fn linear_adds_a_constant() {
+    let rule = Linear {
+        maximum: millis(1_050),
+        ..Linear::default()
+    };
+    assert_eq!(
+        waits(Policy::Linear(rule), None, 6),
+        [700, 800, 900, 1_000, 1_050, 1_050]
+    );
+}
+
+/// Dube et al. 1997 §5.2 with a = 3: T(R) = Initial + c·R, then 2^(R−a)·T(a).
+#[test]
+fn hybrid_linear_adds_three_times_and_then_doubles() {
+    let rule = HybridLinear::default();
+    assert_eq!(
+        waits(Policy::HybridLinear(rule), None, 12),
+        [
+            700, 800, 900, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000
+        ]
+    );
+}
+
+#[test]
+fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
+    let rule = Adaptive::default();
+    assert_eq!(
+        waits(Policy::Adaptive(rule), None, 7),
+        [700, 700, 700, 700, 1_400, 2_800, 5_600]
+    );
+    let known = RoundTrip {
+        smoothed: millis(80),
+        deviation: millis(20),
+    };
+    assert_eq!(
+        waits(Policy::Adaptive(rule), Some(known), 14),
+        [
+            160, 160, 160, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 20_480, 30_000, 30_000,
+            30_000
+        ]
+    );
+    // A slow hop's round trip exceeds the maximum, which is for back-off only.
+    let slow = RoundTrip {
+        smoothed: millis(40_000),
+        deviation: millis(5_000),
+    };
+    assert_eq!(waits(Policy::Adaptive(rule), Some(slow), 6), [60_000; 6]);
+    let near = RoundTrip {
+        smoothed: millis(1),
+        deviation: millis(0),
+    };
+    assert_eq!(waits(Policy::Adaptive(rule), Some(near), 1), [100]);
+}
+
+/// The bound that its description states.
+#[test]
+fn adaptive_bounds_what_a_silent_server_gets() {
+    let rule = Adaptive::default();
+    let policy = Policy::Adaptive(rule);
+    for smoothed in [1, 80, 700, 5_000] {
+        let round_trip = Some(RoundTrip::first(millis(smoothed)));
+        let first = waits(policy, round_trip, 1)[0];
+        let mut elapsed = Duration::ZERO;
+        for timeouts in 0..60 {
+            let doublings = (30_000 / first).ilog2() + 1;
+            let bound = 1 + rule.steady + doublings + (elapsed.as_millis() / 30_000) as u32;
+            assert!(timeouts < bound, "{smoothed} ms: {timeouts} in {elapsed}");
+            let situation = Situation {
+                timeouts,
+                round_trip,
+            };
+            elapsed += policy.wait(&situation);
+        }
+    }
+}
+
+#[test]
+fn adaptive_repeats_at_once_what_went_into_a_fade() {
+    let policy = Policy::Adaptive(Adaptive::default());
+    let situation = Situation {
+        timeouts: 0,
+        round_trip: Some(RoundTrip {
+            smoothed: millis(80),
+            deviation: millis(20),
+        }),
+    };
+    let rule = policy.rule();
+    assert_eq!(rule.resume(&situation, true), Some(millis(10)));
+    assert_eq!(rule.resume(&situation, false), Some(millis(100)));
+    let unknown = Situation::default();
+    assert_eq!(rule.resume(&unknown, false), Some(millis(700)));
+    let classic = Policy::Exponential(Exponential::default());
+    assert_eq!(classic.rule().resume(&situation, true), None);
+    assert_eq!(classic.rule().believes(), Duration::ZERO);
+}
+
+#[test]
+fn the_estimate_is_jacobsons() {
+    let first = RoundTrip::first(millis(80));
+    assert_eq!((first.smoothed, first.deviation), (millis(80), millis(40)));
+    let second = first.with(millis(160));
+    assert_eq!(
+        (second.smoothed, second.deviation),
+        (millis(90), millis(50))
+    );
+    assert_eq!(second.most(), millis(290));
+}
+
+#[test]
+fn configurations_are_text() {
+    let text = r#"
+        in_flight = 4
+        [retransmission]
+        policy = "hybrid-linear"
+        initial = "700 ms"
+        linear_steps = 2
+    "#;
+    let config: Config = toml::from_str(text).unwrap();
+    assert_eq!(config.in_flight, 4);
+    let expected = HybridLinear {
+        linear_steps: 2,
+        ..HybridLinear::default()
+    };
+    assert_eq!(config.retransmission, Policy::HybridLinear(expected));
+    assert_eq!(config.check(), Ok(()));
+    let error = toml::from_str::<Policy>("policy = 'linear'\nstepp = '1 ms'").unwrap_err();
+    assert!(error.to_string().contains("stepp"), "{error}");
+    let again: Config = toml::from_str(&toml::to_string(&config).unwrap()).unwrap();
+    assert_eq!(again, config);
+}
+
+#[test]
+fn what_makes_no_sense_is_named() {
+    let refusal = |text: &str| {
+        let config: Config = toml::from_str(text).unwrap();
+        config.check().unwrap_err().to_string()
+    };
+    for (text, key) in [
+        ("in_flight = 0", "`in_flight`"),
+        ("longest_message = '70000 B'", "`longest_message`"),
+        ("silent_after = '0 s'", "`silent_after`"),
+        (
+            "retransmission = {policy = 'exponential', initial = '0 s'}",
+            "`initial`",
+        ),
+        (
+            "retransmission = {policy = 'linear', maximum = '1 ms'}",
+            "`maximum`",
+        ),
+        (
+            "retransmission = {policy = 'hybrid-linear', step = '30 s'}",
+            "`step`",
+        ),
+        (
+            "retransmission = {policy = 'adaptive', minimum = '0 s'}",
+            "`minimum`",
+        ),
+        (
+            "retransmission = {policy = 'adaptive', minimum = '40 s'}",
+            "`minimum`",
+        ),
+        (
+            "retransmission = {policy = 'adaptive', spacing = '0 s'}",
+            "`spacing`",
+        ),
+    ] {
+        assert!(refusal(text).contains(key), "{text}: {}", refusal(text));
+    }
+    let long = Config::stream(units::Bytes::mebi(4));
+    assert_eq!((long.transport, long.check()), (Transport::Stream, Ok(())));
+}

@@ -1,0 +1,4 @@
+//! The client: scripts of what it does when, a pair of it and a server, and a model that predicts it.
+
+mod drive;
+mod script;
