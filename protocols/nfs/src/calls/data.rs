@@ -1,0 +1,194 @@
+//! READ, WRITE and COMMIT: the content of files.
+
+use rpc::xdr::{Reader, Writer};
+
+use crate::outcome::request;
+use crate::value::{fields, numbers, verifier};
+use crate::{Attributes, FileHandle, Limits, Malformed, Value, WeakCacheData};
+
+/// READ: asks for data of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Read {
+    /// The file.
+    pub file: FileHandle,
+    /// Where the data begin in the file, in bytes.
+    pub offset: u64,
+    /// How many bytes are wanted at most.
+    pub count: u32,
+}
+
+fields!(Read {
+    file,
+    offset,
+    count
+});
+request!(Read, Read => ReadData<'r>, Option<Attributes>);
+
+/// Data of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReadData<'a> {
+    /// The file's attributes.
+    pub attributes: Option<Attributes>,
+    /// Whether the file ends behind the data.
+    pub end_of_file: bool,
+    /// The data, borrowed from the answer.
+    pub data: &'a [u8],
+}
+
+/// Reads data whose `count` stands at byte `at`, before what else it was sent with.
+fn read_data<'a>(
+    reader: &mut Reader<'a>,
+    limits: &Limits,
+    (at, count): (usize, u32),
+) -> Result<&'a [u8], Malformed> {
+    let data = reader.opaque("data", limits.data)?;
+    if data.len() != count as usize {
+        return Err(Malformed::Count {
+            what: "count",
+            at,
+            said: count,
+            present: data.len(),
+        });
+    }
+    Ok(data)
+}
+
+/// The count of `data`, which goes before it.
+fn count(data: &[u8]) -> u32 {
+    u32::try_from(data.len()).expect("what is sent is shorter than 4 GiB")
+}
+
+impl<'a> Value<'a> for ReadData<'a> {
+    fn read(
+        _what: &'static str,
+        reader: &mut Reader<'a>,
+        limits: &Limits,
+    ) -> Result<Self, Malformed> {
+        let attributes = Value::read("attributes", reader, limits)?;
+        let count = (reader.at(), reader.u32("count")?);
+        Ok(Self {
+            attributes,
+            end_of_file: reader.bool("end_of_file")?,
+            data: read_data(reader, limits, count)?,
+        })
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        self.attributes.write(out);
+        out.u32(count(self.data))
+            .bool(self.end_of_file)
+            .opaque(self.data);
+    }
+}
+
+/// How safe written data are (`stable_how`). Each is safer than those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Stability {
+    /// In the server's memory: its crash loses them until a COMMIT.
+    Unstable = 0,
+    /// The data and what is needed to find them are on the disk.
+    DataStable = 1,
+    /// The data and all attributes are on the disk.
+    FileStable = 2,
+}
+
+numbers!(Stability {
+    Unstable,
+    DataStable,
+    FileStable,
+});
+
+verifier! {
+    /// Names one life of a server: when it changes, unstable data may be lost (`writeverf3`).
+    WriteVerifier
+}
+
+/// WRITE: puts data into a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Write<'a> {
+    /// The file.
+    pub file: FileHandle,
+    /// Where the data begin in the file, in bytes.
+    pub offset: u64,
+    /// How safe the data must be when the server answers.
+    pub stability: Stability,
+    /// The data, borrowed from the caller.
+    pub data: &'a [u8],
+}
+
+impl<'a> Value<'a> for Write<'a> {
+    fn read(
+        _what: &'static str,
+        reader: &mut Reader<'a>,
+        limits: &Limits,
+    ) -> Result<Self, Malformed> {
+        let file = Value::read("file", reader, limits)?;
+        let offset = reader.u64("offset")?;
+        let count = (reader.at(), reader.u32("count")?);
+        Ok(Self {
+            file,
+            offset,
+            stability: Value::read("stability", reader, limits)?,
+            data: read_data(reader, limits, count)?,
+        })
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        self.file.write(out);
+        out.u64(self.offset).u32(count(self.data));
+        self.stability.write(out);
+        out.opaque(self.data);
+    }
+}
+
+request!(Write<'_>, Write => Written, WeakCacheData);
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Written {
+    /// The file.
+    pub file: WeakCacheData,
+    /// How many bytes, from the first on.
+    pub count: u32,
+    /// How safe they are.
+    pub stability: Stability,
+    /// The life of the server in which they were written.
+    pub verifier: WriteVerifier,
+}
+
+fields!(Written {
+    file,
+    count,
+    stability,
+    verifier
+});
+
+/// COMMIT: makes data stable that were written unstable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Commit {
+    /// The file.
+    pub file: FileHandle,
+    /// Where the data begin in the file, in bytes.
+    pub offset: u64,
+    /// How many bytes; 0 for all behind `offset`.
+    pub count: u32,
+}
+
+fields!(Commit {
+    file,
+    offset,
+    count
+});
+request!(Commit, Commit => Committed, WeakCacheData);
+
+/// What was made stable: all that was written under the same verifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Committed {
+    /// The file.
+    pub file: WeakCacheData,
+    /// The life of the server that answers.
+    pub verifier: WriteVerifier,
+}
+
+fields!(Committed { file, verifier });

@@ -1,0 +1,40 @@
+//! Files at a server: NFS version 3 and MOUNT version 3 (RFC 1813), and the question to a port mapper
+//! (RFC 1833).
+//!
+//! Here are the values that go over the wire, as plain structures which both ends write and read
+//! ([`Value`]): arguments as the caller of a remote procedure sends them, and [`Answer`]s. Nothing is
+//! copied and nothing allocated while reading: what varies in length is borrowed. What a server says is
+//! believed only as far as it was checked: names ([`ListedName`]), and what [`checks`] looks at.
+
+pub mod checks;
+pub mod mount;
+pub mod portmap;
+
+mod attributes;
+mod call;
+mod calls;
+mod handle;
+mod limits;
+mod list;
+mod malformed;
+mod name;
+mod outcome;
+mod procedure;
+mod status;
+mod value;
+
+pub use attributes::{
+    Attributes, AttributesBefore, Device, FileType, NewAttributes, SetTime, Time, Times,
+    WeakCacheData,
+};
+pub use call::Call;
+pub use calls::*;
+pub use handle::{FileHandle, HANDLE_MAX};
+pub use limits::{Limits, NAME_MAX, PATH_MAX};
+pub use list::{Elements, List, write_list};
+pub use malformed::Malformed;
+pub use name::{BadName, HostName, Listed, ListedName, Name, Path};
+pub use outcome::{Answer, Outcome, Request};
+pub use procedure::{Idempotency, PROGRAM, Procedure, RoundTripClass, VERSION};
+pub use status::Status;
+pub use value::{Numbered, Value};

@@ -1,0 +1,207 @@
+//! What a server can be asked for, and what a client must know of it to ask twice.
+
+use std::fmt;
+
+use crate::value::numbers;
+
+/// The number of the program that serves files (RFC 1813 §1.2).
+pub const PROGRAM: u32 = 100_003;
+/// The version that is spoken.
+pub const VERSION: u32 = 3;
+
+/// A procedure of NFS version 3 (RFC 1813 §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Procedure {
+    /// NULL: nothing, to see whether somebody answers.
+    Null = 0,
+    /// GETATTR: the attributes of a file.
+    GetAttributes = 1,
+    /// SETATTR: sets attributes, size among them.
+    SetAttributes = 2,
+    /// LOOKUP: finds a name in a directory.
+    LookUp = 3,
+    /// ACCESS: what the caller may do.
+    Access = 4,
+    /// READLINK: where a symbolic link leads.
+    ReadLink = 5,
+    /// READ: data of a file.
+    Read = 6,
+    /// WRITE: data into a file.
+    Write = 7,
+    /// CREATE: makes a regular file.
+    Create = 8,
+    /// MKDIR: makes a directory.
+    MakeDirectory = 9,
+    /// SYMLINK: makes a symbolic link.
+    MakeSymbolicLink = 10,
+    /// MKNOD: makes a device, socket or pipe.
+    MakeNode = 11,
+    /// REMOVE: removes a name of something that is no directory.
+    Remove = 12,
+    /// RMDIR: removes a directory.
+    RemoveDirectory = 13,
+    /// RENAME: moves a name.
+    Rename = 14,
+    /// LINK: gives a file one more name.
+    Link = 15,
+    /// READDIR: names in a directory.
+    ReadDirectory = 16,
+    /// READDIRPLUS: names in a directory, with attributes and handles.
+    ReadDirectoryPlus = 17,
+    /// FSSTAT: how full a file system is.
+    FileSystemStatus = 18,
+    /// FSINFO: what a server can do.
+    FileSystemInfo = 19,
+    /// PATHCONF: what names may be.
+    PathConfiguration = 20,
+    /// COMMIT: makes data stable that was written unstable.
+    Commit = 21,
+}
+
+numbers!(Procedure {
+    Null,
+    GetAttributes,
+    SetAttributes,
+    LookUp,
+    Access,
+    ReadLink,
+    Read,
+    Write,
+    Create,
+    MakeDirectory,
+    MakeSymbolicLink,
+    MakeNode,
+    Remove,
+    RemoveDirectory,
+    Rename,
+    Link,
+    ReadDirectory,
+    ReadDirectoryPlus,
+    FileSystemStatus,
+    FileSystemInfo,
+    PathConfiguration,
+    Commit,
+});
+
+/// What happens when a server executes a call twice, because it forgot or never knew that it had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Idempotency {
+    /// Nothing changes at the server, once or twice.
+    Reads,
+    /// The second execution leaves what the first left, if nothing else came between: a late copy undoes
+    /// what did.
+    Overwrites,
+    /// The second execution fails, or does harm: its answer tells nothing without a look.
+    Once,
+}
+
+/// Procedures that take about equally long at a server, so that their round trips are measured together:
+/// the five timers of the classic clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RoundTripClass {
+    /// GETATTR and ACCESS.
+    Attributes,
+    /// LOOKUP.
+    LookUp,
+    /// READ, READLINK and both ways to list a directory.
+    Read,
+    /// WRITE.
+    Write,
+    /// COMMIT.
+    Commit,
+}
+
+impl RoundTripClass {
+    /// All five.
+    pub const ALL: [Self; 5] = [
+        Self::Attributes,
+        Self::LookUp,
+        Self::Read,
+        Self::Write,
+        Self::Commit,
+    ];
+
+    /// Its place among [`ALL`](Self::ALL).
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl Procedure {
+    /// The name in the standard.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "NULL",
+            Self::GetAttributes => "GETATTR",
+            Self::SetAttributes => "SETATTR",
+            Self::LookUp => "LOOKUP",
+            Self::Access => "ACCESS",
+            Self::ReadLink => "READLINK",
+            Self::Read => "READ",
+            Self::Write => "WRITE",
+            Self::Create => "CREATE",
+            Self::MakeDirectory => "MKDIR",
+            Self::MakeSymbolicLink => "SYMLINK",
+            Self::MakeNode => "MKNOD",
+            Self::Remove => "REMOVE",
+            Self::RemoveDirectory => "RMDIR",
+            Self::Rename => "RENAME",
+            Self::Link => "LINK",
+            Self::ReadDirectory => "READDIR",
+            Self::ReadDirectoryPlus => "READDIRPLUS",
+            Self::FileSystemStatus => "FSSTAT",
+            Self::FileSystemInfo => "FSINFO",
+            Self::PathConfiguration => "PATHCONF",
+            Self::Commit => "COMMIT",
+        }
+    }
+
+    /// What a second execution does. Arguments can do better: [`crate::Create`] with a verifier of its
+    /// own is safe, and can do worse: [`crate::SetAttributes`] with a guard fails the second time.
+    pub fn idempotency(self) -> Idempotency {
+        match self {
+            Self::Null
+            | Self::GetAttributes
+            | Self::LookUp
+            | Self::Access
+            | Self::ReadLink
+            | Self::Read
+            | Self::ReadDirectory
+            | Self::ReadDirectoryPlus
+            | Self::FileSystemStatus
+            | Self::FileSystemInfo
+            | Self::PathConfiguration => Idempotency::Reads,
+            Self::SetAttributes | Self::Write | Self::Commit => Idempotency::Overwrites,
+            Self::Create
+            | Self::MakeDirectory
+            | Self::MakeSymbolicLink
+            | Self::MakeNode
+            | Self::Remove
+            | Self::RemoveDirectory
+            | Self::Rename
+            | Self::Link => Idempotency::Once,
+        }
+    }
+
+    /// Whose round trips are measured with this one's; nothing for procedures that are too rare or too
+    /// different to be predicted.
+    pub fn round_trip_class(self) -> Option<RoundTripClass> {
+        match self {
+            Self::GetAttributes | Self::Access => Some(RoundTripClass::Attributes),
+            Self::LookUp => Some(RoundTripClass::LookUp),
+            Self::Read | Self::ReadLink | Self::ReadDirectory | Self::ReadDirectoryPlus => {
+                Some(RoundTripClass::Read)
+            }
+            Self::Write => Some(RoundTripClass::Write),
+            Self::Commit => Some(RoundTripClass::Commit),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Procedure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

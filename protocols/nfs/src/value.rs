@@ -1,0 +1,244 @@
+//! What every value on the wire can do, and the values that all others are made of.
+
+use rpc::xdr::{Reader, Writer};
+
+use crate::{Limits, Malformed};
+
+/// A value that both ends write and read. What it holds of variable length it borrows for `'a` from the
+/// bytes that it was read from, or from whoever writes it.
+pub trait Value<'a>: Sized {
+    /// Reads the value, which errors call `what`.
+    ///
+    /// # Errors
+    /// [`Malformed`] says what is wrong, and where.
+    fn read(
+        what: &'static str,
+        reader: &mut Reader<'a>,
+        limits: &Limits,
+    ) -> Result<Self, Malformed>;
+
+    /// Writes the value.
+    fn write(&self, out: &mut Writer<'_>);
+
+    /// Reads `bytes` that are this value and nothing else.
+    ///
+    /// # Errors
+    /// [`Malformed`] says what is wrong, and where; also when bytes are left.
+    fn decode(bytes: &'a [u8], limits: &Limits) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::read("message", &mut reader, limits)?;
+        reader.finish()?;
+        Ok(value)
+    }
+
+    /// Appends the value's bytes.
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        self.write(&mut Writer::new(bytes));
+    }
+}
+
+/// Nothing, in no bytes.
+impl Value<'_> for () {
+    fn read(_: &'static str, _: &mut Reader<'_>, _: &Limits) -> Result<Self, Malformed> {
+        Ok(())
+    }
+
+    fn write(&self, _: &mut Writer<'_>) {}
+}
+
+impl Value<'_> for u32 {
+    fn read(
+        what: &'static str,
+        reader: &mut Reader<'_>,
+        _limits: &Limits,
+    ) -> Result<Self, Malformed> {
+        Ok(reader.u32(what)?)
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        out.u32(*self);
+    }
+}
+
+impl Value<'_> for u64 {
+    fn read(
+        what: &'static str,
+        reader: &mut Reader<'_>,
+        _limits: &Limits,
+    ) -> Result<Self, Malformed> {
+        Ok(reader.u64(what)?)
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        out.u64(*self);
+    }
+}
+
+impl Value<'_> for bool {
+    fn read(
+        what: &'static str,
+        reader: &mut Reader<'_>,
+        _limits: &Limits,
+    ) -> Result<Self, Malformed> {
+        Ok(reader.bool(what)?)
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        out.bool(*self);
+    }
+}
+
+impl<'a, T: Value<'a>> Value<'a> for Option<T> {
+    fn read(
+        what: &'static str,
+        reader: &mut Reader<'a>,
+        limits: &Limits,
+    ) -> Result<Self, Malformed> {
+        let present = reader.bool(what)?;
+        present.then(|| T::read(what, reader, limits)).transpose()
+    }
+
+    fn write(&self, out: &mut Writer<'_>) {
+        out.optional(self.as_ref(), |out, value| value.write(out));
+    }
+}
+
+/// A value that is a number with a meaning.
+pub trait Numbered: Copy + 'static {
+    /// All that mean something.
+    const ALL: &'static [Self];
+
+    /// The number on the wire.
+    fn number(self) -> u32;
+
+    /// What `number` means, if anything.
+    fn of(number: u32) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|value| value.number() == number)
+    }
+}
+
+/// Reads a number that must mean something.
+pub(crate) fn read_numbered<T: Numbered>(
+    what: &'static str,
+    reader: &mut Reader<'_>,
+) -> Result<T, Malformed> {
+    let at = reader.at();
+    let number = reader.u32(what)?;
+    T::of(number).ok_or_else(|| Reader::unknown(what, at, number).into())
+}
+
+/// Makes an enumeration whose variants are numbers into a [`Value`]; all variants are listed.
+macro_rules! numbers {
+    ($name:ident { $($variant:ident),* $(,)? }) => {
+        impl $crate::value::Numbered for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            fn number(self) -> u32 {
+                self as u32
+            }
+        }
+
+        impl $crate::Value<'_> for $name {
+            fn read(
+                what: &'static str,
+                reader: &mut rpc::xdr::Reader<'_>,
+                _limits: &$crate::Limits,
+            ) -> Result<Self, $crate::Malformed> {
+                $crate::value::read_numbered(what, reader)
+            }
+
+            fn write(&self, out: &mut rpc::xdr::Writer<'_>) {
+                out.u32(*self as u32);
+            }
+        }
+    };
+}
+
+/// Makes a structure into a [`Value`]: its fields in the order of the wire.
+macro_rules! fields {
+    ($name:ident { $($field:ident),* $(,)? }) => {
+        impl $crate::Value<'_> for $name {
+            fields!(@body '_ $($field)*);
+        }
+    };
+    ($name:ident<$life:lifetime> { $($field:ident),* $(,)? }) => {
+        impl<$life> $crate::Value<$life> for $name<$life> {
+            fields!(@body $life $($field)*);
+        }
+    };
+    (@body $life:lifetime $($field:ident)*) => {
+        fn read(
+            _what: &'static str,
+            reader: &mut rpc::xdr::Reader<$life>,
+            limits: &$crate::Limits,
+        ) -> Result<Self, $crate::Malformed> {
+            Ok(Self {
+                $($field: $crate::Value::read(stringify!($field), reader, limits)?,)*
+            })
+        }
+
+        fn write(&self, out: &mut rpc::xdr::Writer<'_>) {
+            $(self.$field.write(out);)*
+        }
+    };
+}
+
+/// Makes eight bytes that only their author understands a [`Value`] of their own.
+macro_rules! verifier {
+    ($(#[$documentation:meta])* $name:ident) => {
+        $(#[$documentation])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub struct $name(pub [u8; 8]);
+
+        impl $crate::Value<'_> for $name {
+            fn read(
+                what: &'static str,
+                reader: &mut rpc::xdr::Reader<'_>,
+                _limits: &$crate::Limits,
+            ) -> Result<Self, $crate::Malformed> {
+                Ok(Self(reader.fixed(what)?))
+            }
+
+            fn write(&self, out: &mut rpc::xdr::Writer<'_>) {
+                out.fixed(&self.0);
+            }
+        }
+    };
+}
+
+/// Makes a sum of bits a [`Value`] of its own; bits without a name are kept.
+macro_rules! bits {
+    ($(#[$documentation:meta])* $name:ident {
+        $($(#[$bit_documentation:meta])* $bit:ident = $value:literal,)*
+    }) => {
+        $(#[$documentation])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub struct $name {
+            /// The sum.
+            pub bits: u32,
+        }
+
+        fields!($name { bits });
+
+        impl $name {
+            $($(#[$bit_documentation])* pub const $bit: Self = Self { bits: $value };)*
+
+            /// These and `others`.
+            pub const fn with(self, others: Self) -> Self {
+                Self {
+                    bits: self.bits | others.bits,
+                }
+            }
+
+            /// Whether all of `others` are among these.
+            pub const fn contain(self, others: Self) -> bool {
+                self.bits & others.bits == others.bits
+            }
+        }
+    };
+}
+
+pub(crate) use {bits, fields, numbers, verifier};
