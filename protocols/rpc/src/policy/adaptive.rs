@@ -52,9 +52,9 @@ impl Default for Adaptive {
     }
 }
 
-/// Doublings that one call leaves to the next: enough to find round trips of 16 times `initial`, and an outage does
+/// Doublings that one call leaves to the next: enough to find round trips of 32 times `initial`, and an outage does
 /// not slow what comes after it by more.
-const DOUBLINGS_CARRIED: u32 = 4;
+const DOUBLINGS_CARRIED: u32 = 5;
 
 impl Adaptive {
     /// `base`, doubled by the timeouts that are not forgiven.

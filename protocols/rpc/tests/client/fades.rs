@@ -1,0 +1,168 @@
+//! What a client makes of the hop's reports, and of replies that overtake.
+
+use rpc::message::Call;
+use rpc::{Adaptive, Class, Exponential, Input, LinkEvent, Output, Policy};
+use units::Duration;
+
+use crate::drive::{Driven, call, config, echo, millis};
+
+const LOST: LinkEvent = LinkEvent::FadeEnded { kept: false };
+const KEPT: LinkEvent = LinkEvent::FadeEnded { kept: true };
+
+fn sent(outputs: &[Output]) -> usize {
+    let is_sent = |output: &&Output| matches!(output, Output::Send(_));
+    outputs.iter().filter(is_sent).count()
+}
+
+/// A client that knows calls to take 80 ms, with a deviation of almost nothing: it waits 100 ms. It is 16 s later.
+fn experienced(policy: Policy) -> Driven {
+    let mut driven = Driven::new(config(policy));
+    for ticket in 1_000..1_100 {
+        let message = driven.sends(call(ticket));
+        driven.wait(millis(80));
+        driven.answered(echo(&message));
+        driven.wait(millis(80));
+    }
+    let known = driven
+        .client
+        .round_trip(Class::Write)
+        .expect("it was measured");
+    assert_eq!(known.smoothed, millis(80));
+    assert!(known.deviation < millis(1));
+    driven
+}
+
+fn adaptive() -> Driven {
+    experienced(Policy::Adaptive(Adaptive::default()))
+}
+
+#[test]
+fn nothing_is_repeated_into_a_fade_and_all_of_it_at_its_end() {
+    for (begin, end) in [
+        (LinkEvent::FadeBegan, LOST),
+        (LinkEvent::HandoffImpending, LinkEvent::HandoffDone),
+    ] {
+        let mut driven = adaptive();
+        driven.sends(call(1));
+        driven.wait(millis(70));
+        assert_eq!(driven.input(Input::Link(begin)), []);
+        driven.sends(call(2));
+        assert_eq!(driven.sendings(millis(1_000)), []);
+        assert_eq!(sent(&driven.input(Input::Link(end))), 2);
+        assert_eq!(driven.client.counters().repeated.resumed, 2);
+        assert_eq!(driven.client.counters().repeated.timeouts, 0);
+        // The wait has not grown.
+        assert_eq!(driven.sendings(millis(100)).len(), 2);
+    }
+}
+
+#[test]
+fn what_was_on_its_way_is_repeated_when_it_is_overdue() {
+    let mut driven = adaptive();
+    driven.sends(call(1));
+    driven.wait(millis(10));
+    driven.input(Input::Link(LinkEvent::FadeBegan));
+    driven.wait(millis(40));
+    assert_eq!(driven.input(Input::Link(LOST)), []);
+    // 80 ms and a deviation after it was sent, 30 ms from now.
+    let start = driven.now.since_origin().as_millis();
+    assert_eq!(driven.sendings(millis(60)), [start + 30]);
+}
+
+#[test]
+fn what_the_hop_has_kept_is_waited_for_anew() {
+    let mut driven = adaptive();
+    let message = driven.sends(call(1));
+    driven.wait(millis(10));
+    driven.input(Input::Link(LinkEvent::FadeBegan));
+    driven.wait(millis(160));
+    assert_eq!(driven.input(Input::Link(KEPT)), []);
+    assert_eq!(driven.sendings(millis(99)), []);
+    let answer = driven.answered(echo(&message));
+    assert_eq!((answer.transmissions, answer.elapsed), (1, millis(269)));
+    // The fade is not a part of the round trip: 109 ms.
+    let known = driven.client.round_trip(Class::Write).unwrap();
+    assert_eq!(known.smoothed.as_micros(), 70_000 + 109_000 / 8);
+}
+
+#[test]
+fn a_report_without_an_end_is_believed_for_a_while() {
+    let mut driven = adaptive();
+    driven.sends(call(1));
+    driven.input(Input::Link(LinkEvent::FadeBegan));
+    driven.wait(millis(3_000));
+    driven.input(Input::Link(LinkEvent::FadeBegan));
+    let start = driven.now.since_origin().as_millis();
+    assert_eq!(driven.sendings(millis(5_050)), [start + 5_000]);
+}
+
+#[test]
+fn a_classic_client_does_not_listen() {
+    let mut driven = experienced(Policy::Exponential(Exponential::default()));
+    let start = driven.now.since_origin().as_millis();
+    driven.sends(call(1));
+    driven.input(Input::Link(LinkEvent::FadeBegan));
+    assert_eq!(driven.sendings(millis(1_000)), [start + 700]);
+    assert_eq!(driven.input(Input::Link(LOST)), []);
+    assert_eq!(driven.input(Input::Link(KEPT)), []);
+    assert_eq!(driven.sendings(millis(2_000)), [start + 2_100]);
+}
+
+/// The bound that the policy states, with a hop that reports a fade each second for an hour.
+#[test]
+fn a_fading_hop_before_a_silent_server_makes_a_bounded_load() {
+    let mut driven = adaptive();
+    let before = driven.client.counters().sent.messages;
+    for ticket in 1..=4 {
+        driven.sends(call(ticket));
+    }
+    let seconds = 3_600;
+    for _ in 0..seconds {
+        driven.wait(millis(960));
+        driven.input(Input::Link(LinkEvent::FadeBegan));
+        driven.wait(millis(40));
+        driven.input(Input::Link(LOST));
+    }
+    let messages = driven.client.counters().sent.messages - before;
+    // At its end a fade repeats each call once; what timers add is spent after their doublings.
+    assert!(
+        messages <= 4 * (seconds + 1 + 3 + 9 + seconds / 30),
+        "{messages}"
+    );
+    // A call that was repeated in vain is so only when its longer wait is over too.
+    assert!(messages >= seconds, "{messages}");
+}
+
+#[test]
+fn three_replies_to_later_calls_show_a_loss() {
+    let mut driven = adaptive();
+    let messages: Vec<_> = (1..=5).map(|ticket| driven.sends(call(ticket))).collect();
+    driven.wait(millis(80));
+    driven.answered(echo(&messages[1]));
+    driven.answered(echo(&messages[2]));
+    let outputs = driven.input(Input::Received(echo(&messages[3])));
+    let [Output::Answer(_), Output::Send(again)] = &outputs[..] else {
+        panic!("{outputs:?}");
+    };
+    assert_eq!(Call::parse(again), Call::parse(&messages[0]));
+    assert_eq!(driven.client.counters().repeated.overtaken, 1);
+    driven.answered(echo(&messages[4]));
+    let answer = driven.answered(echo(&messages[0]));
+    assert_eq!(answer.transmissions, 2);
+}
+
+/// Round trips of 13.6 s (four blocks at 9.6 kbit/s) where the first wait is 0.7 s, and no second replies.
+#[test]
+fn a_slow_hop_is_found_although_every_call_is_repeated_at_first() {
+    let mut driven = Driven::new(config(Policy::Adaptive(Adaptive::default())));
+    let mut repeated = Vec::new();
+    for ticket in 0..8 {
+        let message = driven.sends(call(ticket));
+        driven.wait(Duration::from_millis(13_600));
+        let outputs = driven.input(Input::Received(echo(&message)));
+        assert!(matches!(outputs[0], Output::Answer(_)));
+        repeated.push(driven.client.counters().repeated.total());
+    }
+    assert_eq!(repeated[7], repeated[3], "{repeated:?}");
+    assert!(repeated[7] <= 12, "{repeated:?}");
+}
