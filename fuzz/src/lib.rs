@@ -6,10 +6,14 @@
 
 mod cores;
 mod decoders;
+mod nfs;
+mod rpc;
 mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records};
+pub use nfs::{nfs_answers, nfs_calls};
+pub use rpc::{rpc_messages, rpc_tape};
 pub use tcp::tcp_tape;
 
 /// A function to feed, and its name.
@@ -25,6 +29,10 @@ pub const TARGETS: &[Target] = &[
     ("arq_tape", arq_tape),
     ("host_datagrams", host_datagrams),
     ("tcp_tape", tcp_tape),
+    ("rpc_messages", rpc_messages),
+    ("rpc_tape", rpc_tape),
+    ("nfs_calls", nfs_calls),
+    ("nfs_answers", nfs_answers),
 ];
 
 /// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.

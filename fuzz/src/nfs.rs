@@ -1,0 +1,83 @@
+//! Calls and answers of file servers.
+
+use nfs::checks::CookieWatch;
+use nfs::mount::{ExportList, MountAnswer, MountList};
+use nfs::portmap::{GetPort, Port};
+use nfs::{Answer, Call, Limits, Numbered, Outcome, Path, Procedure, Value};
+
+/// Whatever can be read as one of the types can be written, and is the same when that is read.
+macro_rules! there_and_back {
+    ($bytes:ident: $($type:ty),* $(,)?) => {$(
+        match <$type>::decode($bytes, &Limits::USUAL) {
+            Ok(value) => {
+                let mut again = Vec::new();
+                value.encode(&mut again);
+                assert_eq!(<$type>::decode(&again, &Limits::USUAL), Ok(value));
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    )*};
+}
+
+/// Reads a call of each procedure.
+pub fn nfs_calls(bytes: &[u8]) {
+    for &procedure in Procedure::ALL {
+        if let Ok(call) = Call::read(procedure, bytes, &Limits::USUAL) {
+            let mut again = Vec::new();
+            call.encode(&mut again);
+            assert_eq!(
+                Call::read(procedure, &again, &Limits::USUAL),
+                Ok(call),
+                "{procedure}"
+            );
+        }
+    }
+    there_and_back!(bytes: Path<'_>, GetPort);
+}
+
+/// Reads an answer to each procedure, and goes through what it lists.
+pub fn nfs_answers(bytes: &[u8]) {
+    there_and_back!(bytes:
+        Answer<'_, nfs::GetAttributes>,
+        Answer<'_, nfs::SetAttributes>,
+        Answer<'_, nfs::LookUp<'_>>,
+        Answer<'_, nfs::Access>,
+        Answer<'_, nfs::ReadLink>,
+        Answer<'_, nfs::Read>,
+        Answer<'_, nfs::Write<'_>>,
+        Answer<'_, nfs::Create<'_>>,
+        Answer<'_, nfs::MakeDirectory<'_>>,
+        Answer<'_, nfs::MakeSymbolicLink<'_>>,
+        Answer<'_, nfs::MakeNode<'_>>,
+        Answer<'_, nfs::Remove<'_>>,
+        Answer<'_, nfs::RemoveDirectory<'_>>,
+        Answer<'_, nfs::Rename<'_>>,
+        Answer<'_, nfs::Link<'_>>,
+        Answer<'_, nfs::ReadDirectory>,
+        Answer<'_, nfs::ReadDirectoryPlus>,
+        Answer<'_, nfs::FileSystemStatus>,
+        Answer<'_, nfs::FileSystemInfo>,
+        Answer<'_, nfs::PathConfiguration>,
+        Answer<'_, nfs::Commit>,
+        MountAnswer,
+        MountList<'_>,
+        ExportList<'_>,
+        Port,
+    );
+    if let Ok(Outcome::Done(page)) = Answer::<nfs::ReadDirectoryPlus>::decode(bytes, &Limits::USUAL)
+    {
+        for entry in &page.entries {
+            let _ = (
+                entry.name.check(),
+                entry.attributes.map(nfs::Attributes::checked),
+            );
+        }
+        if let Ok(Some(cookie)) = page.next_cookie() {
+            let _ = CookieWatch::default().go_on(cookie);
+        }
+    }
+    if let Ok(exports) = ExportList::decode(bytes, &Limits::USUAL) {
+        let groups = exports.iter().map(|export| export.groups.iter().count());
+        assert!(groups.sum::<usize>() <= bytes.len() / 8);
+    }
+}
