@@ -9,6 +9,7 @@
 pub mod checks;
 pub mod mount;
 pub mod portmap;
+pub mod walk;
 
 mod attributes;
 mod call;

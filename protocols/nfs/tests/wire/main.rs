@@ -9,3 +9,4 @@ mod requests;
 mod samples;
 mod theirs;
 mod trust;
+mod walk;
