@@ -99,10 +99,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         println!("{json}");
     } else {
         println!("\n{}", row::table(&rows));
-        println!(
-            "goodput and share without the first {}; share: of what the link could carry",
-            arguments.skip
-        );
+        println!("share: of what the link could carry");
+        if !arguments.skip.is_zero() {
+            println!("goodput and share without the first {}", arguments.skip);
+        }
         println!("plot: {}", report.plot().display());
     }
     match wrong {
