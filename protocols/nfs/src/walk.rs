@@ -207,15 +207,16 @@ impl<'p> Walk<'p> {
         })
     }
 
-    /// Removes what leads nowhere from the front of the path.
+    /// Removes what leads nowhere from the front of the path: all at once, since a server can make it long.
     fn skip(&mut self) {
+        let mut from = 0;
         loop {
-            let length = match (self.rest.first(), self.component()) {
-                (Some(b'/'), _) | (_, b".") => 1,
-                _ => return,
+            from += match &self.rest[from..] {
+                [b'/', ..] | [b'.', b'/', ..] | [b'.'] => 1,
+                _ => break,
             };
-            self.rest.drain(..length);
         }
+        self.rest.drain(..from);
     }
 
     /// Finds what to ask from where the walk is.

@@ -1,5 +1,6 @@
 //! READDIR and READDIRPLUS: pages, and the entries on them.
 
+use nfs::checks::Implausible;
 use nfs::{
     Answer, CookieVerifier, Entry, EntryPlus, Limits, List, Listed, ListedName, Outcome, Page,
     PagePlus, ReadDirectory, ReadDirectoryPlus, Value, write_list,
@@ -213,4 +214,32 @@ fn a_name_of_4095_bytes_is_refused_with_its_place_or_by_its_check() {
         last.name.check().expect_err("too long").to_string(),
         "4095 bytes, at most 255 allowed"
     );
+}
+
+#[test]
+fn a_listing_goes_on_behind_its_last_entry_unless_it_ends() {
+    let page = |cookies: &[u64], end_of_directory| {
+        let entry = |&cookie: &u64| Entry {
+            file_id: 1,
+            name: ListedName::new(b"x"),
+            cookie,
+        };
+        Page {
+            attributes: None,
+            verifier: CookieVerifier::default(),
+            entries: list(cookies.iter().map(entry).collect()),
+            end_of_directory,
+        }
+    };
+    assert_eq!(page(&[4, 9, 7], false).next_cookie(), Ok(Some(7)));
+    assert_eq!(page(&[4, 9, 7], true).next_cookie(), Ok(None));
+    assert_eq!(page(&[], true).next_cookie(), Ok(None));
+    assert_eq!(page(&[], false).next_cookie(), Err(Implausible::EmptyPage));
+    let plus = PagePlus {
+        attributes: None,
+        verifier: CookieVerifier::default(),
+        entries: List::empty(),
+        end_of_directory: false,
+    };
+    assert_eq!(plus.next_cookie(), Err(Implausible::EmptyPage));
 }

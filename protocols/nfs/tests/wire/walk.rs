@@ -9,6 +9,8 @@ use nfs::{
     FileType, GetAttributes, Limits, LookUp, LookedUp, Outcome, Path, ReadLink, ServerAbilities,
     Status, Target, Time, Times, Value,
 };
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 /// A file, by the number that is its handle.
 enum File {
@@ -252,4 +254,37 @@ fn an_answer_that_is_none_ends_the_walk_and_says_which() {
         error.to_string(),
         "the server's answer to MNT makes no sense: `root` at byte 4: 1 bytes where it needs 4"
     );
+}
+
+proptest! {
+    /// Whatever path and whatever links, a walk ends: with a file, or with an error that says something.
+    #[test]
+    fn every_walk_ends(
+        path in "([ab./]|\\.\\.|current|loop|up|file){0,12}",
+        target in "([ab./]|\\.\\.|current|up|x){1,9}",
+        follow_last in any::<bool>(),
+        tells_attributes in any::<bool>(),
+    ) {
+        let mut server = Server::new();
+        server.files[4] = File::Link(target.leak());
+        server.tells_attributes = tells_attributes;
+        match server.walk("/srv", &path, follow_last) {
+            Ok((_, questions)) => prop_assert!(questions < 1_000),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+
+    /// Answers of any bytes panic nowhere, and do not make a walk endless.
+    #[test]
+    fn no_answers_panic(answers in vec(vec(prop_oneof![4 => 0..4_u32, 1 => any::<u32>()], 0..60), 0..20)) {
+        let export = Path::new(b"/srv").expect("a path");
+        let mut walk = Walk::new(export, b"a/../b/c", true);
+        for words in answers {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+            let asked = walk.question();
+            if !matches!(asked, Ok(Some(_))) || walk.answer(&bytes, &Limits::USUAL).is_err() {
+                break;
+            }
+        }
+    }
 }
