@@ -28,6 +28,7 @@ macro_rules! transfers {
                 concat!($(include_str!(concat!("plans/", $part, ".toml"))),+, include_str!("plans/parameters.toml")),
             ),
             claims: $claims,
+            set_up,
         }
     };
 }
@@ -156,8 +157,10 @@ const CALIBRATION: &[Calibration] = &[
 /// Transfers in the settings of a plan.
 #[derive(Debug)]
 pub(super) struct Transfers {
-    about: About,
-    claims: fn() -> Vec<Claim>,
+    pub(super) about: About,
+    pub(super) claims: fn() -> Vec<Claim>,
+    /// Reads and checks a case.
+    pub(super) set_up: fn(&Case, u64) -> Result<SetUp, PlanError>,
 }
 
 /// Reads and checks a case, whoever sends.
@@ -184,7 +187,7 @@ pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
 }
 
 /// Runs a case, and captures what hosts and air carry.
-pub(super) fn capture(set_up: &SetUp, pcap: &mut dyn io::Write) -> Result<(), RunError> {
+fn capture(set_up: &SetUp, pcap: &mut dyn io::Write) -> Result<(), RunError> {
     let mut network = set_up.build(|node| node)?;
     let at = |node, port| End { node, port };
     let taps = [
@@ -205,11 +208,11 @@ impl Experiment for Transfers {
     }
 
     fn check(&self, case: &Case) -> Result<(), PlanError> {
-        set_up(case, 0).map(drop)
+        (self.set_up)(case, 0).map(drop)
     }
 
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
-        let set_up = set_up(case, seed)?;
+        let set_up = (self.set_up)(case, seed)?;
         let mut network = set_up.build(|node| node)?;
         let transfer = Transfer::run(&set_up, &mut network, &mut (), |node| node)?;
         Ok(transfer.measurements())
@@ -226,6 +229,6 @@ impl Experiment for Transfers {
 
 impl Tracer for Transfers {
     fn trace(&self, case: &Case, seed: u64, pcap: &mut dyn io::Write) -> Result<(), RunError> {
-        capture(&set_up(case, seed)?, pcap)
+        capture(&(self.set_up)(case, seed)?, pcap)
     }
 }

@@ -1,14 +1,12 @@
 //! Beyond the tables: the mobile host sends, or both hosts do.
 
-use std::io;
-
-use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunError, Tracer};
+use experiment::{About, Case, Metric, PlanError};
 use snoop::ExplicitLoss;
 
 use super::network::SetUp;
 use super::parameters::Base;
-use super::tables::{about, capture, read};
-use super::transfer::{METRICS, Transfer, UPLOAD_METRICS};
+use super::tables::{Transfers, about, read};
+use super::transfer::{METRICS, UPLOAD_METRICS};
 
 /// Those of an upload, then those of a download.
 const BOTH_METRICS: &[Metric] = &{
@@ -22,16 +20,10 @@ const BOTH_METRICS: &[Metric] = &{
     metrics
 };
 
-/// Transfers from the mobile host, alone or beside one towards it.
-#[derive(Debug)]
-pub(super) struct Uploads {
-    about: About,
-}
-
 /// An experiment's name, title and metrics, and the beginning of its plan.
 macro_rules! uploads {
     ($name:literal, $title:literal, $metrics:expr, $plan:literal) => {
-        Uploads {
+        Transfers {
             about: About {
                 metrics: $metrics,
                 ..about(
@@ -44,17 +36,19 @@ macro_rules! uploads {
                     ),
                 )
             },
+            claims: Vec::new,
+            set_up,
         }
     };
 }
 
-pub(super) const UPLOAD: Uploads = uploads!(
+pub(super) const UPLOAD: Transfers = uploads!(
     "ton97-upload",
     "Beyond the tables: the mobile host sends",
     UPLOAD_METRICS,
     "upload"
 );
-pub(super) const BOTH: Uploads = uploads!(
+pub(super) const BOTH: Transfers = uploads!(
     "ton97-both",
     "Beyond the tables: both hosts send at once",
     BOTH_METRICS,
@@ -75,31 +69,4 @@ pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
         return Err(case.wrong_scheme("smart", what));
     }
     Ok(set_up)
-}
-
-impl Experiment for Uploads {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn check(&self, case: &Case) -> Result<(), PlanError> {
-        set_up(case, 0).map(drop)
-    }
-
-    fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
-        let set_up = set_up(case, seed)?;
-        let mut network = set_up.build(|node| node)?;
-        let transfer = Transfer::run(&set_up, &mut network, &mut (), |node| node)?;
-        Ok(transfer.measurements())
-    }
-
-    fn tracer(&self) -> Option<&dyn Tracer> {
-        Some(self)
-    }
-}
-
-impl Tracer for Uploads {
-    fn trace(&self, case: &Case, seed: u64, pcap: &mut dyn io::Write) -> Result<(), RunError> {
-        capture(&set_up(case, seed)?, pcap)
-    }
 }

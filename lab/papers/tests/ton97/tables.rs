@@ -1,44 +1,12 @@
-//! The experiments of the comparison as the lab runs them.
-
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+//! The experiments as the lab runs them.
 
 use std::fs;
-use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use experiment::{Campaign, Experiment, Override, Plan, Program, Published, Table, run, text};
+use experiment::{Published, text};
 use papers::ton97::EXPERIMENTS;
 
-fn named(name: &str) -> &'static dyn Experiment {
-    let found = EXPERIMENTS.iter().find(|known| known.about().name == name);
-    *found.unwrap()
-}
-
-fn plan(experiment: &dyn Experiment, overrides: &[&str]) -> Plan {
-    let about = experiment.about();
-    let overrides: Vec<Override> = overrides.iter().map(|text| text.parse().unwrap()).collect();
-    Plan::parse(about.name, about.plan, &overrides).unwrap()
-}
-
-fn table(experiment: &dyn Experiment, overrides: &[&str]) -> Table {
-    let folder = tempfile::tempdir().unwrap();
-    let program = Program {
-        lasthop: "0".into(),
-        rustc: "0".into(),
-        commit: "unknown".into(),
-        dirty: None,
-        digest: "0".into(),
-    };
-    let campaign = Campaign {
-        experiment,
-        plan: &plan(experiment, overrides),
-        folder: folder.path(),
-        jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-        program: &program,
-    };
-    run(campaign, &mut |_| ControlFlow::Continue(())).unwrap()
-}
+use crate::lab::{named, plan, refuses, table};
 
 #[test]
 fn every_case_of_every_plan_makes_sense() {
@@ -85,13 +53,7 @@ fn schemes_that_make_no_sense_are_refused_by_name() {
         ("air.rate=0 bit/s", "rate"),
     ];
     let experiment = named("ton97-table2");
-    for (change, key) in wrong {
-        let cases = plan(experiment, &[change]).cases();
-        let problems = cases.iter().filter_map(|case| experiment.check(case).err());
-        let problem = problems.map(|problem| problem.to_string()).next();
-        let problem = problem.unwrap_or_default();
-        assert!(problem.contains(key), "{change}: {problem}");
-    }
+    refuses(experiment, &wrong);
 }
 
 #[test]
@@ -219,14 +181,7 @@ fn two_hops_that_make_no_sense_are_refused_by_name() {
         ("schemes.E2E-ELN-ALL.marks=guess", "guess"),
     ];
     let experiment = named("ton97-two-hops");
-    for (change, key) in wrong {
-        let cases = plan(experiment, &[change]).cases();
-        let problems = cases.iter().filter_map(|case| experiment.check(case).err());
-        let problem = problems.map(|problem| problem.to_string()).next();
-        let problem = problem.unwrap_or_default();
-        assert!(problem.contains(key), "{change}: {problem}");
-        assert_eq!(problem.is_empty(), key.is_empty(), "{change}: {problem}");
-    }
+    refuses(experiment, &wrong);
 }
 
 /// The fixed host's own copies of what LL has repaired bring duplicate acknowledgements: no reason to repair more.

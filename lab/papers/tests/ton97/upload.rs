@@ -1,40 +1,8 @@
 //! Transfers from the mobile host, and both ways at once.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+use experiment::{Table, text};
 
-use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
-
-use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run, text};
-use papers::ton97::EXPERIMENTS;
-
-fn plan(name: &str, overrides: &[&str]) -> (&'static dyn Experiment, Plan) {
-    let found = EXPERIMENTS.iter().find(|known| known.about().name == name);
-    let experiment = *found.unwrap();
-    let overrides: Vec<Override> = overrides.iter().map(|text| text.parse().unwrap()).collect();
-    let plan = Plan::parse(name, experiment.about().plan, &overrides).unwrap();
-    (experiment, plan)
-}
-
-fn table(name: &str, overrides: &[&str]) -> Table {
-    let folder = tempfile::tempdir().unwrap();
-    let program = Program {
-        lasthop: "0".into(),
-        rustc: "0".into(),
-        commit: "unknown".into(),
-        dirty: None,
-        digest: "0".into(),
-    };
-    let (experiment, plan) = plan(name, overrides);
-    let campaign = Campaign {
-        experiment,
-        plan: &plan,
-        folder: folder.path(),
-        jobs: NonZeroUsize::MIN,
-        program: &program,
-    };
-    run(campaign, &mut |_| ControlFlow::Continue(())).unwrap()
-}
+use crate::lab::{named, refuses, table};
 
 const SHORT: &[&str] = &["transfer=1 MiB", "experiment.seeds=4"];
 
@@ -45,7 +13,7 @@ fn mean(table: &Table, scheme: &str, metric: &str) -> f64 {
 
 #[test]
 fn an_upload_is_repaired_on_the_hop() {
-    let table = table("ton97-upload", SHORT);
+    let table = table(named("ton97-upload"), SHORT);
     let snoop = |metric| mean(&table, "LL-TCP-AWARE", metric);
     assert!(snoop("up_hop_retransmissions") >= 10.0);
     assert!(snoop("up_retransmissions") <= 1.0);
@@ -60,14 +28,14 @@ fn an_upload_is_repaired_on_the_hop() {
 /// Without the shield the sender hears of every loss that the hop repairs.
 #[test]
 fn a_sender_that_is_not_shielded_reduces_its_window() {
-    let table = table("ton97-upload", SHORT);
+    let table = table(named("ton97-upload"), SHORT);
     let recoveries = |scheme| mean(&table, scheme, "up_fast_retransmissions");
     assert!(recoveries("LL") > recoveries("LL-TCP-AWARE") + 3.0);
 }
 
 #[test]
 fn both_directions_are_repaired_at_once() {
-    let table = table("ton97-both", SHORT);
+    let table = table(named("ton97-both"), SHORT);
     for scheme in ["LL-TCP-AWARE", "LL-SMART-TCP-AWARE"] {
         let snoop = |metric| mean(&table, scheme, metric);
         assert!(snoop("hop_retransmissions") >= 10.0, "{scheme}");
@@ -82,7 +50,12 @@ fn both_directions_are_repaired_at_once() {
 #[test]
 fn a_plan_gives_the_same_table_twice() {
     for name in ["ton97-upload", "ton97-both"] {
-        let once = || text::tables(&table(name, &["transfer=256 KiB", "experiment.seeds=1"]));
+        let once = || {
+            text::tables(&table(
+                named(name),
+                &["transfer=256 KiB", "experiment.seeds=1"],
+            ))
+        };
         assert_eq!(once(), once());
     }
 }
@@ -104,11 +77,6 @@ fn schemes_that_make_no_sense_are_refused_by_name() {
         ("ton97-table2", "direction=sideways", "sideways"),
     ];
     for (name, change, key) in wrong {
-        let (experiment, plan) = plan(name, &[change]);
-        let cases = plan.cases();
-        let problems = cases.iter().filter_map(|case| experiment.check(case).err());
-        let problem = problems.map(|problem| problem.to_string()).next();
-        let problem = problem.unwrap_or_default();
-        assert!(problem.contains(key), "{change}: {problem}");
+        refuses(named(name), &[(change, key)]);
     }
 }

@@ -1,0 +1,52 @@
+//! What the lab does with an experiment, in a few calls.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
+use papers::ton97::EXPERIMENTS;
+
+/// The experiment of this name.
+pub(crate) fn named(name: &str) -> &'static dyn Experiment {
+    let found = EXPERIMENTS.iter().find(|known| known.about().name == name);
+    *found.unwrap()
+}
+
+/// Its plan, changed.
+pub(crate) fn plan(experiment: &dyn Experiment, overrides: &[&str]) -> Plan {
+    let about = experiment.about();
+    let overrides: Vec<Override> = overrides.iter().map(|text| text.parse().unwrap()).collect();
+    Plan::parse(about.name, about.plan, &overrides).unwrap()
+}
+
+/// The table that its plan gives, changed.
+pub(crate) fn table(experiment: &dyn Experiment, overrides: &[&str]) -> Table {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program {
+        lasthop: "0".into(),
+        rustc: "0".into(),
+        commit: "unknown".into(),
+        dirty: None,
+        digest: "0".into(),
+    };
+    let campaign = Campaign {
+        experiment,
+        plan: &plan(experiment, overrides),
+        folder: folder.path(),
+        jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        program: &program,
+    };
+    run(campaign, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// Expects that each change is refused, or makes sense where no key is given, and that the error names the key.
+pub(crate) fn refuses(experiment: &dyn Experiment, wrong: &[(&str, &str)]) {
+    for (change, key) in wrong {
+        let cases = plan(experiment, &[change]).cases();
+        let problems = cases.iter().filter_map(|case| experiment.check(case).err());
+        let problem = problems.map(|problem| problem.to_string()).next();
+        let problem = problem.unwrap_or_default();
+        assert!(problem.contains(key), "{change}: {problem}");
+        assert_eq!(problem.is_empty(), key.is_empty(), "{change}: {problem}");
+    }
+}

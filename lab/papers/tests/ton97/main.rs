@@ -1,0 +1,7 @@
+//! The experiments of the comparison.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod lab;
+mod tables;
+mod upload;
