@@ -7,6 +7,8 @@ mod repeat;
 mod silence;
 mod stream;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -42,6 +44,9 @@ struct Learned {
 ///
 /// A call that is sent again has the same transaction and the same bytes, by which servers recognize it. They also
 /// look at the port that it comes from, so the driver keeps one socket for the life of the client.
+///
+/// # Panics
+/// When a call is made with the ticket of one that has not ended.
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Config,

@@ -44,11 +44,13 @@ impl Default for Policy {
 /// What a rule looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Situation {
-    /// Timeouts of this call so far (R in Dube et al. 1997), those included that calls of its class left behind
-    /// ([`Rule::carried`]).
+    /// Timeouts of this call so far (R in Dube et al. 1997). Under a policy that carries them on, with those that the
+    /// call before it left behind.
     pub timeouts: u32,
     /// What is known of calls of its class.
     pub round_trip: Option<RoundTrip>,
+    /// What is known of the slowest class.
+    pub slowest: Option<RoundTrip>,
 }
 
 impl Policy {

@@ -86,7 +86,7 @@ impl Client {
             return;
         };
         if let Some(sent) = sent {
-            let elapsed = self.link.worked(now, self.believed()) - sent.worked;
+            let elapsed = self.link.worked(now, self.believed()) - sent.worked_first;
             if sent.count == 1 {
                 self.sample(class, elapsed);
             }

@@ -10,28 +10,34 @@ use super::table::{Pending, Transmissions};
 impl Client {
     /// Sends a call, be it for the first time or not.
     pub(super) fn transmit(&mut self, now: Instant, xid: u32) {
-        let rule = self.config.retransmission.rule();
-        let worked = self.link.worked(now, rule.believes());
+        let worked = self.link.worked(now, self.believed());
+        let Some(call) = self.table.get(xid) else {
+            return;
+        };
+        let timeouts = match call.sent {
+            Some(_) => call.doubts.timeouts,
+            None => self.learned[call.class.index()].timeouts,
+        };
+        let situation = self.situation(call.class, timeouts);
         let Some(call) = self.table.get_mut(xid) else {
             return;
         };
-        let learned = self.learned[call.class.index()];
         self.places += 1;
-        let place = self.places;
-        let sent = call.sent.get_or_insert_with(|| {
-            call.doubts.timeouts = learned.timeouts;
-            Transmissions {
-                count: 0,
-                first: now,
-                last: now,
-                first_place: place,
-                last_place: place,
-                worked,
-            }
+        let sent = call.sent.get_or_insert(Transmissions {
+            count: 0,
+            first: now,
+            last: now,
+            first_place: self.places,
+            last_place: self.places,
+            worked_first: worked,
+            worked_last: worked,
         });
         sent.count = sent.count.saturating_add(1);
-        (sent.last, sent.last_place) = (now, place);
+        (sent.last, sent.last_place) = (now, self.places);
+        sent.worked_last = worked;
+        call.doubts.timeouts = timeouts;
         call.doubts.overtakers = 0;
+        call.doubts.resuming = false;
         self.counters.sent.messages += 1;
         self.counters.sent.bytes += call.message.len() as u64;
         self.outputs.push_back(Output::Send(call.message.clone()));
@@ -39,13 +45,19 @@ impl Client {
             stream.asked(now);
             call.expires
         } else {
-            let situation = Situation {
-                timeouts: call.doubts.timeouts,
-                round_trip: learned.round_trip,
-            };
-            Some(now + rule.wait(&situation))
+            Some(now + self.config.retransmission.wait(&situation))
         };
         self.table.set_due(xid, due);
+    }
+
+    /// What the policy looks at, for a call of this class after so many timeouts.
+    fn situation(&self, class: Class, timeouts: u32) -> Situation {
+        let known = self.learned.iter().filter_map(|class| class.round_trip);
+        Situation {
+            timeouts,
+            round_trip: self.round_trip(class),
+            slowest: known.max_by_key(|round_trip| round_trip.most()),
+        }
     }
 
     /// The time of a call has come.
@@ -62,6 +74,9 @@ impl Client {
             self.fill(now);
         } else if until.is_some() {
             self.table.set_due(xid, until);
+        } else if call.doubts.resuming {
+            self.counters.repeated.resumed += 1;
+            self.transmit(now, xid);
         } else {
             call.doubts.timeouts = call.doubts.timeouts.saturating_add(1);
             let learned = &mut self.learned[call.class.index()];
@@ -81,7 +96,7 @@ impl Client {
             LinkEvent::FadeBegan | LinkEvent::HandoffImpending => self.link.begin(now, believed),
             LinkEvent::FadeEnded { kept: true } => {
                 self.link.end(now, believed);
-                self.each_under_way(|client, xid| client.wait_anew(now, xid));
+                self.each_under_way(|client, xid| client.wait_on(now, xid));
             }
             LinkEvent::FadeEnded { kept: false } | LinkEvent::HandoffDone => {
                 let began = self.link.end(now, believed).unwrap_or(now);
@@ -96,52 +111,42 @@ impl Client {
         }
     }
 
-    fn situation(&self, call: &Pending) -> Situation {
-        Situation {
-            timeouts: call.doubts.timeouts,
-            round_trip: self.learned[call.class.index()].round_trip,
-        }
-    }
-
-    /// Nothing was lost, but all of it is late: the wait starts again, for a rule that listens.
-    fn wait_anew(&mut self, now: Instant, xid: u32) {
-        let Some(call) = self.table.get(xid) else {
+    /// Nothing was lost, but all of it is late: the wait is longer by what the fade took, for a rule that listens.
+    fn wait_on(&mut self, now: Instant, xid: u32) {
+        let policy = self.config.retransmission;
+        let worked = self.link.worked(now, self.believed());
+        let Some((class, doubts, Some(sent))) = self.table.get(xid).map(Pending::standing) else {
             return;
         };
-        let situation = self.situation(call);
-        if self
-            .config
-            .retransmission
-            .rule()
-            .resume(&situation, false)
-            .is_some()
-        {
-            let wait = self.config.retransmission.wait(&situation);
-            self.table.set_due(xid, Some(now + wait));
+        let situation = self.situation(class, doubts.timeouts);
+        if policy.rule().resume(&situation, false).is_none() {
+            return;
         }
+        if let Some(call) = self.table.get_mut(xid) {
+            call.doubts.resuming = false;
+        }
+        let waited = worked - sent.worked_last;
+        let wait = policy.wait(&situation) - waited;
+        self.table.set_due(xid, Some(now + wait));
     }
 
     /// What was under way while the hop did not work, since `began`, may be lost.
     fn resume(&mut self, now: Instant, xid: u32, began: Instant) {
         let rule = self.config.retransmission.rule();
-        let Some(call) = self.table.get_mut(xid) else {
+        let Some((class, doubts, Some(sent))) = self.table.get(xid).map(Pending::standing) else {
             return;
         };
-        let Some(sent) = call.sent else {
-            return;
-        };
-        let situation = Situation {
-            timeouts: call.doubts.timeouts.min(rule.carried()),
-            round_trip: self.learned[call.class.index()].round_trip,
-        };
+        let situation = self.situation(class, doubts.timeouts.min(rule.carried()));
         let Some(after) = rule.resume(&situation, sent.last >= began) else {
             return;
         };
-        call.doubts.timeouts = situation.timeouts;
         let due = sent.last + after;
+        if let Some(call) = self.table.get_mut(xid) {
+            call.doubts.timeouts = situation.timeouts;
+            call.doubts.resuming = true;
+        }
         if due <= now {
-            self.counters.repeated.resumed += 1;
-            self.transmit(now, xid);
+            self.act(now, xid);
         } else {
             self.table.set_due(xid, Some(due));
         }

@@ -15,8 +15,9 @@ pub(super) struct Transmissions {
     pub(super) last: Instant,
     pub(super) first_place: u64,
     pub(super) last_place: u64,
-    /// The time that the hop had worked when it was sent first.
-    pub(super) worked: Duration,
+    /// How long the hop had worked when it was sent first and last.
+    pub(super) worked_first: Duration,
+    pub(super) worked_last: Duration,
 }
 
 /// What speaks against a call being under way.
@@ -28,6 +29,8 @@ pub(super) struct Doubts {
     pub(super) overtakers: u32,
     /// Messages with its transaction that are no reply.
     pub(super) malformed: u32,
+    /// It is sent next because the hop works again, which is no timeout.
+    pub(super) resuming: bool,
 }
 
 /// A call.
@@ -57,6 +60,11 @@ impl Pending {
             doubts: Doubts::default(),
             due: None,
         }
+    }
+
+    /// What it is, what speaks against it, and when it was sent.
+    pub(super) fn standing(&self) -> (Class, Doubts, Option<Transmissions>) {
+        (self.class, self.doubts, self.sent)
     }
 
     pub(super) fn is_expired(&self, now: Instant) -> bool {

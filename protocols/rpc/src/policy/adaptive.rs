@@ -9,7 +9,8 @@ use crate::{ConfigError, RoundTrip};
 /// A fade is not congestion, and neither is a lost call, unless it happens again and again.
 ///
 /// - The wait follows the round trips of the call's class: their average and four mean deviations (Jacobson 1988),
-///   measured on calls that were sent once (Karn 1987). Until there is one, calls start where timeouts left the last.
+///   measured on calls that were sent once (Karn 1987). Until there is one, that of the slowest class stands in, and
+///   calls start where timeouts left the last.
 /// - The first few timeouts of a call do not lengthen the wait; those after them double it.
 /// - While the hop reports a fade or a hand-off nothing is sent again and no timeout counts. When it ends, a call that
 ///   was sent into it is repeated at once and one that was on its way as soon as its reply is overdue by the average,
@@ -66,8 +67,9 @@ impl Adaptive {
 
 impl Rule for Adaptive {
     fn wait(&self, situation: &Situation) -> Duration {
-        let round_trip = situation.round_trip;
-        let base = round_trip.map_or(self.initial, RoundTrip::most);
+        let slowest = situation.slowest.map_or(self.initial, RoundTrip::most);
+        let unknown = slowest.max(self.initial);
+        let base = situation.round_trip.map_or(unknown, RoundTrip::most);
         self.backed_off(situation, base.max(self.minimum))
     }
 

@@ -15,6 +15,7 @@ fn waits(policy: Policy, round_trip: Option<RoundTrip>, count: u32) -> Vec<u64> 
         let situation = Situation {
             timeouts,
             round_trip,
+            slowest: None,
         };
         policy.wait(&situation).as_millis()
     };
@@ -111,6 +112,19 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
     assert_eq!(waits(Policy::Adaptive(rule), Some(near), 1), [100]);
 }
 
+#[test]
+fn adaptive_takes_the_slowest_class_where_nothing_is_known() {
+    let policy = Policy::Adaptive(Adaptive::default());
+    let wait = |smoothed| {
+        let situation = Situation {
+            slowest: Some(RoundTrip::first(millis(smoothed))),
+            ..Situation::default()
+        };
+        policy.wait(&situation)
+    };
+    assert_eq!([wait(10), wait(4_000)], [millis(700), millis(12_000)]);
+}
+
 /// The bound that its description states.
 #[test]
 fn adaptive_bounds_what_a_silent_server_gets() {
@@ -127,6 +141,7 @@ fn adaptive_bounds_what_a_silent_server_gets() {
             let situation = Situation {
                 timeouts,
                 round_trip,
+                slowest: None,
             };
             elapsed += policy.wait(&situation);
         }
@@ -137,11 +152,11 @@ fn adaptive_bounds_what_a_silent_server_gets() {
 fn adaptive_repeats_at_once_what_went_into_a_fade() {
     let policy = Policy::Adaptive(Adaptive::default());
     let situation = Situation {
-        timeouts: 0,
         round_trip: Some(RoundTrip {
             smoothed: millis(80),
             deviation: millis(20),
         }),
+        ..Situation::default()
     };
     let rule = policy.rule();
     assert_eq!(rule.resume(&situation, true), Some(millis(10)));
