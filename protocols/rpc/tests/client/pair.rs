@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use machine::{Machine, RandomStream};
+use machine::{Machine, RandomStream, earlier};
 use rpc::message::{Call, Refusal, Reply};
-use rpc::{Adaptive, Exponential, Failure, HybridLinear, Input, Linear, Output, Policy};
-use units::{Instant, Probability};
+use rpc::{Adaptive, Exponential, Failure, HybridLinear, Input, Linear, LinkEvent, Output, Policy};
+use units::{Duration, Instant, Probability};
 
 use crate::drive::{Driven, call, config, millis};
 
@@ -50,6 +50,50 @@ fn written(reply: &Reply<'_>) -> Bytes {
     bytes.into()
 }
 
+/// What the channel between them does besides delaying.
+struct Hop {
+    /// Of a hundred messages, those that are lost and those that arrive twice.
+    lost: u64,
+    doubled: u64,
+    /// When fades begin and end, in turns; what is sent or arrives in one is lost.
+    changes: Vec<Instant>,
+    /// The client is told.
+    signals: bool,
+}
+
+impl Hop {
+    fn losing() -> Self {
+        Self {
+            lost: 20,
+            doubled: 5,
+            changes: Vec::new(),
+            signals: false,
+        }
+    }
+
+    /// Good for up to 2 s and bad for up to twice `bad`, as in the papers.
+    fn fading(bad: Duration, signals: bool, chance: &mut RandomStream) -> Self {
+        let mut at = Instant::ZERO;
+        let mut changes = Vec::new();
+        for _ in 0..1_000 {
+            for mean in [Duration::from_secs(1), bad] {
+                at += chance.uniform(Duration::ZERO, mean * 2);
+                changes.push(at);
+            }
+        }
+        Self {
+            lost: 0,
+            doubled: 0,
+            changes,
+            signals,
+        }
+    }
+
+    fn is_bad(&self, at: Instant) -> bool {
+        self.changes.partition_point(|change| *change <= at) % 2 == 1
+    }
+}
+
 struct Pair {
     driven: Driven,
     server: Server,
@@ -57,6 +101,7 @@ struct Pair {
     /// By arrival; the number keeps equal ones apart.
     flying: BTreeMap<(Instant, u64), (bool, Bytes)>,
     thrown: u64,
+    hop: Hop,
     answers: BTreeMap<u64, (Result<Bytes, Failure>, u32)>,
 }
 
@@ -75,16 +120,20 @@ impl Pair {
             chance: RandomStream::named(seed, "channel"),
             flying: BTreeMap::new(),
             thrown: 0,
+            hop: Hop::losing(),
             answers: BTreeMap::new(),
         }
     }
 
     fn throw(&mut self, to_server: bool, bytes: &Bytes) {
-        let percent = |count| Probability::ratio(count, 100);
-        let copies =
-            u32::from(!self.chance.chance(percent(20))) + u32::from(self.chance.chance(percent(5)));
+        let now = self.driven.now;
+        let mut happens = |percent| self.chance.chance(Probability::ratio(percent, 100));
+        let copies = u32::from(!happens(self.hop.lost)) + u32::from(happens(self.hop.doubled));
         for _ in 0..copies {
-            let arrival = self.driven.now + self.chance.uniform(millis(5), millis(50));
+            let arrival = now + self.chance.uniform(millis(5), millis(50));
+            if self.hop.is_bad(now) || self.hop.is_bad(arrival) {
+                continue;
+            }
             self.thrown += 1;
             self.flying
                 .insert((arrival, self.thrown), (to_server, bytes.clone()));
@@ -111,23 +160,46 @@ impl Pair {
             let outputs = self.driven.input(call(ticket));
             self.carry_out(outputs);
         }
+        let mut changes = std::mem::take(&mut self.hop.changes).into_iter();
+        self.hop.changes = changes.as_slice().to_vec();
+        let mut change = changes.next();
         while (self.answers.len() as u64) < CALLS {
             let arrival = self.flying.keys().next().map(|(at, _)| *at);
-            let next = machine::earlier(arrival, self.driven.client.poll_timeout());
+            let next = earlier(change, earlier(arrival, self.driven.client.poll_timeout()));
             self.driven.now = next.expect("something happens").max(self.driven.now);
-            if arrival.is_some_and(|arrival| arrival <= self.driven.now) {
-                let (_, (to_server, bytes)) = self.flying.pop_first().expect("one arrives");
-                if !to_server {
-                    let outputs = self.driven.input(Input::Received(bytes));
-                    self.carry_out(outputs);
-                } else if let Some(reply) = self.server.answer(&bytes) {
-                    self.throw(false, &reply);
-                }
+            if let Some(at) = change.filter(|at| *at <= self.driven.now) {
+                self.report(at);
+                change = changes.next();
+            } else if arrival.is_some_and(|arrival| arrival <= self.driven.now) {
+                self.arrive();
             } else {
                 self.driven.client.handle_timeout(self.driven.now);
                 let outputs = self.driven.outputs();
                 self.carry_out(outputs);
             }
+        }
+    }
+
+    /// A fade has begun or ended.
+    fn report(&mut self, at: Instant) {
+        if self.hop.signals {
+            let event = if self.hop.is_bad(at) {
+                LinkEvent::FadeBegan
+            } else {
+                LinkEvent::FadeEnded { kept: false }
+            };
+            let outputs = self.driven.input(Input::Link(event));
+            self.carry_out(outputs);
+        }
+    }
+
+    fn arrive(&mut self) {
+        let (_, (to_server, bytes)) = self.flying.pop_first().expect("one arrives");
+        if !to_server {
+            let outputs = self.driven.input(Input::Received(bytes));
+            self.carry_out(outputs);
+        } else if let Some(reply) = self.server.answer(&bytes) {
+            self.throw(false, &reply);
         }
     }
 }
@@ -190,4 +262,27 @@ fn a_shorter_wait_that_is_measured_is_faster_on_a_lossy_channel() {
     assert!(adaptive.0 < hybrid.0 && hybrid.0 < exponential.0);
     // And what it sends for nothing is bounded.
     assert!(adaptive.1 < hybrid.1 * 3 / 2, "{adaptive:?} {hybrid:?}");
+}
+
+/// Fades that nobody repairs: the papers' loss process, without their queues.
+#[test]
+fn through_fades_the_adaptive_policy_is_fastest_and_faster_with_reports() {
+    for bad in [40, 80, 160] {
+        let spent = |policy, signals| {
+            let mut pair = Pair::new(policy, true, 4);
+            let mut chance = RandomStream::named(bad, "fades");
+            pair.hop = Hop::fading(millis(bad), signals, &mut chance);
+            pair.run();
+            let counters = pair.driven.client.counters();
+            (pair.driven.now.since_origin(), counters.repeated.total())
+        };
+        let adaptive = Policy::Adaptive(Adaptive::default());
+        let exponential = spent(Policy::Exponential(Exponential::default()), false);
+        let hybrid = spent(Policy::HybridLinear(HybridLinear::default()), false);
+        let without = spent(adaptive, false);
+        let with = spent(adaptive, true);
+        assert!(with.0 < without.0 && without.0 < hybrid.0 && hybrid.0 <= exponential.0);
+        // What it repeats for nothing, beside the calls that the fades made it repeat.
+        assert!(with.1 <= hybrid.1 * 2, "{bad} ms: {with:?} {hybrid:?}");
+    }
 }
