@@ -1,10 +1,10 @@
 //! Calls of any procedure, as a server gets them.
 
 use crate::{
-    Access, Commit, Create, FileSystemInfo, FileSystemStatus, GetAttributes, Limits, Link, LookUp,
-    MakeDirectory, MakeNode, MakeSymbolicLink, Malformed, PathConfiguration, Procedure, Read,
-    ReadDirectory, ReadDirectoryPlus, ReadLink, Remove, RemoveDirectory, Rename, SetAttributes,
-    Value, Write,
+    Access, Commit, Create, CreateHow, FileSystemInfo, FileSystemStatus, GetAttributes,
+    Idempotency, Limits, Link, LookUp, MakeDirectory, MakeNode, MakeSymbolicLink, Malformed,
+    PathConfiguration, Procedure, Read, ReadDirectory, ReadDirectoryPlus, ReadLink, Remove,
+    RemoveDirectory, Rename, SetAttributes, Value, Write,
 };
 
 /// Defines [`Call`] from its variants, which are called as the procedure is.
@@ -59,6 +59,21 @@ macro_rules! calls {
             }
         )*
     };
+}
+
+impl Call<'_> {
+    /// What a second execution does, as [`Procedure::idempotency`], but with a look at the arguments: to
+    /// create with a verifier is safe to repeat, and a guard that matched does not match again.
+    pub fn idempotency(&self) -> Idempotency {
+        match self {
+            Self::Create(Create {
+                how: CreateHow::Exclusive(_),
+                ..
+            }) => Idempotency::Overwrites,
+            Self::SetAttributes(SetAttributes { guard: Some(_), .. }) => Idempotency::Once,
+            other => other.procedure().idempotency(),
+        }
+    }
 }
 
 calls! {

@@ -138,9 +138,9 @@ impl PagePlus<'_> {
 }
 
 /// Finds out in constant memory that a server lists a directory in a circle: of the cookies that the
-/// listing went on with, the one whose place is a power of two is remembered and compared with those
-/// behind it (Brent's algorithm). A circle of n pages is seen after less than 3 n of them behind its
-/// start.
+/// listing went on with, now and then one is remembered and compared with those behind it, after twice
+/// as many each time (Brent's algorithm). Where only n cookies are different, that is seen after at most
+/// 3 n + 1 of them.
 #[derive(Debug, Clone)]
 pub struct CookieWatch {
     remembered: u64,

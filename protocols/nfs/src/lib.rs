@@ -5,6 +5,20 @@
 //! ([`Value`]): arguments as the caller of a remote procedure sends them, and [`Answer`]s. Nothing is
 //! copied and nothing allocated while reading: what varies in length is borrowed. What a server says is
 //! believed only as far as it was checked: names ([`ListedName`]), and what [`checks`] looks at.
+//!
+//! ```
+//! use nfs::{Answer, FileHandle, Limits, LookUp, Name, Place, Status, Value};
+//!
+//! let directory = FileHandle::new(b"what the server calls it").ok_or("too long")?;
+//! let name = Name::new(b"notes.txt")?;
+//! let mut arguments = Vec::new();
+//! LookUp { place: Place { directory, name } }.encode(&mut arguments);
+//!
+//! let results = [0, 0, 0, 2, 0, 0, 0, 0];
+//! let answer = Answer::<LookUp>::decode(&results, &Limits::USUAL)?;
+//! assert_eq!(answer.done(), Err(Status::NoEntry));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod checks;
 pub mod mount;

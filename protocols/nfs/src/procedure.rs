@@ -157,8 +157,7 @@ impl Procedure {
         }
     }
 
-    /// What a second execution does. Arguments can do better: [`crate::Create`] with a verifier of its
-    /// own is safe, and can do worse: [`crate::SetAttributes`] with a guard fails the second time.
+    /// What a second execution does, whatever the arguments: see also [`crate::Call::idempotency`].
     pub fn idempotency(self) -> Idempotency {
         match self {
             Self::Null
