@@ -50,6 +50,6 @@ pub use list::{Elements, List, write_list};
 pub use malformed::Malformed;
 pub use name::{BadName, HostName, Listed, ListedName, Name, Path};
 pub use outcome::{Answer, Outcome, Request};
-pub use procedure::{Idempotency, PROGRAM, Procedure, RoundTripClass, VERSION};
+pub use procedure::{Idempotency, PROGRAM, Procedure, VERSION};
 pub use status::Status;
 pub use value::{Numbered, Value};

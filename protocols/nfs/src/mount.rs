@@ -62,6 +62,16 @@ impl fmt::Display for Procedure {
     }
 }
 
+impl From<Procedure> for rpc::Procedure {
+    fn from(procedure: Procedure) -> Self {
+        Self {
+            program: PROGRAM,
+            version: VERSION,
+            number: procedure as u32,
+        }
+    }
+}
+
 /// Why a server gives no handle (`mountstat3` without `MNT3_OK`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[repr(u32)]

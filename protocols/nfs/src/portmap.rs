@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use rpc::Procedure;
 use rpc::xdr::{Reader, Writer};
 
 use crate::value::{fields, numbers};
@@ -13,8 +14,12 @@ pub const PROGRAM: u32 = 100_000;
 pub const VERSION: u32 = 2;
 /// Where every port mapper listens.
 pub const PORT: u16 = 111;
-/// The procedure GETPORT: [`GetPort`] to [`Port`].
-pub const GET_PORT: u32 = 3;
+/// GETPORT: [`GetPort`] to [`Port`].
+pub const GET_PORT: Procedure = Procedure {
+    program: PROGRAM,
+    version: VERSION,
+    number: 3,
+};
 
 /// A transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rpc::Class;
+
 use crate::value::numbers;
 
 /// The number of the program that serves files (RFC 1813 §1.2).
@@ -96,38 +98,6 @@ pub enum Idempotency {
     Once,
 }
 
-/// Procedures that take about equally long at a server, so that their round trips are measured together:
-/// the five timers of the classic clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RoundTripClass {
-    /// GETATTR and ACCESS.
-    Attributes,
-    /// LOOKUP.
-    LookUp,
-    /// READ, READLINK and both ways to list a directory.
-    Read,
-    /// WRITE.
-    Write,
-    /// COMMIT.
-    Commit,
-}
-
-impl RoundTripClass {
-    /// All five.
-    pub const ALL: [Self; 5] = [
-        Self::Attributes,
-        Self::LookUp,
-        Self::Read,
-        Self::Write,
-        Self::Commit,
-    ];
-
-    /// Its place among [`ALL`](Self::ALL).
-    pub fn index(self) -> usize {
-        self as usize
-    }
-}
-
 impl Procedure {
     /// The name in the standard.
     pub fn name(self) -> &'static str {
@@ -183,18 +153,28 @@ impl Procedure {
         }
     }
 
-    /// Whose round trips are measured with this one's; nothing for procedures that are too rare or too
-    /// different to be predicted.
-    pub fn round_trip_class(self) -> Option<RoundTripClass> {
+    /// Whose round trips are measured with this one's: those of the five timers of the classic clients,
+    /// and all others, which are too rare or too different to be predicted.
+    pub fn class(self) -> Class {
         match self {
-            Self::GetAttributes | Self::Access => Some(RoundTripClass::Attributes),
-            Self::LookUp => Some(RoundTripClass::LookUp),
+            Self::GetAttributes | Self::Access => Class::Attributes,
+            Self::LookUp => Class::Lookup,
             Self::Read | Self::ReadLink | Self::ReadDirectory | Self::ReadDirectoryPlus => {
-                Some(RoundTripClass::Read)
+                Class::Read
             }
-            Self::Write => Some(RoundTripClass::Write),
-            Self::Commit => Some(RoundTripClass::Commit),
-            _ => None,
+            Self::Write => Class::Write,
+            Self::Commit => Class::Commit,
+            _ => Class::Other,
+        }
+    }
+}
+
+impl From<Procedure> for rpc::Procedure {
+    fn from(procedure: Procedure) -> Self {
+        Self {
+            program: PROGRAM,
+            version: VERSION,
+            number: procedure as u32,
         }
     }
 }

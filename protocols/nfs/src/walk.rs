@@ -4,6 +4,8 @@ mod error;
 
 pub use error::WalkError;
 
+use rpc::Class;
+
 use crate::mount::{self, Flavors, MountAnswer};
 use crate::{
     Answer, Attributes, Call, FileHandle, FileSystemInfo, FileType, GetAttributes, Limits, LookUp,
@@ -24,6 +26,32 @@ pub enum Question<'a> {
     Mount(Path<'a>),
     /// A call to the server's [`crate::PROGRAM`].
     Call(Call<'a>),
+}
+
+impl Question<'_> {
+    /// What is called.
+    pub fn procedure(&self) -> rpc::Procedure {
+        match self {
+            Self::Mount(_) => mount::Procedure::Mount.into(),
+            Self::Call(call) => call.procedure().into(),
+        }
+    }
+
+    /// What it costs.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Mount(_) => Class::Other,
+            Self::Call(call) => call.procedure().class(),
+        }
+    }
+
+    /// Appends the arguments' bytes.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Mount(path) => path.encode(bytes),
+            Self::Call(call) => call.encode(bytes),
+        }
+    }
 }
 
 /// What the server calls a file, and what it told of it.

@@ -122,6 +122,10 @@ fn choices_that_mean_nothing_are_named() {
         refusal::<nfs::MakeNode>(&words(&[0, 1], b"x\0\0\0\0\0\0\x01")),
         "`node` at byte 12: 1 means nothing"
     );
+    assert_eq!(
+        refusal::<Answer<nfs::Remove>>(&words(&[0, 2], &[])),
+        "`before` at byte 4: 2 means nothing"
+    );
     let attributes = words(&[0, 9], &[]);
     assert_eq!(
         refusal::<Answer<GetAttributes>>(&attributes),
