@@ -12,7 +12,7 @@ mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records};
-pub use nfs::{nfs_answers, nfs_calls};
+pub use nfs::{nfs_answers, nfs_calls, nfs_walk};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use tcp::tcp_tape;
 
@@ -33,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     ("rpc_tape", rpc_tape),
     ("nfs_calls", nfs_calls),
     ("nfs_answers", nfs_answers),
+    ("nfs_walk", nfs_walk),
 ];
 
 /// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.
