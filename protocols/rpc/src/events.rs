@@ -91,11 +91,17 @@ pub struct Answer {
     pub ticket: Ticket,
     /// The results, encoded, or why there are none.
     pub result: Result<Bytes, Failure>,
-    /// How often it was sent. More than once: the server may have carried it out before it made this reply, so that
-    /// "exists already" and "is not there" may be the work of this very call.
+    /// How often it was sent. More than once: "exists already" and "is not there" may be the work of this very call.
     pub transmissions: u32,
     /// From sending it first to this.
     pub elapsed: Duration,
+}
+
+impl Answer {
+    /// Whether it was sent more than once, so that the server may have carried it out before it made this reply.
+    pub fn is_of_repeated_call(&self) -> bool {
+        self.transmissions > 1
+    }
 }
 
 /// Why a call has no results.

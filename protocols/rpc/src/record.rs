@@ -7,8 +7,6 @@ mod tests;
 const LAST: u32 = 1 << 31;
 /// The header of a fragment, in bytes.
 pub const MARK_BYTES: usize = 4;
-/// Room that is kept for the next record, in bytes.
-const KEPT: usize = 64 << 10;
 
 /// Why a stream cannot be read on. There is no way to find the next record; only a new connection helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +24,7 @@ pub enum RecordError {
     EmptyFragment,
 }
 
-/// Finds the records in a stream. It holds no more than has arrived of one record.
+/// Finds the records in a stream. It holds no more than has arrived of one record, and keeps that room for the next.
 #[derive(Debug, Clone)]
 pub struct RecordReader {
     limit: usize,
@@ -76,7 +74,6 @@ impl RecordReader {
             if self.remaining == 0 && self.last {
                 deliver(&self.record);
                 self.record.clear();
-                self.record.shrink_to(KEPT);
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Timelines of each rule, and what `check` refuses.
 
+use proptest::prelude::*;
 use units::Duration;
 
 use super::{Adaptive, Cascade, Exponential, HybridLinear, Linear, Policy, Situation};
@@ -242,4 +243,67 @@ fn what_makes_no_sense_is_named() {
     }
     let long = Config::stream(units::Bytes::mebi(4));
     assert_eq!((long.transport, long.check()), (Transport::Stream, Ok(())));
+}
+
+fn spans() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        (0..5_000u64).prop_map(millis),
+        any::<u64>().prop_map(Duration::from_nanos),
+    ]
+}
+
+fn policies() -> impl Strategy<Value = Policy> {
+    (spans(), spans(), spans(), 0..9u32, any::<bool>()).prop_map(
+        |(initial, step, maximum, count, choice)| {
+            let exponential = Exponential {
+                initial,
+                maximum,
+                minor_timeouts: count,
+                cascade: if choice {
+                    Cascade::Same
+                } else {
+                    Cascade::Doubled
+                },
+            };
+            let linear = Linear {
+                initial,
+                step,
+                maximum,
+            };
+            let hybrid = HybridLinear {
+                initial,
+                step,
+                linear_steps: count,
+                maximum,
+            };
+            let adaptive = Adaptive {
+                initial,
+                minimum: step,
+                maximum,
+                steady: count,
+                ..Adaptive::default()
+            };
+            match count % 4 {
+                0 => Policy::Exponential(exponential),
+                1 => Policy::Linear(linear),
+                2 => Policy::HybridLinear(hybrid),
+                _ => Policy::Adaptive(adaptive),
+            }
+        },
+    )
+}
+
+proptest! {
+    /// A wait of nothing would make a client spin.
+    #[test]
+    fn what_passes_the_check_waits(policy in policies(), timeouts in prop_oneof![0..80u32, any::<u32>()], known in spans()) {
+        prop_assume!(policy.check().is_ok());
+        let situation = Situation { timeouts, round_trip: None, slowest: None };
+        prop_assert!(!policy.wait(&situation).is_zero());
+        let round_trip = Some(RoundTrip::first(known));
+        let situation = Situation { timeouts, round_trip, slowest: round_trip };
+        prop_assert!(!policy.wait(&situation).is_zero());
+        let resumed = policy.rule().resume(&situation, timeouts % 2 == 0);
+        prop_assert!(resumed.is_none_or(|wait| !wait.is_zero()));
+    }
 }

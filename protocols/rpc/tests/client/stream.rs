@@ -1,6 +1,7 @@
 //! The client over a stream.
 
 use bytes::Bytes;
+use machine::conformance;
 use rpc::message::Call;
 use rpc::record::{RecordReader, write_record};
 use rpc::{Answer, Config, Failure, Input, LinkEvent, Output, Ticket};
@@ -135,4 +136,25 @@ fn soft_calls_expire_without_a_stream_too() {
     assert!(matches!(&seen[..], [(300, Output::Answer(_))]));
     driven.input(Input::Connected);
     assert_eq!(driven.client.counters().sent.messages, 0);
+}
+
+#[test]
+fn contract_of_a_machine() {
+    let mut driven = driven();
+    driven.input(Input::Connected);
+    let message = driven.sends(call(1));
+    let reply = marked(&echo(&unmarked(&message)));
+    let script = [
+        (millis(0), call(1)),
+        (millis(9), Input::Connected),
+        (millis(0), soft(2, millis(0))),
+        (millis(0), soft(3, Duration::from_secs(70))),
+        (millis(9), Input::Received(reply.slice(..9))),
+        (millis(9), Input::Received(reply.slice(9..))),
+        (millis(9), Input::Disconnected),
+        (millis(9), Input::Connected),
+    ];
+    let config = || Config::stream(units::Bytes::kibi(96));
+    let build = || rpc::Client::new(config(), 1).expect("a configuration");
+    conformance::check(build, &script, Duration::from_secs(300));
 }
