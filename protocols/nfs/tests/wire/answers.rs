@@ -127,13 +127,19 @@ proptest! {
         let ours = map(access, |(attributes, bits)| AccessAnswer { attributes, rights: AccessRights { bits } });
         agree(&ours, &result(
             &ours,
-            |done| theirs::ACCESS3resok { obj_attributes: done.attributes.theirs(), access: done.rights.bits },
+            |done| theirs::ACCESS3resok {
+                obj_attributes: done.attributes.theirs(),
+                access: done.rights.bits,
+            },
             |rest| theirs::ACCESS3resfail { obj_attributes: rest.theirs() },
         ));
         let ours = map(link, |(attributes, path)| Target { attributes, path });
         agree(&ours, &result(
             &ours,
-            |done| theirs::READLINK3resok { symlink_attributes: done.attributes.theirs(), data: done.path.theirs() },
+            |done| theirs::READLINK3resok {
+                symlink_attributes: done.attributes.theirs(),
+                data: done.path.theirs(),
+            },
             |rest| theirs::READLINK3resfail { symlink_attributes: rest.theirs() },
         ));
     }
@@ -172,8 +178,14 @@ proptest! {
         let linked = map_both(&removed, Linked { attributes: two.2, directory: two.0 });
         agree(&linked, &result(
             &linked,
-            |done| theirs::LINK3resok { file_attributes: done.attributes.theirs(), linkdir_wcc: done.directory.theirs() },
-            |rest| theirs::LINK3resfail { file_attributes: rest.attributes.theirs(), linkdir_wcc: rest.directory.theirs() },
+            |done| theirs::LINK3resok {
+                file_attributes: done.attributes.theirs(),
+                linkdir_wcc: done.directory.theirs(),
+            },
+            |rest| theirs::LINK3resfail {
+                file_attributes: rest.attributes.theirs(),
+                linkdir_wcc: rest.directory.theirs(),
+            },
         ));
     }
 
@@ -226,7 +238,10 @@ proptest! {
         let committed = map(written, |written| Committed { file: written.file, verifier: written.verifier });
         agree(&committed, &result(
             &committed,
-            |done| theirs::COMMIT3resok { file_wcc: done.file.theirs(), verf: theirs::writeverf3(done.verifier.0) },
+            |done| theirs::COMMIT3resok {
+                file_wcc: done.file.theirs(),
+                verf: theirs::writeverf3(done.verifier.0),
+            },
             |rest| theirs::COMMIT3resfail { file_wcc: rest.theirs() },
         ));
     }

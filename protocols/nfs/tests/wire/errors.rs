@@ -173,7 +173,10 @@ proptest! {
 
     /// Small words are what lengths and choices look like, so these get further.
     #[test]
-    fn no_words_panic(sample in vec(prop_oneof![0..8_u32, any::<u32>()], 0..80), cut in 0..4_usize) {
+    fn no_words_panic(
+        sample in vec(prop_oneof![0..8_u32, any::<u32>()], 0..80),
+        cut in 0..4_usize,
+    ) {
         let bytes = words(&sample, &[]);
         decode_all(&bytes[..bytes.len().saturating_sub(cut)]);
     }

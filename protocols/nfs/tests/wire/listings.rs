@@ -123,14 +123,20 @@ proptest! {
     }
 
     #[test]
-    fn entries_come_back_in_order(entries in vec(entry(), 0..20), plus in vec(entry_plus(), 0..20)) {
+    fn entries_come_back_in_order(
+        entries in vec(entry(), 0..20),
+        plus in vec(entry_plus(), 0..20),
+    ) {
         prop_assert!(list(entries.clone()).iter().eq(entries.iter().copied()));
         prop_assert_eq!(list(entries.clone()).is_empty(), entries.is_empty());
         prop_assert!(list(plus.clone()).iter().eq(plus));
     }
 
     #[test]
-    fn a_list_keeps_its_limit_and_says_what_is_left_out(entries in vec(entry(), 0..20), limit in 4..3_000_usize) {
+    fn a_list_keeps_its_limit_and_says_what_is_left_out(
+        entries in vec(entry(), 0..20),
+        limit in 4..3_000_usize,
+    ) {
         let mut bytes = vec![7; 3];
         let complete = write_list(entries.iter().copied(), limit, &mut bytes);
         prop_assert!(bytes.len() - 3 <= limit);

@@ -96,7 +96,12 @@ proptest! {
     }
 
     #[test]
-    fn ports_are_found(program in any::<u32>(), version in any::<u32>(), transport in numbered::<Transport>(), port in any::<u16>()) {
+    fn ports_are_found(
+        program in any::<u32>(),
+        version in any::<u32>(),
+        transport in numbered::<Transport>(),
+        port in any::<u16>(),
+    ) {
         let ours = GetPort::new(program, version, transport);
         agree(&ours, &mapping { prog: program, vers: version, prot: transport.number(), port: 0 });
         agree(&Port(NonZeroU16::new(port)), &u32::from(port));

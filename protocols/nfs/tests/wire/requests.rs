@@ -71,7 +71,12 @@ fn procedures_have_the_numbers_and_names_of_the_other_implementation() {
 
 proptest! {
     #[test]
-    fn of_files(object in handle(), rights in any::<u32>(), attributes in new_attributes(), guard in proptest::option::of(time())) {
+    fn of_files(
+        object in handle(),
+        rights in any::<u32>(),
+        attributes in new_attributes(),
+        guard in proptest::option::of(time()),
+    ) {
         agree(&nfs::GetAttributes { object }, &theirs::GETATTR3args { object: object.theirs() });
         let ours = nfs::SetAttributes { object, attributes, guard };
         agree(&ours, &theirs::SETATTR3args {
@@ -98,7 +103,13 @@ proptest! {
     }
 
     #[test]
-    fn of_creation(place in place(), how in how(), attributes in new_attributes(), path in path(), node in node()) {
+    fn of_creation(
+        place in place(),
+        how in how(),
+        attributes in new_attributes(),
+        path in path(),
+        node in node(),
+    ) {
         agree(&nfs::Create { place, how }, &theirs::CREATE3args { where_: place.theirs(), how: their_how(&how) });
         let ours = nfs::MakeDirectory { place, attributes };
         agree(&ours, &theirs::MKDIR3args { where_: place.theirs(), attributes: attributes.theirs() });
@@ -114,7 +125,13 @@ proptest! {
     }
 
     #[test]
-    fn of_data(file in handle(), offset in any::<u64>(), count in any::<u32>(), stability in numbered::<nfs::Stability>(), data in bytes(700)) {
+    fn of_data(
+        file in handle(),
+        offset in any::<u64>(),
+        count in any::<u32>(),
+        stability in numbered::<nfs::Stability>(),
+        data in bytes(700),
+    ) {
         let ours = nfs::Read { file, offset, count };
         agree(&ours, &theirs::READ3args { file: file.theirs(), offset, count });
         let ours = nfs::Write { file, offset, stability, data };
@@ -130,7 +147,12 @@ proptest! {
     }
 
     #[test]
-    fn of_listings(directory in handle(), cookie in any::<u64>(), verifier in any::<[u8; 8]>(), counts in any::<(u32, u32)>()) {
+    fn of_listings(
+        directory in handle(),
+        cookie in any::<u64>(),
+        verifier in any::<[u8; 8]>(),
+        counts in any::<(u32, u32)>(),
+    ) {
         let ours = nfs::ReadDirectory { directory, cookie, verifier: CookieVerifier(verifier), count: counts.0 };
         agree(&ours, &theirs::READDIR3args {
             dir: directory.theirs(),

@@ -100,7 +100,9 @@ proptest! {
     }
 
     #[test]
-    fn listings_that_end_are_not_circles(cookies in proptest::collection::hash_set(1..u64::MAX, 0..500)) {
+    fn listings_that_end_are_not_circles(
+        cookies in proptest::collection::hash_set(1..u64::MAX, 0..500),
+    ) {
         let mut watch = CookieWatch::default();
         for cookie in cookies {
             prop_assert_eq!(watch.go_on(cookie), Ok(()));

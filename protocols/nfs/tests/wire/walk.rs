@@ -292,7 +292,10 @@ proptest! {
 
     /// Answers of any bytes panic nowhere, and do not make a walk endless.
     #[test]
-    fn no_answers_panic(answers in vec(vec(prop_oneof![4 => 0..4_u32, 1 => any::<u32>()], 0..60), 0..20)) {
+    fn no_answers_panic(
+        answers in vec(vec(prop_oneof![4 => 0..4_u32, 1 => any::<u32>()],
+        0..60), 0..20),
+    ) {
         let export = Path::new(b"/srv").expect("a path");
         let mut walk = Walk::new(export, b"a/../b/c", true);
         for words in answers {
