@@ -118,7 +118,7 @@ pub enum Failure {
     Expired(Duration),
     /// The call is longer than messages may be.
     #[error(
-        "a call of {length} bytes where messages have at most {limit}; transfer less at once, or raise `longest_message`"
+        "a call of {length} bytes where messages have at most {limit}; transfer less, or raise `longest_message`"
     )]
     TooLong {
         /// What it has.

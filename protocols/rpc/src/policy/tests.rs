@@ -252,6 +252,10 @@ fn spans() -> impl Strategy<Value = Duration> {
     ]
 }
 
+fn timeouts() -> impl Strategy<Value = u32> {
+    prop_oneof![0..80u32, any::<u32>()]
+}
+
 fn policies() -> impl Strategy<Value = Policy> {
     (spans(), spans(), spans(), 0..9u32, any::<bool>()).prop_map(
         |(initial, step, maximum, count, choice)| {
@@ -296,7 +300,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 proptest! {
     /// A wait of nothing would make a client spin.
     #[test]
-    fn what_passes_the_check_waits(policy in policies(), timeouts in prop_oneof![0..80u32, any::<u32>()], known in spans()) {
+    fn what_passes_the_check_waits(policy in policies(), timeouts in timeouts(), known in spans()) {
         prop_assume!(policy.check().is_ok());
         let situation = Situation { timeouts, round_trip: None, slowest: None };
         prop_assert!(!policy.wait(&situation).is_zero());
