@@ -35,7 +35,7 @@ pub struct Sent {
 pub struct Repeated {
     /// Their timers.
     pub timeouts: u64,
-    /// The end of a fade or a hand-off.
+    /// The end of a fade, of a hand-off, or of the server's silence.
     pub resumed: u64,
     /// Replies to later calls.
     pub overtaken: u64,

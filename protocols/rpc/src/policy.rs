@@ -79,8 +79,9 @@ pub(crate) trait Rule: Debug {
     /// How long to wait for a reply after the call was sent; more than nothing.
     fn wait(&self, situation: &Situation) -> Duration;
 
-    /// When the hop works again after a fade or a hand-off: how long after it was sent last a call that the hop may
-    /// have lost is sent again. `faded` says that it was sent into the fade. Nothing where the rule does not listen.
+    /// When the hop works again after a fade or a hand-off, or the server after a silence: how long after it was sent
+    /// last a call that may be lost is sent again. `faded` says that it was sent when nothing worked. Nothing where
+    /// the rule does not listen.
     fn resume(&self, _situation: &Situation, _faded: bool) -> Option<Duration> {
         None
     }

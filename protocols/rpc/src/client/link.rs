@@ -34,6 +34,11 @@ impl Link {
     /// How long the hop has worked since the origin.
     pub(super) fn worked(&self, now: Instant, believed: Duration) -> Duration {
         let fading = self.fade.map(|began| now.since(began).min(believed));
-        now.since_origin() - self.faded - fading.unwrap_or_default()
+        self.passed(now) - fading.unwrap_or_default()
+    }
+
+    /// The same for one who has just heard the server, so that the hop works whatever was reported last.
+    pub(super) fn passed(&self, now: Instant) -> Duration {
+        now.since_origin() - self.faded
     }
 }

@@ -86,7 +86,8 @@ impl Client {
             return;
         };
         if let Some(sent) = sent {
-            let elapsed = self.link.worked(now, self.believed()) - sent.worked_first;
+            let passed = self.link.passed(now) - sent.worked_first;
+            let elapsed = passed.min(now.since(sent.first));
             if sent.count == 1 {
                 self.sample(class, elapsed);
             }
@@ -111,6 +112,7 @@ impl Client {
     fn heard(&mut self, now: Instant) {
         if let Some(after) = self.silence.heard(now) {
             self.outputs.push_back(Output::Answering { after });
+            self.works_again(now, now - after);
         }
         if self.table.is_empty() {
             self.silence.idle();

@@ -100,8 +100,15 @@ impl Client {
             }
             LinkEvent::FadeEnded { kept: false } | LinkEvent::HandoffDone => {
                 let began = self.link.end(now, believed).unwrap_or(now);
-                self.each_under_way(|client, xid| client.resume(now, xid, began));
+                self.works_again(now, began);
             }
+        }
+    }
+
+    /// What did not work since `began` does again. On a stream nothing was lost by that.
+    pub(super) fn works_again(&mut self, now: Instant, began: Instant) {
+        if self.stream.is_none() {
+            self.each_under_way(|client, xid| client.resume(now, xid, began));
         }
     }
 
@@ -130,7 +137,7 @@ impl Client {
         self.table.set_due(xid, Some(now + wait));
     }
 
-    /// What was under way while the hop did not work, since `began`, may be lost.
+    /// What was under way while something did not work, since `began`, may be lost.
     fn resume(&mut self, now: Instant, xid: u32, began: Instant) {
         let rule = self.config.retransmission.rule();
         let Some((class, doubts, Some(sent))) = self.table.get(xid).map(Pending::standing) else {

@@ -29,7 +29,7 @@ pub(super) struct Doubts {
     pub(super) overtakers: u32,
     /// Messages with its transaction that are no reply.
     pub(super) malformed: u32,
-    /// It is sent next because the hop works again, which is no timeout.
+    /// It is sent next because the hop or the server works again, which is no timeout.
     pub(super) resuming: bool,
 }
 

@@ -15,6 +15,7 @@ use crate::{ConfigError, RoundTrip};
 /// - While the hop reports a fade or a hand-off nothing is sent again and no timeout counts. When it ends, a call that
 ///   was sent into it is repeated at once and one that was on its way as soon as its reply is overdue by the average,
 ///   unless the hop has kept what it was given.
+/// - When a server answers that was said to be silent, all that it was asked meanwhile is repeated at once.
 /// - A call is repeated at once when replies to several later calls of its class have come.
 ///
 /// What it costs a server that does not answer, per call: in a time t at most
@@ -44,7 +45,7 @@ impl Default for Adaptive {
         Self {
             initial: Duration::from_millis(700),
             minimum: Duration::from_millis(100),
-            maximum: Duration::from_secs(30),
+            maximum: Duration::from_secs(15),
             steady: 3,
             overtakers: 3,
             believed: Duration::from_secs(5),

@@ -96,8 +96,8 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
     assert_eq!(
         waits(Policy::Adaptive(rule), Some(known), 14),
         [
-            160, 160, 160, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 20_480, 30_000, 30_000,
-            30_000
+            160, 160, 160, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 15_000, 15_000, 15_000,
+            15_000
         ]
     );
     // A slow hop's round trip exceeds the maximum, which is for back-off only.
@@ -136,8 +136,8 @@ fn adaptive_bounds_what_a_silent_server_gets() {
         let first = waits(policy, round_trip, 1)[0];
         let mut elapsed = Duration::ZERO;
         for timeouts in 0..60 {
-            let doublings = (30_000 / first).ilog2() + 1;
-            let bound = 1 + rule.steady + doublings + (elapsed.as_millis() / 30_000) as u32;
+            let doublings = (15_000 / first).ilog2() + 1;
+            let bound = 1 + rule.steady + doublings + (elapsed.as_millis() / 15_000) as u32;
             assert!(timeouts < bound, "{smoothed} ms: {timeouts} in {elapsed}");
             let situation = Situation {
                 timeouts,
