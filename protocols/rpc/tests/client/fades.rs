@@ -57,6 +57,18 @@ fn nothing_is_repeated_into_a_fade_and_all_of_it_at_its_end() {
 }
 
 #[test]
+fn what_was_sent_into_a_fade_need_not_be_overdue() {
+    let mut driven = adaptive();
+    driven.input(Input::Link(LinkEvent::FadeBegan));
+    driven.wait(millis(25));
+    driven.sends(call(1));
+    driven.wait(millis(15));
+    assert_eq!(sent(&driven.input(Input::Link(LOST))), 1);
+    // And what the hop says once more brings it no third time.
+    assert_eq!(sent(&driven.input(Input::Link(LOST))), 0);
+}
+
+#[test]
 fn what_was_on_its_way_is_repeated_when_it_is_overdue() {
     let mut driven = adaptive();
     driven.sends(call(1));
@@ -190,7 +202,11 @@ fn three_replies_to_later_calls_show_a_loss() {
     };
     assert_eq!(Call::parse(again), Call::parse(&messages[0]));
     assert_eq!(driven.client.counters().repeated.overtaken, 1);
+    // It is judged anew from there on: by replies to what was sent after it.
     driven.answered(echo(&messages[4]));
+    let later = driven.sends(call(6));
+    driven.wait(millis(85));
+    driven.answered(echo(&later));
     let answer = driven.answered(echo(&messages[0]));
     assert_eq!(answer.transmissions, 2);
 }
