@@ -236,6 +236,18 @@ fn a_second_reply_tells_the_round_trip_that_karn_hides() {
     assert_eq!(known.unwrap().smoothed, millis(900));
 }
 
+/// Three went out and two replies came: the first of these may be to the second transmission.
+#[test]
+fn a_second_reply_to_three_transmissions_tells_nothing() {
+    let mut driven = Driven::new(config(Policy::default()));
+    let message = driven.sends(call(1));
+    assert_eq!(driven.sendings(millis(1_500)), [700, 1_400]);
+    driven.answered(echo(&message));
+    assert_eq!(driven.input(Input::Received(echo(&message))), []);
+    assert_eq!(driven.client.counters().received.late, 1);
+    assert_eq!(driven.client.round_trip(Class::Write), None);
+}
+
 #[test]
 fn contract_of_a_machine() {
     let fade = [LinkEvent::FadeBegan, LinkEvent::FadeEnded { kept: false }];

@@ -111,6 +111,21 @@ fn a_silent_stream_is_given_up() {
 }
 
 #[test]
+fn a_stream_on_which_nobody_waits_is_kept() {
+    let mut driven = driven();
+    driven.input(Input::Connected);
+    let message = driven.sends(call(1));
+    driven.answered(marked(&echo(&unmarked(&message))));
+    driven.sends(call(2));
+    driven.input(Input::Cancel(Ticket(2)));
+    assert_eq!(driven.wait(Duration::from_secs(1_000)), []);
+    // The wait for the next call starts with it.
+    driven.sends(call(3));
+    let seen = driven.wait(Duration::from_secs(60));
+    assert_eq!(seen.last(), Some(&(1_060_000, Output::Reconnect)));
+}
+
+#[test]
 fn a_stream_that_makes_no_sense_is_given_up() {
     let mut driven = driven();
     driven.input(Input::Connected);
