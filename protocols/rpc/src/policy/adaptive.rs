@@ -20,7 +20,8 @@ use crate::{ConfigError, RoundTrip};
 ///
 /// What it costs a server that does not answer, per call: in a time t at most
 /// 1 + `steady` + log₂(`maximum` ÷ wait) + t ÷ `maximum` datagrams, and with each reported end of a fade at most
-/// 1 + log₂(`maximum` ÷ wait) more, never two within `spacing`. Calls in flight are bounded by the client.
+/// 1 + log₂(`maximum` ÷ wait) more, never two within `spacing`; one more when it answers again. Calls in flight are
+/// bounded by the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {

@@ -167,6 +167,11 @@ impl Pair {
             let arrival = self.flying.keys().next().map(|(at, _)| *at);
             let next = earlier(change, earlier(arrival, self.driven.client.poll_timeout()));
             self.driven.now = next.expect("something happens").max(self.driven.now);
+            let left = CALLS - self.answers.len() as u64;
+            assert!(
+                self.driven.now < Instant::from_millis(36_000_000),
+                "{left} calls without an answer"
+            );
             if let Some(at) = change.filter(|at| *at <= self.driven.now) {
                 self.report(at);
                 change = changes.next();
