@@ -69,6 +69,21 @@ fn check_path(bytes: &[u8], limit: usize) -> Result<(), BadName> {
     position(bytes, 0).map_or(Ok(()), |at| Err(BadName::Zero { at }))
 }
 
+/// Says what is wrong with bytes of which so many are allowed.
+type Check = fn(&[u8], usize) -> Result<(), BadName>;
+
+/// Bytes that a limit and a check let pass.
+fn read_checked<'a>(
+    what: &'static str,
+    reader: &mut Reader<'a>,
+    (limit, check): (usize, Check),
+) -> Result<&'a [u8], Malformed> {
+    let at = reader.at();
+    let bytes = reader.opaque(what, limit)?;
+    check(bytes, limit).map_err(|fault| Malformed::Name { what, at, fault })?;
+    Ok(bytes)
+}
+
 /// The name of an entry of a directory: not empty, without `/` and zero bytes, neither `.` nor `..`.
 /// Its encoding is anything else.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,10 +111,7 @@ impl<'a> Value<'a> for Name<'a> {
         reader: &mut Reader<'a>,
         limits: &Limits,
     ) -> Result<Self, Malformed> {
-        let at = reader.at();
-        let bytes = reader.opaque(what, limits.name)?;
-        check_name(bytes, limits.name).map_err(|fault| Malformed::Name { what, at, fault })?;
-        Ok(Self(bytes))
+        read_checked(what, reader, (limits.name, check_name)).map(Self)
     }
 
     fn write(&self, out: &mut Writer<'_>) {
@@ -133,10 +145,7 @@ impl<'a> Value<'a> for Path<'a> {
         reader: &mut Reader<'a>,
         limits: &Limits,
     ) -> Result<Self, Malformed> {
-        let at = reader.at();
-        let bytes = reader.opaque(what, limits.path)?;
-        check_path(bytes, limits.path).map_err(|fault| Malformed::Name { what, at, fault })?;
-        Ok(Self(bytes))
+        read_checked(what, reader, (limits.path, check_path)).map(Self)
     }
 
     fn write(&self, out: &mut Writer<'_>) {

@@ -46,47 +46,26 @@ impl Value<'_> for () {
     fn write(&self, _: &mut Writer<'_>) {}
 }
 
-impl Value<'_> for u32 {
-    fn read(
-        what: &'static str,
-        reader: &mut Reader<'_>,
-        _limits: &Limits,
-    ) -> Result<Self, Malformed> {
-        Ok(reader.u32(what)?)
-    }
+/// Makes what a reader and a writer know by its own name into a [`Value`].
+macro_rules! basics {
+    ($($kind:ident)*) => {$(
+        impl Value<'_> for $kind {
+            fn read(
+                what: &'static str,
+                reader: &mut Reader<'_>,
+                _limits: &Limits,
+            ) -> Result<Self, Malformed> {
+                Ok(reader.$kind(what)?)
+            }
 
-    fn write(&self, out: &mut Writer<'_>) {
-        out.u32(*self);
-    }
+            fn write(&self, out: &mut Writer<'_>) {
+                out.$kind(*self);
+            }
+        }
+    )*};
 }
 
-impl Value<'_> for u64 {
-    fn read(
-        what: &'static str,
-        reader: &mut Reader<'_>,
-        _limits: &Limits,
-    ) -> Result<Self, Malformed> {
-        Ok(reader.u64(what)?)
-    }
-
-    fn write(&self, out: &mut Writer<'_>) {
-        out.u64(*self);
-    }
-}
-
-impl Value<'_> for bool {
-    fn read(
-        what: &'static str,
-        reader: &mut Reader<'_>,
-        _limits: &Limits,
-    ) -> Result<Self, Malformed> {
-        Ok(reader.bool(what)?)
-    }
-
-    fn write(&self, out: &mut Writer<'_>) {
-        out.bool(*self);
-    }
-}
+basics!(u32 u64 bool);
 
 impl<'a, T: Value<'a>> Value<'a> for Option<T> {
     fn read(
