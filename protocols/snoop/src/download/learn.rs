@@ -35,10 +35,10 @@ impl<P: Segment> Download<P> {
             return;
         }
         let now = context.now;
-        let settled = self.newest_departure();
         let Some(newest) = self.newest_arrival() else {
             return;
         };
+        let settled = self.newest_departure();
         let before = self
             .cache
             .iter_mut()
