@@ -15,6 +15,7 @@ use super::parameters::Base;
 use super::rival::{self, Rival, ethernet};
 use super::router::Router;
 use super::tables::{about, set_up};
+use super::transfer::metric;
 
 /// The one rival.
 const RIVAL: Rival = Rival { index: 0 };
@@ -71,14 +72,6 @@ const METRICS: &[Metric] = &[
         "of those, the ones that a smaller window answered while nothing was missing that a queue had refused",
     ),
 ];
-
-const fn metric(name: &'static str, unit: &'static str, description: &'static str) -> Metric {
-    Metric {
-        name,
-        unit,
-        description,
-    }
-}
 
 /// Transfers beside a rival.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use super::network::{SetUp, failed};
 use super::parameters::{Base, Direction, Parameters, Scheme};
 use super::rival;
 use super::tables::about;
+use super::transfer::metric;
 use network::Hops;
 
 mod network;
@@ -67,14 +68,6 @@ const METRICS: &[Metric] = &[
         "data of all rivals in the same time",
     ),
 ];
-
-const fn metric(name: &'static str, unit: &'static str, description: &'static str) -> Metric {
-    Metric {
-        name,
-        unit,
-        description,
-    }
-}
 
 /// The plan's `[parameters.two_hops]`.
 #[derive(Debug, Clone, Deserialize)]
