@@ -36,6 +36,8 @@ const HOUSE: &[Layer] = &[
             "redirector",
             "rpc",
             "nfs",
+            "fileserver",
+            "files",
             "session",
             "air",
             "association",

@@ -1,0 +1,21 @@
+//! Files at a server as a program wants them: opened and closed, read ahead, written behind, with names and
+//! attributes remembered (NFS version 3, RFC 1813).
+//!
+//! [`Client`] is the machine. It turns [`Operation`]s into calls, repeats what got lost by the policy of its
+//! [`rpc::Config`], and tells only what is true: [`Operation::Flush`] is answered when the data are on the server's
+//! disk, whatever became of server and hop meanwhile.
+
+mod client;
+mod config;
+mod error;
+mod events;
+
+pub use client::Client;
+pub use config::{
+    BLOCK_MAX, BLOCK_MIN, BlockSize, Config, ConfigError, ServerLimits, Validity, Window, Writes,
+};
+pub use error::Error;
+pub use events::{
+    Answer, Entry, Found, Input, ListPlace, Listed, OpenFile, Operation, Output, Reply, Request,
+    Ticket,
+};
