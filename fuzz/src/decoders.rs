@@ -1,6 +1,7 @@
 //! Bytes to values.
 
 use channel::Link;
+use signals::{Decoder, LINE_MAX, PEER_MAX, Signal};
 use wire::checksum;
 use wire::flow::{Class, FlowKey};
 use wire::hop::{Chunk, Frame, RecordReader, expand};
@@ -88,5 +89,23 @@ pub fn link_file(bytes: &[u8]) {
         && let Err(error) = Link::from_toml(text, "fuzz.toml")
     {
         assert!(!error.to_string().is_empty());
+    }
+}
+
+/// Hears what a hop's socket says, however it is cut. What is understood is written as it was read.
+pub fn signal_lines(bytes: &[u8]) {
+    let (mut whole, mut cut) = (Vec::new(), Vec::new());
+    let told = Decoder::default().feed(bytes, |signal| whole.push(signal));
+    let mut decoder = Decoder::default();
+    let cut_told = bytes
+        .chunks(7)
+        .try_for_each(|piece| decoder.feed(piece, |signal| cut.push(signal)));
+    assert_eq!((told, &whole), (cut_told, &cut));
+    for signal in whole {
+        assert!(signal.peer.len() <= PEER_MAX && signal.to_line().len() <= LINE_MAX);
+        let mut again = Vec::new();
+        let lines = [Signal::greeting(), signal.to_line()].concat();
+        let read = Decoder::default().feed(lines.as_bytes(), |signal| again.push(signal));
+        assert_eq!((read, again), (Ok(()), vec![signal]));
     }
 }

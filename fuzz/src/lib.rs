@@ -11,7 +11,7 @@ mod rpc;
 mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
-pub use decoders::{hop_frame, ip_packet, link_file, records};
+pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
 pub use nfs::{nfs_answers, nfs_calls, nfs_walk};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use tcp::tcp_tape;
@@ -25,6 +25,7 @@ pub const TARGETS: &[Target] = &[
     ("records", records),
     ("ip_packet", ip_packet),
     ("link_file", link_file),
+    ("signal_lines", signal_lines),
     ("session_datagrams", session_datagrams),
     ("arq_tape", arq_tape),
     ("host_datagrams", host_datagrams),

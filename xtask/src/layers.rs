@@ -38,6 +38,7 @@ const HOUSE: &[Layer] = &[
             "nfs",
             "fileserver",
             "files",
+            "signals",
             "session",
             "air",
             "association",
