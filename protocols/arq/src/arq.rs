@@ -379,8 +379,10 @@ impl Arq {
             let lasted = now.since(fade.since);
             self.stats.sent.fades += 1;
             self.stats.sent.faded += lasted;
+            let tries = &self.config.tries;
+            let kept = !tries.count_fades && lasted <= tries.age;
             self.outputs
-                .push_back(Output::Event(LinkEvent::FadeEnded { lasted }));
+                .push_back(Output::Event(LinkEvent::FadeEnded { lasted, kept }));
         }
     }
 

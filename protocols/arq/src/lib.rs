@@ -127,6 +127,8 @@ pub enum LinkEvent {
     FadeEnded {
         /// How long nothing had.
         lasted: Duration,
+        /// No packet has been given up for it: even a brief one, at either end, is sent again for longer than that.
+        kept: bool,
     },
 }
 

@@ -1,8 +1,10 @@
 //! What a host tells its log.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use association::TcpMethod;
+use signals::Change;
 use units::Duration;
 
 /// Something happened with a peer.
@@ -30,12 +32,42 @@ pub enum EventKind {
     FadeEnded {
         /// How long nothing had.
         lasted: Duration,
+        /// No packet has been given up for it.
+        kept: bool,
+    },
+    /// This mobile host is changing its place in the network, and it is not known yet whether the peer can be
+    /// reached from the new one.
+    HandoffBegan,
+    /// It can.
+    HandoffEnded {
+        /// How long that took.
+        lasted: Duration,
+    },
+    /// The peer, a mobile host, is now somewhere else.
+    Moved {
+        /// Where.
+        to: SocketAddr,
     },
     /// The peer does not know how TCP was to cross the hop to it, so the link layer repairs it.
     TcpRefused {
         /// What was chosen.
         chosen: TcpMethod,
     },
+}
+
+impl EventKind {
+    /// What it changes for applications, if anything.
+    pub fn change(&self) -> Option<Change> {
+        match *self {
+            Self::Established { fresh } => Some(Change::Connected { fresh }),
+            Self::Expired => Some(Change::Expired),
+            Self::FadeBegan => Some(Change::FadeBegan),
+            Self::FadeEnded { lasted, kept } => Some(Change::FadeEnded { lasted, kept }),
+            Self::HandoffBegan => Some(Change::HandoffBegan),
+            Self::HandoffEnded { .. } => Some(Change::HandoffEnded),
+            Self::Moved { .. } | Self::TcpRefused { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for Event {
@@ -46,9 +78,19 @@ impl fmt::Display for Event {
             EventKind::Established { fresh: false } => write!(formatter, "{peer}: keys renewed"),
             EventKind::Expired => write!(formatter, "{peer}: out of reach"),
             EventKind::FadeBegan => write!(formatter, "{peer}: a fade began"),
-            EventKind::FadeEnded { lasted } => {
+            EventKind::FadeEnded { lasted, .. } => {
                 write!(formatter, "{peer}: a fade of {lasted} ended")
             }
+            EventKind::HandoffBegan => {
+                write!(formatter, "{peer}: the network of this host is changing")
+            }
+            EventKind::HandoffEnded { lasted } => {
+                write!(
+                    formatter,
+                    "{peer}: in reach after a change that took {lasted}"
+                )
+            }
+            EventKind::Moved { to } => write!(formatter, "{peer}: moved to {to}"),
             EventKind::TcpRefused { chosen } => {
                 let chosen = chosen.name();
                 write!(

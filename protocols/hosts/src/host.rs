@@ -13,7 +13,7 @@ use units::Instant;
 use wire::ip::IpPacket;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
-use crate::peer::{Bearer, Peer};
+use crate::peer::{Bearer, Moving, Peer};
 use crate::route::Routes;
 use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status, TcpMethod};
 
@@ -89,6 +89,7 @@ impl Host {
                 endpoint: peer.endpoint,
                 association: bearer.association(peer.endpoint, TcpMethod::Arq),
                 established_at: None,
+                moving: None,
                 packets_refused: 0,
                 tcp: peer.tcp,
             });
@@ -163,26 +164,23 @@ impl Host {
         (from, arrived): (SocketAddr, Instant),
         mut buffer: PacketBuffer,
     ) {
-        let received = self.endpoint.handle_datagram(now, &mut buffer);
-        let data = match received {
+        let heard = match self.endpoint.handle_datagram(now, &mut buffer) {
             Received::Data {
                 peer,
                 newest,
                 plaintext,
                 ..
             } => Some((peer, newest, plaintext.len())),
-            Received::Handshake(_) | Received::Dropped(_) => None,
+            Received::Handshake(peer) => Some((peer, false, 0)),
+            Received::Dropped(_) => None,
         };
-        if let Some((peer, true, _)) = data
-            && let Some(index) = self.index_of(peer)
-        {
-            self.peers[index].endpoint = Some(from);
-        }
+        let heard = heard.and_then(|(peer, newest, length)| {
+            let index = self.index_of(peer)?;
+            self.heard(now, index, newest.then_some(from));
+            Some((index, length))
+        });
         self.follow_sessions(now, Some(from));
-        let Some((peer, _, length)) = data.filter(|(_, _, length)| *length > 0) else {
-            return;
-        };
-        let Some(index) = self.index_of(peer) else {
+        let Some((index, length)) = heard.filter(|(_, length)| *length > 0) else {
             return;
         };
         buffer.advance(DATA_HEADER_BYTES);
@@ -193,6 +191,52 @@ impl Host {
         };
         self.peers[index].association.handle_input(now, input);
         self.forward(now, index);
+    }
+
+    /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
+    /// where the peer is.
+    fn heard(&mut self, now: Instant, index: usize, from: Option<SocketAddr>) {
+        let peer = &mut self.peers[index];
+        let known = from.and_then(|from| peer.endpoint.replace(from));
+        let moved = from.filter(|from| known.is_some_and(|known| known != *from));
+        if let Some(moving) = peer.moving.take_if(|moving| moving.arrived) {
+            let lasted = now.since(moving.since);
+            self.tell(index, EventKind::HandoffEnded { lasted });
+        }
+        if let Some(to) = moved {
+            self.tell(index, EventKind::Moved { to });
+        }
+    }
+
+    /// A mobile host changes its place. A gateway has one of its own.
+    fn link_changing(&mut self, now: Instant) {
+        for index in 0..self.peers.len() {
+            let peer = &mut self.peers[index];
+            if self.role == Role::Gateway || peer.established_at.is_none() {
+                continue;
+            }
+            let since = peer.moving.map_or(now, |moving| moving.since);
+            let arrived = false;
+            if peer.moving.replace(Moving { since, arrived }).is_none() {
+                self.tell(index, EventKind::HandoffBegan);
+            }
+        }
+    }
+
+    /// It has changed it.
+    fn link_up(&mut self, now: Instant) {
+        for peer in &mut self.peers {
+            if let Some(moving) = &mut peer.moving {
+                moving.arrived = true;
+            }
+            // A gateway does not initiate, and is told so: nothing to retry there.
+            let _ = self.endpoint.retry_now(now, peer.id);
+        }
+    }
+
+    fn tell(&mut self, index: usize, kind: EventKind) {
+        let peer = self.peers[index].name.clone();
+        self.outputs.push_back(Output::Event(Event { peer, kind }));
     }
 
     /// Carries out what the sessions ask for.
@@ -247,8 +291,7 @@ impl Host {
             .handle_input(now, association::Input::Link(linked));
         let refused = refused.map(|chosen| EventKind::TcpRefused { chosen });
         for kind in [Some(kind), refused].into_iter().flatten() {
-            let peer = peer.name.clone();
-            self.outputs.push_back(Output::Event(Event { peer, kind }));
+            self.tell(index, kind);
         }
         self.forward(now, index);
     }
@@ -262,10 +305,11 @@ impl Host {
                 association::Output::Event(event) => {
                     let kind = match event {
                         LinkEvent::FadeBegan => EventKind::FadeBegan,
-                        LinkEvent::FadeEnded { lasted } => EventKind::FadeEnded { lasted },
+                        LinkEvent::FadeEnded { lasted, kept } => {
+                            EventKind::FadeEnded { lasted, kept }
+                        }
                     };
-                    let peer = self.peers[index].name.clone();
-                    self.outputs.push_back(Output::Event(Event { peer, kind }));
+                    self.tell(index, kind);
                 }
             }
         }
@@ -321,12 +365,8 @@ impl Machine for Host {
                 buffer,
             } => self.datagram(now, (from, arrived), buffer),
             Input::Wall(wall) => self.wall(now, wall),
-            Input::LinkUp => {
-                for peer in &self.peers {
-                    // A gateway does not initiate, and is told so: nothing to retry there.
-                    let _ = self.endpoint.retry_now(now, peer.id);
-                }
-            }
+            Input::LinkChanging => self.link_changing(now),
+            Input::LinkUp => self.link_up(now),
         }
         self.follow_sessions(now, None);
     }

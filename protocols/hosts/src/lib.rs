@@ -38,7 +38,9 @@ pub enum Input {
     },
     /// The wall clock: nanoseconds since 1970-01-01 UTC. Told at the start and then each minute.
     Wall(u64),
-    /// Addresses or routes of this host have changed: what waits for a retry may retry now.
+    /// Addresses or routes of this host are changing.
+    LinkChanging,
+    /// They have changed: what waits for a retry may retry now.
     LinkUp,
 }
 

@@ -28,8 +28,17 @@ pub(crate) struct Peer {
     pub(crate) endpoint: Option<SocketAddr>,
     pub(crate) association: Association,
     pub(crate) established_at: Option<Instant>,
+    pub(crate) moving: Option<Moving>,
     pub(crate) packets_refused: u64,
     pub(crate) tcp: TcpTerms,
+}
+
+/// This host changes its place, and it is not known yet whether it reaches the peer from the new one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moving {
+    pub(crate) since: Instant,
+    /// The change is complete: what arrives from now on arrives at the new place.
+    pub(crate) arrived: bool,
 }
 
 impl Bearer {

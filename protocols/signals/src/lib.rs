@@ -4,9 +4,11 @@
 //! [`Signal`] is written as a line of JSON, and a [`Decoder`] reads such lines; `docs/signals.md` has the format, for
 //! programs in any language.
 
+mod condition;
 mod decoder;
 mod line;
 
+pub use condition::{Change, Condition};
 pub use decoder::{Decoder, Refusal};
 use units::{Duration, Instant};
 

@@ -77,9 +77,10 @@ fn the_end_of_a_fade_is_used_at_once() {
     assert!(end.arq.wants_air(end.now));
     assert!(end.arq.air_wanted_from().is_some_and(|at| at <= end.now));
     assert!(end.send(20).len() == 20);
-    let Some(LinkEvent::FadeEnded { lasted }) = end.events.last().copied() else {
+    let Some(LinkEvent::FadeEnded { lasted, kept }) = end.events.last().copied() else {
         panic!("{:?}", end.events);
     };
+    assert!(!kept, "a brief packet is not sent for so long");
     assert!(
         lasted > Duration::from_secs(61) && lasted < Duration::from_secs(63),
         "{lasted}"

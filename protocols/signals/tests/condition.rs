@@ -1,0 +1,103 @@
+//! What is told of a hop: each trouble as it begins, and its end once, when nothing is wrong any more.
+
+use signals::{Change, Condition, Event, Signal};
+use units::{Duration, Instant};
+
+const KEPT: bool = true;
+const LOST: bool = false;
+
+fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+fn restored(kept: bool, lasted: u64) -> Event {
+    let lasted = millis(lasted);
+    Event::Restored { kept, lasted }
+}
+
+fn faded(lasted: u64, kept: bool) -> Change {
+    let lasted = millis(lasted);
+    Change::FadeEnded { lasted, kept }
+}
+
+/// What is told of `changes`, each 100 ms after the one before, on a hop that works.
+fn told(changes: &[Change]) -> Vec<Event> {
+    let mut condition = Condition::new(Instant::ZERO, "gateway".into());
+    let first = condition.note(Instant::ZERO, Change::Connected { fresh: true });
+    assert_eq!(first.map(|signal| signal.event), Some(restored(LOST, 0)));
+    let (mut now, mut events) = (Instant::ZERO, Vec::new());
+    for change in changes {
+        now += millis(100);
+        events.extend(condition.note(now, *change).map(|signal| {
+            assert_eq!((signal.at, signal.past), (now, false));
+            signal.event
+        }));
+    }
+    events
+}
+
+const HANDOFF: Event = Event::HandoffImpending {
+    within: Duration::ZERO,
+};
+
+#[test]
+fn a_fade_is_told_at_its_beginning_and_its_end() {
+    use Change::{Connected, FadeBegan};
+    for kept in [KEPT, LOST] {
+        let events = told(&[FadeBegan, faded(130, kept), FadeBegan]);
+        assert_eq!(events, [Event::Fade, restored(kept, 130), Event::Fade]);
+    }
+    assert_eq!(
+        told(&[Connected { fresh: false }]),
+        [],
+        "new keys are no news"
+    );
+}
+
+#[test]
+fn a_peer_that_started_anew_has_kept_nothing() {
+    use Change::{Connected, FadeBegan};
+    assert_eq!(told(&[Connected { fresh: true }]), [restored(LOST, 0)]);
+    let events = told(&[FadeBegan, Connected { fresh: true }]);
+    assert_eq!(events, [Event::Fade, restored(LOST, 100)]);
+}
+
+#[test]
+fn all_is_well_only_when_nothing_is_wrong() {
+    use Change::{Connected, Expired, FadeBegan, HandoffBegan, HandoffEnded};
+    let events = told(&[HandoffBegan, FadeBegan, HandoffEnded, faded(250, KEPT)]);
+    assert_eq!(events, [HANDOFF, Event::Fade, restored(KEPT, 300)]);
+    let events = told(&[HandoffBegan, HandoffEnded]);
+    assert_eq!(events, [HANDOFF, restored(KEPT, 100)]);
+    let changes = [
+        FadeBegan,
+        Expired,
+        Connected { fresh: false },
+        faded(9_000, LOST),
+    ];
+    let events = told(&changes);
+    let gone = Event::Disconnected;
+    assert_eq!(events[..2], [Event::Fade, gone]);
+    assert!(
+        matches!(events[2..], [Event::Restored { kept: LOST, .. }]),
+        "{events:?}"
+    );
+    let events = told(&[Expired, FadeBegan, HandoffBegan, Connected { fresh: true }]);
+    assert_eq!(events, [gone, restored(LOST, 300)]);
+}
+
+#[test]
+fn a_newcomer_is_told_what_led_to_the_present() {
+    let mut condition = Condition::new(Instant::from_millis(5), "tablet7".into());
+    let present = |event, at| Signal {
+        at: Instant::from_millis(at),
+        peer: "tablet7".into(),
+        event,
+        past: true,
+    };
+    assert_eq!(condition.present(), present(Event::Disconnected, 5));
+    condition.note(Instant::from_millis(20), Change::Connected { fresh: true });
+    assert_eq!(condition.present(), present(restored(LOST, 15), 20));
+    condition.note(Instant::from_millis(30), Change::FadeBegan);
+    assert_eq!(condition.present(), present(Event::Fade, 30));
+}
