@@ -1,0 +1,152 @@
+//! What the server can be called for: NFS, MOUNT, and the port mapper.
+
+mod lies;
+mod mount;
+mod nfs;
+mod port_mapper;
+
+use ::nfs::{CookieVerifier, Limits, Malformed, Numbered, Procedure, Status, Value, WriteVerifier};
+use machine::RandomStream;
+use rpc::message::{Call, Credentials, Refusal};
+use std::collections::BTreeMap;
+use units::Instant;
+
+use crate::storage::{Caller, Storage};
+use crate::{Config, Lie};
+
+/// The longest path and name that are read; what is longer than files have is answered in the file system's words.
+const TEXT_MAX: usize = 4_096;
+
+/// What goes wrong with one call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mishap {
+    /// It is answered `NFS3ERR_JUKEBOX`.
+    TryLater,
+    /// It moves fewer bytes, as many as this number says.
+    Short(u64),
+}
+
+/// The programs, and what they work on.
+#[derive(Debug, Clone)]
+pub(crate) struct Programs {
+    pub(crate) storage: Storage,
+    pub(crate) lie: Option<Lie>,
+    /// The next calls of these procedures fail: why, and how many.
+    pub(crate) refusals: BTreeMap<Procedure, (Status, u32)>,
+    config: Config,
+    limits: Limits,
+    /// Decides on verifiers.
+    stream: RandomStream,
+    write_verifier: WriteVerifier,
+    cookie_verifier: CookieVerifier,
+}
+
+/// One call, and the circumstances of it.
+#[derive(Debug, Clone, Copy)]
+struct Circumstances {
+    caller: Caller,
+    mishap: Option<Mishap>,
+}
+
+impl Programs {
+    pub(crate) fn new(config: &Config) -> Self {
+        let mut stream = RandomStream::named(config.seed, "file server: verifiers");
+        let file_system = stream.next_u64();
+        let mut programs = Self {
+            storage: Storage::new(config.disk.get(), file_system, config.epoch),
+            lie: None,
+            refusals: BTreeMap::new(),
+            config: config.clone(),
+            limits: Limits {
+                name: TEXT_MAX,
+                path: TEXT_MAX - 1,
+                data: config.longest_message.get() as usize,
+            },
+            stream,
+            write_verifier: WriteVerifier::default(),
+            cookie_verifier: CookieVerifier::default(),
+        };
+        programs.forget_cookies();
+        programs.begin_life();
+        programs
+    }
+
+    /// No cookie of a directory that was given out is valid any more.
+    pub(crate) fn forget_cookies(&mut self) {
+        self.stream.fill(&mut self.cookie_verifier.0);
+    }
+
+    /// The server begins a new life; says how many bytes the end of the last one lost.
+    pub(crate) fn begin_life(&mut self) -> u64 {
+        self.stream.fill(&mut self.write_verifier.0);
+        self.storage.crash()
+    }
+
+    /// Executes a call: appends its results.
+    ///
+    /// # Errors
+    /// What the server says if it cannot even try.
+    pub(crate) fn execute(
+        &mut self,
+        now: Instant,
+        (call, mishap): (&Call<'_>, Option<Mishap>),
+        results: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        self.storage.set_time(now);
+        let caller = match &*call.credentials {
+            Credentials::None => Caller::default(),
+            Credentials::System(system) => Caller {
+                user: system.identity().user,
+                group: system.identity().group,
+            },
+        };
+        let circumstances = Circumstances { caller, mishap };
+        let (number, arguments) = (call.procedure.number, call.arguments);
+        match program_of(call)? {
+            Program::Nfs => {
+                let procedure = known(number)?;
+                self.serve_nfs((procedure, arguments), circumstances, results)
+            }
+            Program::Mount => self.serve_mount(known(number)?, arguments, results),
+            Program::PortMapper => self.serve_port_mapper(number, arguments, results),
+        }
+    }
+
+    /// Reads arguments.
+    fn read<'a, T: Value<'a>>(&self, arguments: &'a [u8]) -> Result<T, Refusal> {
+        T::decode(arguments, &self.limits).map_err(|_: Malformed| Refusal::GarbageArguments)
+    }
+}
+
+/// The programs that there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Nfs,
+    Mount,
+    PortMapper,
+}
+
+/// Whom a call is for.
+fn program_of(call: &Call<'_>) -> Result<Program, Refusal> {
+    let (program, version) = match call.procedure.program {
+        ::nfs::PROGRAM => (Program::Nfs, ::nfs::VERSION),
+        ::nfs::mount::PROGRAM => (Program::Mount, ::nfs::mount::VERSION),
+        ::nfs::portmap::PROGRAM => (Program::PortMapper, ::nfs::portmap::VERSION),
+        _ => return Err(Refusal::ProgramUnavailable),
+    };
+    if call.procedure.version != version {
+        let (low, high) = (version, version);
+        return Err(Refusal::ProgramMismatch { low, high });
+    }
+    Ok(program)
+}
+
+/// The procedure of NFS that a call is for, if it is for one.
+pub(crate) fn nfs_procedure(call: &Call<'_>) -> Option<Procedure> {
+    let for_nfs = program_of(call) == Ok(Program::Nfs);
+    Procedure::of(call.procedure.number).filter(|_| for_nfs)
+}
+
+fn known<P: Numbered>(number: u32) -> Result<P, Refusal> {
+    P::of(number).ok_or(Refusal::ProcedureUnavailable)
+}

@@ -1,0 +1,81 @@
+//! READ, WRITE and COMMIT.
+
+use ::nfs::{Answer, Commit, Committed, Outcome, Read, ReadData, Stability, Value, Write, Written};
+use rpc::message::Refusal;
+
+use super::outcome;
+use crate::programs::{Circumstances, Mishap, Programs};
+
+/// How many bytes of `count` are moved: fewer, but not none, if that goes wrong.
+fn moved(count: usize, circumstances: Circumstances) -> usize {
+    match circumstances.mishap {
+        Some(Mishap::Short(number)) if count > 0 => 1 + (number % count as u64) as usize,
+        _ => count,
+    }
+}
+
+impl Programs {
+    pub(super) fn read_data(
+        &mut self,
+        call: &Read,
+        circumstances: Circumstances,
+        results: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        let count = call.count.min(self.config.transfer);
+        if u64::from(count) > self.config.longest_message.get() {
+            return Err(Refusal::SystemError);
+        }
+        let count = moved(count as usize, circumstances) as u64;
+        let range = call.offset..call.offset.saturating_add(count);
+        let mut data = Vec::new();
+        let number = self.storage.resolve(&call.file);
+        let read = number.and_then(|number| self.storage.read(number, &range, &mut data));
+        if let Some(lie) = self.lie {
+            lie.read(&mut data, call.count.min(self.config.transfer));
+        }
+        let attributes = self.told(&call.file);
+        let result = read.map(|end_of_file| ReadData {
+            attributes,
+            end_of_file,
+            data: &data,
+        });
+        let answer: Answer<'_, Read> = outcome(result, attributes);
+        answer.encode(results);
+        if let (Outcome::Done(_), Some(lie)) = (answer, self.lie) {
+            lie.read_answer(results, data.len());
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_data(
+        &mut self,
+        call: &Write<'_>,
+        circumstances: Circumstances,
+    ) -> Answer<'_, Write<'_>> {
+        let data = &call.data[..moved(call.data.len(), circumstances)];
+        let stable = call.stability > Stability::Unstable;
+        let (result, file) = self.change(&call.file, |programs, number| {
+            programs.storage.write(number, call.offset, data, stable)
+        });
+        let truth = Written {
+            file,
+            count: data.len() as u32,
+            stability: call.stability,
+            verifier: self.write_verifier,
+        };
+        let written = self.lie.map_or(truth, |lie| lie.written(truth));
+        outcome(result.map(|()| written), file)
+    }
+
+    pub(super) fn commit(&mut self, call: &Commit) -> Answer<'_, Commit> {
+        let end = match call.count {
+            0 => u64::MAX,
+            count => call.offset.saturating_add(count.into()),
+        };
+        let (result, file) = self.change(&call.file, |programs, number| {
+            programs.storage.commit(number, &(call.offset..end))
+        });
+        let verifier = self.write_verifier;
+        outcome(result.map(|()| Committed { file, verifier }), file)
+    }
+}

@@ -1,0 +1,79 @@
+//! The content of a file: what everybody sees, and what a crash leaves.
+
+use std::ops::Range;
+
+use super::chunks::{CHUNK, Chunks, indices};
+use super::ranges::Ranges;
+
+/// So many pieces of unstable data a file may have; with more, all become stable. A server may write them when it
+/// likes, and what is remembered of them has a bound.
+const PIECES_MAX: usize = 65_536;
+
+/// A file's content. `seen` and `stored` differ in `unstable` bytes only, and in the length that these need.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Content {
+    seen: Chunks,
+    stored: Chunks,
+    unstable: Ranges,
+}
+
+impl Content {
+    /// What everybody sees.
+    pub(crate) fn seen(&self) -> &Chunks {
+        &self.seen
+    }
+
+    /// What a crash leaves.
+    pub(crate) fn stored(&self) -> &Chunks {
+        &self.stored
+    }
+
+    /// Writes data; `stable` if a crash shall not lose them.
+    pub(crate) fn write(&mut self, offset: u64, data: &[u8], stable: bool) {
+        let range = offset..offset + data.len() as u64;
+        self.seen.write(offset, data);
+        self.unstable.insert(range.clone());
+        if stable {
+            self.commit(&range);
+        } else if self.unstable.pieces() > PIECES_MAX {
+            self.commit(&(0..u64::MAX));
+        }
+    }
+
+    /// Makes the data of `range` stable.
+    pub(crate) fn commit(&mut self, range: &Range<u64>) {
+        let parts: Vec<_> = self.unstable.within(range).collect();
+        self.unstable.remove(range);
+        for part in parts {
+            self.stored.grow(part.end);
+            for index in indices(&part) {
+                let chunk = index * CHUNK..(index + 1) * CHUNK;
+                if self.unstable.meets(&chunk) {
+                    let piece = part.start.max(chunk.start)..part.end.min(chunk.end);
+                    self.stored.copy(&piece, &self.seen);
+                } else {
+                    self.stored.share(index, &self.seen);
+                }
+            }
+        }
+    }
+
+    /// Makes the file so long, which is stable at once.
+    pub(crate) fn resize(&mut self, size: u64) {
+        self.seen.resize(size);
+        self.stored.resize(size);
+        self.unstable.remove(&(size..u64::MAX));
+    }
+
+    /// Loses the data that are not stable; says how many bytes.
+    pub(crate) fn crash(&mut self) -> u64 {
+        let lost = self.unstable.total();
+        self.seen = self.stored.clone();
+        self.unstable = Ranges::default();
+        lost
+    }
+}
+
+#[cfg(test)]
+#[path = "content_tests.rs"]
+mod tests;

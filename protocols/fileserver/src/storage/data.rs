@@ -1,0 +1,99 @@
+//! The content of files of the file system.
+
+use std::ops::Range;
+
+use nfs::Status;
+
+use super::chunks::{CHUNK, Chunks};
+use super::content::Content;
+use super::{FILE_MAX, Kind, Storage};
+
+impl Storage {
+    /// Appends at most `count` bytes from `offset` on; says whether the file ends behind them.
+    pub(crate) fn read(
+        &mut self,
+        number: u64,
+        range: &Range<u64>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<bool, Status> {
+        let now = self.now;
+        let seen = self.content(number)?.seen();
+        let end = range.end.min(seen.size());
+        if range.start < end {
+            seen.read(&(range.start..end), bytes);
+        }
+        let at_end = range.end >= seen.size();
+        self.inode_mut(number).times.accessed = now;
+        Ok(at_end)
+    }
+
+    /// Writes all of `data`, or nothing.
+    pub(crate) fn write(
+        &mut self,
+        number: u64,
+        offset: u64,
+        data: &[u8],
+        stable: bool,
+    ) -> Result<(), Status> {
+        let end = offset.checked_add(data.len() as u64);
+        let end = end.filter(|end| *end <= FILE_MAX);
+        let range = offset..end.ok_or(Status::FileTooLarge)?;
+        let missing = self.content(number)?.seen().missing(&range);
+        self.take(missing * CHUNK)?;
+        if !data.is_empty() {
+            self.content_mut(number)?.write(offset, data, stable);
+            let now = self.now;
+            self.inode_mut(number).touch(now);
+        }
+        Ok(())
+    }
+
+    /// Makes the data of `range` stable.
+    pub(crate) fn commit(&mut self, number: u64, range: &Range<u64>) -> Result<(), Status> {
+        self.content_mut(number)?.commit(range);
+        Ok(())
+    }
+
+    /// Makes a file so long.
+    pub(super) fn resize(&mut self, number: u64, size: u64) -> Result<(), Status> {
+        let content = self.content_mut(number)?;
+        if size > FILE_MAX {
+            return Err(Status::FileTooLarge);
+        }
+        let before = content.seen().count();
+        content.resize(size);
+        let freed = before - content.seen().count();
+        self.used -= freed * CHUNK;
+        let now = self.now;
+        self.inode_mut(number).touch(now);
+        Ok(())
+    }
+
+    /// What a crash would leave of a file.
+    pub(super) fn stored(&self, number: u64) -> Result<&Chunks, Status> {
+        Ok(self.content(number)?.stored())
+    }
+
+    /// What everybody sees of a file.
+    pub(super) fn content(&self, number: u64) -> Result<&Content, Status> {
+        match &self.inode(number).kind {
+            Kind::File(content) => Ok(content),
+            other => Err(no_file(other)),
+        }
+    }
+
+    fn content_mut(&mut self, number: u64) -> Result<&mut Content, Status> {
+        match &mut self.inode_mut(number).kind {
+            Kind::File(content) => Ok(content),
+            other => Err(no_file(other)),
+        }
+    }
+}
+
+/// Why there is no content.
+fn no_file(kind: &Kind) -> Status {
+    match kind {
+        Kind::Directory(_) => Status::IsDirectory,
+        _ => Status::InvalidArgument,
+    }
+}
