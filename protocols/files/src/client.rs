@@ -1,21 +1,85 @@
 //! The machine.
 
-use machine::Machine;
-use units::Instant;
+mod alarms;
+mod ask;
+mod flushing;
+mod listing;
+mod lookups;
+mod making;
+mod opening;
+mod pump;
+mod reading;
+mod removing;
+mod request;
+mod writing;
 
-use crate::{Config, ConfigError, Input, Output, ServerLimits};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use machine::{Machine, RandomStream, earlier};
+use nfs::FileHandle;
+use rpc::message::Credentials;
+use units::{Duration, Instant};
+
+use crate::node::Node;
+use crate::window::BlockWindow;
+use crate::{
+    Answer, Config, ConfigError, Counters, Error, Input, OpenFile, Operation, Output, Reply,
+    Request, ServerLimits, Ticket,
+};
+use alarms::{Alarm, Alarms};
+use ask::Sent;
+use request::Running;
+
+/// Files and directories of which something is remembered, about.
+const NODES_MAX: usize = 65_536;
+
+/// A file that is open.
+#[derive(Debug, Clone)]
+struct Opening {
+    file: FileHandle,
+    caller: Arc<Credentials>,
+    /// Errors of writes that were told here, or before it was opened.
+    errors_told: u64,
+}
 
 /// One end of the conversation with one server of files: the one that asks.
+///
+/// # Panics
+/// When a request is made with the ticket of one that has not ended.
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Config,
     server: ServerLimits,
     rpc: rpc::Client,
+    calls: BTreeMap<u64, Sent>,
+    calls_made: u64,
+    requests: BTreeMap<Ticket, Running>,
+    nodes: BTreeMap<FileHandle, Node>,
+    openings: BTreeMap<OpenFile, Opening>,
+    openings_made: u64,
+    window: BlockWindow,
+    /// Files that may have blocks to send, in turn.
+    busy: VecDeque<FileHandle>,
+    queued: BTreeSet<FileHandle>,
+    /// Files with written bytes that are not safe, and what these take.
+    unsafe_files: BTreeSet<FileHandle>,
+    kept: u64,
+    /// Files with writers that wait for room, and whether everything is written out to make some.
+    starved: VecDeque<FileHandle>,
+    pressed: bool,
+    /// Files that requests no longer keep writers from.
+    lifted: Vec<FileHandle>,
+    alarms: Alarms,
+    /// For what must not come twice: verifiers of CREATE, names of removed files.
+    unique: RandomStream,
+    outputs: VecDeque<Output>,
+    counters: Counters,
 }
 
 impl Client {
     /// A client of a server with these limits. `rpc` is what made the first calls, if there were any: the server knows
-    /// it by its port and its transactions.
+    /// it by its port and its transactions. What must be unique comes from the stream "files" of `seed`.
     ///
     /// # Errors
     /// What is wrong with the configuration ([`Config::check`]).
@@ -23,12 +87,31 @@ impl Client {
         config: Config,
         server: ServerLimits,
         rpc: rpc::Client,
+        seed: u64,
     ) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
+            window: BlockWindow::new(config.window),
             config,
             server,
             rpc,
+            calls: BTreeMap::new(),
+            calls_made: 0,
+            requests: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            openings: BTreeMap::new(),
+            openings_made: 0,
+            busy: VecDeque::new(),
+            queued: BTreeSet::new(),
+            unsafe_files: BTreeSet::new(),
+            kept: 0,
+            starved: VecDeque::new(),
+            pressed: false,
+            lifted: Vec::new(),
+            alarms: Alarms::default(),
+            unique: RandomStream::named(seed, "files"),
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
         })
     }
 
@@ -36,23 +119,212 @@ impl Client {
     pub fn calls(&self) -> rpc::Counters {
         self.rpc.counters()
     }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Since when the server is silent, if that was said ([`Output::Silent`]).
+    pub fn silent_since(&self) -> Option<Instant> {
+        self.rpc.silent_since()
+    }
+
+    /// What was written and is not safe at the server, with what it takes to keep it, in bytes.
+    pub fn unsafe_bytes(&self) -> u64 {
+        self.kept
+    }
+
+    /// How many files have such data.
+    pub fn unsafe_files(&self) -> usize {
+        self.unsafe_files.len()
+    }
+
+    /// Requests that have not ended.
+    pub fn waiting(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// The size of blocks that it reads and writes at present, in bytes.
+    pub fn block_sizes(&self) -> (u32, u32) {
+        (self.read_block(), self.write_block())
+    }
+
+    /// How many blocks may be on their way at present.
+    pub fn window(&self) -> u64 {
+        self.window.limit()
+    }
+
+    fn request(&mut self, now: Instant, request: Request) {
+        let Request {
+            ticket,
+            caller,
+            operation,
+        } = request;
+        let limit = self.config.requests;
+        let ends_something = matches!(operation, Operation::Close(_));
+        if self.requests.len() >= limit && !ends_something {
+            self.tell(ticket, Err(Error::TooMany { limit }));
+            return;
+        }
+        let before = self
+            .requests
+            .insert(ticket, Running::new(caller, operation));
+        assert!(before.is_none(), "{ticket:?} names two requests");
+        self.begin(now, ticket);
+    }
+
+    /// Starts with a request, or starts again.
+    fn begin(&mut self, now: Instant, ticket: Ticket) {
+        let Some(running) = self.requests.get(&ticket) else {
+            return;
+        };
+        match running.operation.clone() {
+            Operation::LookUp(entry) => self.look_up(now, ticket, &entry),
+            Operation::Attributes(file) => self.attributes(now, ticket, file),
+            Operation::SetAttributes { file, .. } => self.set_attributes(now, ticket, file),
+            Operation::ReadLink(_)
+            | Operation::List { .. }
+            | Operation::Space(_)
+            | Operation::MakeDirectory { .. }
+            | Operation::MakeSymbolicLink { .. }
+            | Operation::MakeNode { .. }
+            | Operation::Link { .. }
+            | Operation::Open(_)
+            | Operation::RemoveDirectory(_) => self.ask(now, ticket, request::Stage::Main),
+            Operation::Create { exclusive, .. } => self.create(now, ticket, exclusive),
+            Operation::Remove(entry) => self.remove(now, ticket, &entry),
+            Operation::Rename { from, to } => self.rename(now, ticket, &from, &to),
+            Operation::Read {
+                open,
+                offset,
+                count,
+            } => self.read(now, ticket, open, offset, count),
+            Operation::Write { open, offset, data } => {
+                self.write(now, ticket, open, (offset, data));
+            }
+            Operation::Flush(open) => self.flush(now, ticket, open),
+            Operation::Close(open) => self.close(now, ticket, open),
+            Operation::Sync => self.sync(now, ticket),
+        }
+    }
+
+    /// A request has ended.
+    fn end(&mut self, ticket: Ticket, result: Result<Reply, Error>) {
+        if let Some(running) = self.requests.remove(&ticket) {
+            self.lifted.extend(running.barrier);
+            if let Err(error) = &result {
+                self.forget_stale(&running.operation, error);
+            }
+            self.tell(ticket, result);
+        }
+    }
+
+    fn tell(&mut self, ticket: Ticket, result: Result<Reply, Error>) {
+        let answer = Answer { ticket, result };
+        self.outputs.push_back(Output::Answer(answer));
+    }
+
+    /// Nobody waits for a request any more.
+    fn cancel(&mut self, now: Instant, ticket: Ticket) {
+        let Some(running) = self.requests.remove(&ticket) else {
+            return;
+        };
+        if let Some(call) = running.call {
+            self.calls.remove(&call);
+            self.rpc.handle_input(now, rpc::Input::Cancel(Ticket(call)));
+        }
+        self.withdraw(now, ticket, &running);
+    }
+
+    fn node(&mut self, file: FileHandle) -> &mut Node {
+        if self.nodes.len() >= NODES_MAX && !self.nodes.contains_key(&file) {
+            self.nodes.retain(|_, node| !node.is_idle());
+        }
+        self.nodes.entry(file).or_default()
+    }
+
+    /// Takes in what the calls have brought, and makes those that follow from it.
+    fn settle_calls(&mut self, now: Instant) {
+        loop {
+            while let Some(output) = self.rpc.poll_output() {
+                match output {
+                    rpc::Output::Send(bytes) => self.outputs.push_back(Output::Send(bytes)),
+                    rpc::Output::Answer(answer) => self.answer(now, answer),
+                    rpc::Output::Silent { since } => {
+                        self.outputs.push_back(Output::Silent { since });
+                    }
+                    rpc::Output::Answering { after } => {
+                        self.outputs.push_back(Output::Answering { after });
+                    }
+                    rpc::Output::Reconnect => self.outputs.push_back(Output::Reconnect),
+                }
+            }
+            while let Some(file) = self.lifted.pop() {
+                self.lift_barrier(now, file);
+            }
+            if !self.pump(now) {
+                return;
+            }
+        }
+    }
+
+    fn alarm(&mut self, now: Instant, alarm: Alarm) {
+        match alarm {
+            Alarm::Request(ticket) => {
+                if let Some(stage) = self.requests.get(&ticket).map(|running| running.stage) {
+                    self.ask(now, ticket, stage);
+                }
+            }
+            Alarm::File(file) => self.look_after(now, file),
+        }
+    }
 }
+
+/// How long to wait when a server wants to be asked again later (`NFS3ERR_JUKEBOX`), and when it could not write.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How long to wait before data are written again that the server refused.
+const REFUSED_AFTER: Duration = Duration::from_secs(10);
 
 impl Machine for Client {
     type Input = Input;
     type Output = Output;
 
-    fn handle_input(&mut self, _now: Instant, _input: Input) {}
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        let call = match input {
+            Input::Request(request) => {
+                self.request(now, request);
+                None
+            }
+            Input::Cancel(ticket) => {
+                self.cancel(now, ticket);
+                None
+            }
+            Input::Received(bytes) => Some(rpc::Input::Received(bytes)),
+            Input::Connected => Some(rpc::Input::Connected),
+            Input::Disconnected => Some(rpc::Input::Disconnected),
+            Input::Link(event) => Some(rpc::Input::Link(event)),
+        };
+        if let Some(call) = call {
+            self.rpc.handle_input(now, call);
+        }
+        self.settle_calls(now);
+    }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.rpc.handle_timeout(now);
+        self.settle_calls(now);
+        while let Some(alarm) = self.alarms.due(now) {
+            self.alarm(now, alarm);
+            self.settle_calls(now);
+        }
     }
 
     fn poll_output(&mut self) -> Option<Output> {
-        None
+        self.outputs.pop_front()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.rpc.poll_timeout()
+        earlier(self.rpc.poll_timeout(), self.alarms.next())
     }
 }

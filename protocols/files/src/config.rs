@@ -123,6 +123,8 @@ pub struct ServerLimits {
     pub write: u32,
     /// The page of a directory that it prefers, in bytes.
     pub directory: u32,
+    /// It has no READDIRPLUS.
+    pub lacks_plus: bool,
 }
 
 impl ServerLimits {
@@ -132,6 +134,7 @@ impl ServerLimits {
             read: abilities.read.fitting(BLOCK_MAX),
             write: abilities.write.fitting(BLOCK_MAX),
             directory: abilities.directory_preferred.clamp(1_024, BLOCK_MAX),
+            lacks_plus: false,
         }
     }
 }
@@ -142,9 +145,13 @@ impl Default for ServerLimits {
             read: BLOCK_MAX,
             write: BLOCK_MAX,
             directory: 8_192,
+            lacks_plus: false,
         }
     }
 }
+
+/// The block of `auto` that nothing is known of.
+pub(crate) const AUTO_BLOCK: u32 = BLOCK_MAX;
 
 /// What a server's answers may hold.
 pub(crate) const LIMITS: Limits = Limits::USUAL;

@@ -3,6 +3,7 @@
 use nfs::checks::Implausible;
 use nfs::{Malformed, Procedure, Status};
 use rpc::Failure;
+use rpc::message::Refusal;
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +67,19 @@ impl Error {
             Self::Refused { status, .. } => Some(*status),
             _ => None,
         }
+    }
+
+    /// Whether the server has failed over the size of the call, or may have: some take less over datagrams than they
+    /// say.
+    pub(crate) fn wants_smaller(&self) -> bool {
+        let Self::Failed {
+            failure: Failure::Refused(refusal),
+            ..
+        } = self
+        else {
+            return false;
+        };
+        matches!(refusal, Refusal::GarbageArguments | Refusal::SystemError)
     }
 
     /// Whether no reply came in time (of a soft client).

@@ -218,12 +218,12 @@ pub enum Reply {
     Attributes(Attributes),
     /// Where a symbolic link leads.
     Target(Bytes),
-    /// Names, and whether there are more behind the last of them.
+    /// Names. There may be none of them although the listing goes on.
     Page {
         /// In the server's order.
         entries: Vec<Listed>,
-        /// Whether the listing ends here.
-        end: bool,
+        /// Where the listing goes on; nothing at its end.
+        next: Option<ListPlace>,
     },
     /// How full the file system is.
     Space(Space),

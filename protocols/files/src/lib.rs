@@ -7,13 +7,18 @@
 
 mod client;
 mod config;
+mod content;
+mod counters;
 mod error;
 mod events;
+mod node;
+mod window;
 
 pub use client::Client;
 pub use config::{
     BLOCK_MAX, BLOCK_MIN, BlockSize, Config, ConfigError, ServerLimits, Validity, Window, Writes,
 };
+pub use counters::Counters;
 pub use error::Error;
 pub use events::{
     Answer, Entry, Found, Input, ListPlace, Listed, OpenFile, Operation, Output, Reply, Request,

@@ -1,0 +1,235 @@
+//! Calls, and what the server answers.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use machine::Machine;
+use nfs::{Attributes, FileHandle, Procedure, Stability, Status, Value, WeakCacheData};
+use rpc::Failure;
+use rpc::message::Credentials;
+use units::{Duration, Instant};
+
+use super::request::{self, Paging, Stage};
+use super::{AGAIN_AFTER, Alarm, Client};
+use crate::config::LIMITS;
+use crate::{Entry, Error, Ticket};
+
+/// Why a call was made.
+#[derive(Debug, Clone)]
+pub(super) enum Purpose {
+    /// A request's.
+    Request(Ticket),
+    /// A block is read: so many bytes.
+    Read(FileHandle, u32),
+    /// A block is written: so many bytes, to be as safe as this.
+    Write(FileHandle, usize, Stability),
+    /// What was written is made safe.
+    Commit(FileHandle),
+    /// A file that was open when it was removed goes.
+    Doomed(Entry),
+}
+
+/// A call that is under way.
+#[derive(Debug, Clone)]
+pub(super) struct Sent {
+    pub(super) purpose: Purpose,
+    pub(super) procedure: Procedure,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    /// The number of the call.
+    pub(super) call: u64,
+    pub(super) procedure: Procedure,
+    pub(super) result: Result<Bytes, Failure>,
+    /// The server may have carried it out before it made this answer.
+    pub(super) repeated: bool,
+    pub(super) elapsed: Duration,
+}
+
+impl Told {
+    /// What was answered to `R`.
+    pub(super) fn outcome<R: nfs::Request>(&self) -> Result<nfs::Answer<'_, R>, Error> {
+        let procedure = self.procedure;
+        match &self.result {
+            Ok(bytes) => nfs::Answer::<'_, R>::decode(bytes, &LIMITS)
+                .map_err(|fault| Error::Malformed { procedure, fault }),
+            Err(failure) => Err(Error::Failed {
+                procedure,
+                failure: *failure,
+            }),
+        }
+    }
+
+    /// What was done by `R`, if it was.
+    pub(super) fn done<R: nfs::Request>(&self) -> Result<R::Done<'_>, Error> {
+        let procedure = self.procedure;
+        let refused = |status| Error::Refused { procedure, status };
+        self.outcome::<R>()?.done().map_err(refused)
+    }
+
+    /// `part` of the answer, without a copy.
+    pub(super) fn slice(&self, part: &[u8]) -> Bytes {
+        match &self.result {
+            Ok(bytes) if !part.is_empty() => bytes.slice_ref(part),
+            _ => Bytes::new(),
+        }
+    }
+
+    /// How long it took, where that is known.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        (self.result.is_ok() && !self.repeated).then_some(self.elapsed)
+    }
+
+    /// Whether the server wants to be asked again later.
+    fn wants_time(&self) -> bool {
+        let status = self.result.as_ref().ok().and_then(|bytes| bytes.get(..4));
+        status == Some(&(Status::TryLater as u32).to_be_bytes()[..])
+    }
+}
+
+impl Client {
+    /// Makes a call; returns its number.
+    pub(super) fn call(
+        &mut self,
+        now: Instant,
+        caller: Arc<Credentials>,
+        (procedure, arguments): (Procedure, Bytes),
+        purpose: Purpose,
+    ) -> u64 {
+        self.calls_made += 1;
+        let number = self.calls_made;
+        self.calls.insert(number, Sent { purpose, procedure });
+        let request = rpc::Request {
+            ticket: Ticket(number),
+            procedure: procedure.into(),
+            class: procedure.class(),
+            credentials: caller,
+            arguments,
+            patience: self.config.patience,
+        };
+        self.rpc.handle_input(now, rpc::Input::Call(request));
+        number
+    }
+
+    /// Makes the call of a request's next stage.
+    pub(super) fn ask(&mut self, now: Instant, ticket: Ticket, stage: Stage) {
+        let paging = Paging {
+            plus: !self.server.lacks_plus,
+            bytes: self.server.directory,
+        };
+        let Some(running) = self.requests.get_mut(&ticket) else {
+            return;
+        };
+        running.stage = stage;
+        if stage == Stage::Main {
+            self.counters.requests += 1;
+        }
+        let Some(call) = request::encode(running, paging) else {
+            let procedure = Procedure::Null;
+            let status = Status::InvalidArgument;
+            self.end(ticket, Err(Error::Refused { procedure, status }));
+            return;
+        };
+        let caller = Arc::clone(&running.caller);
+        let number = self.call(now, caller, call, Purpose::Request(ticket));
+        if let Some(running) = self.requests.get_mut(&ticket) {
+            running.call = Some(number);
+        }
+    }
+
+    /// Takes in the answer to a call.
+    pub(super) fn answer(&mut self, now: Instant, answer: rpc::Answer) {
+        let Some(Sent { purpose, procedure }) = self.calls.remove(&answer.ticket.0) else {
+            return;
+        };
+        let told = Told {
+            call: answer.ticket.0,
+            procedure,
+            repeated: answer.is_of_repeated_call(),
+            result: answer.result,
+            elapsed: answer.elapsed,
+        };
+        let wants_time = told.wants_time();
+        if wants_time {
+            self.counters.postponed += 1;
+        }
+        match purpose {
+            Purpose::Request(ticket) => {
+                if let Some(running) = self.requests.get_mut(&ticket) {
+                    running.call = None;
+                    running.repeated |= told.repeated && wants_time;
+                }
+                if wants_time {
+                    self.alarms.set(now + AGAIN_AFTER, Alarm::Request(ticket));
+                } else {
+                    self.advance(now, ticket, &told);
+                }
+            }
+            Purpose::Read(file, asked) => self.was_read(now, (file, asked), &told, wants_time),
+            Purpose::Write(file, given, asked) => {
+                self.was_written(now, (file, given, asked), &told, wants_time);
+            }
+            Purpose::Commit(file) => self.was_committed(now, file, &told, wants_time),
+            Purpose::Doomed(entry) => self.was_removed(now, &entry, &told),
+        }
+    }
+
+    /// Takes in the answer to a request's call.
+    fn advance(&mut self, now: Instant, ticket: Ticket, told: &Told) {
+        let Some(running) = self.requests.get(&ticket) else {
+            return;
+        };
+        let result = match running.stage {
+            Stage::Parked => Ok(()),
+            Stage::Main => self.main_answered(now, ticket, told),
+            Stage::Attributes(file) => self.attributes_told(now, ticket, file, told),
+            Stage::Untold | Stage::Mine | Stage::Existing => self.made_found(now, ticket, told),
+            Stage::MineTarget(found) => self.mine_target(now, ticket, found, told),
+            Stage::Dress(found) => self.dressed(now, ticket, found, told),
+            Stage::Victim => self.victim_found(now, ticket, told),
+            Stage::Doom(file, number) => self.doomed(now, ticket, (file, number), told),
+            Stage::Source => self.source_found(now, ticket, told),
+            Stage::Moved => self.moved_found(now, ticket, told),
+        };
+        if let Err(error) = result {
+            self.end(ticket, Err(error));
+        }
+    }
+
+    /// The server told a file's attributes.
+    pub(super) fn note(
+        &mut self,
+        now: Instant,
+        told: &Told,
+        file: FileHandle,
+        attributes: Option<Attributes>,
+    ) -> Result<Option<Attributes>, Error> {
+        let Some(attributes) = attributes else {
+            return Ok(None);
+        };
+        let procedure = told.procedure;
+        let attributes = attributes
+            .checked()
+            .map_err(|fault| Error::Implausible { procedure, fault })?;
+        let validity = self.config.validity;
+        let node = self.node(file);
+        node.note(now, told.call, attributes, &validity);
+        Ok(node.known())
+    }
+
+    /// The server told what a file was before and after a call of ours.
+    pub(super) fn note_own(
+        &mut self,
+        now: Instant,
+        told: &Told,
+        file: FileHandle,
+        data: &WeakCacheData,
+    ) {
+        let after = data.after.and_then(|after| after.checked().ok());
+        let data = WeakCacheData { after, ..*data };
+        let validity = self.config.validity;
+        self.node(file).note_own(now, told.call, &data, &validity);
+    }
+}

@@ -1,0 +1,270 @@
+//! What was written is made safe.
+
+use nfs::{Commit, FileHandle};
+use std::sync::Arc;
+use units::Instant;
+
+use super::ask::{Purpose, Told};
+use super::request::Stage;
+use super::{AGAIN_AFTER, Alarm, Client};
+use crate::node::Flusher;
+use crate::{Error, OpenFile, Operation, Reply, Ticket};
+
+impl Client {
+    pub(super) fn flush(&mut self, now: Instant, ticket: Ticket, open: OpenFile) {
+        let Some(opening) = self.opening(ticket, open) else {
+            return;
+        };
+        if let Err(error) = self.untold_error(open) {
+            self.end(ticket, Err(error));
+            return;
+        }
+        if self.make_safe(now, ticket, opening.file) {
+            self.end(ticket, Ok(Reply::Done));
+        }
+    }
+
+    pub(super) fn sync(&mut self, now: Instant, ticket: Ticket) {
+        for file in self.unsafe_files.clone() {
+            self.make_safe(now, ticket, file);
+        }
+        self.end_sync(ticket, None);
+    }
+
+    /// All is safe, or something cannot be made so.
+    fn end_sync(&mut self, ticket: Ticket, error: Option<Error>) {
+        let waits = |flusher: &Flusher| flusher.ticket == ticket;
+        let files = self.unsafe_files.iter();
+        let mut contents = files
+            .filter_map(|file| self.nodes.get(file))
+            .map(|node| &node.content);
+        if let Some(error) = error {
+            self.end(ticket, Err(error));
+        } else if !contents.any(|content| content.flushers.iter().any(waits)) {
+            self.end(ticket, Ok(Reply::Done));
+        }
+    }
+
+    /// An error of a write that was not told at this opening of the file.
+    pub(super) fn untold_error(&mut self, open: OpenFile) -> Result<(), Error> {
+        let Some(opening) = self.openings.get_mut(&open) else {
+            return Ok(());
+        };
+        let Some(node) = self.nodes.get(&opening.file) else {
+            return Ok(());
+        };
+        let content = &node.content;
+        if content.errors > opening.errors_told {
+            opening.errors_told = content.errors;
+            return content.error.map_or(Ok(()), Err);
+        }
+        Ok(())
+    }
+
+    /// Has all that was written so far made safe. Returns whether it is already; otherwise the request goes on then.
+    pub(super) fn make_safe(&mut self, now: Instant, ticket: Ticket, file: FileHandle) -> bool {
+        self.wait_for_writes(now, (ticket, true), file)
+    }
+
+    /// Has all that was written so far sent, and waits for the answers.
+    pub(super) fn drain(&mut self, now: Instant, ticket: Ticket, file: FileHandle) -> bool {
+        self.wait_for_writes(now, (ticket, false), file)
+    }
+
+    fn wait_for_writes(
+        &mut self,
+        now: Instant,
+        (ticket, safe): (Ticket, bool),
+        file: FileHandle,
+    ) -> bool {
+        let Some(node) = self.nodes.get_mut(&file) else {
+            return true;
+        };
+        let content = &mut node.content;
+        let done = if safe {
+            content.ranges.is_clean()
+        } else {
+            content.ranges.is_drained()
+        };
+        if done && content.writers.is_empty() {
+            return true;
+        }
+        if let Some(running) = self.requests.get_mut(&ticket) {
+            running.stage = Stage::Parked;
+        }
+        content.not_before = None;
+        content.flushers.push(Flusher {
+            ticket,
+            before: content.ranges.next_sequence(),
+            safe,
+            errors: content.errors,
+        });
+        self.look_after(now, file);
+        false
+    }
+
+    /// Does what a file's data need: answers who waits for them, commits, and lets more be sent and written.
+    pub(super) fn look_after(&mut self, now: Instant, file: FileHandle) {
+        self.end_flushers(now, file);
+        self.commit(now, file);
+        self.admit_writers(now, file);
+        self.feed(now);
+        self.serve_readers(now, file);
+        self.enqueue(file);
+    }
+
+    /// Goes on with the requests whose data are where they are to be.
+    fn end_flushers(&mut self, now: Instant, file: FileHandle) {
+        let content = &mut self.node(file).content;
+        if content.flushers.is_empty() {
+            return;
+        }
+        let ranges = &content.ranges;
+        let refused = content.not_before.is_some();
+        let error = content.error;
+        let errors = content.errors;
+        let mut over = Vec::new();
+        content.flushers.retain(|flusher| {
+            let left = if flusher.safe {
+                ranges.oldest()
+            } else {
+                ranges.oldest_unsent()
+            };
+            let done = left.is_none_or(|left| left >= flusher.before);
+            let failed = errors > flusher.errors;
+            // To cut a file is allowed although the server does not take what was written to it.
+            let gives_up = !flusher.safe && refused && ranges.is_settled();
+            if done || gives_up || (failed && flusher.safe) {
+                over.push((*flusher, error.filter(|_| failed && flusher.safe)));
+                return false;
+            }
+            true
+        });
+        for (flusher, error) in over {
+            self.written(now, (file, flusher.ticket), error);
+        }
+    }
+
+    /// What a request waited for was written, or was not.
+    fn written(
+        &mut self,
+        now: Instant,
+        (file, ticket): (FileHandle, Ticket),
+        error: Option<Error>,
+    ) {
+        let Some(running) = self.requests.get(&ticket) else {
+            return;
+        };
+        match running.operation.clone() {
+            Operation::SetAttributes { file, .. } => self.change_attributes(now, ticket, file),
+            Operation::Create { .. } => {
+                if let Some(found) = running.found {
+                    self.ask(now, ticket, Stage::Dress(found));
+                }
+            }
+            Operation::Rename { to, .. } => match error {
+                Some(error) => self.end(ticket, Err(error)),
+                None => self.replace(now, ticket, &to),
+            },
+            Operation::Sync => self.end_sync(ticket, error),
+            Operation::Flush(open) => {
+                if let Some(opening) = self.openings.get_mut(&open) {
+                    let errors = self.nodes.get(&file).map_or(0, |node| node.content.errors);
+                    opening.errors_told = errors;
+                }
+                self.end(ticket, error.map_or(Ok(Reply::Done), Err));
+            }
+            _ => {}
+        }
+    }
+
+    /// Has a COMMIT made, if somebody needs one and the server has what is to be made safe.
+    fn commit(&mut self, now: Instant, file: FileHandle) {
+        let enough = self.config.dirty_limit.get() / 2;
+        let pressed = self.pressed;
+        let content = &mut self.node(file).content;
+        let ranges = &content.ranges;
+        if content.commit.is_some() || ranges.unstable() == 0 {
+            return;
+        }
+        if content.not_before.is_some_and(|when| now < when) {
+            return;
+        }
+        let unsent = ranges.oldest_unsent();
+        let ready = |flusher: &Flusher| {
+            flusher.safe && unsent.is_none_or(|unsent| unsent >= flusher.before)
+        };
+        let wanted = content.flushers.iter().any(ready) || pressed || ranges.unstable() > enough;
+        let Some(caller) = content.writer.clone().filter(|_| wanted) else {
+            return;
+        };
+        content.ranges.commit();
+        let mut arguments = Vec::new();
+        let commit = Commit {
+            file,
+            offset: 0,
+            count: 0,
+        };
+        nfs::Value::encode(&commit, &mut arguments);
+        let call = (nfs::Procedure::Commit, arguments.into());
+        let number = self.call(now, Arc::clone(&caller), call, Purpose::Commit(file));
+        let node = self.node(file);
+        node.content.commit = Some(number);
+        node.change_began();
+    }
+
+    /// A COMMIT was answered.
+    pub(super) fn was_committed(
+        &mut self,
+        now: Instant,
+        file: FileHandle,
+        told: &Told,
+        wants_time: bool,
+    ) {
+        let calls = self.calls_made;
+        let node = self.node(file);
+        node.content.commit = None;
+        node.change_ended(calls);
+        match told.done::<Commit>() {
+            Ok(committed) => {
+                self.note_own(now, told, file, &committed.file);
+                let verifier = committed.verifier;
+                let (safe, lost) = self.with_ranges(file, |ranges| ranges.committed(verifier));
+                let content = &mut self.node(file).content;
+                content.mismatches = match lost {
+                    0 => 0,
+                    _ => content.mismatches + 1,
+                };
+                for range in &safe {
+                    content.extents.spoil(range);
+                }
+                if lost > 0 {
+                    content.dirty_since = Some(Instant::ZERO);
+                    self.counters.written_again += lost as u64;
+                }
+            }
+            Err(_) if wants_time => {
+                let when = now + AGAIN_AFTER;
+                self.node(file).content.not_before = Some(when);
+                self.alarms.set(when, Alarm::File(file));
+            }
+            Err(error) => self.write_refused(now, file, error),
+        }
+        self.look_after(now, file);
+    }
+
+    /// A request changes the size of a file: writers wait until it is over.
+    pub(super) fn hold_writers(&mut self, ticket: Ticket, file: FileHandle) {
+        self.node(file).content.barriers += 1;
+        if let Some(running) = self.requests.get_mut(&ticket) {
+            running.barrier = Some(file);
+        }
+    }
+
+    /// It is: writers go on.
+    pub(super) fn lift_barrier(&mut self, now: Instant, file: FileHandle) {
+        let content = &mut self.node(file).content;
+        content.barriers = content.barriers.saturating_sub(1);
+        self.admit_writers(now, file);
+    }
+}

@@ -1,0 +1,139 @@
+//! The entries of directories.
+
+use bytes::Bytes;
+use nfs::checks::Implausible;
+use nfs::{CookieVerifier, FileHandle, ListedName, ReadDirectory, ReadDirectoryPlus, Status};
+use units::Instant;
+
+use super::Client;
+use super::ask::Told;
+use super::request::Stage;
+use crate::config::BLOCK_MAX;
+use crate::{Error, Found, ListPlace, Listed, Reply, Ticket};
+
+/// A page of a directory.
+struct Page {
+    entries: Vec<Listed>,
+    next: Option<ListPlace>,
+}
+
+/// Where a listing goes on that has come to `cookie`, or why that cannot be.
+fn next_place(
+    told: &Told,
+    verifier: CookieVerifier,
+    cookie: Result<Option<u64>, Implausible>,
+) -> Result<Option<ListPlace>, Error> {
+    let procedure = told.procedure;
+    let cookie = cookie.map_err(|fault| Error::Implausible { procedure, fault })?;
+    Ok(cookie.map(|cookie| ListPlace { cookie, verifier }))
+}
+
+impl Client {
+    /// A page of `directory` came, from a place on.
+    pub(super) fn listed(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        (directory, from): (FileHandle, ListPlace),
+        told: &Told,
+    ) -> Result<(), Error> {
+        let plus = told.procedure == nfs::Procedure::ReadDirectoryPlus;
+        let page = if plus {
+            self.page_plus(now, directory, told)
+        } else {
+            self.page(now, directory, told)
+        };
+        match page.as_ref().err().and_then(Error::status) {
+            Some(Status::NotSupported) if plus => {
+                self.server.lacks_plus = true;
+                self.ask(now, ticket, Stage::Main);
+                return Ok(());
+            }
+            Some(Status::TooSmall) if self.server.directory < BLOCK_MAX => {
+                self.server.directory = (self.server.directory * 2).min(BLOCK_MAX);
+                self.ask(now, ticket, Stage::Main);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Page { entries, next } = page?;
+        if next.is_some_and(|next| next.cookie == from.cookie) {
+            let procedure = told.procedure;
+            let fault = Implausible::CookieLoop {
+                cookie: from.cookie,
+            };
+            return Err(Error::Implausible { procedure, fault });
+        }
+        self.end(ticket, Ok(Reply::Page { entries, next }));
+        Ok(())
+    }
+
+    fn page(&mut self, now: Instant, directory: FileHandle, told: &Told) -> Result<Page, Error> {
+        let page = told.done::<ReadDirectory>()?;
+        self.note(now, told, directory, page.attributes)?;
+        let verifier = page.verifier;
+        let next = next_place(told, verifier, page.next_cookie())?;
+        let mut entries = Vec::new();
+        for entry in &page.entries {
+            let cookie = entry.cookie;
+            if let Some((name, _)) = self.shown(entry.name) {
+                entries.push(Listed {
+                    name,
+                    file_id: entry.file_id,
+                    next: ListPlace { cookie, verifier },
+                    found: None,
+                });
+            }
+        }
+        Ok(Page { entries, next })
+    }
+
+    /// A page with what each name leads to.
+    fn page_plus(
+        &mut self,
+        now: Instant,
+        directory: FileHandle,
+        told: &Told,
+    ) -> Result<Page, Error> {
+        let page = told.done::<ReadDirectoryPlus>()?;
+        self.note(now, told, directory, page.attributes)?;
+        let verifier = page.verifier;
+        let next = next_place(told, verifier, page.next_cookie())?;
+        let mut entries = Vec::new();
+        for entry in &page.entries {
+            let cookie = entry.cookie;
+            let Some((name, is_entry)) = self.shown(entry.name) else {
+                continue;
+            };
+            let mut found = None;
+            if let Some(file) = entry.object {
+                let attributes = self.note(now, told, file, entry.attributes)?;
+                found = attributes.map(|attributes| Found { file, attributes });
+                if is_entry && self.node(directory).fresh(now).is_some() {
+                    self.node(directory).set_name(&name, Some(file));
+                }
+            }
+            entries.push(Listed {
+                name,
+                file_id: entry.file_id,
+                next: ListPlace { cookie, verifier },
+                found,
+            });
+        }
+        Ok(Page { entries, next })
+    }
+
+    /// A name that may be shown, and whether it is an entry of the directory's own. One that could do harm is left
+    /// out, and counted.
+    fn shown(&mut self, name: ListedName<'_>) -> Option<(Bytes, bool)> {
+        match name.check() {
+            Ok(nfs::Listed::Itself) => Some((Bytes::from_static(b"."), false)),
+            Ok(nfs::Listed::Parent) => Some((Bytes::from_static(b".."), false)),
+            Ok(nfs::Listed::Entry(name)) => Some((Bytes::copy_from_slice(name.bytes()), true)),
+            Err(_) => {
+                self.counters.bad_names += 1;
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Names, attributes, and where links lead.
+
+use bytes::Bytes;
+use nfs::{FileHandle, FileSystemStatus, GetAttributes, Procedure, ReadLink, Status};
+use units::Instant;
+
+use super::Client;
+use super::ask::Told;
+use super::request::Stage;
+use crate::node::Leads;
+use crate::{Entry, Error, Found, Operation, Reply, Ticket};
+
+impl Client {
+    /// A request's own call was answered.
+    pub(super) fn main_answered(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let Some(running) = self.requests.get(&ticket) else {
+            return Ok(());
+        };
+        match running.operation.clone() {
+            Operation::LookUp(entry) => self.looked_up(now, ticket, &entry, told),
+            Operation::Attributes(file) => {
+                let attributes = told.done::<GetAttributes>()?;
+                let known = self.note(now, told, file, Some(attributes))?;
+                self.end(ticket, Ok(Reply::Attributes(known.unwrap_or(attributes))));
+                Ok(())
+            }
+            Operation::SetAttributes { file, .. } => self.attributes_set(now, ticket, file, told),
+            Operation::ReadLink(link) => self.link_read(now, ticket, link, told),
+            Operation::List { directory, from } => {
+                self.listed(now, ticket, (directory, from), told)
+            }
+            Operation::Space(root) => {
+                let space = told.done::<FileSystemStatus>()?;
+                self.note(now, told, root, space.attributes)?;
+                self.end(ticket, Ok(Reply::Space(space)));
+                Ok(())
+            }
+            Operation::Open(file) => self.opened(now, ticket, file, told),
+            Operation::Remove(entry) => self.removed(now, ticket, &entry, told),
+            Operation::RemoveDirectory(entry) => self.directory_removed(now, ticket, &entry, told),
+            Operation::Rename { from, to } => self.renamed(now, ticket, (&from, &to), told),
+            Operation::Link { file, entry } => self.linked(now, ticket, file, (&entry, told)),
+            _ => self.made(now, ticket, told),
+        }
+    }
+
+    pub(super) fn look_up(&mut self, now: Instant, ticket: Ticket, entry: &Entry) {
+        let directory = self.nodes.get(&entry.directory());
+        let name = entry.name().bytes();
+        let leads = directory.map_or(Leads::Unknown, |node| node.name(now, name));
+        match leads {
+            Leads::To(file) => {
+                let attributes = self.nodes.get(&file).and_then(|node| node.fresh(now));
+                if let Some(attributes) = attributes {
+                    self.end(ticket, Ok(Reply::Found(Found { file, attributes })));
+                    return;
+                }
+            }
+            Leads::Nowhere => {
+                let procedure = Procedure::LookUp;
+                let status = Status::NoEntry;
+                self.end(ticket, Err(Error::Refused { procedure, status }));
+                return;
+            }
+            Leads::Unknown => {}
+        }
+        self.ask(now, ticket, Stage::Main);
+    }
+
+    /// What a LOOKUP of `entry` found; its attributes, if they were told.
+    pub(super) fn found(
+        &mut self,
+        now: Instant,
+        entry: &Entry,
+        told: &Told,
+    ) -> Result<(FileHandle, Option<Found>), Error> {
+        let directory = entry.directory();
+        let name = Bytes::copy_from_slice(entry.name().bytes());
+        let found = match told.outcome::<nfs::LookUp<'_>>()? {
+            nfs::Outcome::Done(found) => found,
+            nfs::Outcome::Failed { status, rest } => {
+                self.note(now, told, directory, rest)?;
+                let node = self.node(directory);
+                if status == Status::NoEntry && node.fresh(now).is_some() {
+                    node.set_name(&name, None);
+                }
+                let procedure = told.procedure;
+                return Err(Error::Refused { procedure, status });
+            }
+        };
+        self.note(now, told, directory, found.directory)?;
+        self.node(directory).set_name(&name, Some(found.object));
+        let file = found.object;
+        let attributes = self.note(now, told, file, found.attributes)?;
+        Ok((
+            file,
+            attributes.map(|attributes| Found { file, attributes }),
+        ))
+    }
+
+    fn looked_up(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        entry: &Entry,
+        told: &Told,
+    ) -> Result<(), Error> {
+        match self.found(now, entry, told)? {
+            (_, Some(found)) => self.end(ticket, Ok(Reply::Found(found))),
+            (file, None) => self.ask(now, ticket, Stage::Attributes(file)),
+        }
+        Ok(())
+    }
+
+    /// The attributes that were missing came.
+    pub(super) fn attributes_told(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        file: FileHandle,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let attributes = told.done::<GetAttributes>()?;
+        let known = self.note(now, told, file, Some(attributes))?;
+        let attributes = known.unwrap_or(attributes);
+        self.has_made(now, ticket, Found { file, attributes });
+        Ok(())
+    }
+
+    pub(super) fn attributes(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
+        let fresh = self.nodes.get(&file).and_then(|node| node.fresh(now));
+        match fresh {
+            Some(attributes) => self.end(ticket, Ok(Reply::Attributes(attributes))),
+            None => self.ask(now, ticket, Stage::Main),
+        }
+    }
+
+    /// What was written goes out before, as it would change the size and the times once more.
+    pub(super) fn set_attributes(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
+        self.hold_writers(ticket, file);
+        if self.drain(now, ticket, file) {
+            self.change_attributes(now, ticket, file);
+        }
+    }
+
+    /// All that was written is with the server.
+    pub(super) fn change_attributes(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
+        self.node(file).change_began();
+        self.ask(now, ticket, Stage::Main);
+    }
+
+    fn attributes_set(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        file: FileHandle,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let calls = self.calls_made;
+        self.node(file).change_ended(calls);
+        let outcome = told.outcome::<nfs::SetAttributes>();
+        if let Ok(nfs::Outcome::Done(data) | nfs::Outcome::Failed { rest: data, .. }) = &outcome {
+            // All writes were answered before, so these are the latest.
+            self.node(file).forget();
+            self.note_own(now, told, file, data);
+        }
+        let size = match self.requests.get(&ticket).map(|running| &running.operation) {
+            Some(Operation::SetAttributes { attributes, .. }) => attributes.size,
+            _ => None,
+        };
+        let done = told.done::<nfs::SetAttributes>();
+        if let (Ok(_), Some(size)) = (&done, size) {
+            self.resize(file, size);
+        }
+        done?;
+        let known = self.nodes.get(&file).and_then(|node| node.fresh(now));
+        match known {
+            Some(attributes) => self.end(ticket, Ok(Reply::Attributes(attributes))),
+            None => self.ask(now, ticket, Stage::Attributes(file)),
+        }
+        Ok(())
+    }
+
+    fn link_read(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        link: FileHandle,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let target = told.done::<ReadLink>()?;
+        self.note(now, told, link, target.attributes)?;
+        let target = Bytes::copy_from_slice(target.path.bytes());
+        self.end(ticket, Ok(Reply::Target(target)));
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! New names: directories, links, nodes, and files.
+
+use bytes::Bytes;
+use nfs::{Created, FileHandle, FileType, Outcome, ReadLink, Status, WeakCacheData};
+use units::Instant;
+
+use super::Client;
+use super::ask::Told;
+use super::request::Stage;
+use crate::{Entry, Error, Found, Operation, Reply, Ticket};
+
+/// What came of a call that makes something.
+type Made = Outcome<Created, WeakCacheData>;
+
+fn outcome(told: &Told, operation: &Operation) -> Result<Made, Error> {
+    match operation {
+        Operation::MakeDirectory { .. } => told.outcome::<nfs::MakeDirectory<'_>>(),
+        Operation::MakeSymbolicLink { .. } => told.outcome::<nfs::MakeSymbolicLink<'_>>(),
+        Operation::MakeNode { .. } => told.outcome::<nfs::MakeNode<'_>>(),
+        _ => told.outcome::<nfs::Create<'_>>(),
+    }
+}
+
+/// What kind of file an operation makes.
+fn kind(operation: &Operation) -> FileType {
+    match operation {
+        Operation::MakeDirectory { .. } => FileType::Directory,
+        Operation::MakeSymbolicLink { .. } => FileType::SymbolicLink,
+        Operation::MakeNode { kind, .. } => *kind,
+        _ => FileType::Regular,
+    }
+}
+
+impl Client {
+    /// A directory, symbolic link, node or file was made, or was not.
+    pub(super) fn made(&mut self, now: Instant, ticket: Ticket, told: &Told) -> Result<(), Error> {
+        let Some(running) = self.requests.get(&ticket) else {
+            return Ok(());
+        };
+        let repeated = told.repeated || running.repeated;
+        let operation = running.operation.clone();
+        let Some(entry) = running.entry().cloned() else {
+            return Ok(());
+        };
+        let directory = entry.directory();
+        match outcome(told, &operation)? {
+            Outcome::Done(created) => {
+                self.note_own(now, told, directory, &created.directory);
+                let Some(file) = created.object else {
+                    self.ask(now, ticket, Stage::Untold);
+                    return Ok(());
+                };
+                self.name_leads_to(&entry, Some(file));
+                match self.note(now, told, file, created.attributes)? {
+                    Some(attributes) => self.has_made(now, ticket, Found { file, attributes }),
+                    None => self.ask(now, ticket, Stage::Attributes(file)),
+                }
+                Ok(())
+            }
+            Outcome::Failed { status, rest } => {
+                self.note_own(now, told, directory, &rest);
+                self.not_made(now, ticket, (status, repeated), told)
+            }
+        }
+    }
+
+    fn not_made(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        (status, repeated): (Status, bool),
+        told: &Told,
+    ) -> Result<(), Error> {
+        let procedure = told.procedure;
+        let refused = Error::Refused { procedure, status };
+        let Some(running) = self.requests.get_mut(&ticket) else {
+            return Ok(());
+        };
+        let stage = match (&running.operation, status) {
+            (Operation::Create { exclusive, .. }, Status::Exists) if !exclusive => Stage::Existing,
+            // With a verifier the server itself knows whether it was this request.
+            (Operation::Create { .. }, Status::NotSupported) if running.verifier.is_some() => {
+                running.verifier = None;
+                Stage::Main
+            }
+            (Operation::Create { .. }, Status::Exists) if running.verifier.is_some() => {
+                return Err(refused);
+            }
+            (_, Status::Exists) if repeated => Stage::Mine,
+            _ => return Err(refused),
+        };
+        self.ask(now, ticket, stage);
+        Ok(())
+    }
+
+    /// A LOOKUP found what was made, or what was there already.
+    pub(super) fn made_found(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let Some(running) = self.requests.get(&ticket) else {
+            return Ok(());
+        };
+        let (stage, operation) = (running.stage, running.operation.clone());
+        let Some(entry) = running.entry().cloned() else {
+            return Ok(());
+        };
+        let procedure = told.procedure;
+        let (file, found) = self.found(now, &entry, told)?;
+        let Some(found) = found else {
+            return Err(Error::Untold { procedure });
+        };
+        let exists = Error::Refused {
+            procedure,
+            status: Status::Exists,
+        };
+        if let (Operation::Link { file: linked, .. }, Stage::Mine) = (&operation, stage) {
+            return if *linked == file {
+                self.has_made(now, ticket, found);
+                Ok(())
+            } else {
+                Err(exists)
+            };
+        }
+        if found.attributes.kind != kind(&operation) {
+            let is_directory = found.attributes.kind == FileType::Directory;
+            let status = if is_directory && stage == Stage::Existing {
+                Status::IsDirectory
+            } else {
+                Status::Exists
+            };
+            return Err(Error::Refused { procedure, status });
+        }
+        match (stage, &operation) {
+            (Stage::Mine, Operation::MakeSymbolicLink { .. }) => {
+                self.ask(now, ticket, Stage::MineTarget(found));
+            }
+            (Stage::Existing, Operation::Create { attributes, .. }) => match attributes.size {
+                Some(_) => self.cut_existing(now, ticket, found),
+                None => self.open(ticket, found),
+            },
+            _ => self.has_made(now, ticket, found),
+        }
+        Ok(())
+    }
+
+    /// A file exists that was to be created empty.
+    fn cut_existing(&mut self, now: Instant, ticket: Ticket, found: Found) {
+        if let Some(running) = self.requests.get_mut(&ticket) {
+            running.found = Some(found);
+        }
+        self.hold_writers(ticket, found.file);
+        if self.drain(now, ticket, found.file) {
+            self.ask(now, ticket, Stage::Dress(found));
+        }
+    }
+
+    /// A symbolic link exists where one was to be made by a call that was sent twice.
+    pub(super) fn mine_target(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        found: Found,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let is_mine = {
+            let there = told.done::<ReadLink>()?;
+            let wanted = match self.requests.get(&ticket).map(|running| &running.operation) {
+                Some(Operation::MakeSymbolicLink { target, .. }) => target.clone(),
+                _ => Bytes::new(),
+            };
+            there.path.bytes() == wanted
+        };
+        if !is_mine {
+            let procedure = told.procedure;
+            let status = Status::Exists;
+            return Err(Error::Refused { procedure, status });
+        }
+        self.has_made(now, ticket, found);
+        Ok(())
+    }
+
+    /// What a request wanted is there.
+    pub(super) fn has_made(&mut self, now: Instant, ticket: Ticket, found: Found) {
+        let Some(running) = self.requests.get(&ticket) else {
+            return;
+        };
+        match &running.operation {
+            // An exclusive CREATE brings no attributes: its verifier stands in their place.
+            Operation::Create { .. } if running.verifier.is_some() => {
+                self.ask(now, ticket, Stage::Dress(found));
+            }
+            Operation::Create { .. } => self.open(ticket, found),
+            Operation::SetAttributes { .. } => {
+                self.end(ticket, Ok(Reply::Attributes(found.attributes)));
+            }
+            _ => self.end(ticket, Ok(Reply::Found(found))),
+        }
+    }
+
+    /// A file that was created or found has the attributes that it shall have, or has not.
+    pub(super) fn dressed(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        found: Found,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let file = found.file;
+        let Some(running) = self.requests.get_mut(&ticket) else {
+            return Ok(());
+        };
+        running.verifier = None;
+        let data = told.done::<nfs::SetAttributes>()?;
+        self.node(file).forget();
+        self.note_own(now, told, file, &data);
+        if let Some(Operation::Create { attributes, .. }) =
+            self.requests.get(&ticket).map(|running| &running.operation)
+            && let Some(size) = attributes.size
+        {
+            self.resize(file, size);
+        }
+        match self.nodes.get(&file).and_then(|node| node.fresh(now)) {
+            Some(attributes) => self.open(ticket, Found { file, attributes }),
+            None => self.ask(now, ticket, Stage::Attributes(file)),
+        }
+        Ok(())
+    }
+
+    /// A file got one more name, or did not.
+    pub(super) fn linked(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        file: FileHandle,
+        (entry, told): (&Entry, &Told),
+    ) -> Result<(), Error> {
+        let outcome = told.outcome::<nfs::Link<'_>>()?;
+        let (Outcome::Done(linked) | Outcome::Failed { rest: linked, .. }) = outcome;
+        self.note_own(now, told, entry.directory(), &linked.directory);
+        let known = self.note(now, told, file, linked.attributes)?;
+        let repeated = self
+            .requests
+            .get(&ticket)
+            .is_some_and(|running| running.repeated);
+        if let Outcome::Failed { status, .. } = outcome {
+            if status == Status::Exists && (told.repeated || repeated) {
+                self.ask(now, ticket, Stage::Mine);
+                return Ok(());
+            }
+            let procedure = told.procedure;
+            return Err(Error::Refused { procedure, status });
+        }
+        self.name_leads_to(entry, Some(file));
+        match known {
+            Some(attributes) if linked.attributes.is_some() => {
+                self.has_made(now, ticket, Found { file, attributes });
+            }
+            _ => self.ask(now, ticket, Stage::Attributes(file)),
+        }
+        Ok(())
+    }
+
+    /// Remembers where a name leads, as long as the directory does not change.
+    pub(super) fn name_leads_to(&mut self, entry: &Entry, file: Option<FileHandle>) {
+        let name = Bytes::copy_from_slice(entry.name().bytes());
+        self.node(entry.directory()).set_name(&name, file);
+    }
+}

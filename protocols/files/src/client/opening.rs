@@ -1,0 +1,156 @@
+//! Files are opened, created, and closed.
+
+use std::sync::Arc;
+
+use nfs::{CreateVerifier, FileHandle, FileType, GetAttributes, Status};
+use units::Instant;
+
+use super::ask::Told;
+use super::request::{Running, Stage};
+use super::{Client, Opening};
+use crate::{Error, Found, OpenFile, Operation, Reply, Ticket};
+
+impl Client {
+    pub(super) fn create(&mut self, now: Instant, ticket: Ticket, exclusive: bool) {
+        let verifier = CreateVerifier(self.unique.next_u64().to_be_bytes());
+        if let Some(running) = self.requests.get_mut(&ticket) {
+            running.verifier = exclusive.then_some(verifier);
+        }
+        self.ask(now, ticket, Stage::Main);
+    }
+
+    /// Whether a file has changed since its data were read was asked: what others wrote and closed before is seen from
+    /// here on.
+    pub(super) fn opened(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        file: FileHandle,
+        told: &Told,
+    ) -> Result<(), Error> {
+        let attributes = told.done::<GetAttributes>()?;
+        let known = self.note(now, told, file, Some(attributes))?;
+        let attributes = known.unwrap_or(attributes);
+        let procedure = told.procedure;
+        let refused = |status| Err(Error::Refused { procedure, status });
+        match attributes.kind {
+            FileType::Regular => self.open(ticket, Found { file, attributes }),
+            FileType::Directory => return refused(Status::IsDirectory),
+            _ => return refused(Status::InvalidArgument),
+        }
+        Ok(())
+    }
+
+    /// The file is there: it is open.
+    pub(super) fn open(&mut self, ticket: Ticket, found: Found) {
+        let Some(running) = self.requests.get(&ticket) else {
+            return;
+        };
+        let caller = Arc::clone(&running.caller);
+        let node = self.node(found.file);
+        if node.content.readers.is_empty() {
+            node.content.extents.forget();
+        }
+        node.opens += 1;
+        let errors_told = node.content.errors;
+        self.openings_made += 1;
+        let open = OpenFile(self.openings_made);
+        self.openings.insert(
+            open,
+            Opening {
+                file: found.file,
+                caller,
+                errors_told,
+            },
+        );
+        self.end(ticket, Ok(Reply::Opened(open, found)));
+    }
+
+    /// The file that an opening is of; ends the request if there is none.
+    pub(super) fn opening(&mut self, ticket: Ticket, open: OpenFile) -> Option<Opening> {
+        let opening = self.openings.get(&open).cloned();
+        if opening.is_none() {
+            self.end(ticket, Err(Error::NotOpen));
+        }
+        opening
+    }
+
+    /// What was written goes out all the same. What the server does not take is given up with the last opening.
+    pub(super) fn close(&mut self, now: Instant, ticket: Ticket, open: OpenFile) {
+        let Some(Opening { file, caller, .. }) = self.openings.remove(&open) else {
+            self.end(ticket, Err(Error::NotOpen));
+            return;
+        };
+        let node = self.node(file);
+        node.opens -= 1;
+        if node.opens == 0 {
+            if let Some(entry) = node.doomed.take() {
+                self.discard(file);
+                self.remove_doomed(now, caller, entry);
+            } else if node.content.not_before.is_some() && !node.content.is_late() {
+                self.discard(file);
+            }
+            self.node(file).content.extents.forget();
+            self.look_after(now, file);
+        }
+        self.end(ticket, Ok(Reply::Done));
+    }
+
+    /// Nobody waits for this request any more: what it held up goes on.
+    pub(super) fn withdraw(&mut self, now: Instant, ticket: Ticket, running: &Running) {
+        let file = match &running.operation {
+            Operation::SetAttributes { file, .. } => Some(*file),
+            Operation::Create { .. } => running.found.map(|found| found.file),
+            Operation::Rename { .. } => running.moved,
+            Operation::Read { open, .. }
+            | Operation::Write { open, .. }
+            | Operation::Flush(open) => self.openings.get(open).map(|opening| opening.file),
+            _ => None,
+        };
+        if matches!(running.operation, Operation::Sync) {
+            for file in self.unsafe_files.clone() {
+                self.node(file).content.forget_request(ticket);
+            }
+        }
+        if let Some(entry) = running.entry() {
+            // It may be carried out yet, or may have been.
+            let directory = entry.directory();
+            self.node(directory).expire();
+        }
+        let Some(file) = file else {
+            return;
+        };
+        self.node(file).content.forget_request(ticket);
+        let changes = matches!(running.operation, Operation::SetAttributes { .. });
+        if changes && running.stage != Stage::Parked {
+            let calls = self.calls_made;
+            self.node(file).change_ended(calls);
+            self.node(file).expire();
+        }
+        self.lifted.extend(running.barrier);
+        self.look_after(now, file);
+    }
+
+    /// The server does not know a file any more: what is remembered of it is no longer true.
+    pub(super) fn forget_stale(&mut self, operation: &Operation, error: &Error) {
+        if error.status() != Some(Status::Stale) {
+            return;
+        }
+        let files = match operation {
+            Operation::Attributes(file)
+            | Operation::Open(file)
+            | Operation::ReadLink(file)
+            | Operation::Space(file)
+            | Operation::List {
+                directory: file, ..
+            }
+            | Operation::SetAttributes { file, .. }
+            | Operation::Link { file, .. } => Some(*file),
+            _ => None,
+        };
+        let directory = super::request::entry(operation).map(crate::Entry::directory);
+        for file in files.into_iter().chain(directory) {
+            self.node(file).expire();
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Data are read, and read ahead.
+
+use bytes::{Bytes, BytesMut};
+use nfs::{FileHandle, Read};
+use std::sync::Arc;
+use units::Instant;
+
+use super::ask::{Purpose, Told};
+use super::{AGAIN_AFTER, Alarm, Client};
+use crate::config::BLOCK_MIN;
+use crate::node::Reader;
+use crate::{Error, OpenFile, Reply, Ticket};
+
+/// A read that begins so near to where the last one ended goes on with it: systems ask for several parts of a file
+/// at once, in any order.
+const NEAR: u64 = 512 * 1_024;
+
+/// Read ahead at least so much where blocks are small, and at most so much, in bytes.
+const AHEAD_MIN: u64 = 32 * 1_024;
+const AHEAD_MAX: u64 = 8 * 1_024 * 1_024;
+
+impl Client {
+    pub(super) fn read(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        open: OpenFile,
+        offset: u64,
+        count: u32,
+    ) {
+        let Some(opening) = self.opening(ticket, open) else {
+            return;
+        };
+        let file = opening.file;
+        let ahead = self.ahead();
+        let content = &mut self.node(file).content;
+        content.reader = Some(opening.caller);
+        let end = offset.saturating_add(u64::from(count));
+        content.readers.push(Reader {
+            ticket,
+            offset,
+            end,
+        });
+        let is_sequential = offset.abs_diff(content.read_to) <= NEAR;
+        if !is_sequential && content.readers.len() == 1 {
+            content.extents.forget();
+        }
+        content.read_to = if is_sequential {
+            content.read_to.max(end)
+        } else {
+            end
+        };
+        content.ahead = if is_sequential { ahead } else { 0 };
+        self.serve_readers(now, file);
+    }
+
+    /// How far is read ahead.
+    fn ahead(&self) -> u64 {
+        let window = self.window.limit() * u64::from(self.read_block());
+        (window * 2).clamp(AHEAD_MIN, AHEAD_MAX)
+    }
+
+    /// Answers those reads whose data are there, and asks for what is missing.
+    pub(super) fn serve_readers(&mut self, now: Instant, file: FileHandle) {
+        let readers = std::mem::take(&mut self.node(file).content.readers);
+        if readers.is_empty() {
+            return;
+        }
+        let mut waiting = Vec::new();
+        for reader in readers {
+            match self.data(now, file, reader) {
+                Some(data) => self.end(reader.ticket, Ok(Reply::Data(data))),
+                None => waiting.push(reader),
+            }
+        }
+        let content = &mut self.node(file).content;
+        waiting.append(&mut content.readers);
+        content.readers = waiting;
+        self.read_ahead(now, file);
+        self.enqueue(file);
+    }
+
+    /// Where the file ends, if that is known: what was written here counts.
+    fn file_end(&self, now: Instant, file: FileHandle) -> Option<u64> {
+        let node = self.nodes.get(&file)?;
+        let attributes = node.fresh(now).map(|attributes| attributes.size);
+        let end = node.content.extents.end().or(attributes)?;
+        Some(end.max(node.content.ranges.end()))
+    }
+
+    /// The data of a read, if they are there; otherwise what is missing is asked for.
+    fn data(&mut self, now: Instant, file: FileHandle, reader: Reader) -> Option<Vec<Bytes>> {
+        let file_end = self.file_end(now, file);
+        let block = self.read_block();
+        let content = &mut self.node(file).content;
+        let end = reader.end.min(file_end.unwrap_or(u64::MAX));
+        let range = reader.offset..end;
+        if range.is_empty() {
+            return Some(Vec::new());
+        }
+        let (extents, ranges) = (&mut content.extents, &content.ranges);
+        // What was written beyond the server's end of the file follows on zeros.
+        let server_end = extents.end().unwrap_or(u64::MAX).min(range.end);
+        let pieces = if ranges.covers(&range) {
+            None
+        } else if server_end <= range.start {
+            Some(Vec::new())
+        } else {
+            let wanted = range.start..server_end;
+            let Some(pieces) = extents.data(&wanted) else {
+                extents.want(&wanted, block);
+                return None;
+            };
+            Some(pieces)
+        };
+        let passed = content.read_to.saturating_sub(NEAR).min(range.end);
+        let pieces = match pieces {
+            Some(pieces) if !ranges.touches(&range) && server_end == range.end => pieces,
+            pieces => {
+                let mut whole = BytesMut::with_capacity((range.end - range.start) as usize);
+                pieces
+                    .iter()
+                    .flatten()
+                    .for_each(|piece| whole.extend_from_slice(piece));
+                whole.resize((range.end - range.start) as usize, 0);
+                ranges.overlay(range.start, &mut whole);
+                vec![whole.freeze()]
+            }
+        };
+        content.extents.forget_before(passed);
+        Some(pieces)
+    }
+
+    /// Asks for what sequential readers will want next.
+    fn read_ahead(&mut self, now: Instant, file: FileHandle) {
+        let file_end = self.file_end(now, file);
+        let block = self.read_block();
+        let content = &mut self.node(file).content;
+        if content.ahead == 0 {
+            return;
+        }
+        let from = content.read_to;
+        let end = from
+            .saturating_add(content.ahead)
+            .min(file_end.unwrap_or(from));
+        // Whole blocks, but for the last of the file.
+        let whole = if Some(end) == file_end {
+            end
+        } else {
+            end - end % u64::from(block)
+        };
+        if from < whole && !content.ranges.touches(&(from..whole)) {
+            content.extents.want(&(from..whole), block);
+        }
+    }
+
+    /// Asks the server for the first block that is wanted; says whether there was one.
+    pub(super) fn send_read(&mut self, now: Instant, file: FileHandle) -> bool {
+        let content = &mut self.node(file).content;
+        let Some((offset, count)) = content.extents.next_wanted() else {
+            return false;
+        };
+        let Some(caller) = content.reader.clone() else {
+            return false;
+        };
+        let read = Read {
+            file,
+            offset,
+            count,
+        };
+        let mut arguments = Vec::new();
+        nfs::Value::encode(&read, &mut arguments);
+        let call = (nfs::Procedure::Read, arguments.into());
+        let number = self.call(now, Arc::clone(&caller), call, Purpose::Read(file, count));
+        self.node(file).content.extents.asked(offset, number);
+        self.window.sent();
+        true
+    }
+
+    /// A block came, or did not.
+    pub(super) fn was_read(
+        &mut self,
+        now: Instant,
+        (file, asked): (FileHandle, u32),
+        told: &Told,
+        wants_time: bool,
+    ) {
+        self.window.ended(told.round_trip());
+        let read = self.take_in(now, (file, asked), told);
+        if let Err(error) = read {
+            let refused = self.node(file).content.extents.failed(told.call);
+            if wants_time {
+                self.alarms.set(now + AGAIN_AFTER, Alarm::File(file));
+                self.enqueue(file);
+                return;
+            }
+            let shrunk = error.wants_smaller() && self.server.read > BLOCK_MIN;
+            if shrunk {
+                self.server.read = (asked.min(self.server.read) / 2).max(BLOCK_MIN);
+            } else if let Some(refused) = refused {
+                self.fail_readers(file, &refused, error);
+            }
+        }
+        self.serve_readers(now, file);
+        self.enqueue(file);
+    }
+
+    fn take_in(
+        &mut self,
+        now: Instant,
+        (file, asked): (FileHandle, u32),
+        told: &Told,
+    ) -> Result<(), Error> {
+        let procedure = told.procedure;
+        let read = told.done::<Read>()?;
+        read.check(asked)
+            .map_err(|fault| Error::Implausible { procedure, fault })?;
+        self.note(now, told, file, read.attributes)?;
+        let data = told.slice(read.data);
+        self.counters.read_bytes += data.len() as u64;
+        let extents = &mut self.node(file).content.extents;
+        extents.fetched(told.call, data, read.end_of_file);
+        Ok(())
+    }
+
+    /// Tells those who wait for bytes of `range` that they will not come.
+    fn fail_readers(&mut self, file: FileHandle, range: &std::ops::Range<u64>, error: Error) {
+        let content = &mut self.node(file).content;
+        let hit = |reader: &Reader| reader.offset < range.end && reader.end > range.start;
+        let (failed, others) = content.readers.drain(..).partition::<Vec<_>, _>(hit);
+        content.readers = others;
+        content.ahead = 0;
+        for reader in failed {
+            self.end(reader.ticket, Err(error));
+        }
+    }
+}

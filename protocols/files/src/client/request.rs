@@ -1,0 +1,313 @@
+//! A request that is under way, and the calls it makes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use nfs::{
+    Call, Create, CreateHow, CreateVerifier, DeviceData, FileHandle, FileSystemStatus, FileType,
+    GetAttributes, Link, LookUp, MakeDirectory, MakeNode, MakeSymbolicLink, Name, NewAttributes,
+    Node, Path, Place, Procedure, ReadDirectory, ReadDirectoryPlus, ReadLink, Remove,
+    RemoveDirectory, Rename, SetAttributes,
+};
+use rpc::message::Credentials;
+
+use crate::{Entry, Found, ListPlace, Operation};
+
+/// What a request is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It waits for something else than a call of its own.
+    Parked,
+    /// Its own call is under way.
+    Main,
+    /// It asks for the attributes that the server left out.
+    Attributes(FileHandle),
+    /// It looks up what it made, as the server does not tell.
+    Untold,
+    /// It looks up what exists already: perhaps the work of this very request, sent twice.
+    Mine,
+    /// It reads the symbolic link that exists already.
+    MineTarget(Found),
+    /// It looks up the file that it would have created.
+    Existing,
+    /// It gives a file that it has created or found the attributes that it shall have.
+    Dress(Found),
+    /// It looks up what it is to remove, or to put something else in place of.
+    Victim,
+    /// It moves a file that is open to a name of its own.
+    Doom(FileHandle, u64),
+    /// It looks up what it is to move.
+    Source,
+    /// It looks up, after its move seems to have failed, whether it was made.
+    Moved,
+}
+
+/// A request that is under way.
+#[derive(Debug, Clone)]
+pub(super) struct Running {
+    pub(super) caller: Arc<Credentials>,
+    pub(super) operation: Operation,
+    pub(super) stage: Stage,
+    /// Its call, if one is under way.
+    pub(super) call: Option<u64>,
+    /// Of a move: what is moved.
+    pub(super) moved: Option<FileHandle>,
+    /// The file whose writers it keeps waiting.
+    pub(super) barrier: Option<FileHandle>,
+    /// Of a CREATE: the file that was there.
+    pub(super) found: Option<Found>,
+    /// Of an exclusive CREATE: by which it is known.
+    pub(super) verifier: Option<CreateVerifier>,
+    /// Whether a call of the request was sent more than once before this one.
+    pub(super) repeated: bool,
+}
+
+impl Running {
+    pub(super) fn new(caller: Arc<Credentials>, operation: Operation) -> Self {
+        Self {
+            caller,
+            operation,
+            stage: Stage::Parked,
+            call: None,
+            moved: None,
+            barrier: None,
+            found: None,
+            verifier: None,
+            repeated: false,
+        }
+    }
+
+    /// The entry that the request makes or removes.
+    pub(super) fn entry(&self) -> Option<&Entry> {
+        entry(&self.operation)
+    }
+}
+
+/// The entry that an operation looks for, makes or removes: of a move, the one that it makes.
+pub(super) fn entry(operation: &Operation) -> Option<&Entry> {
+    match operation {
+        Operation::LookUp(entry)
+        | Operation::MakeDirectory { entry, .. }
+        | Operation::MakeSymbolicLink { entry, .. }
+        | Operation::MakeNode { entry, .. }
+        | Operation::Link { entry, .. }
+        | Operation::Remove(entry)
+        | Operation::RemoveDirectory(entry)
+        | Operation::Rename { to: entry, .. }
+        | Operation::Create { entry, .. } => Some(entry),
+        _ => None,
+    }
+}
+
+fn place(entry: &Entry) -> Place<'_> {
+    Place {
+        directory: entry.directory(),
+        name: entry.name(),
+    }
+}
+
+/// How pages of directories are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Paging {
+    /// With attributes and handles.
+    pub(super) plus: bool,
+    /// At most so many bytes.
+    pub(super) bytes: u32,
+}
+
+/// The call that a request makes at its stage; nothing where it makes none.
+pub(super) fn encode(running: &Running, paging: Paging) -> Option<(Procedure, Bytes)> {
+    let mut bytes = Vec::new();
+    let mut write = |call: Call<'_>| {
+        call.encode(&mut bytes);
+        call.procedure()
+    };
+    let look_up = |entry| {
+        Call::from(LookUp {
+            place: place(entry),
+        })
+    };
+    let procedure = match running.stage {
+        Stage::Parked => return None,
+        Stage::Main => main(running, paging, &mut write)?,
+        Stage::Attributes(object) => write(GetAttributes { object }.into()),
+        Stage::Untold | Stage::Mine | Stage::Existing | Stage::Victim | Stage::Moved => {
+            write(look_up(running.entry()?))
+        }
+        Stage::Source => match &running.operation {
+            Operation::Rename { from, .. } => write(look_up(from)),
+            _ => return None,
+        },
+        Stage::MineTarget(found) => write(ReadLink { link: found.file }.into()),
+        Stage::Dress(found) => match &running.operation {
+            Operation::Create { attributes, .. } => write(
+                SetAttributes {
+                    object: found.file,
+                    attributes: dress(running, attributes),
+                    guard: None,
+                }
+                .into(),
+            ),
+            _ => return None,
+        },
+        Stage::Doom(_, number) => {
+            let entry = running.entry()?;
+            let name = doomed_name(number);
+            let name = Name::new(name.as_bytes()).ok()?;
+            let directory = entry.directory();
+            let to = Place { directory, name };
+            write(
+                Rename {
+                    from: place(entry),
+                    to,
+                }
+                .into(),
+            )
+        }
+    };
+    Some((procedure, bytes.into()))
+}
+
+/// What a file gets after CREATE: all that it shall have if CREATE could not tell the server, only the length if it was
+/// there before.
+fn dress(running: &Running, attributes: &NewAttributes) -> NewAttributes {
+    match running.verifier {
+        Some(_) => *attributes,
+        None => NewAttributes {
+            size: attributes.size,
+            ..NewAttributes::default()
+        },
+    }
+}
+
+/// The name that an open file gets when its last one is removed. Others know such names from the usual clients, and
+/// leave the files to them.
+pub(super) fn doomed_name(number: u64) -> String {
+    format!(".nfs{number:016x}")
+}
+
+/// The call that an operation is named after.
+fn main(
+    running: &Running,
+    paging: Paging,
+    write: &mut impl FnMut(Call<'_>) -> Procedure,
+) -> Option<Procedure> {
+    let call = match &running.operation {
+        Operation::LookUp(entry) => LookUp {
+            place: place(entry),
+        }
+        .into(),
+        Operation::Attributes(object) | Operation::Open(object) => {
+            GetAttributes { object: *object }.into()
+        }
+        Operation::SetAttributes { file, attributes } => SetAttributes {
+            object: *file,
+            attributes: *attributes,
+            guard: None,
+        }
+        .into(),
+        Operation::ReadLink(link) => ReadLink { link: *link }.into(),
+        Operation::List { directory, from } => list(*directory, *from, paging),
+        Operation::MakeDirectory { entry, attributes } => MakeDirectory {
+            place: place(entry),
+            attributes: *attributes,
+        }
+        .into(),
+        Operation::MakeSymbolicLink {
+            entry,
+            target,
+            attributes,
+        } => MakeSymbolicLink {
+            place: place(entry),
+            attributes: *attributes,
+            path: Path::new(target).ok()?,
+        }
+        .into(),
+        Operation::MakeNode { entry, .. } => MakeNode {
+            place: place(entry),
+            node: node(&running.operation)?,
+        }
+        .into(),
+        Operation::Link { file, entry } => Link {
+            file: *file,
+            place: place(entry),
+        }
+        .into(),
+        Operation::Create {
+            entry, attributes, ..
+        } => Create {
+            place: place(entry),
+            how: how(running, attributes),
+        }
+        .into(),
+        Operation::Remove(entry) => Remove {
+            place: place(entry),
+        }
+        .into(),
+        Operation::RemoveDirectory(entry) => RemoveDirectory {
+            place: place(entry),
+        }
+        .into(),
+        Operation::Rename { from, to } => Rename {
+            from: place(from),
+            to: place(to),
+        }
+        .into(),
+        Operation::Space(root) => FileSystemStatus { root: *root }.into(),
+        _ => return None,
+    };
+    Some(write(call))
+}
+
+fn how(running: &Running, attributes: &NewAttributes) -> CreateHow {
+    match running.verifier {
+        Some(verifier) => CreateHow::Exclusive(verifier),
+        None => CreateHow::Guarded(*attributes),
+    }
+}
+
+fn list(directory: FileHandle, from: ListPlace, paging: Paging) -> Call<'static> {
+    let ListPlace { cookie, verifier } = from;
+    if paging.plus {
+        ReadDirectoryPlus {
+            directory,
+            cookie,
+            verifier,
+            directory_count: paging.bytes,
+            maximum_count: paging.bytes,
+        }
+        .into()
+    } else {
+        ReadDirectory {
+            directory,
+            cookie,
+            verifier,
+            count: paging.bytes,
+        }
+        .into()
+    }
+}
+
+/// What is made; nothing for what is no such node.
+fn node(operation: &Operation) -> Option<Node> {
+    let Operation::MakeNode {
+        kind,
+        device,
+        attributes,
+        ..
+    } = operation
+    else {
+        return None;
+    };
+    let data = DeviceData {
+        attributes: *attributes,
+        device: *device,
+    };
+    Some(match kind {
+        FileType::BlockDevice => Node::BlockDevice(data),
+        FileType::CharacterDevice => Node::CharacterDevice(data),
+        FileType::Socket => Node::Socket(*attributes),
+        FileType::Pipe => Node::Pipe(*attributes),
+        FileType::Regular | FileType::Directory | FileType::SymbolicLink => return None,
+    })
+}

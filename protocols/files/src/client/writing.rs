@@ -1,0 +1,294 @@
+//! Data are written behind.
+
+use bytes::Bytes;
+use nfs::{FileHandle, Stability, Status, Write};
+use std::ops::Range;
+use std::sync::Arc;
+use units::Instant;
+
+use super::ask::{Purpose, Told};
+use super::{AGAIN_AFTER, Alarm, Client, REFUSED_AFTER};
+use crate::config::BLOCK_MIN;
+use crate::content::Ranges;
+use crate::{Error, OpenFile, Operation, Reply, Ticket, Writes};
+
+/// The end of the largest file.
+const FILE_END_MAX: u64 = i64::MAX as u64;
+
+/// COMMITs in a row that find another life of the server than their WRITEs had, before WRITEs are made safe one by one:
+/// that either succeeds or says why not.
+const MISMATCHES_MAX: u32 = 3;
+
+impl Client {
+    pub(super) fn write(
+        &mut self,
+        now: Instant,
+        ticket: Ticket,
+        open: OpenFile,
+        (offset, data): (u64, Bytes),
+    ) {
+        let Some(opening) = self.opening(ticket, open) else {
+            return;
+        };
+        let file = opening.file;
+        let ends = offset.checked_add(data.len() as u64);
+        if ends.is_none_or(|end| end > FILE_END_MAX) {
+            self.end(ticket, Err(Error::TooLarge));
+            return;
+        }
+        if let Err(error) = self.untold_error(open) {
+            self.end(ticket, Err(error));
+            return;
+        }
+        let content = &mut self.node(file).content;
+        content.writer = Some(opening.caller);
+        content.writers.push_back(ticket);
+        if content.writers.len() == 1 {
+            self.admit_writers(now, file);
+        }
+    }
+
+    /// Lets the writers of a file write, in their order, as far as there is room and nothing in their way.
+    pub(super) fn admit_writers(&mut self, now: Instant, file: FileHandle) {
+        while let Some(&ticket) = self.node(file).content.writers.front() {
+            let Some((offset, data)) = self.what_to_write(ticket) else {
+                self.node(file).content.writers.pop_front();
+                continue;
+            };
+            if self.kept > self.config.dirty_limit.get() {
+                if !self.starved.contains(&file) {
+                    self.starved.push_back(file);
+                }
+                self.press(now);
+                return;
+            }
+            let range = offset..offset + data.len() as u64;
+            let content = &mut self.node(file).content;
+            if content.barriers > 0 || content.ranges.is_in_flight(&range) {
+                // What is in the way is to go soon.
+                self.enqueue(file);
+                return;
+            }
+            content.writers.pop_front();
+            content.extents.spoil(&range);
+            let was_dirty = content.ranges.is_dirty();
+            self.with_ranges(file, |ranges| ranges.write(offset, data));
+            if !was_dirty {
+                let due = now + self.config.write_after;
+                self.node(file).content.dirty_since = Some(now);
+                self.alarms.set(due, Alarm::File(file));
+            }
+            self.end(ticket, Ok(Reply::Done));
+            self.enqueue(file);
+        }
+    }
+
+    fn what_to_write(&self, ticket: Ticket) -> Option<(u64, Bytes)> {
+        match &self.requests.get(&ticket)?.operation {
+            Operation::Write { offset, data, .. } => Some((*offset, data.clone())),
+            _ => None,
+        }
+    }
+
+    /// Changes what is kept of a file's written data, and keeps count.
+    pub(super) fn with_ranges<T>(
+        &mut self,
+        file: FileHandle,
+        change: impl FnOnce(&mut Ranges) -> T,
+    ) -> T {
+        let ranges = &mut self.node(file).content.ranges;
+        let before = ranges.kept();
+        let result = change(ranges);
+        let after = ranges.kept();
+        let is_clean = ranges.is_clean();
+        self.kept = self.kept - before + after;
+        if is_clean {
+            self.unsafe_files.remove(&file);
+        } else {
+            self.unsafe_files.insert(file);
+        }
+        result
+    }
+
+    /// There is too much that is not safe: all of it is to become so.
+    fn press(&mut self, now: Instant) {
+        if self.pressed {
+            return;
+        }
+        self.pressed = true;
+        for file in self.unsafe_files.clone() {
+            self.look_after(now, file);
+        }
+    }
+
+    /// There may be room for those who wait for it.
+    pub(super) fn feed(&mut self, now: Instant) {
+        while self.kept <= self.config.dirty_limit.get() {
+            let Some(file) = self.starved.pop_front() else {
+                self.pressed = false;
+                return;
+            };
+            self.admit_writers(now, file);
+        }
+    }
+
+    /// Whether blocks that are not whole go out too.
+    fn writes_all(&self, now: Instant, file: FileHandle) -> bool {
+        let Some(node) = self.nodes.get(&file) else {
+            return false;
+        };
+        let content = &node.content;
+        let since = content.dirty_since;
+        self.pressed
+            || !content.flushers.is_empty()
+            || !content.writers.is_empty()
+            || since.is_some_and(|since| now >= since + self.config.write_after)
+    }
+
+    /// Sends the first block that is to be written; says whether there was one.
+    pub(super) fn send_write(&mut self, now: Instant, file: FileHandle) -> bool {
+        let whole_only = !self.writes_all(now, file);
+        let block = self.write_block();
+        let synchronous = self.config.writes == Writes::Synchronous;
+        let content = &self.node(file).content;
+        if content.not_before.is_some_and(|when| now < when) {
+            return false;
+        }
+        let Some(range) = content.ranges.next_dirty(block, whole_only) else {
+            return false;
+        };
+        let Some(caller) = content.writer.clone() else {
+            return false;
+        };
+        let data = joined(content.ranges.dirty_data(&range), &range);
+        // A small file that is flushed needs no COMMIT of its own.
+        let lonely = !content.flushers.is_empty() && content.ranges.is_all(&range);
+        let stability = if synchronous || lonely || content.mismatches >= MISMATCHES_MAX {
+            Stability::FileStable
+        } else {
+            Stability::Unstable
+        };
+        let write = Write {
+            file,
+            offset: range.start,
+            stability,
+            data: &data,
+        };
+        let mut arguments = Vec::with_capacity(data.len() + 128);
+        nfs::Value::encode(&write, &mut arguments);
+        let call = (nfs::Procedure::Write, arguments.into());
+        let purpose = Purpose::Write(file, data.len(), stability);
+        let number = self.call(now, Arc::clone(&caller), call, purpose);
+        self.with_ranges(file, |ranges| ranges.sent(range.start, data, number));
+        let node = self.node(file);
+        node.change_began();
+        if !node.content.ranges.is_dirty() {
+            node.content.dirty_since = None;
+        }
+        self.window.sent();
+        true
+    }
+
+    /// A block was written, or was not.
+    pub(super) fn was_written(
+        &mut self,
+        now: Instant,
+        (file, given, asked): (FileHandle, usize, Stability),
+        told: &Told,
+        wants_time: bool,
+    ) {
+        self.window.ended(told.round_trip());
+        let calls = self.calls_made;
+        self.node(file).change_ended(calls);
+        if let Err(error) = self.write_answered(now, (file, given, asked), told) {
+            self.with_ranges(file, |ranges| ranges.failed(told.call));
+            if wants_time {
+                self.write_again(now, file, now + AGAIN_AFTER);
+            } else if error.wants_smaller() && self.server.write > BLOCK_MIN {
+                self.server.write = (given as u32 / 2).max(BLOCK_MIN).next_multiple_of(512);
+            } else {
+                self.write_refused(now, file, error);
+            }
+        }
+        self.look_after(now, file);
+    }
+
+    fn write_answered(
+        &mut self,
+        now: Instant,
+        (file, given, asked): (FileHandle, usize, Stability),
+        told: &Told,
+    ) -> Result<(), Error> {
+        let procedure = told.procedure;
+        let written = told.done::<Write<'_>>()?;
+        written
+            .check(given, asked)
+            .map_err(|fault| Error::Implausible { procedure, fault })?;
+        self.note_own(now, told, file, &written.file);
+        let count = written.count as usize;
+        self.counters.written_bytes += u64::from(written.count);
+        let content = &mut self.node(file).content;
+        if content
+            .verifier
+            .is_some_and(|before| before != written.verifier)
+        {
+            self.counters.restarts += 1;
+        }
+        self.node(file).content.verifier = Some(written.verifier);
+        let fate = (written.stability, written.verifier);
+        let safe = self.with_ranges(file, |ranges| ranges.answered(told.call, count, fate));
+        let content = &mut self.node(file).content;
+        content.not_before = None;
+        if let Some(range) = safe {
+            content.extents.spoil(&range);
+        }
+        Ok(())
+    }
+
+    fn write_again(&mut self, now: Instant, file: FileHandle, when: Instant) {
+        let content = &mut self.node(file).content;
+        content.not_before = Some(when);
+        content.dirty_since = Some(now);
+        self.alarms.set(when, Alarm::File(file));
+    }
+
+    /// The server does not take the data: they are kept, the error is told to all who have the file open, and it is
+    /// tried again, for what is not lost for good.
+    pub(super) fn write_refused(&mut self, now: Instant, file: FileHandle, error: Error) {
+        let content = &mut self.node(file).content;
+        content.error = Some(error);
+        content.errors += 1;
+        let is_gone = matches!(error.status(), Some(Status::Stale | Status::BadHandle));
+        let is_given_up = self.node(file).opens == 0 && !error.is_expired();
+        if is_gone || is_given_up {
+            self.discard(file);
+        } else {
+            self.write_again(now, file, now + REFUSED_AFTER);
+        }
+    }
+
+    /// What was written and is not on its way is lost.
+    pub(super) fn discard(&mut self, file: FileHandle) {
+        let lost = self.with_ranges(file, Ranges::discard);
+        self.counters.lost_bytes += lost;
+        self.node(file).content.not_before = None;
+    }
+
+    /// The file was cut or extended to `size` at the server.
+    pub(super) fn resize(&mut self, file: FileHandle, size: u64) {
+        self.with_ranges(file, |ranges| ranges.cut(size));
+        self.node(file).content.extents.spoil(&(0..u64::MAX));
+    }
+}
+
+/// The pieces of `range` as one.
+fn joined(mut pieces: Vec<Bytes>, range: &Range<u64>) -> Bytes {
+    if pieces.len() == 1 {
+        return pieces.remove(0);
+    }
+    let mut whole = Vec::with_capacity((range.end - range.start) as usize);
+    for piece in &pieces {
+        whole.extend_from_slice(piece);
+    }
+    whole.into()
+}

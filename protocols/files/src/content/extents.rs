@@ -1,0 +1,220 @@
+//! What is read of a file, ahead of who reads it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use bytes::Bytes;
+
+#[derive(Debug, Clone)]
+enum State {
+    Wanted,
+    Fetching {
+        call: u64,
+        /// It was written to meanwhile, so what comes is not the truth.
+        stale: bool,
+    },
+    Ready(Bytes),
+}
+
+#[derive(Debug, Clone)]
+struct Extent {
+    length: u32,
+    state: State,
+}
+
+/// Extents of one file, by their offset. No two overlap.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extents {
+    by_offset: BTreeMap<u64, Extent>,
+    wanted: BTreeSet<u64>,
+    fetching: BTreeMap<u64, u64>,
+    /// Where the file ends at the server, if a READ has found out.
+    end: Option<u64>,
+}
+
+impl Extents {
+    /// Where the file ends at the server, if a READ has found out.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    fn insert(&mut self, offset: u64, extent: Extent) {
+        match extent.state {
+            State::Wanted => {
+                self.wanted.insert(offset);
+            }
+            State::Fetching { call, .. } => {
+                self.fetching.insert(call, offset);
+            }
+            State::Ready(_) => {}
+        }
+        self.by_offset.insert(offset, extent);
+    }
+
+    fn remove(&mut self, offset: u64) -> Option<Extent> {
+        let extent = self.by_offset.remove(&offset)?;
+        self.wanted.remove(&offset);
+        if let State::Fetching { call, .. } = extent.state {
+            self.fetching.remove(&call);
+        }
+        Some(extent)
+    }
+
+    fn stop(offset: u64, extent: &Extent) -> u64 {
+        offset + u64::from(extent.length)
+    }
+
+    /// Offsets of the extents that share bytes with `range`.
+    fn touching(&self, range: &Range<u64>) -> Vec<u64> {
+        let before = self.by_offset.range(..range.start).next_back();
+        let before = before.filter(|(offset, extent)| Self::stop(**offset, extent) > range.start);
+        let inside = self
+            .by_offset
+            .range(range.start..range.end.max(range.start));
+        before
+            .into_iter()
+            .chain(inside)
+            .map(|(offset, _)| *offset)
+            .collect()
+    }
+
+    /// Asks for what is missing of `range`, in blocks that end at multiples of `block` bytes.
+    pub(crate) fn want(&mut self, range: &Range<u64>, block: u32) {
+        let mut at = range.start;
+        let stop = range.end.min(self.end.unwrap_or(u64::MAX));
+        let mut gaps = Vec::new();
+        for offset in self.touching(range) {
+            if offset > at {
+                gaps.push(at..offset.min(stop));
+            }
+            at = Self::stop(offset, &self.by_offset[&offset]);
+        }
+        gaps.push(at..stop);
+        for gap in gaps {
+            self.want_gap(gap, u64::from(block));
+        }
+    }
+
+    fn want_gap(&mut self, gap: Range<u64>, block: u64) {
+        let mut at = gap.start;
+        while at < gap.end {
+            let stop = ((at / block + 1) * block).min(gap.end);
+            let length = (stop - at) as u32;
+            self.insert(
+                at,
+                Extent {
+                    length,
+                    state: State::Wanted,
+                },
+            );
+            at = stop;
+        }
+    }
+
+    /// The first extent to ask the server for.
+    pub(crate) fn next_wanted(&self) -> Option<(u64, u32)> {
+        let offset = *self.wanted.first()?;
+        Some((offset, self.by_offset[&offset].length))
+    }
+
+    /// The extent at `offset` was asked for, in this call.
+    pub(crate) fn asked(&mut self, offset: u64, call: u64) {
+        if let Some(extent) = self.remove(offset) {
+            let state = State::Fetching { call, stale: false };
+            self.insert(offset, Extent { state, ..extent });
+        }
+    }
+
+    /// The answer to a call. If the extent has gone stale, or did not come whole, what is missing is no longer asked
+    /// for: [`want`](Self::want) it again.
+    pub(crate) fn fetched(&mut self, call: u64, data: Bytes, end_of_file: bool) {
+        let Some(offset) = self.fetching.get(&call).copied() else {
+            return;
+        };
+        let Some(extent) = self.remove(offset) else {
+            return;
+        };
+        if matches!(extent.state, State::Fetching { stale: true, .. }) {
+            return;
+        }
+        let length = (data.len() as u32).min(extent.length);
+        if end_of_file {
+            self.end = Some(offset + u64::from(length));
+        }
+        if length > 0 {
+            self.insert(
+                offset,
+                Extent {
+                    length,
+                    state: State::Ready(data),
+                },
+            );
+        }
+    }
+
+    /// The call has failed. Returns what it had asked for.
+    pub(crate) fn failed(&mut self, call: u64) -> Option<Range<u64>> {
+        let offset = self.fetching.get(&call).copied()?;
+        let extent = self.remove(offset)?;
+        Some(offset..Self::stop(offset, &extent))
+    }
+
+    /// The bytes of `range`, one piece behind the other; nothing while some are missing.
+    pub(crate) fn data(&self, range: &Range<u64>) -> Option<Vec<Bytes>> {
+        let mut at = range.start;
+        let mut pieces = Vec::new();
+        while at < range.end {
+            let (offset, extent) = self.by_offset.range(..=at).next_back()?;
+            let State::Ready(data) = &extent.state else {
+                return None;
+            };
+            let stop = Self::stop(*offset, extent).min(range.end);
+            if stop <= at {
+                return None;
+            }
+            pieces.push(data.slice((at - offset) as usize..(stop - offset) as usize));
+            at = stop;
+        }
+        Some(pieces)
+    }
+
+    /// `range` was written to, or may be another at the server: what is known of it is no longer true.
+    pub(crate) fn spoil(&mut self, range: &Range<u64>) {
+        if self.end.is_some_and(|end| range.end > end) {
+            self.end = None;
+        }
+        for offset in self.touching(range) {
+            let Some(extent) = self.by_offset.get_mut(&offset) else {
+                continue;
+            };
+            match &mut extent.state {
+                State::Wanted => {}
+                State::Fetching { stale, .. } => *stale = true,
+                State::Ready(_) => {
+                    self.remove(offset);
+                }
+            }
+        }
+    }
+
+    /// Forgets what ends at or before `offset` and is not on its way.
+    pub(crate) fn forget_before(&mut self, offset: u64) {
+        let behind = self.by_offset.range(..offset);
+        let idle = behind.filter(|(start, extent)| {
+            Self::stop(**start, extent) <= offset && !matches!(extent.state, State::Fetching { .. })
+        });
+        for start in idle.map(|(start, _)| *start).collect::<Vec<_>>() {
+            self.remove(start);
+        }
+    }
+
+    /// Forgets what nobody is waiting for: all that is not on its way.
+    pub(crate) fn forget(&mut self) {
+        self.forget_before(u64::MAX);
+    }
+
+    /// Whether nothing is on its way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.fetching.is_empty()
+    }
+}

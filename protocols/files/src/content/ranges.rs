@@ -1,0 +1,428 @@
+//! What was written to a file and is not safe yet.
+//!
+//! Every byte is in one of three states: *dirty* until it is sent, *in flight* until the server answers, and *unstable*
+//! until a COMMIT names the same life of the server as the answer did (RFC 1813 §4.11). Whatever goes wrong makes it
+//! dirty again. Then it is forgotten.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use nfs::{Stability, WriteVerifier};
+
+/// What a piece takes beside its data, in bytes: many tiny pieces must not take much more than they count for.
+const PIECE_OVERHEAD: u64 = 128;
+
+/// Pieces below this size are copied, so that none keeps a large buffer alive.
+const COPIED_BELOW: usize = 4_096;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Dirty,
+    InFlight(u64),
+    Unstable {
+        verifier: WriteVerifier,
+        /// COMMITs begun when it was answered: a later one covers it.
+        commits: u64,
+    },
+}
+
+#[derive(Debug, Clone)]
+struct Piece {
+    data: Bytes,
+    state: State,
+    /// Which write it is of, counted from the first.
+    sequence: u64,
+}
+
+/// The written bytes of one file, by their offset. No two pieces overlap.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ranges {
+    pieces: BTreeMap<u64, Piece>,
+    dirty: BTreeSet<u64>,
+    in_flight: BTreeMap<u64, u64>,
+    unstable: u64,
+    kept: u64,
+    /// Pieces of each write, and those of them that the server does not have.
+    sequences: BTreeMap<u64, usize>,
+    unsent: BTreeMap<u64, usize>,
+    next_sequence: u64,
+    commits: u64,
+}
+
+fn count(map: &mut BTreeMap<u64, usize>, sequence: u64, more: bool) {
+    let entry = map.entry(sequence).or_insert(0);
+    if more {
+        *entry += 1;
+    } else {
+        *entry -= 1;
+        if *entry == 0 {
+            map.remove(&sequence);
+        }
+    }
+}
+
+/// Where `length` bytes from `offset` on end.
+fn end(offset: u64, length: usize) -> u64 {
+    offset + length as u64
+}
+
+impl Ranges {
+    fn insert(&mut self, offset: u64, piece: Piece) {
+        self.kept += piece.data.len() as u64 + PIECE_OVERHEAD;
+        count(&mut self.sequences, piece.sequence, true);
+        match piece.state {
+            State::Dirty => {
+                self.dirty.insert(offset);
+            }
+            State::InFlight(call) => {
+                self.in_flight.insert(call, offset);
+            }
+            State::Unstable { .. } => self.unstable += piece.data.len() as u64,
+        }
+        if !matches!(piece.state, State::Unstable { .. }) {
+            count(&mut self.unsent, piece.sequence, true);
+        }
+        self.pieces.insert(offset, piece);
+    }
+
+    fn remove(&mut self, offset: u64) -> Option<Piece> {
+        let piece = self.pieces.remove(&offset)?;
+        self.kept -= piece.data.len() as u64 + PIECE_OVERHEAD;
+        count(&mut self.sequences, piece.sequence, false);
+        match piece.state {
+            State::Dirty => {
+                self.dirty.remove(&offset);
+            }
+            State::InFlight(call) => {
+                self.in_flight.remove(&call);
+            }
+            State::Unstable { .. } => self.unstable -= piece.data.len() as u64,
+        }
+        if !matches!(piece.state, State::Unstable { .. }) {
+            count(&mut self.unsent, piece.sequence, false);
+        }
+        Some(piece)
+    }
+
+    /// Offsets of the pieces that share bytes with `range`.
+    fn touching(&self, range: &Range<u64>) -> Vec<u64> {
+        let before = self.pieces.range(..range.start).next_back();
+        let before = before.filter(|(offset, piece)| end(**offset, piece.data.len()) > range.start);
+        let inside = self.pieces.range(range.clone());
+        before
+            .into_iter()
+            .chain(inside)
+            .map(|(offset, _)| *offset)
+            .collect()
+    }
+
+    /// Forgets what is known of `range`.
+    fn carve(&mut self, range: &Range<u64>) {
+        for offset in self.touching(range) {
+            let Some(piece) = self.remove(offset) else {
+                continue;
+            };
+            let stop = end(offset, piece.data.len());
+            if offset < range.start {
+                let data = piece.data.slice(..(range.start - offset) as usize);
+                self.insert(offset, Piece { data, ..piece });
+            }
+            if stop > range.end {
+                let data = piece.data.slice((range.end - offset) as usize..);
+                self.insert(range.end, Piece { data, ..piece });
+            }
+        }
+    }
+
+    /// Notes that `data` were written at `offset`, over what was written there before.
+    ///
+    /// # Panics
+    /// If some of the bytes there are in flight ([`is_in_flight`](Self::is_in_flight)).
+    pub(crate) fn write(&mut self, offset: u64, data: Bytes) {
+        let range = offset..end(offset, data.len());
+        assert!(
+            !self.is_in_flight(&range),
+            "a write over bytes that are in flight"
+        );
+        if range.is_empty() {
+            return;
+        }
+        self.carve(&range);
+        let data = if data.len() < COPIED_BELOW {
+            Bytes::copy_from_slice(&data)
+        } else {
+            data
+        };
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.insert(
+            offset,
+            Piece {
+                data,
+                state: State::Dirty,
+                sequence,
+            },
+        );
+    }
+
+    /// Whether some of the bytes in `range` are on their way: until their fate is known, nothing else may be sent
+    /// there.
+    pub(crate) fn is_in_flight(&self, range: &Range<u64>) -> bool {
+        let flies = |offset: &u64| matches!(self.pieces[offset].state, State::InFlight(_));
+        !self.in_flight.is_empty() && self.touching(range).iter().any(flies)
+    }
+
+    /// The first bytes to send: they end at a multiple of `block` bytes or where the written bytes do. With
+    /// `whole_only`, nothing that a later write may fill up.
+    pub(crate) fn next_dirty(&self, block: u32, whole_only: bool) -> Option<Range<u64>> {
+        let block = u64::from(block);
+        let mut from = 0;
+        while let Some(&start) = self.dirty.range(from..).next() {
+            let boundary = (start / block + 1) * block;
+            let mut stop = start;
+            while let Some(piece) = self.pieces.get(&stop)
+                && piece.state == State::Dirty
+                && stop < boundary
+            {
+                stop = end(stop, piece.data.len());
+            }
+            if stop >= boundary || !whole_only {
+                return Some(start..stop.min(boundary));
+            }
+            from = stop;
+        }
+        None
+    }
+
+    /// The dirty bytes of `range`, one piece behind the other.
+    pub(crate) fn dirty_data(&self, range: &Range<u64>) -> Vec<Bytes> {
+        let slice = |(offset, piece): (&u64, &Piece)| {
+            let stop = end(*offset, piece.data.len()).min(range.end);
+            piece.data.slice(..(stop - offset) as usize)
+        };
+        self.pieces.range(range.clone()).map(slice).collect()
+    }
+
+    /// The dirty bytes at `offset` are on their way as `data`, in this call.
+    pub(crate) fn sent(&mut self, offset: u64, data: Bytes, call: u64) {
+        let range = offset..end(offset, data.len());
+        let sequences = self
+            .touching(&range)
+            .into_iter()
+            .map(|offset| self.pieces[&offset].sequence);
+        // Who waits for any of the writes that are sent together waits for all of them.
+        let Some(sequence) = sequences.min() else {
+            return;
+        };
+        self.carve(&range);
+        self.insert(
+            offset,
+            Piece {
+                data,
+                state: State::InFlight(call),
+                sequence,
+            },
+        );
+    }
+
+    /// The server has the first `written` bytes of this call; the others are dirty again. What is safe already is
+    /// forgotten, and its range returned.
+    pub(crate) fn answered(
+        &mut self,
+        call: u64,
+        written: usize,
+        (stability, verifier): (Stability, WriteVerifier),
+    ) -> Option<Range<u64>> {
+        let offset = *self.in_flight.get(&call)?;
+        let piece = self.remove(offset)?;
+        let written = written.min(piece.data.len());
+        let rest = piece.data.slice(written..);
+        if !rest.is_empty() {
+            let state = State::Dirty;
+            self.insert(
+                end(offset, written),
+                Piece {
+                    data: rest,
+                    state,
+                    ..piece
+                },
+            );
+        }
+        if stability != Stability::Unstable {
+            return Some(offset..end(offset, written));
+        }
+        let state = State::Unstable {
+            verifier,
+            commits: self.commits,
+        };
+        let data = piece.data.slice(..written);
+        self.insert(
+            offset,
+            Piece {
+                data,
+                state,
+                ..piece
+            },
+        );
+        None
+    }
+
+    /// The call has failed: its bytes are dirty again.
+    pub(crate) fn failed(&mut self, call: u64) {
+        if let Some(offset) = self.in_flight.get(&call).copied()
+            && let Some(piece) = self.remove(offset)
+        {
+            self.insert(
+                offset,
+                Piece {
+                    state: State::Dirty,
+                    ..piece
+                },
+            );
+        }
+    }
+
+    /// A COMMIT of all bytes is sent.
+    pub(crate) fn commit(&mut self) {
+        self.commits += 1;
+    }
+
+    /// The COMMIT was answered by the life `verifier` of the server: what that life has is safe, what another had is
+    /// dirty again. Returns the ranges that are safe, and how many pieces are not.
+    pub(crate) fn committed(&mut self, verifier: WriteVerifier) -> (Vec<Range<u64>>, usize) {
+        let covered = |piece: &Piece| match piece.state {
+            State::Unstable { verifier, commits } if commits < self.commits => Some(verifier),
+            _ => None,
+        };
+        let pieces = self
+            .pieces
+            .iter()
+            .filter_map(|(offset, piece)| Some((*offset, covered(piece)?)));
+        let mut safe = Vec::new();
+        let mut lost = 0;
+        for (offset, written) in pieces.collect::<Vec<_>>() {
+            let Some(piece) = self.remove(offset) else {
+                continue;
+            };
+            if written == verifier {
+                safe.push(offset..end(offset, piece.data.len()));
+            } else {
+                lost += 1;
+                self.insert(
+                    offset,
+                    Piece {
+                        state: State::Dirty,
+                        ..piece
+                    },
+                );
+            }
+        }
+        (safe, lost)
+    }
+
+    /// The file ends at `size`. Nothing beyond it may be in flight.
+    pub(crate) fn cut(&mut self, size: u64) {
+        self.carve(&(size..u64::MAX));
+    }
+
+    /// Forgets all that is not in flight; returns how many bytes that were.
+    pub(crate) fn discard(&mut self) -> u64 {
+        let flies = |piece: &Piece| matches!(piece.state, State::InFlight(_));
+        let idle = self.pieces.iter().filter(|(_, piece)| !flies(piece));
+        let mut lost = 0;
+        for offset in idle.map(|(offset, _)| *offset).collect::<Vec<_>>() {
+            lost += self
+                .remove(offset)
+                .map_or(0, |piece| piece.data.len() as u64);
+        }
+        lost
+    }
+
+    /// Writes the bytes that are known over those of a file from `offset` on.
+    pub(crate) fn overlay(&self, offset: u64, bytes: &mut BytesMut) {
+        let range = offset..end(offset, bytes.len());
+        for start in self.touching(&range) {
+            let data = &self.pieces[&start].data;
+            let from = start.max(range.start);
+            let to = end(start, data.len()).min(range.end);
+            let source = &data[(from - start) as usize..(to - start) as usize];
+            bytes[(from - range.start) as usize..(to - range.start) as usize]
+                .copy_from_slice(source);
+        }
+    }
+
+    /// Whether bytes of `range` are known.
+    pub(crate) fn touches(&self, range: &Range<u64>) -> bool {
+        !self.pieces.is_empty() && !self.touching(range).is_empty()
+    }
+
+    /// Whether all bytes of `range` are known.
+    pub(crate) fn covers(&self, range: &Range<u64>) -> bool {
+        let mut at = range.start;
+        for offset in self.touching(range) {
+            if offset > at {
+                return false;
+            }
+            at = end(offset, self.pieces[&offset].data.len());
+        }
+        at >= range.end
+    }
+
+    /// Where the last of the bytes ends.
+    pub(crate) fn end(&self) -> u64 {
+        let last = self.pieces.last_key_value();
+        last.map_or(0, |(offset, piece)| end(*offset, piece.data.len()))
+    }
+
+    /// What they take, in bytes.
+    pub(crate) fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// How many of them only a COMMIT makes safe.
+    pub(crate) fn unstable(&self) -> u64 {
+        self.unstable
+    }
+
+    /// Whether nothing is left to do.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Whether some bytes have not been sent, or were not taken.
+    pub(crate) fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Whether the server has all, if not safely.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.dirty.is_empty() && self.in_flight.is_empty()
+    }
+
+    /// Whether nothing is on its way.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// Whether there is nothing but `range`.
+    pub(crate) fn is_all(&self, range: &Range<u64>) -> bool {
+        let first = self.pieces.first_key_value();
+        first.is_some_and(|(offset, _)| *offset >= range.start) && self.end() <= range.end
+    }
+
+    /// The number that the next write will have. Those below it are safe when [`oldest`](Self::oldest) is not below it.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// The first write of which something is not safe.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.sequences.keys().next().copied()
+    }
+
+    /// The first write of which the server does not have everything.
+    pub(crate) fn oldest_unsent(&self) -> Option<u64> {
+        self.unsent.keys().next().copied()
+    }
+}

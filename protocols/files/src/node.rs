@@ -1,0 +1,290 @@
+//! What is known of a file or directory.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use nfs::{Attributes, AttributesBefore, FileHandle, FileType, Time, WeakCacheData, WriteVerifier};
+use rpc::message::Credentials;
+use units::{Duration, Instant};
+
+use crate::content::{Extents, Ranges};
+use crate::{Entry, Error, Ticket, Validity};
+
+/// Names that are remembered of one directory, at most.
+const NAMES_MAX: usize = 16_384;
+
+/// What the attributes of a file were when they were seen last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) attributes: Attributes,
+    /// Until when they are taken for true.
+    until: Instant,
+    /// For how long they were.
+    span: Duration,
+}
+
+/// Calls of ours that change a file, on their way and past: attributes from a call that overlapped with one of them
+/// may be older than those that are known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Changes {
+    under_way: u32,
+    /// Calls made when the last of them ended.
+    last: u64,
+}
+
+/// Where a name leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leads {
+    /// The server must be asked.
+    Unknown,
+    /// There is no such name.
+    Nowhere,
+    /// To this.
+    To(FileHandle),
+}
+
+/// A read that waits for its data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader {
+    pub(crate) ticket: Ticket,
+    pub(crate) offset: u64,
+    pub(crate) end: u64,
+}
+
+/// A request that waits until what was written is with the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flusher {
+    pub(crate) ticket: Ticket,
+    /// All writes before this one.
+    pub(crate) before: u64,
+    /// Whether they must be safe there.
+    pub(crate) safe: bool,
+    /// Errors of writes before it came.
+    pub(crate) errors: u64,
+}
+
+/// What one file's content needs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Content {
+    pub(crate) ranges: Ranges,
+    pub(crate) extents: Extents,
+    pub(crate) readers: Vec<Reader>,
+    pub(crate) flushers: Vec<Flusher>,
+    /// Writes that wait for others, or for room.
+    pub(crate) writers: VecDeque<Ticket>,
+    /// Requests that change the size: while there are any, writes wait.
+    pub(crate) barriers: u32,
+    /// Where sequential readers are, and how far is read ahead of them.
+    pub(crate) read_to: u64,
+    pub(crate) ahead: u64,
+    /// In whose name.
+    pub(crate) reader: Option<Arc<Credentials>>,
+    pub(crate) writer: Option<Arc<Credentials>>,
+    /// Since when the oldest dirty byte waits for its block to be filled.
+    pub(crate) dirty_since: Option<Instant>,
+    /// Not to be written before: the server refused it.
+    pub(crate) not_before: Option<Instant>,
+    pub(crate) commit: Option<u64>,
+    /// The life of the server that answered last.
+    pub(crate) verifier: Option<WriteVerifier>,
+    /// COMMITs in a row that found another life than their WRITEs had.
+    pub(crate) mismatches: u32,
+    /// The last error of a write, and how many there were.
+    pub(crate) error: Option<Error>,
+    pub(crate) errors: u64,
+}
+
+impl Content {
+    /// Whether nothing else is wrong than that the server did not answer in time: what was written is kept for it.
+    pub(crate) fn is_late(&self) -> bool {
+        self.error.is_some_and(|error| error.is_expired())
+    }
+
+    /// A request does not wait any more.
+    pub(crate) fn forget_request(&mut self, ticket: Ticket) {
+        self.readers.retain(|reader| reader.ticket != ticket);
+        self.flushers.retain(|flusher| flusher.ticket != ticket);
+        self.writers.retain(|writer| *writer != ticket);
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ranges.is_clean()
+            && self.extents.is_idle()
+            && self.readers.is_empty()
+            && self.flushers.is_empty()
+            && self.writers.is_empty()
+            && self.barriers == 0
+            && self.commit.is_none()
+    }
+}
+
+/// A file or directory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Node {
+    seen: Option<Seen>,
+    changes: Changes,
+    /// Of a directory: what names lead to, as long as it does not change; nothing if there is no such name.
+    names: BTreeMap<Bytes, Option<FileHandle>>,
+    /// How often it is open.
+    pub(crate) opens: u32,
+    /// The name that it got when its last one was removed while it was open: it goes with it.
+    pub(crate) doomed: Option<Entry>,
+    pub(crate) content: Content,
+}
+
+fn before(attributes: &Attributes) -> AttributesBefore {
+    AttributesBefore {
+        size: attributes.size,
+        modified: attributes.times.modified,
+        changed: attributes.times.changed,
+    }
+}
+
+/// By what a change is seen.
+fn version(attributes: &Attributes) -> (Time, Time, u64) {
+    let times = attributes.times;
+    (times.changed, times.modified, attributes.size)
+}
+
+/// The later of two that are known, by the time of the last change. The server's clock may be coarse; where it shows
+/// no difference, the longer is the later, as nobody cuts a file while its attributes are in doubt.
+fn later(known: Attributes, told: Attributes) -> Attributes {
+    match told.times.changed.cmp(&known.times.changed) {
+        Ordering::Less => known,
+        Ordering::Greater => told,
+        Ordering::Equal => Attributes {
+            size: known.size.max(told.size),
+            ..told
+        },
+    }
+}
+
+impl Node {
+    /// What is known, as long as it is taken for true.
+    pub(crate) fn fresh(&self, now: Instant) -> Option<Attributes> {
+        let seen = self.seen.filter(|seen| now < seen.until)?;
+        Some(self.with_written(seen.attributes))
+    }
+
+    /// What is known, old or not.
+    pub(crate) fn known(&self) -> Option<Attributes> {
+        self.seen.map(|seen| self.with_written(seen.attributes))
+    }
+
+    /// The attributes as they will be when the server has everything.
+    fn with_written(&self, attributes: Attributes) -> Attributes {
+        Attributes {
+            size: attributes.size.max(self.content.ranges.end()),
+            ..attributes
+        }
+    }
+
+    /// A call that changes the file is on its way.
+    pub(crate) fn change_began(&mut self) {
+        self.changes.under_way += 1;
+    }
+
+    /// It has ended, after so many calls were made.
+    pub(crate) fn change_ended(&mut self, calls: u64) {
+        self.changes.under_way = self.changes.under_way.saturating_sub(1);
+        self.changes.last = calls;
+    }
+
+    /// The server told attributes, in its answer to the call of this number.
+    pub(crate) fn note(&mut self, now: Instant, call: u64, told: Attributes, validity: &Validity) {
+        let known = self.seen.map(|seen| seen.attributes);
+        let is_newest = self.changes.under_way == 0 && call >= self.changes.last;
+        let attributes = match known {
+            // Told while a change was on its way: it may be of before that, or before what is known.
+            Some(known) if !is_newest => later(known, told),
+            _ => told,
+        };
+        let changed = known.is_some_and(|known| version(&known) != version(&attributes));
+        if changed {
+            self.names.clear();
+        }
+        self.set(now, attributes, changed, validity);
+    }
+
+    /// The server told what the file was before and after a call of ours that has changed it.
+    pub(crate) fn note_own(
+        &mut self,
+        now: Instant,
+        call: u64,
+        told: &WeakCacheData,
+        validity: &Validity,
+    ) {
+        let Some(after) = told.after else {
+            self.expire();
+            return;
+        };
+        let known = self.seen.map(|seen| before(&seen.attributes));
+        let ours_alone = known.is_some() && known == told.before;
+        let names = if ours_alone {
+            std::mem::take(&mut self.names)
+        } else {
+            BTreeMap::new()
+        };
+        self.note(now, call, after, validity);
+        self.names = names;
+    }
+
+    fn set(&mut self, now: Instant, attributes: Attributes, changed: bool, validity: &Validity) {
+        let (least, most) = match attributes.kind {
+            FileType::Directory => (validity.directory_min, validity.directory_max),
+            _ => (validity.file_min, validity.file_max),
+        };
+        let span = match self.seen {
+            // What was true for its whole time is trusted for longer the next time.
+            Some(seen) if !changed && now >= seen.until => (seen.span * 2).max(least).min(most),
+            Some(seen) if !changed => seen.span,
+            _ => least,
+        };
+        self.seen = Some(Seen {
+            attributes,
+            until: now + span,
+            span,
+        });
+    }
+
+    /// What is known is not true any more.
+    pub(crate) fn forget(&mut self) {
+        self.seen = None;
+        self.names.clear();
+    }
+
+    /// What is known must be asked for again.
+    pub(crate) fn expire(&mut self) {
+        if let Some(seen) = &mut self.seen {
+            seen.until = Instant::ZERO;
+        }
+        self.names.clear();
+    }
+
+    /// Where a name leads, if that is known.
+    pub(crate) fn name(&self, now: Instant, name: &[u8]) -> Leads {
+        match self.names.get(name).filter(|_| self.fresh(now).is_some()) {
+            Some(Some(file)) => Leads::To(*file),
+            Some(None) => Leads::Nowhere,
+            None => Leads::Unknown,
+        }
+    }
+
+    /// A name leads here.
+    pub(crate) fn set_name(&mut self, name: &Bytes, file: Option<FileHandle>) {
+        if self.names.len() >= NAMES_MAX {
+            self.names.clear();
+        }
+        self.names.insert(name.clone(), file);
+    }
+
+    /// Whether nobody needs it for more than what is known.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.opens == 0
+            && self.doomed.is_none()
+            && self.changes.under_way == 0
+            && self.content.is_idle()
+    }
+}
