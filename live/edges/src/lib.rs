@@ -5,6 +5,7 @@
 //! `unsafe` is allowed; every such block says why it is sound.
 
 pub mod clock;
+pub mod connected;
 pub mod memory;
 pub mod namespace;
 pub mod nat;

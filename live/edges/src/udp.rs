@@ -370,7 +370,7 @@ fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
 }
 
 /// Asks for buffers of `size`, above the system's limit where we are allowed to.
-fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
+pub(crate) fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
     let size = size.min(i32::MAX as usize / 2);
     if sockopt::set_socket_send_buffer_size_force(socket, size).is_err() {
         socket.set_send_buffer_size(size)?;

@@ -5,6 +5,7 @@
 //! for, in that order. So packets of one flow are never reordered here.
 
 pub mod control;
+pub mod files;
 pub mod privileges;
 
 mod event_loop;

@@ -1,0 +1,215 @@
+//! A UDP socket that talks to one peer, in datagrams of any size: the network fragments them.
+//!
+//! Where [`crate::udp`] has small frames in trains, this has few and large messages, as of calls to a file server. They
+//! are handed over where the kernel wrote them.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use bytes::{Bytes, BytesMut};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::udp::enlarge_buffers;
+
+/// How many datagrams one system call takes or sends.
+const BATCH: usize = 16;
+/// Room for the longest datagram.
+const ROOM: usize = 65_536;
+/// What is allocated at once for arriving datagrams; those of a few hundred bytes are copied out, so that they do not
+/// keep it alive.
+const CHUNK: usize = 4 * ROOM;
+const SMALL: usize = 1_024;
+
+/// A UDP socket that is connected to one peer; non-blocking. The network may fragment its datagrams, and they bear
+/// checksums.
+pub struct ConnectedUdp {
+    socket: Socket,
+    local: SocketAddr,
+    rooms: Vec<BytesMut>,
+}
+
+impl ConnectedUdp {
+    /// A socket at the local `port` (0: one that the kernel chooses) that talks to `peer`, with kernel buffers of
+    /// `buffer` bytes each way, or what the system allows.
+    ///
+    /// # Errors
+    /// Of the system: the port is taken or not permitted, or there is no way to the peer.
+    pub fn open(peer: SocketAddr, port: u16, buffer: usize) -> io::Result<Self> {
+        let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
+        socket.set_nonblocking(true)?;
+        allow_fragments(&socket, peer)?;
+        enlarge_buffers(&socket, buffer)?;
+        socket.bind(&unspecified(peer, port).into())?;
+        socket.connect(&peer.into())?;
+        let local = socket.local_addr()?.as_socket();
+        Ok(Self {
+            socket,
+            local: local.unwrap_or(unspecified(peer, port)),
+            rooms: (0..BATCH).map(|_| BytesMut::new()).collect(),
+        })
+    }
+
+    /// The address and port that the peer sees, if nobody translates them.
+    pub fn local_address(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Takes what has come, up to a batch, in order of arrival; returns how many datagrams. Never blocks.
+    ///
+    /// # Errors
+    /// What the network reports, each once, such as a port at which nobody listens (`ECONNREFUSED`).
+    pub fn receive(&mut self, sink: &mut impl FnMut(Bytes)) -> io::Result<usize> {
+        let mut lengths = [0; BATCH];
+        let count = match self.receive_messages(&mut lengths) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        for (room, length) in self.rooms.iter_mut().zip(lengths).take(count) {
+            // SAFETY: the kernel has written `length` bytes, which is at most the room that it was given.
+            unsafe { room.set_len(length) };
+            if length <= SMALL {
+                sink(Bytes::copy_from_slice(room));
+                room.clear();
+            } else {
+                sink(room.split().freeze());
+            }
+        }
+        Ok(count)
+    }
+
+    fn receive_messages(&mut self, lengths: &mut [usize; BATCH]) -> io::Result<usize> {
+        let mut slices = self.rooms.iter_mut().map(|room| {
+            if room.capacity() < ROOM {
+                room.reserve(CHUNK);
+            }
+            libc::iovec {
+                iov_base: room.spare_capacity_mut().as_mut_ptr().cast(),
+                iov_len: ROOM,
+            }
+        });
+        let empty = libc::iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: 0,
+        };
+        let mut slices: [libc::iovec; BATCH] =
+            std::array::from_fn(|_| slices.next().unwrap_or(empty));
+        let mut headers: [libc::mmsghdr; BATCH] =
+            std::array::from_fn(|at| header(&raw mut slices[at]));
+        // SAFETY: each header points to one slice, which points to `ROOM` bytes of a room's spare capacity; all of
+        // them live through the call.
+        let count = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                BATCH as _,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        };
+        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+        for (length, header) in lengths.iter_mut().zip(&headers) {
+            *length = (header.msg_len as usize).min(ROOM);
+        }
+        Ok(count)
+    }
+
+    /// Sends from the front of `datagrams` until there is no more room, and takes out what is done with. Never blocks.
+    ///
+    /// # Errors
+    /// What the network reports. The datagram at the front is then lost, unless the report is of an earlier one
+    /// (`ECONNREFUSED`); the others can be sent.
+    pub fn send(&mut self, datagrams: &mut VecDeque<Bytes>) -> io::Result<()> {
+        while !datagrams.is_empty() {
+            match self.send_messages(datagrams) {
+                Ok(count) => drop(datagrams.drain(..count)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::ConnectionRefused {
+                        datagrams.pop_front();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send_messages(&self, datagrams: &VecDeque<Bytes>) -> io::Result<usize> {
+        let count = datagrams.len().min(BATCH);
+        let mut slices: [libc::iovec; BATCH] = std::array::from_fn(|at| {
+            let datagram: &[u8] = datagrams.get(at).map_or(&[], |datagram| datagram);
+            libc::iovec {
+                iov_base: datagram.as_ptr().cast_mut().cast(),
+                iov_len: datagram.len(),
+            }
+        });
+        let mut headers: [libc::mmsghdr; BATCH] =
+            std::array::from_fn(|at| header(&raw mut slices[at]));
+        // SAFETY: each header points to one slice, which points to a datagram's bytes; all of them live through the
+        // call, which only reads them.
+        let count = unsafe {
+            libc::sendmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                count as _,
+                libc::MSG_DONTWAIT,
+            )
+        };
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+impl AsFd for ConnectedUdp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// A message of one slice.
+fn header(slice: *mut libc::iovec) -> libc::mmsghdr {
+    // SAFETY: zeros are a valid header: no address, no slice, no control data.
+    let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+    header.msg_hdr.msg_iov = slice;
+    header.msg_hdr.msg_iovlen = 1;
+    header
+}
+
+fn unspecified(peer: SocketAddr, port: u16) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, port).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, port).into(),
+    }
+}
+
+/// Lets hosts and routers fragment what is longer than a frame.
+fn allow_fragments(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
+    let (level, option, value) = match peer {
+        SocketAddr::V4(_) => (
+            libc::IPPROTO_IP,
+            libc::IP_MTU_DISCOVER,
+            libc::IP_PMTUDISC_DONT,
+        ),
+        SocketAddr::V6(_) => (
+            libc::IPPROTO_IPV6,
+            libc::IPV6_MTU_DISCOVER,
+            libc::IPV6_PMTUDISC_DONT,
+        ),
+    };
+    // SAFETY: the call reads one integer that lives through it.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of_val(&value) as _,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

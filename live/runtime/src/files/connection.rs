@@ -1,0 +1,232 @@
+//! The handle of a connection, for any number of threads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use edges::clock;
+use edges::wait::Waker;
+use files::{Operation, Reply, Request, Ticket};
+use rpc::LinkEvent;
+use rpc::message::Credentials;
+
+use super::status::Snapshot;
+use super::{Event, Status};
+
+/// How often a call that waits looks whether it shall wait on.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Why there is no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The server or the client of files says why.
+    #[error(transparent)]
+    Files(#[from] files::Error),
+    /// Whoever asked does not wait any more. The server may have done it, or do it yet.
+    #[error("interrupted")]
+    Cancelled,
+    /// The connection was closed before there was a reply.
+    #[error("the connection to the server was closed")]
+    Closed,
+}
+
+impl CallError {
+    /// What the server or the client of files says, if that is the reason.
+    pub fn files(&self) -> Option<files::Error> {
+        match self {
+            Self::Files(error) => Some(*error),
+            Self::Cancelled | Self::Closed => None,
+        }
+    }
+}
+
+/// Who is told how a request ended.
+pub(super) type Done = Box<dyn FnOnce(Result<Reply, CallError>) + Send>;
+/// Who is told of events.
+pub(super) type Observer = Box<dyn FnMut(Event) + Send>;
+
+/// What the driver shall do.
+pub(super) enum Command {
+    Request(Box<Request>, Done),
+    Cancel(Ticket),
+    Link(LinkEvent),
+    Observe(Observer),
+}
+
+/// What waits for the driver.
+#[derive(Default)]
+pub(super) struct Inbox {
+    pub(super) commands: Vec<Command>,
+    /// Nothing is taken any more.
+    pub(super) closed: bool,
+}
+
+/// What the driver and the handles share.
+pub(super) struct Shared {
+    pub(super) inbox: Mutex<Inbox>,
+    pub(super) snapshot: Mutex<Snapshot>,
+}
+
+/// Locks what no panic can leave half done.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all handles of a connection share; the last one closes it.
+struct Owner {
+    shared: Arc<Shared>,
+    waker: Waker,
+    next_ticket: AtomicU64,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// A connection to a server of files: a handle, of which there may be many. It is closed with the last.
+#[derive(Clone)]
+pub struct Connection(Arc<Owner>);
+
+impl Connection {
+    pub(super) fn new(shared: Arc<Shared>, waker: Waker, thread: JoinHandle<()>) -> Self {
+        Self(Arc::new(Owner {
+            shared,
+            waker,
+            next_ticket: AtomicU64::new(1),
+            thread: Mutex::new(Some(thread)),
+        }))
+    }
+
+    /// Asks for an operation in the name of `caller`. `done` is called once, whatever happens: from the connection's own
+    /// thread, so it must not wait, nor [`call`](Self::call); or from this one if the connection is closed.
+    pub fn submit(
+        &self,
+        caller: &Arc<Credentials>,
+        operation: Operation,
+        done: impl FnOnce(Result<Reply, CallError>) + Send + 'static,
+    ) -> Ticket {
+        let ticket = Ticket(self.0.next_ticket.fetch_add(1, Ordering::Relaxed));
+        let request = Request {
+            ticket,
+            caller: Arc::clone(caller),
+            operation,
+        };
+        let command = Command::Request(Box::new(request), Box::new(done));
+        if let Err(Command::Request(_, done)) = self.send(command) {
+            done(Err(CallError::Closed));
+        }
+        ticket
+    }
+
+    /// Ends a request that has not ended yet with [`CallError::Cancelled`]. The server may have done it, or do it yet;
+    /// what was written stays to be written.
+    pub fn cancel(&self, ticket: Ticket) {
+        let _ = self.send(Command::Cancel(ticket));
+    }
+
+    /// Does an operation in the name of `caller`, however long it takes. Not to be used from [`submit`](Self::submit)'s
+    /// `done` or from observers.
+    ///
+    /// # Errors
+    /// [`CallError`] says why there is no reply.
+    pub fn call(
+        &self,
+        caller: &Arc<Credentials>,
+        operation: Operation,
+    ) -> Result<Reply, CallError> {
+        self.call_while(caller, operation, &|| true)
+    }
+
+    /// The same, as long as `wanted` says so: it is asked every 50 ms.
+    ///
+    /// # Errors
+    /// [`CallError`] says why there is no reply; [`CallError::Cancelled`] if it is not wanted any more.
+    pub fn call_while(
+        &self,
+        caller: &Arc<Credentials>,
+        operation: Operation,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Reply, CallError> {
+        let (sender, receiver) = channel();
+        let ticket = self.submit(caller, operation, move |result| {
+            let _ = sender.send(result);
+        });
+        self.wait(ticket, &receiver, wanted)
+    }
+
+    fn wait(
+        &self,
+        ticket: Ticket,
+        receiver: &Receiver<Result<Reply, CallError>>,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Reply, CallError> {
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => return Err(CallError::Closed),
+                Err(RecvTimeoutError::Timeout) if wanted() => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    self.cancel(ticket);
+                    return Err(CallError::Cancelled);
+                }
+            }
+        }
+    }
+
+    /// Tells the client what the hop reports.
+    pub fn link_event(&self, event: LinkEvent) {
+        let _ = self.send(Command::Link(event));
+    }
+
+    /// Has `observer` told when the server falls silent and answers again, from the connection's own thread.
+    pub fn observe(&self, observer: impl FnMut(Event) + Send + 'static) {
+        let _ = self.send(Command::Observe(Box::new(observer)));
+    }
+
+    /// How the connection does.
+    pub fn status(&self) -> Status {
+        let snapshot = lock(&self.0.shared.snapshot).clone();
+        snapshot.at(clock::monotonic())
+    }
+
+    /// Ends the connection: requests that have not ended fail with [`CallError::Closed`], and what was written and not
+    /// flushed is lost ([`Operation::Sync`] first waits for it). Later requests fail.
+    pub fn close(&self) {
+        self.0.close();
+    }
+
+    /// Gives back what was not taken.
+    fn send(&self, command: Command) -> Result<(), Command> {
+        let mut inbox = lock(&self.0.shared.inbox);
+        if inbox.closed {
+            return Err(command);
+        }
+        let was_empty = inbox.commands.is_empty();
+        inbox.commands.push(command);
+        drop(inbox);
+        if was_empty {
+            // It fails only if the descriptor is gone, which lives as long as we do.
+            let _ = self.0.waker.wake();
+        }
+        Ok(())
+    }
+}
+
+impl Owner {
+    fn close(&self) {
+        lock(&self.shared.inbox).closed = true;
+        let _ = self.waker.wake();
+        let Some(thread) = lock(&self.thread).take() else {
+            return;
+        };
+        // The last handle may be dropped by what the thread itself calls.
+        if thread.thread().id() != std::thread::current().id() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,251 @@
+//! The thread that owns the client of files and the socket.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use edges::clock;
+use edges::netlink::NetworkWatch;
+use edges::wait::{Interest, Ready, Waiter};
+use files::{Answer, Client, Input, Output, Ticket};
+use machine::{Machine, earlier};
+use rpc::LinkEvent;
+use units::{Duration, Instant};
+
+use super::Event;
+use super::connection::{CallError, Command, Connection, Done, Inbox, Observer, Shared, lock};
+use super::link::{Link, News, SOCKET, Way};
+use super::status::Snapshot;
+
+/// The token of news of the network.
+const NETWORK: u64 = 1;
+/// A change of the network seldom comes alone.
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// What a driver starts with: made by whoever opened the link and made the first calls through it.
+pub(super) struct Parts {
+    pub(super) client: Client,
+    pub(super) link: Link,
+    pub(super) waiter: Waiter,
+    pub(super) way: Way,
+}
+
+struct Driver {
+    client: Client,
+    link: Link,
+    waiter: Waiter,
+    way: Way,
+    network: Option<NetworkWatch>,
+    /// When the link hears that the network has changed.
+    news_due: Option<Instant>,
+    shared: Arc<Shared>,
+    /// Who is told how requests end.
+    waiting: HashMap<Ticket, Done>,
+    observers: Vec<Observer>,
+    silent_since: Option<Instant>,
+}
+
+/// Starts the thread.
+///
+/// # Errors
+/// Of the system, which has no thread or no descriptor for us.
+pub(super) fn start(parts: Parts) -> io::Result<Connection> {
+    let Parts {
+        client,
+        link,
+        waiter,
+        way,
+    } = parts;
+    // Without news a change of address is found when sending fails.
+    let network = NetworkWatch::open().ok();
+    if let Some(network) = &network {
+        waiter.add(network, NETWORK, Interest::Readable)?;
+    }
+    let waker = waiter.waker();
+    let shared = Arc::new(Shared {
+        inbox: Mutex::new(Inbox::default()),
+        snapshot: Mutex::new(snapshot(&client, &link, way)),
+    });
+    let driver = Driver {
+        client,
+        link,
+        waiter,
+        way,
+        network,
+        news_due: None,
+        shared: Arc::clone(&shared),
+        waiting: HashMap::new(),
+        observers: Vec::new(),
+        silent_since: None,
+    };
+    let thread = std::thread::Builder::new()
+        .name("files".into())
+        .spawn(move || driver.run())?;
+    Ok(Connection::new(shared, waker, thread))
+}
+
+fn snapshot(client: &Client, link: &Link, way: Way) -> Snapshot {
+    Snapshot {
+        server: way.server,
+        protocol: link.protocol(),
+        local: link.local_address(),
+        silent_since: None,
+        calls: client.calls(),
+        waiting: 0,
+        reopened: link.reopened(),
+    }
+}
+
+impl Driver {
+    fn run(mut self) {
+        while self.turn().unwrap_or_else(|error| {
+            tracing::error!("the connection to {} ends: {error}", self.way.server);
+            false
+        }) {}
+        let unread = {
+            let mut inbox = lock(&self.shared.inbox);
+            inbox.closed = true;
+            std::mem::take(&mut inbox.commands)
+        };
+        let unread = unread.into_iter().filter_map(|command| match command {
+            Command::Request(_, done) => Some(done),
+            _ => None,
+        });
+        for done in unread.chain(self.waiting.drain().map(|(_, done)| done)) {
+            done(Err(CallError::Closed));
+        }
+    }
+
+    /// One turn: what is asked for, what is due, what there is to send; then it waits, and takes what came. False at
+    /// the end.
+    fn turn(&mut self) -> io::Result<bool> {
+        let now = clock::monotonic();
+        let (commands, closed) = {
+            let mut inbox = lock(&self.shared.inbox);
+            (std::mem::take(&mut inbox.commands), inbox.closed)
+        };
+        for command in commands {
+            self.carry_out(now, command);
+        }
+        if closed {
+            return Ok(false);
+        }
+        if self.client.poll_timeout().is_some_and(|due| due <= now) {
+            self.client.handle_timeout(now);
+            self.drain(now);
+        }
+        if self.news_due.is_some_and(|due| due <= now) {
+            self.news_due = None;
+            self.link.network_changed(now);
+        }
+        self.work(now, None)?;
+        self.publish();
+        let ready = self.wait()?;
+        self.work(clock::monotonic(), ready)?;
+        Ok(true)
+    }
+
+    fn wait(&mut self) -> io::Result<Option<Ready>> {
+        let own = earlier(self.news_due, self.link.poll_timeout());
+        let deadline = earlier(self.client.poll_timeout(), own);
+        let timeout = deadline.map(|deadline| deadline.since(clock::monotonic()));
+        let (mut socket, mut is_changed) = (None, false);
+        for ready in self.waiter.wait(timeout)? {
+            match ready.token {
+                SOCKET => socket = Some(ready),
+                NETWORK => is_changed = true,
+                _ => {}
+            }
+        }
+        if is_changed
+            && let Some(network) = &mut self.network
+            && network.changed()?
+        {
+            self.news_due.get_or_insert(clock::monotonic() + SETTLING);
+        }
+        Ok(socket)
+    }
+
+    fn carry_out(&mut self, now: Instant, command: Command) {
+        match command {
+            Command::Request(request, done) => {
+                self.waiting.insert(request.ticket, done);
+                self.tell(now, Input::Request(*request));
+            }
+            Command::Cancel(ticket) => {
+                if let Some(done) = self.waiting.remove(&ticket) {
+                    self.tell(now, Input::Cancel(ticket));
+                    done(Err(CallError::Cancelled));
+                }
+            }
+            Command::Link(event) => self.tell(now, Input::Link(event)),
+            Command::Observe(observer) => self.observers.push(observer),
+        }
+    }
+
+    /// Lets the link work, and the client hear of it.
+    fn work(&mut self, now: Instant, ready: Option<Ready>) -> io::Result<()> {
+        self.link.work(now, ready, &self.waiter)?;
+        let mut is_told = false;
+        while let Some(news) = self.link.poll_news() {
+            let input = match news {
+                News::Received(bytes) => Input::Received(bytes),
+                News::Connected => Input::Connected,
+                News::Disconnected => Input::Disconnected,
+                News::Moved => Input::Link(LinkEvent::HandoffDone),
+                News::Trouble(error) => {
+                    tracing::debug!("on the way to {}: {error}", self.way.server);
+                    continue;
+                }
+            };
+            self.tell(now, input);
+            is_told = true;
+        }
+        if is_told {
+            self.link.work(now, None, &self.waiter)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, now: Instant, input: Input) {
+        self.client.handle_input(now, input);
+        self.drain(now);
+    }
+
+    /// Carries out what the client asks for.
+    fn drain(&mut self, now: Instant) {
+        while let Some(output) = self.client.poll_output() {
+            match output {
+                Output::Send(bytes) => self.link.queue(bytes),
+                Output::Answer(Answer { ticket, result }) => {
+                    if let Some(done) = self.waiting.remove(&ticket) {
+                        done(result.map_err(CallError::from));
+                    }
+                }
+                Output::Silent { since } => {
+                    self.silent_since = Some(since);
+                    self.notify(Event::Silent { since });
+                }
+                Output::Answering { after } => {
+                    self.silent_since = None;
+                    self.notify(Event::Answering { after });
+                }
+                Output::Reconnect => self.link.reconnect(now, &self.waiter),
+            }
+        }
+    }
+
+    fn notify(&mut self, event: Event) {
+        for observer in &mut self.observers {
+            observer(event);
+        }
+    }
+
+    fn publish(&self) {
+        *lock(&self.shared.snapshot) = Snapshot {
+            silent_since: self.silent_since,
+            waiting: self.waiting.len(),
+            ..snapshot(&self.client, &self.link, self.way)
+        };
+    }
+}

@@ -1,0 +1,163 @@
+//! From a path to a file, by asking for one name after the other.
+
+use std::sync::Arc;
+
+use files::{Entry, Found, Operation, Reply};
+use nfs::{BadName, FileHandle, FileType};
+use rpc::message::Credentials;
+
+use super::{CallError, Connection};
+
+/// How many symbolic links are followed before they count as a circle, as on the usual systems.
+const LINKS_MAX: u32 = 40;
+
+/// Why a path leads nowhere. Names are shown with everything escaped that is no printable character of ASCII.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// A step failed.
+    #[error("`{at}`: {error}")]
+    Call {
+        /// The path up to there.
+        at: String,
+        /// Why.
+        error: CallError,
+    },
+    /// A part of the path is no name.
+    #[error("`{name}` is no name: {fault}")]
+    Name {
+        /// The part.
+        name: String,
+        /// What is wrong.
+        fault: BadName,
+    },
+    /// The path leads on from what is no directory.
+    #[error("`{at}` is no directory")]
+    NotDirectory {
+        /// The path up to there.
+        at: String,
+    },
+    /// The path or a symbolic link leads out of the export.
+    #[error(
+        "the path leads out of the export, by `..` or the symbolic link `{at}`: name what it leads to"
+    )]
+    LeavesExport {
+        /// The path up to there.
+        at: String,
+    },
+    /// Symbolic links lead in a circle.
+    #[error("more than {LINKS_MAX} symbolic links, which may lead in a circle")]
+    TooManyLinks,
+}
+
+/// A walk below an export.
+pub struct Resolver<'c> {
+    /// The way to the server.
+    pub connection: &'c Connection,
+    /// Who asks.
+    pub caller: &'c Arc<Credentials>,
+    /// Asked every 50 ms whether to go on.
+    pub wanted: &'c dyn Fn() -> bool,
+}
+
+impl Resolver<'_> {
+    /// The file at `path` below `root`. Symbolic links are followed as long as they stay below `root`; the last one only
+    /// with `follow_last`.
+    ///
+    /// # Errors
+    /// [`ResolveError`] says where the path ends.
+    pub fn resolve(
+        &self,
+        root: FileHandle,
+        path: &[u8],
+        follow_last: bool,
+    ) -> Result<Found, ResolveError> {
+        let mut trail = vec![self.root(root)?];
+        // What is to be walked yet, the next part last.
+        let mut rest: Vec<Vec<u8>> = parts(path);
+        let (mut links, mut walked) = (0, Vec::new());
+        while let Some(part) = rest.pop() {
+            let shown = || walked.escape_ascii().to_string();
+            let here = trail[trail.len() - 1];
+            if here.attributes.kind != FileType::Directory {
+                return Err(ResolveError::NotDirectory { at: shown() });
+            }
+            if part == b".." {
+                if trail.len() < 2 {
+                    return Err(ResolveError::LeavesExport { at: shown() });
+                }
+                trail.pop();
+                continue;
+            }
+            walked.push(b'/');
+            walked.extend(&part);
+            let found = self.look_up(here.file, &part, &walked)?;
+            let is_link = found.attributes.kind == FileType::SymbolicLink;
+            if !is_link || (rest.is_empty() && !follow_last) {
+                trail.push(found);
+                continue;
+            }
+            links += 1;
+            if links > LINKS_MAX {
+                return Err(ResolveError::TooManyLinks);
+            }
+            let target = self.target(found.file, &walked)?;
+            if target.first() == Some(&b'/') {
+                let at = walked.escape_ascii().to_string();
+                return Err(ResolveError::LeavesExport { at });
+            }
+            rest.extend(parts(&target));
+        }
+        Ok(trail[trail.len() - 1])
+    }
+
+    fn root(&self, root: FileHandle) -> Result<Found, ResolveError> {
+        match self.call(Operation::Attributes(root), b"/")? {
+            Reply::Attributes(attributes) => Ok(Found {
+                file: root,
+                attributes,
+            }),
+            other => unreachable!("attributes are answered by attributes, not {other:?}"),
+        }
+    }
+
+    fn look_up(
+        &self,
+        directory: FileHandle,
+        name: &[u8],
+        walked: &[u8],
+    ) -> Result<Found, ResolveError> {
+        let entry = Entry::new(directory, name).map_err(|fault| ResolveError::Name {
+            name: name.escape_ascii().to_string(),
+            fault,
+        })?;
+        match self.call(Operation::LookUp(entry), walked)? {
+            Reply::Found(found) => Ok(found),
+            other => unreachable!("a name is answered by a file, not {other:?}"),
+        }
+    }
+
+    fn target(&self, link: FileHandle, walked: &[u8]) -> Result<bytes::Bytes, ResolveError> {
+        match self.call(Operation::ReadLink(link), walked)? {
+            Reply::Target(target) => Ok(target),
+            other => unreachable!("a link is answered by its target, not {other:?}"),
+        }
+    }
+
+    fn call(&self, operation: Operation, walked: &[u8]) -> Result<Reply, ResolveError> {
+        self.connection
+            .call_while(self.caller, operation, self.wanted)
+            .map_err(|error| ResolveError::Call {
+                at: walked.escape_ascii().to_string(),
+                error,
+            })
+    }
+}
+
+/// The parts of a path, the first one last.
+fn parts(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|&byte| byte == b'/')
+        .filter(|part| !matches!(*part, b"" | b"."))
+        .map(<[u8]>::to_vec)
+        .rev()
+        .collect()
+}

@@ -1,0 +1,76 @@
+//! What is to be told of a connection.
+
+use std::net::SocketAddr;
+
+use units::{Duration, Instant};
+
+use super::Protocol;
+
+/// How a connection does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Where the server is.
+    pub server: SocketAddr,
+    /// Through what it is reached.
+    pub protocol: Protocol,
+    /// Our address, as the server sees it if nobody translates it.
+    pub local: Option<SocketAddr>,
+    /// For how long the server has been silent, if that was said.
+    pub silent_for: Option<Duration>,
+    /// What the calls have cost so far.
+    pub calls: rpc::Counters,
+    /// Requests that have not ended.
+    pub waiting: usize,
+    /// Times that the socket had to be opened again: the host's address had changed, or the stream had broken.
+    pub reopened: u64,
+}
+
+/// What the driver knows of a [`Status`], after each of its turns.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    pub(super) server: SocketAddr,
+    pub(super) protocol: Protocol,
+    pub(super) local: Option<SocketAddr>,
+    pub(super) silent_since: Option<Instant>,
+    pub(super) calls: rpc::Counters,
+    pub(super) waiting: usize,
+    pub(super) reopened: u64,
+}
+
+impl Snapshot {
+    pub(super) fn at(self, now: Instant) -> Status {
+        let Self {
+            server,
+            protocol,
+            local,
+            silent_since,
+            calls,
+            waiting,
+            reopened,
+        } = self;
+        Status {
+            server,
+            protocol,
+            local,
+            silent_for: silent_since.map(|since| now.since(since)),
+            calls,
+            waiting,
+            reopened,
+        }
+    }
+}
+
+/// What observers of a connection are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The server has not answered since then (`edges::clock::monotonic`), and requests wait for it. Said once.
+    Silent {
+        /// When it was heard last, or the first of these requests was made.
+        since: Instant,
+    },
+    /// A server that was said to be silent answers again, after so long.
+    Answering {
+        /// How long it was silent.
+        after: Duration,
+    },
+}
