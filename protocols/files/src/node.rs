@@ -84,8 +84,9 @@ pub(crate) struct Content {
     pub(crate) writer: Option<Arc<Credentials>>,
     /// Since when the oldest dirty byte waits for its block to be filled.
     pub(crate) dirty_since: Option<Instant>,
-    /// Not to be written before: the server refused it.
+    /// Not to be written before, as the server wants it later, or refused it.
     pub(crate) not_before: Option<Instant>,
+    pub(crate) refused: bool,
     pub(crate) commit: Option<u64>,
     /// The life of the server that answered last.
     pub(crate) verifier: Option<WriteVerifier>,
@@ -97,11 +98,6 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Whether nothing else is wrong than that the server did not answer in time: what was written is kept for it.
-    pub(crate) fn is_late(&self) -> bool {
-        self.error.is_some_and(|error| error.is_expired())
-    }
-
     /// A request does not wait any more.
     pub(crate) fn forget_request(&mut self, ticket: Ticket) {
         self.readers.retain(|reader| reader.ticket != ticket);
@@ -204,6 +200,7 @@ impl Node {
         let changed = known.is_some_and(|known| version(&known) != version(&attributes));
         if changed {
             self.names.clear();
+            self.content.extents.forget_end();
         }
         self.set(now, attributes, changed, validity);
     }

@@ -93,6 +93,7 @@ impl Client {
             running.stage = Stage::Parked;
         }
         content.not_before = None;
+        content.refused = false;
         content.flushers.push(Flusher {
             ticket,
             before: content.ranges.next_sequence(),
@@ -120,7 +121,7 @@ impl Client {
             return;
         }
         let ranges = &content.ranges;
-        let refused = content.not_before.is_some();
+        let refused = content.refused;
         let error = content.error;
         let errors = content.errors;
         let mut over = Vec::new();

@@ -87,7 +87,7 @@ impl Client {
             if let Some(entry) = node.doomed.take() {
                 self.discard(file);
                 self.remove_doomed(now, caller, entry);
-            } else if node.content.not_before.is_some() && !node.content.is_late() {
+            } else if node.content.refused {
                 self.discard(file);
             }
             self.node(file).content.extents.forget();

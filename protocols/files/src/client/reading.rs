@@ -194,9 +194,10 @@ impl Client {
                 self.enqueue(file);
                 return;
             }
-            let shrunk = error.wants_smaller() && self.server.read > BLOCK_MIN;
-            if shrunk {
-                self.server.read = (asked.min(self.server.read) / 2).max(BLOCK_MIN);
+            if error.wants_smaller() && asked > BLOCK_MIN {
+                // Others of the same size may be on their way, and fail for the same reason.
+                let smaller = (asked / 2).next_multiple_of(BLOCK_MIN);
+                self.server.read = self.server.read.min(smaller);
             } else if let Some(refused) = refused {
                 self.fail_readers(file, &refused, error);
             }

@@ -204,8 +204,10 @@ impl Client {
             self.with_ranges(file, |ranges| ranges.failed(told.call));
             if wants_time {
                 self.write_again(now, file, now + AGAIN_AFTER);
-            } else if error.wants_smaller() && self.server.write > BLOCK_MIN {
-                self.server.write = (given as u32 / 2).max(BLOCK_MIN).next_multiple_of(512);
+            } else if error.wants_smaller() && given > BLOCK_MIN as usize {
+                // Others of the same size may be on their way, and fail for the same reason.
+                let smaller = (given as u32 / 2).next_multiple_of(BLOCK_MIN);
+                self.server.write = self.server.write.min(smaller);
             } else {
                 self.write_refused(now, file, error);
             }
@@ -239,6 +241,7 @@ impl Client {
         let safe = self.with_ranges(file, |ranges| ranges.answered(told.call, count, fate));
         let content = &mut self.node(file).content;
         content.not_before = None;
+        content.refused = false;
         if let Some(range) = safe {
             content.extents.spoil(&range);
         }
@@ -263,6 +266,8 @@ impl Client {
         if is_gone || is_given_up {
             self.discard(file);
         } else {
+            // What comes too late for a soft client is no less wanted.
+            self.node(file).content.refused = !error.is_expired();
             self.write_again(now, file, now + REFUSED_AFTER);
         }
     }
@@ -271,7 +276,9 @@ impl Client {
     pub(super) fn discard(&mut self, file: FileHandle) {
         let lost = self.with_ranges(file, Ranges::discard);
         self.counters.lost_bytes += lost;
-        self.node(file).content.not_before = None;
+        let content = &mut self.node(file).content;
+        content.not_before = None;
+        content.refused = false;
     }
 
     /// The file was cut or extended to `size` at the server.

@@ -211,6 +211,12 @@ impl Extents {
     /// Forgets what nobody is waiting for: all that is not on its way.
     pub(crate) fn forget(&mut self) {
         self.forget_before(u64::MAX);
+        self.forget_end();
+    }
+
+    /// The file may end elsewhere by now.
+    pub(crate) fn forget_end(&mut self) {
+        self.end = None;
     }
 
     /// Whether nothing is on its way.

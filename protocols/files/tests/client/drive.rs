@@ -1,0 +1,279 @@
+//! A client, a server and what lies between them, with a clock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use files::{
+    Answer, Client, Config, Entry, Error, Found, Input, OpenFile, Operation, Output, Reply,
+    Request, ServerLimits, Ticket,
+};
+use fileserver::{Peer, Server};
+use machine::{Machine, RandomStream, earlier};
+use nfs::{FileHandle, NewAttributes};
+use rpc::message::Credentials;
+use units::{Duration, Instant, Probability};
+
+/// What lies between.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) delay: Duration,
+    pub(crate) loss: Probability,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self {
+            delay: Duration::from_millis(5),
+            loss: Probability::default(),
+        }
+    }
+}
+
+/// What arrives next.
+enum Arrival {
+    AtServer(Bytes),
+    AtClient(Bytes),
+}
+
+/// A client and its server.
+pub(crate) struct Pair {
+    pub(crate) client: Client,
+    pub(crate) server: Server,
+    pub(crate) now: Instant,
+    way: Way,
+    arrivals: BTreeMap<(Instant, u64), Arrival>,
+    sent: u64,
+    chance: RandomStream,
+    answers: BTreeMap<Ticket, Result<Reply, Error>>,
+    tickets: u64,
+    /// Whether nothing crosses at present.
+    pub(crate) dark: bool,
+}
+
+/// Longer than anything may take.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+impl Pair {
+    pub(crate) fn new(config: Config, server: fileserver::Config, way: Way) -> Self {
+        let rpc = rpc::Client::new(rpc::Config::default(), 7).expect("a configuration");
+        let limits = ServerLimits::default();
+        Self {
+            client: Client::new(config, limits, rpc, 7).expect("a configuration"),
+            server: Server::new(server).expect("a configuration"),
+            now: Instant::from_millis(1_000),
+            way,
+            arrivals: BTreeMap::new(),
+            sent: 0,
+            chance: RandomStream::named(11, "way"),
+            answers: BTreeMap::new(),
+            tickets: 0,
+            dark: false,
+        }
+    }
+
+    /// Both as they are by default, with nothing lost between them.
+    pub(crate) fn usual() -> Self {
+        Self::new(
+            Config::default(),
+            fileserver::Config::default(),
+            Way::default(),
+        )
+    }
+
+    pub(crate) fn root(&self) -> FileHandle {
+        self.server.root()
+    }
+
+    pub(crate) fn entry(&self, name: &str) -> Entry {
+        Entry::new(self.root(), name.as_bytes()).expect("a name")
+    }
+
+    fn send(&mut self, arrival: Arrival) {
+        if self.dark || self.chance.chance(self.way.loss) {
+            return;
+        }
+        self.sent += 1;
+        let when = self.now + self.way.delay;
+        self.arrivals.insert((when, self.sent), arrival);
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.client.poll_output() {
+            match output {
+                Output::Send(bytes) => self.send(Arrival::AtServer(bytes)),
+                Output::Answer(Answer { ticket, result }) => {
+                    let before = self.answers.insert(ticket, result);
+                    assert!(before.is_none(), "{ticket:?} was answered twice");
+                }
+                Output::Silent { .. } | Output::Answering { .. } | Output::Reconnect => {}
+            }
+        }
+        while let Some(fileserver::Output::Send { message, .. }) = self.server.poll_output() {
+            self.send(Arrival::AtClient(message));
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let arrival = self.arrivals.keys().next().map(|(when, _)| *when);
+        let timers = earlier(self.client.poll_timeout(), self.server.poll_timeout());
+        earlier(arrival, timers)
+    }
+
+    /// Does the next thing that is to happen until `end`; says whether there was one.
+    fn step(&mut self, end: Instant) -> bool {
+        let Some(next) = self.next().filter(|next| *next <= end) else {
+            return false;
+        };
+        self.now = next.max(self.now);
+        let now = self.now;
+        let arrived = self
+            .arrivals
+            .first_entry()
+            .filter(|entry| entry.key().0 <= now);
+        match arrived.map(std::collections::btree_map::OccupiedEntry::remove) {
+            Some(Arrival::AtServer(message)) => {
+                let from = Peer(1);
+                self.server
+                    .handle_input(now, fileserver::Input::Received { from, message });
+            }
+            Some(Arrival::AtClient(message)) => {
+                self.client.handle_input(now, Input::Received(message));
+            }
+            None => {
+                self.client.handle_timeout(now);
+                self.server.handle_timeout(now);
+            }
+        }
+        self.drain();
+        true
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.step(end) {}
+        self.now = end;
+    }
+
+    /// Tells the server something.
+    pub(crate) fn tell_server(&mut self, input: fileserver::Input) {
+        self.server.handle_input(self.now, input);
+        self.drain();
+    }
+
+    /// Asks for something, and does not wait for it.
+    pub(crate) fn start(&mut self, operation: Operation) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        let request = Request {
+            ticket,
+            caller: Arc::new(Credentials::None),
+            operation,
+        };
+        self.client.handle_input(self.now, Input::Request(request));
+        self.drain();
+        ticket
+    }
+
+    pub(crate) fn cancel(&mut self, ticket: Ticket) {
+        self.client.handle_input(self.now, Input::Cancel(ticket));
+        self.drain();
+    }
+
+    /// Whether a request has ended.
+    pub(crate) fn has_ended(&self, ticket: Ticket) -> bool {
+        self.answers.contains_key(&ticket)
+    }
+
+    /// Waits for what was asked for.
+    pub(crate) fn end(&mut self, ticket: Ticket) -> Result<Reply, Error> {
+        let end = self.now + PATIENCE;
+        while !self.answers.contains_key(&ticket) {
+            assert!(self.step(end), "{ticket:?} never ends");
+        }
+        self.answers.remove(&ticket).expect("just seen")
+    }
+
+    pub(crate) fn call(&mut self, operation: Operation) -> Result<Reply, Error> {
+        let ticket = self.start(operation);
+        self.end(ticket)
+    }
+
+    pub(crate) fn create(&mut self, name: &str) -> (OpenFile, Found) {
+        let reply = self.call(Operation::Create {
+            entry: self.entry(name),
+            attributes: attributes(),
+            exclusive: false,
+        });
+        match reply {
+            Ok(Reply::Opened(open, found)) => (open, found),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn look_up(&mut self, name: &str) -> Result<Found, Error> {
+        match self.call(Operation::LookUp(self.entry(name)))? {
+            Reply::Found(found) => Ok(found),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn open(&mut self, file: FileHandle) -> (OpenFile, Found) {
+        match self.call(Operation::Open(file)) {
+            Ok(Reply::Opened(open, found)) => (open, found),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn write(&mut self, open: OpenFile, offset: u64, data: &[u8]) -> Result<(), Error> {
+        let data = Bytes::copy_from_slice(data);
+        match self.call(Operation::Write { open, offset, data })? {
+            Reply::Done => Ok(()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        open: OpenFile,
+        offset: u64,
+        count: u32,
+    ) -> Result<Vec<u8>, Error> {
+        match self.call(Operation::Read {
+            open,
+            offset,
+            count,
+        })? {
+            Reply::Data(pieces) => Ok(pieces.concat()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn flush(&mut self, open: OpenFile) -> Result<(), Error> {
+        self.call(Operation::Flush(open)).map(|_| ())
+    }
+
+    pub(crate) fn close(&mut self, open: OpenFile) {
+        self.call(Operation::Close(open)).expect("it is open");
+    }
+}
+
+/// Those of a new file.
+pub(crate) fn attributes() -> NewAttributes {
+    NewAttributes {
+        mode: Some(0o644),
+        ..NewAttributes::default()
+    }
+}
+
+/// Bytes that differ from place to place.
+pub(crate) fn pattern(length: usize) -> Vec<u8> {
+    let byte = |index: usize| (index as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0];
+    (0..length).map(byte).collect()
+}
+
+/// So many in a hundred.
+pub(crate) fn percent(count: u64) -> Probability {
+    Probability::ratio(count, 100)
+}

@@ -1,0 +1,7 @@
+//! The client beside a server of files in memory.
+
+mod content;
+mod drive;
+mod model;
+mod names;
+mod trouble;
