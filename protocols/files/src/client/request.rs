@@ -140,14 +140,9 @@ pub(super) fn encode(running: &Running, paging: Paging) -> Option<(Procedure, By
         },
         Stage::MineTarget(found) => write(ReadLink { link: found.file }.into()),
         Stage::Dress(found) => match &running.operation {
-            Operation::Create { attributes, .. } => write(
-                SetAttributes {
-                    object: found.file,
-                    attributes: dress(running, attributes),
-                    guard: None,
-                }
-                .into(),
-            ),
+            Operation::Create { attributes, .. } => {
+                write(set(found.file, dress(running, attributes)))
+            }
             _ => return None,
         },
         Stage::Doom(_, number) => {
@@ -200,12 +195,7 @@ fn main(
         Operation::Attributes(object) | Operation::Open(object) => {
             GetAttributes { object: *object }.into()
         }
-        Operation::SetAttributes { file, attributes } => SetAttributes {
-            object: *file,
-            attributes: *attributes,
-            guard: None,
-        }
-        .into(),
+        Operation::SetAttributes { file, attributes } => set(*file, *attributes),
         Operation::ReadLink(link) => ReadLink { link: *link }.into(),
         Operation::List { directory, from } => list(*directory, *from, paging),
         Operation::MakeDirectory { entry, attributes } => MakeDirectory {
@@ -257,6 +247,15 @@ fn main(
         _ => return None,
     };
     Some(write(call))
+}
+
+fn set(object: FileHandle, attributes: NewAttributes) -> Call<'static> {
+    SetAttributes {
+        object,
+        attributes,
+        guard: None,
+    }
+    .into()
 }
 
 fn how(running: &Running, attributes: &NewAttributes) -> CreateHow {

@@ -66,7 +66,7 @@ impl Model {
         let (offset, length) = self.range();
         let mut data = vec![0; length];
         self.random.fill(&mut data);
-        self.pair.write(self.open, offset, &data).unwrap();
+        self.pair.write(self.open, offset, &data).expect("written");
         let (start, end) = (offset as usize, offset as usize + length);
         self.content.resize(self.content.len().max(end), 0);
         self.content[start..end].copy_from_slice(&data);
@@ -74,7 +74,10 @@ impl Model {
 
     fn read(&mut self) {
         let (offset, length) = self.range();
-        let got = self.pair.read(self.open, offset, length as u32).unwrap();
+        let got = self
+            .pair
+            .read(self.open, offset, length as u32)
+            .expect("data");
         let end = self.content.len();
         let expected = &self.content[end.min(offset as usize)..end.min(offset as usize + length)];
         assert_eq!(got, expected, "{length} bytes at {offset}");
@@ -104,7 +107,7 @@ impl Model {
     }
 
     fn flush(&mut self) {
-        self.pair.flush(self.open).unwrap();
+        self.pair.flush(self.open).expect("flushed");
         assert_eq!(
             self.pair.server.stored("file").as_ref(),
             Some(&self.content)
@@ -136,7 +139,7 @@ impl Model {
             tickets.push(self.pair.start(Operation::Write { open, offset, data }));
         }
         for ticket in tickets {
-            self.pair.end(ticket).unwrap();
+            self.pair.end(ticket).expect("written");
         }
     }
 
