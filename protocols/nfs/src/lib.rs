@@ -23,6 +23,7 @@
 pub mod checks;
 pub mod mount;
 pub mod portmap;
+pub mod url;
 pub mod walk;
 
 mod attributes;

@@ -96,8 +96,8 @@ impl Connection {
         }))
     }
 
-    /// Asks for an operation in the name of `caller`. `done` is called once, whatever happens: from the connection's own
-    /// thread, so it must not wait, nor [`call`](Self::call); or from this one if the connection is closed.
+    /// Asks for an operation in the name of `caller`. `done` is called once, whatever happens: from the connection's
+    /// own thread, so it must not wait, nor [`call`](Self::call); or from this one if the connection is closed.
     pub fn submit(
         &self,
         caller: &Arc<Credentials>,

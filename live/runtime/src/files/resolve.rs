@@ -60,8 +60,8 @@ pub struct Resolver<'c> {
 }
 
 impl Resolver<'_> {
-    /// The file at `path` below `root`. Symbolic links are followed as long as they stay below `root`; the last one only
-    /// with `follow_last`.
+    /// The file at `path` below `root`. Symbolic links are followed as long as they stay below `root`; the last one
+    /// only with `follow_last`.
     ///
     /// # Errors
     /// [`ResolveError`] says where the path ends.
