@@ -156,6 +156,7 @@ impl Storage {
         }
         match self.look_up(to) {
             Ok(taken) if taken == number => return Ok(()),
+            Ok(taken) if self.is_within(from.directory, taken) => return Err(Status::NotEmpty),
             Ok(taken) => {
                 let room = self.directory(taken).map(|directory| directory.len() == 0);
                 match (is_directory, room) {

@@ -1,0 +1,124 @@
+//! What a hostile server tells is what the client's checks look for.
+
+use fileserver::{Fault, Lie};
+use nfs::checks::{CookieWatch, Implausible};
+use nfs::{
+    Answer, BadName, CookieVerifier, GetAttributes, Limits, Procedure, Read, ReadDirectory,
+    Stability, Value,
+};
+
+use crate::rig::Rig;
+
+fn rig(lie: Lie) -> Rig {
+    let mut rig = Rig::default();
+    rig.server.add_file("file", &[7; 100]).expect("room");
+    rig.fault(Fault::Lie(Some(lie)));
+    rig
+}
+
+fn listing(rig: &Rig) -> ReadDirectory {
+    ReadDirectory {
+        directory: rig.root(),
+        cookie: 0,
+        verifier: CookieVerifier::default(),
+        count: 32_768,
+    }
+}
+
+#[test]
+fn names_lead_elsewhere_or_are_too_long() {
+    let mut slashes = rig(Lie::SlashNames);
+    let page = slashes.done(listing(&slashes));
+    let last = page.entries.iter().last().expect("entries");
+    assert_eq!(last.name.to_string(), "../file");
+    assert_eq!(last.name.check(), Err(BadName::Slash { at: 2 }));
+
+    let mut long = rig(Lie::LongNames);
+    let page = long.done(listing(&long));
+    let last = page.entries.iter().last().expect("entries");
+    let (length, limit) = (4_095, 255);
+    assert_eq!(last.name.check(), Err(BadName::TooLong { length, limit }));
+}
+
+#[test]
+fn directories_go_in_circles_or_nowhere() {
+    let mut circle = rig(Lie::CookieLoop);
+    let mut watch = CookieWatch::default();
+    let mut call = listing(&circle);
+    let found = (0..10).find_map(|_| {
+        let page = circle.done(call);
+        let cookie = page.next_cookie().expect("entries").expect("no end");
+        call = ReadDirectory {
+            cookie,
+            verifier: page.verifier,
+            ..call
+        };
+        watch.go_on(cookie).err()
+    });
+    assert!(matches!(found, Some(Implausible::CookieLoop { .. })));
+
+    let mut empty = rig(Lie::EmptyPages);
+    let page = empty.done(listing(&empty));
+    assert_eq!(page.next_cookie(), Err(Implausible::EmptyPage));
+}
+
+#[test]
+fn sizes_and_counts_are_impossible() {
+    let mut huge = rig(Lie::HugeFiles);
+    let object = huge.look_up("file").expect("a file");
+    let attributes = huge.done(GetAttributes { object });
+    assert!(matches!(
+        attributes.checked(),
+        Err(Implausible::FileSize { .. })
+    ));
+
+    let mut counts = rig(Lie::HugeCounts);
+    let file = counts.look_up("file").expect("a file");
+    let written = counts.write(file, 0, (b"data", Stability::Unstable));
+    assert!(matches!(
+        written.check(4, Stability::Unstable),
+        Err(Implausible::WriteCount { .. })
+    ));
+    let mut arguments = Vec::new();
+    nfs::Call::from(Read {
+        file,
+        offset: 0,
+        count: 61,
+    })
+    .encode(&mut arguments);
+    let results = counts
+        .results(Procedure::Read.into(), &arguments)
+        .expect("results");
+    let answer = Answer::<Read>::decode(results, &Limits::USUAL);
+    let said = answer.expect_err("nonsense").to_string();
+    assert!(said.contains("a length of 4294967295"), "{said}");
+}
+
+#[test]
+fn reads_bring_too_much_or_nothing_and_writes_are_less_safe() {
+    let mut more = rig(Lie::TooMuchData);
+    let file = more.look_up("file").expect("a file");
+    let read = more.done(Read {
+        file,
+        offset: 0,
+        count: 50,
+    });
+    let (asked, got) = (50, 51);
+    assert_eq!(read.check(50), Err(Implausible::TooMuchData { asked, got }));
+
+    let mut nothing = rig(Lie::NoData);
+    let read = nothing.done(Read {
+        file,
+        offset: 0,
+        count: 50,
+    });
+    assert_eq!(read.check(50), Err(Implausible::NoData));
+
+    let mut less = rig(Lie::LessStable);
+    let written = less.write(file, 0, (b"data", Stability::FileStable));
+    let checked = written.check(4, Stability::FileStable);
+    assert!(matches!(checked, Err(Implausible::LessStable { .. })));
+    less.fault(Fault::Lie(None));
+    let written = less.write(file, 0, (b"data", Stability::FileStable));
+    assert_eq!(written.check(4, Stability::FileStable), Ok(()));
+}

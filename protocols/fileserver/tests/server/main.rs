@@ -1,0 +1,16 @@
+//! The server of files, asked over the wire.
+
+mod rig;
+
+mod conformance;
+mod crash;
+mod creation;
+mod data;
+mod faults;
+mod lies;
+mod line;
+mod listing;
+mod model;
+mod names;
+mod programs;
+mod replies;
