@@ -1,3 +1,23 @@
 //! The papers' experiments, a module a paper: set-up, schemes, published numbers, claims.
 
+mod link_repair;
+mod links;
+mod nfs;
+mod router;
+
+pub mod nfs95;
+pub mod nfs97;
 pub mod ton97;
+
+/// A quantity that runs measure: its name, its unit, and what exactly it is.
+const fn metric(
+    name: &'static str,
+    unit: &'static str,
+    description: &'static str,
+) -> experiment::Metric {
+    experiment::Metric {
+        name,
+        unit,
+        description,
+    }
+}

@@ -46,6 +46,26 @@ pub(crate) fn choose(name: &str, overrides: &[Override]) -> Result<Vec<Choice>, 
     choices.collect()
 }
 
+/// The same of several names; none of them twice.
+pub(crate) fn choose_all(names: &[String], overrides: &[Override]) -> Result<Vec<Choice>, Failure> {
+    let mut choices: Vec<Choice> = Vec::new();
+    for choice in names.iter().map(|name| choose(name, overrides)) {
+        for choice in choice? {
+            let name = choice.experiment.about().name;
+            if choices
+                .iter()
+                .any(|known| known.experiment.about().name == name)
+            {
+                let what =
+                    format!("{name} is asked for twice; name it, its group or a plan of it once");
+                return Err(Failure::setting(what));
+            }
+            choices.push(choice);
+        }
+    }
+    Ok(choices)
+}
+
 fn read(name: &str) -> Result<String, Failure> {
     let failed =
         |error: std::io::Error| Failure::setting(format!("cannot read the plan {name}: {error}"));

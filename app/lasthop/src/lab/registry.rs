@@ -2,12 +2,17 @@
 
 use experiment::Experiment;
 use experiment::channel_errors;
-use papers::ton97;
+use papers::{nfs95, nfs97, ton97};
 
 use crate::failure::Failure;
 
 /// The experiments of each group, in the order in which they are listed.
-const GROUPS: &[&[&dyn Experiment]] = &[channel_errors::EXPERIMENTS, ton97::EXPERIMENTS];
+const GROUPS: &[&[&dyn Experiment]] = &[
+    channel_errors::EXPERIMENTS,
+    nfs95::EXPERIMENTS,
+    nfs97::EXPERIMENTS,
+    ton97::EXPERIMENTS,
+];
 
 /// All experiments.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Experiment> {

@@ -8,7 +8,7 @@ use edges::signals::Signals;
 use experiment::{Campaign, Experiment, Judged, Override, Program, Table, text};
 use serde_json::json;
 
-use super::choice::{Choice, choose, known_scheme};
+use super::choice::{Choice, choose_all, known_scheme};
 use super::output;
 use super::progress::Line;
 use crate::failure::Failure;
@@ -19,21 +19,22 @@ pub(crate) const FOLDER: &str = "lasthop-lab";
 const EXAMPLES: &str = "\
 Examples:
   lasthop lab run ton97                             every experiment of a paper, on all cores
+  lasthop lab run nfs95 nfs97                       those of two papers, one after the other
   lasthop lab run ton97-table3 --seeds 100 --against E2E
   lasthop lab run ton97-table2 --set 'snoop.timing.minimum_timeout=40 ms' --out ./fast-timer
   lasthop lab run ton97-claims --check              exit code 1 if a claim of the paper does not hold
   lasthop lab show ton97-table3 --plan > my.toml    after edits: lasthop lab run my.toml --json";
 
-/// Run an experiment, a group of them, or a plan of one's own, on all cores.
+/// Run experiments, groups of them, or plans of one's own, on all cores.
 ///
 /// Results are stored as runs end, in a folder for each experiment; the same command goes on from there after
 /// an interruption, and with more seeds it runs only those that are missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// An experiment or a group (`lasthop lab list`), or a plan's TOML file
-    #[arg(value_name = "EXPERIMENT|GROUP|PLAN.toml")]
-    what: String,
+    /// Experiments or groups (`lasthop lab list`), or plans' TOML files
+    #[arg(value_name = "EXPERIMENT|GROUP|PLAN.toml", required = true)]
+    what: Vec<String>,
     /// How many seeds each case gets [default: what the plan says]
     #[arg(long)]
     seeds: Option<u64>,
@@ -72,7 +73,7 @@ struct Outcome {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut overrides = arguments.overrides.clone();
     overrides.extend(arguments.seeds.map(Override::seeds));
-    let choices = choose(&arguments.what, &overrides)?;
+    let choices = choose_all(&arguments.what, &overrides)?;
     // A plan that makes no sense is refused before the first of them runs.
     for choice in &choices {
         experiment::check(choice.experiment, &choice.plan)?;

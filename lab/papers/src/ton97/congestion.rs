@@ -13,9 +13,9 @@ use super::network::{FIXED, MOBILE, SetUp, failed};
 use super::node::{AIR, Node, WIRED};
 use super::parameters::Base;
 use super::rival::{self, Rival, ethernet};
-use super::router::Router;
 use super::tables::{about, set_up};
-use super::transfer::metric;
+use crate::metric;
+use crate::router::Router;
 
 /// The one rival.
 const RIVAL: Rival = Rival { index: 0 };

@@ -29,7 +29,6 @@ mod parameters;
 mod radio;
 mod repair;
 mod rival;
-mod router;
 mod source;
 mod split;
 mod tables;

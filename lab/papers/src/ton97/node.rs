@@ -8,8 +8,8 @@ use super::base::Station;
 use super::mobile::Mobile;
 use super::packet::Packet;
 use super::radio::Radio;
-use super::router::Router;
 use super::source::Source;
+use crate::router::Router;
 
 /// The port towards the wired network.
 pub(crate) const WIRED: Port = Port(0);
@@ -35,7 +35,7 @@ pub(crate) enum Node {
     /// The mobile host.
     Mobile(Box<Mobile>),
     /// A router.
-    Router(Router),
+    Router(Router<Packet>),
     /// An end of a hop between radio routers.
     Radio(Box<Radio>),
 }
@@ -49,7 +49,11 @@ impl Machine for Node {
             Self::Source(node) => node.handle_input(now, input),
             Self::Station(node) => node.handle_input(now, input),
             Self::Mobile(node) => node.handle_input(now, input),
-            Self::Router(node) => node.handle_input(now, input),
+            Self::Router(node) => {
+                if let Input::Packet { packet, .. } = input {
+                    node.take(packet);
+                }
+            }
             Self::Radio(node) => node.handle_input(now, input),
         }
     }
@@ -59,7 +63,7 @@ impl Machine for Node {
             Self::Source(node) => node.handle_timeout(now),
             Self::Station(node) => node.handle_timeout(now),
             Self::Mobile(node) => node.handle_timeout(now),
-            Self::Router(node) => node.handle_timeout(now),
+            Self::Router(_) => {}
             Self::Radio(node) => node.handle_timeout(now),
         }
     }
@@ -69,7 +73,10 @@ impl Machine for Node {
             Self::Source(node) => node.poll_output(),
             Self::Station(node) => node.poll_output(),
             Self::Mobile(node) => node.poll_output(),
-            Self::Router(node) => node.poll_output(),
+            Self::Router(node) => {
+                let (port, packet) = node.poll()?;
+                Some(Output::Send { port, packet })
+            }
             Self::Radio(node) => node.poll_output(),
         }
     }
@@ -79,7 +86,7 @@ impl Machine for Node {
             Self::Source(node) => node.poll_timeout(),
             Self::Station(node) => node.poll_timeout(),
             Self::Mobile(node) => node.poll_timeout(),
-            Self::Router(node) => node.poll_timeout(),
+            Self::Router(_) => None,
             Self::Radio(node) => node.poll_timeout(),
         }
     }

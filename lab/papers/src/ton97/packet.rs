@@ -1,12 +1,14 @@
 //! What crosses the links.
 
+use std::net::{Ipv4Addr, SocketAddrV4};
+
 use simulator::{Coding, Packet as Crossing};
 use units::Bytes;
 use wire::TcpSegment;
 use wire::packet::PacketBuffer;
 
-/// What a frame of our link repair costs besides its bytes: IPv4 and UDP headers, and the seal.
-pub(crate) const FRAME_OVERHEAD: usize = 20 + 8 + 24;
+use crate::link_repair::{FRAME_OVERHEAD, encode_frame, parse_frame};
+use crate::router::Addressed;
 
 /// A packet of the wired network or of the hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,31 +70,32 @@ impl Crossing for Packet {
     }
 }
 
-/// The first byte of an IPv4 header without options, and the protocol number that marks a frame: 253, for
-/// experiments (RFC 3692).
-const IPV4: u8 = 0x45;
-const FRAME_PROTOCOL: u8 = 253;
+impl Addressed for Packet {
+    type Address = SocketAddrV4;
+
+    fn destination(&self) -> Option<SocketAddrV4> {
+        match self {
+            Self::Segment { segment, .. } => Some(segment.destination),
+            Self::Frame(_) => None,
+        }
+    }
+}
 
 impl Coding for Packet {
     fn encode(&self, into: &mut Vec<u8>) {
-        let (start, length) = (into.len(), self.length().get() as usize);
-        into.resize(start + length, 0);
-        let bytes = &mut into[start..];
         match self {
-            Self::Segment { segment, .. } => segment.encode(bytes),
-            Self::Frame(frame) => {
-                bytes[0] = IPV4;
-                bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
-                bytes[9] = FRAME_PROTOCOL;
-                bytes[FRAME_OVERHEAD..].copy_from_slice(frame);
+            Self::Segment { segment, .. } => {
+                let start = into.len();
+                into.resize(start + segment.packet_length(), 0);
+                segment.encode(&mut into[start..]);
             }
+            Self::Frame(frame) => encode_frame(frame, [Ipv4Addr::UNSPECIFIED; 2], into),
         }
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        if bytes.get(9) == Some(&FRAME_PROTOCOL) && bytes.len() >= FRAME_OVERHEAD {
-            let frame = PacketBuffer::copy_of(&bytes[FRAME_OVERHEAD..]);
-            return Ok(Self::Frame(frame));
+        if let Some(frame) = parse_frame(bytes) {
+            return Ok(Self::Frame(PacketBuffer::copy_of(frame)));
         }
         match TcpSegment::parse(bytes) {
             Ok((segment, true)) => Ok(segment.into()),

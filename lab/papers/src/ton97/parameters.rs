@@ -1,7 +1,6 @@
 //! What a plan says: the network, the protocols, and the schemes.
 
 use channel::errors::ErrorConfig;
-use channel::{DirectionConfig, Link, LinkConfig, Medium, QueueBound, Rate, StepConfig};
 use experiment::{Case, PlanError};
 use machine::RandomStream;
 use serde::Deserialize;
@@ -9,6 +8,8 @@ use simulator::Line;
 use snoop::ExplicitLoss;
 use tcp::Policy;
 use units::{Bytes, Duration};
+
+use crate::links::{Air, Wire};
 
 /// More than any run needs, and little enough to wait for.
 const TRANSFER_MAX: Bytes = Bytes::new(1 << 30);
@@ -73,73 +74,6 @@ impl Direction {
     }
 }
 
-/// The wired network.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Wire {
-    /// Of its slowest link.
-    rate: Rate,
-    /// What each packet costs there besides its bytes.
-    framing: Bytes,
-    /// One way.
-    delay: Duration,
-    queue: QueueBound,
-}
-
-/// The hop.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Air {
-    rate: Rate,
-    medium: Medium,
-    /// What each packet takes besides its bytes.
-    access: Duration,
-    /// Bytes of a frame besides its packet; errors meet them too.
-    framing: Bytes,
-    delay: Duration,
-    queue: QueueBound,
-    /// Of the way back, where it has a medium of its own.
-    return_rate: Option<Rate>,
-    /// The delay changes all the time.
-    swing: Option<Swing>,
-}
-
-/// A delay that jumps.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Swing {
-    /// By so much, up and down again.
-    delay: Duration,
-    /// So long after the last jump.
-    every: Duration,
-}
-
-impl Air {
-    /// What may wait at each end.
-    pub(crate) fn queue(&self) -> QueueBound {
-        self.queue
-    }
-
-    /// One direction at `rate`, without its errors.
-    fn direction(&self, rate: Rate) -> DirectionConfig {
-        let steady = DirectionConfig::steady(rate, self.delay, self.queue);
-        let Some(swing) = &self.swing else {
-            return steady;
-        };
-        let jump = StepConfig {
-            at: swing.every,
-            rate: None,
-            delay: Some(self.delay + swing.delay),
-            queue: None,
-        };
-        DirectionConfig {
-            schedule: vec![jump],
-            repeat: Some(swing.every * 2),
-            ..steady
-        }
-    }
-}
-
 impl Parameters {
     /// Reads and checks the parameters of a case.
     pub(crate) fn read(case: &Case) -> Result<Self, PlanError> {
@@ -169,26 +103,12 @@ impl Parameters {
 
     /// The wired network as one link.
     pub(crate) fn wire(&self) -> Result<Line, String> {
-        let wire = &self.wire;
-        let each = DirectionConfig::steady(wire.rate, wire.delay, wire.queue);
-        let line = Line::wire(each).map_err(|error| error.to_string())?;
-        Ok(line.with_framing(wire.framing))
+        self.wire.line()
     }
 
     /// The hop, with the losses that `seed` draws.
     pub(crate) fn hop(&self, seed: u64) -> Result<Line, String> {
-        let air = &self.air;
-        let config = LinkConfig {
-            medium: air.medium,
-            access: air.access,
-            down: Some(air.direction(air.rate)),
-            up: Some(air.direction(air.return_rate.unwrap_or(air.rate))),
-            errors: Some(self.errors.clone()),
-            ..LinkConfig::default()
-        };
-        let refuse = |_: &str| Err("a plan names no files".to_owned());
-        let link = Link::from_config(config, "air", &refuse).map_err(|error| error.to_string())?;
-        let line = Line::hop(&link, seed).with_framing(air.framing);
+        let line = self.air.line(&self.errors, seed)?;
         Ok(line.with_corruption_heard())
     }
 

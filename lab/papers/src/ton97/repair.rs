@@ -2,22 +2,17 @@
 
 use std::collections::VecDeque;
 
-use association::{Association, Input, Output, TcpConfig, TcpMethod};
-use machine::Machine;
-use units::{Bytes, Instant};
+use units::Instant;
 use wire::TcpSegment;
 use wire::packet::{Packet, PacketBuffer};
 use wire::segment::Segments;
 
-use super::packet::FRAME_OVERHEAD;
-
-/// Bytes of a frame: with its overhead, an IP packet of 1,500.
-const FRAME: usize = 1_500 - FRAME_OVERHEAD;
+use crate::link_repair::{self, LinkRepair};
 
 /// One end of the hop.
 #[derive(Debug)]
 pub(crate) struct Repair {
-    association: Association,
+    link: LinkRepair,
     /// What has crossed the hop.
     crossed: VecDeque<TcpSegment>,
     /// Room for a segment.
@@ -36,14 +31,8 @@ pub(crate) enum Repaired {
 impl Repair {
     /// An idle end, which measures the hop's rate for itself.
     pub(crate) fn new() -> Self {
-        let config = arq::Config::new(FRAME, FRAME_OVERHEAD);
-        let tcp = TcpConfig {
-            method: TcpMethod::Arq,
-            at_gateway: false,
-            cache: Bytes::ZERO,
-        };
         Self {
-            association: Association::new(config, None, &tcp),
+            link: LinkRepair::new(link_repair::usual()),
             crossed: VecDeque::new(),
             bytes: Vec::new(),
         }
@@ -53,32 +42,29 @@ impl Repair {
     pub(crate) fn cross(&mut self, now: Instant, segment: &TcpSegment) {
         let mut buffer = PacketBuffer::with_room(segment.packet_length(), 0);
         segment.encode(buffer.grow(segment.packet_length()));
-        let packet = Input::Packet(Packet::new(buffer));
-        self.association.handle_input(now, packet);
+        self.link.cross(now, buffer);
     }
 
     /// A frame came across.
     pub(crate) fn frame(&mut self, now: Instant, frame: PacketBuffer) {
-        let arrived = now;
-        self.association
-            .handle_input(now, Input::Frame { arrived, frame });
+        self.link.frame(now, frame);
     }
 
-    /// See [`Machine::handle_timeout`].
+    /// See [`machine::Machine::handle_timeout`].
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.association.handle_timeout(now);
+        self.link.handle_timeout(now);
     }
 
-    /// See [`Machine::poll_output`].
+    /// See [`machine::Machine::poll_output`].
     pub(crate) fn poll_output(&mut self) -> Option<Repaired> {
         loop {
             if let Some(segment) = self.crossed.pop_front() {
                 return Some(Repaired::Segment(segment));
             }
-            match self.association.poll_output()? {
-                Output::Frame(frame) => return Some(Repaired::Frame(frame)),
-                Output::Packet(packet) => self.cut(&packet),
-                Output::Event(_) => {}
+            match self.link.poll_output()? {
+                link_repair::Repaired::Frame(frame) => return Some(Repaired::Frame(frame)),
+                link_repair::Repaired::Packet(packet) => self.cut(&packet),
+                link_repair::Repaired::Event(_) => {}
             }
         }
     }
@@ -98,8 +84,8 @@ impl Repair {
         }
     }
 
-    /// See [`Machine::poll_timeout`].
+    /// See [`machine::Machine::poll_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.association.poll_timeout()
+        self.link.poll_timeout()
     }
 }

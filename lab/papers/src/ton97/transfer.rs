@@ -13,6 +13,7 @@ use super::network::{Network, SetUp};
 use super::node::{Event, Node};
 use super::parameters::Direction;
 use super::source::Source;
+use crate::metric;
 
 /// What a transfer measures.
 pub(crate) const METRICS: &[Metric] = &[
@@ -97,18 +98,6 @@ pub(crate) const UPLOAD_METRICS: &[Metric] = &[
         "segments sent again by the agent's half below the mobile host's TCP, or on the base station's connection",
     ),
 ];
-
-pub(crate) const fn metric(
-    name: &'static str,
-    unit: &'static str,
-    description: &'static str,
-) -> Metric {
-    Metric {
-        name,
-        unit,
-        description,
-    }
-}
 
 /// What has been moved one way.
 #[derive(Debug, Clone, Copy)]

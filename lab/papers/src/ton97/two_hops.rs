@@ -14,7 +14,7 @@ use super::network::{SetUp, failed};
 use super::parameters::{Base, Direction, Parameters, Scheme};
 use super::rival;
 use super::tables::about;
-use super::transfer::metric;
+use crate::metric;
 use network::Hops;
 
 mod network;

@@ -16,8 +16,8 @@ use super::super::node::{AIR, Node, WIRED};
 use super::super::parameters::{Base, Scheme};
 use super::super::radio::{Driver, Radio, Telling, Waiting};
 use super::super::rival::{self, Rival, ethernet};
-use super::super::router::Router;
 use super::{Marking, Plan};
+use crate::router::Router;
 
 /// The port of a router that leads to the next one, and the first of those that lead to rivals.
 const ONWARD: Port = Port(1);

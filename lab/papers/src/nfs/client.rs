@@ -1,0 +1,225 @@
+//! The host of a client: the application, the client of files, UDP and IP, and below them what the host has: our
+//! link repair, the driver with its fades, a slow processor.
+
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+
+use bytes::Bytes as Content;
+use channel::Direction;
+use files::{Client, Input as Told, Output as Said};
+use machine::{Machine, earlier};
+use rpc::LinkEvent;
+use simulator::{Input, Output};
+use units::Instant;
+use wire::packet::PacketBuffer;
+
+use super::copy::{Copy, Next};
+use super::fades::Fades;
+use super::internet::Internet;
+use super::network::STATION;
+use super::node::{Event, LINK};
+use super::packet::Packet;
+use super::processor::{Done, Processor};
+use crate::link_repair::{LinkRepair, Repaired};
+
+/// What a host of a client is made of.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) copy: Copy,
+    pub(super) client: Client,
+    pub(super) internet: Internet,
+    pub(super) repair: Option<LinkRepair>,
+    pub(super) fades: Fades,
+    pub(super) processor: Processor,
+}
+
+/// The host.
+#[derive(Debug)]
+pub(crate) struct ClientHost {
+    parts: Parts,
+    local: SocketAddrV4,
+    server: SocketAddrV4,
+    /// The link repair's news go to the client.
+    tells: bool,
+    started: bool,
+    outputs: VecDeque<Output<Packet, Event>>,
+    now: Instant,
+}
+
+impl ClientHost {
+    /// A host at `local` whose application begins at time zero; `tells`: its client hears of the hop.
+    pub(super) fn new(parts: Parts, [local, server]: [SocketAddrV4; 2], tells: bool) -> Self {
+        Self {
+            parts,
+            local,
+            server,
+            tells,
+            started: false,
+            outputs: VecDeque::new(),
+            now: Instant::ZERO,
+        }
+    }
+
+    /// Its parts.
+    pub(super) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Bytes of the file that were copied so far.
+    pub(crate) fn moved(&self) -> u64 {
+        self.parts.copy.moved()
+    }
+
+    fn go_on(&mut self, next: Next) {
+        match next {
+            Next::Ask(request) => {
+                let request = Told::Request(*request);
+                self.parts.client.handle_input(self.now, request);
+            }
+            Next::Copied => self.outputs.push_back(Output::Event(Event::Copied)),
+            Next::Failed(why) => self.outputs.push_back(Output::Event(Event::Failed(why))),
+        }
+    }
+
+    fn tell(&mut self, event: LinkEvent) {
+        self.parts.client.handle_input(self.now, Told::Link(event));
+    }
+
+    /// What the client of files wants.
+    fn carry_out(&mut self, said: Said) {
+        match said {
+            Said::Send(message) => {
+                for packet in self.parts.internet.send(self.server, &message) {
+                    self.leave(packet);
+                }
+            }
+            Said::Answer(answer) => {
+                let next = self.parts.copy.take(answer);
+                self.go_on(next);
+            }
+            Said::Silent { .. } | Said::Answering { .. } | Said::Reconnect => {}
+        }
+    }
+
+    /// An IP packet leaves the host.
+    fn leave(&mut self, packet: Packet) {
+        match (&mut self.parts.repair, packet) {
+            (Some(repair), Packet::Ip { bytes, .. }) => {
+                repair.cross(self.now, PacketBuffer::copy_of(&bytes));
+            }
+            (_, packet) => self.parts.fades.pass(self.now, Direction::Up, packet),
+        }
+    }
+
+    /// A packet came through the driver.
+    fn arrive(&mut self, packet: Packet) {
+        match (packet, &mut self.parts.repair) {
+            (Packet::Ip { bytes, .. }, _) => self.datagram(&bytes),
+            (Packet::Frame { bytes, .. }, Some(repair)) => {
+                repair.frame(self.now, PacketBuffer::copy_of(&bytes));
+            }
+            (Packet::Frame { .. }, None) => {}
+        }
+    }
+
+    fn datagram(&mut self, packet: &Content) {
+        if let Some((_, message)) = self.parts.internet.receive(self.now, packet) {
+            let received = Told::Received(message);
+            self.parts.client.handle_input(self.now, received);
+        }
+    }
+
+    fn repaired(&mut self, repaired: Repaired) {
+        match repaired {
+            Repaired::Frame(frame) => {
+                let frame = Packet::frame([*self.local.ip(), STATION], &frame);
+                self.parts.fades.pass(self.now, Direction::Up, frame);
+            }
+            Repaired::Packet(packet) => {
+                self.datagram(&Content::copy_from_slice(&packet.buffer));
+            }
+            Repaired::Event(event) if self.tells => self.tell(match event {
+                association::LinkEvent::FadeBegan => LinkEvent::FadeBegan,
+                association::LinkEvent::FadeEnded { .. } => LinkEvent::FadeEnded { kept: true },
+            }),
+            Repaired::Event(_) => {}
+        }
+    }
+
+    /// Lets every part act on what the others have put out; whether any did.
+    fn step(&mut self) -> bool {
+        if let Some(said) = self.parts.client.poll_output() {
+            self.carry_out(said);
+        } else if let Some(repaired) = self.parts.repair.as_mut().and_then(LinkRepair::poll_output)
+        {
+            self.repaired(repaired);
+        } else if let Some(event) = self.parts.fades.poll_news() {
+            self.tell(event);
+        } else if let Some((direction, packet)) = self.parts.fades.poll() {
+            match direction {
+                Direction::Up => self.parts.processor.send(self.now, packet),
+                Direction::Down => self.arrive(packet),
+            }
+        } else if let Some(done) = self.parts.processor.poll() {
+            match done {
+                Done::Received(packet) => self.parts.fades.pass(self.now, Direction::Down, packet),
+                Done::Sent(packet) => {
+                    let port = LINK;
+                    self.outputs.push_back(Output::Send { port, packet });
+                }
+            }
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+impl Machine for ClientHost {
+    type Input = Input<Packet>;
+    type Output = Output<Packet, Event>;
+
+    fn handle_input(&mut self, now: Instant, input: Self::Input) {
+        self.now = now;
+        if let Input::Packet { packet, .. } = input {
+            self.parts.processor.receive(now, packet);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        if !self.started {
+            self.started = true;
+            let first = self.parts.copy.begin();
+            self.go_on(first);
+        }
+        let parts = &mut self.parts;
+        parts.processor.handle_timeout(now);
+        parts.fades.handle_timeout(now);
+        if let Some(repair) = &mut parts.repair {
+            repair.handle_timeout(now);
+        }
+        parts.internet.handle_timeout(now);
+        parts.client.handle_timeout(now);
+    }
+
+    fn poll_output(&mut self) -> Option<Self::Output> {
+        while self.outputs.is_empty() && self.step() {}
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if !self.started {
+            return Some(Instant::ZERO);
+        }
+        let parts = &self.parts;
+        let deadlines = [
+            parts.client.poll_timeout(),
+            parts.internet.poll_timeout(),
+            parts.repair.as_ref().and_then(LinkRepair::poll_timeout),
+            parts.fades.poll_timeout(),
+            parts.processor.poll_timeout(),
+        ];
+        deadlines.into_iter().fold(None, earlier)
+    }
+}

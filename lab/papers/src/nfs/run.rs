@@ -1,0 +1,221 @@
+//! One run, and what is measured of it.
+
+use std::ops::ControlFlow;
+
+use channel::Direction;
+use experiment::{Measurements, Metric, RunError};
+use machine::RandomStream;
+use simulator::{Limits, NodeId, Observer, OnEvent};
+use units::Instant;
+
+use super::client::ClientHost;
+use super::network::{Network, SetUp, failed};
+use super::node::{Event, Node};
+use crate::metric;
+
+/// What a run measures.
+pub(crate) const METRICS: &[Metric] = &[
+    metric(
+        "response",
+        "s",
+        "from the application's start to the end of the copy, at the first client",
+    ),
+    metric(
+        "throughput",
+        "KB/s",
+        "1,000 bytes of the file in a second, at the first client",
+    ),
+    metric(
+        "others",
+        "s",
+        "the same time at the other clients, in the mean",
+    ),
+    metric(
+        "aborted",
+        "",
+        "runs before this one that took too long and were terminated",
+    ),
+    metric("calls", "", "calls of the first client, each counted once"),
+    metric(
+        "retransmissions",
+        "",
+        "calls that the first client sent again",
+    ),
+    metric(
+        "overflows",
+        "",
+        "packets for which the first client's card had no room",
+    ),
+    metric(
+        "faded",
+        "",
+        "packets that fades swallowed in the first client's driver",
+    ),
+    metric(
+        "incomplete",
+        "",
+        "datagrams to the first client of which fragments were missing",
+    ),
+    metric(
+        "air",
+        "MB",
+        "1,000,000 bytes that crossed the air, both ways, headers included",
+    ),
+    metric("asked", "", "datagrams that reached the server"),
+];
+
+/// Runs before one that ends in time, at most: then there is no such run.
+const ATTEMPTS: u64 = 50;
+
+/// The end of a copy, or none so far, for each client.
+type Ends = Vec<Option<Instant>>;
+
+/// A run that has ended.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) network: Network,
+    pub(crate) ends: Ends,
+    /// Runs before it that were terminated.
+    aborted: u64,
+}
+
+impl SetUp {
+    /// The same with other chance.
+    fn again(&self, attempt: u64) -> Self {
+        let seed = match attempt {
+            0 => self.seed,
+            _ => RandomStream::named(self.seed, &format!("nfs/attempt/{attempt}")).next_u64(),
+        };
+        Self {
+            parameters: self.parameters.clone(),
+            scheme: self.scheme.clone(),
+            seed,
+        }
+    }
+}
+
+impl Run {
+    /// Runs a case until all files are copied, as often as the rule of the plan asks for it.
+    pub(crate) fn of(set_up: &SetUp) -> Result<Self, RunError> {
+        let copy = &set_up.parameters.copy;
+        let Some(limit) = copy.abort_after else {
+            let run = Self::until(set_up.build()?, Instant::ZERO + copy.give_up, &mut ())?;
+            if run.ends.iter().any(Option::is_none) {
+                let moved = run.client(0).map_or(0, ClientHost::moved);
+                let what = format!("after {} only {moved} bytes were copied", copy.give_up);
+                return Err(RunError::Failed(what));
+            }
+            return Ok(run);
+        };
+        for attempt in 0..ATTEMPTS {
+            let run = Self::until(
+                set_up.again(attempt).build()?,
+                Instant::ZERO + limit,
+                &mut (),
+            )?;
+            if run.ends.iter().all(Option::is_some) {
+                let aborted = attempt;
+                return Ok(Self { aborted, ..run });
+            }
+        }
+        let what = format!("{ATTEMPTS} runs took longer than {limit}, one after the other");
+        Err(RunError::Failed(what))
+    }
+
+    /// Runs a network until all files are copied or the time is over, before an observer.
+    pub(crate) fn until(
+        mut network: Network,
+        limit: Instant,
+        observer: &mut impl Observer<Node>,
+    ) -> Result<Self, RunError> {
+        let mut ends: Ends = vec![None; network.clients.len()];
+        let mut failure = None;
+        let clients = network.clients.clone();
+        let watch = OnEvent(|now: Instant, node: NodeId, event: &Event| {
+            match event {
+                Event::Copied => {
+                    if let Some(place) = clients.iter().position(|client| *client == node) {
+                        ends[place] = Some(now);
+                    }
+                }
+                Event::Failed(why) => failure = Some(why.clone()),
+            }
+            if failure.is_some() || ends.iter().all(Option::is_some) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        let simulation = &mut network.simulation;
+        simulation
+            .run(Limits::until(limit), &mut (watch, observer))
+            .map_err(failed)?;
+        match failure {
+            Some(why) => Err(RunError::Failed(format!("a copy failed: {why}"))),
+            None => Ok(Self {
+                network,
+                ends,
+                aborted: 0,
+            }),
+        }
+    }
+
+    /// A client's host.
+    pub(crate) fn client(&self, number: usize) -> Option<&ClientHost> {
+        let id = self.network.clients.get(number)?;
+        match self.network.simulation.node(*id) {
+            Node::Client(client) => Some(client),
+            Node::Server(_) | Node::Station(_) | Node::Air(_) => None,
+        }
+    }
+
+    /// Datagrams that reached the server.
+    fn asked(&self) -> u64 {
+        match self.network.simulation.node(self.network.server) {
+            Node::Server(server) => server.datagrams(),
+            Node::Station(_) | Node::Air(_) | Node::Client(_) => 0,
+        }
+    }
+
+    /// What was measured.
+    pub(crate) fn measurements(&self, set_up: &SetUp) -> Measurements {
+        let seconds = |end: Option<Instant>| end.map(|end| end.since_origin().as_secs_f64());
+        let response = self.ends.first().copied().and_then(seconds);
+        let file = set_up.parameters.copy.file.get() as f64;
+        let others: Vec<_> = self
+            .ends
+            .iter()
+            .skip(1)
+            .copied()
+            .filter_map(seconds)
+            .collect();
+        let mean = others.iter().sum::<f64>() / others.len() as f64;
+        let crossed = Direction::BOTH.map(|way| {
+            let counters = self.network.simulation.link_counters(self.network.air, way);
+            counters.transmitted.bytes.get()
+        });
+        let measured = Measurements::new()
+            .with_some("response", response)
+            .with_some("throughput", response.map(|response| file / response / 1e3))
+            .with_some("others", (!others.is_empty()).then_some(mean))
+            .with("aborted", self.aborted as f64)
+            .with("air", crossed.iter().sum::<u64>() as f64 / 1e6)
+            .with("asked", self.asked() as f64);
+        let Some(client) = self.client(0) else {
+            return measured;
+        };
+        let parts = client.parts();
+        let calls = parts.client.calls();
+        let counts = [
+            ("calls", calls.sent.calls),
+            ("retransmissions", calls.sent.messages - calls.sent.calls),
+            ("overflows", parts.processor.overflows()),
+            ("faded", parts.fades.lost()),
+            ("incomplete", parts.internet.incomplete()),
+        ];
+        let counts = counts.into_iter();
+        counts.fold(measured, |measured, (name, count)| {
+            measured.with(name, count as f64)
+        })
+    }
+}
