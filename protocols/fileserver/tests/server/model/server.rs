@@ -13,40 +13,25 @@ use crate::rig::{Rig, name};
 
 pub(super) fn apply(rig: &mut Rig, step: &Step) -> Result<(), Fault> {
     let attributes = NewAttributes::default();
-    let empty = NewAttributes {
-        size: Some(0),
-        ..attributes
-    };
     match step {
-        Step::Create(path) => {
-            let place = above(rig, path)?;
-            let how = CreateHow::Guarded(attributes);
-            answered(rig.ask(Create { place, how }).done())
-        }
+        Step::Create(path) => create(rig, path, CreateHow::Guarded(attributes)),
         Step::Empty(path) => {
-            let place = above(rig, path)?;
-            let how = CreateHow::Unchecked(empty);
-            let done = answered(rig.ask(Create { place, how }).done());
             // The server says that a symbolic link is there already.
-            done.map_err(|fault| {
-                if fault == Fault::Exists {
-                    Fault::Invalid
-                } else {
-                    fault
-                }
-            })
+            let refused = |fault| match fault {
+                Fault::Exists => Fault::Invalid,
+                other => other,
+            };
+            create(rig, path, CreateHow::Unchecked(sized(0))).map_err(refused)
         }
         Step::MakeDirectory(path) => {
             let place = above(rig, path)?;
             answered(rig.ask(MakeDirectory { place, attributes }).done())
         }
         Step::MakeLink(path) => {
-            let place = above(rig, path)?;
-            let path = Path::new(b"nowhere").expect("a path");
             let call = MakeSymbolicLink {
-                place,
+                place: above(rig, path)?,
                 attributes,
-                path,
+                path: Path::new(b"nowhere").expect("a path"),
             };
             answered(rig.ask(call).done())
         }
@@ -63,8 +48,7 @@ pub(super) fn apply(rig: &mut Rig, step: &Step) -> Result<(), Fault> {
             answered(rig.ask(Rename { from, to }).done())
         }
         Step::Link(from, to) => {
-            let file = find(rig, from)?;
-            let place = above(rig, to)?;
+            let (file, place) = (find(rig, from)?, above(rig, to)?);
             answered(rig.ask(Link { file, place }).done())
         }
         Step::Write {
@@ -73,32 +57,36 @@ pub(super) fn apply(rig: &mut Rig, step: &Step) -> Result<(), Fault> {
             length,
             byte,
         } => {
-            let file = find(rig, path)?;
-            let (offset, stability) = (*offset, Stability::Unstable);
-            let data = &vec![*byte; *length];
-            answered(
-                rig.ask(Write {
-                    file,
-                    offset,
-                    stability,
-                    data,
-                })
-                .done(),
-            )
-        }
-        Step::Resize(path, size) => {
-            let object = find(rig, path)?;
-            let attributes = NewAttributes {
-                size: Some(*size),
-                ..attributes
-            };
-            let call = SetAttributes {
-                object,
-                attributes,
-                guard: None,
+            let call = Write {
+                file: find(rig, path)?,
+                offset: *offset,
+                stability: Stability::Unstable,
+                data: &vec![*byte; *length],
             };
             answered(rig.ask(call).done())
         }
+        Step::Resize(path, size) => resize(rig, path, *size),
+    }
+}
+
+fn create(rig: &mut Rig, path: &str, how: CreateHow) -> Result<(), Fault> {
+    let place = above(rig, path)?;
+    answered(rig.ask(Create { place, how }).done())
+}
+
+fn resize(rig: &mut Rig, path: &str, size: u64) -> Result<(), Fault> {
+    let call = SetAttributes {
+        object: find(rig, path)?,
+        attributes: sized(size),
+        guard: None,
+    };
+    answered(rig.ask(call).done())
+}
+
+fn sized(size: u64) -> NewAttributes {
+    NewAttributes {
+        size: Some(size),
+        ..NewAttributes::default()
     }
 }
 
