@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod connected;
+pub mod fuse;
 pub mod memory;
 pub mod namespace;
 pub mod nat;

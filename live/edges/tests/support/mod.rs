@@ -27,7 +27,8 @@ pub(crate) fn has_program(name: &str) -> bool {
     found || skip(&format!("the program '{name}' is missing"))
 }
 
-fn skip(reason: &str) -> bool {
+/// Says why a test is skipped; under CI that is an error.
+pub(crate) fn skip(reason: &str) -> bool {
     assert!(
         std::env::var_os("CI").is_none(),
         "under CI nothing is skipped: {reason}"

@@ -1,0 +1,160 @@
+//! The device `/dev/fuse`: requests out of it, answers into it.
+
+use std::io::{self, IoSlice};
+use std::mem::size_of;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use polyfuse_kernel as abi;
+use rustix::io::Errno;
+use zerocopy::FromBytes;
+
+use super::answer::Message;
+use super::request::Unusable;
+use super::{Answer, Kernel, Node, Request, RequestId};
+
+/// The kernel's page in bytes, as far as room for requests depends on it.
+const PAGE: u32 = 4_096;
+/// Room for a request's head.
+const HEAD: usize = 4_096;
+/// What the kernel may do without asking, or ask for in a shorter way.
+const ABILITIES: u32 = abi::FUSE_ASYNC_READ
+    | abi::FUSE_ATOMIC_O_TRUNC
+    | abi::FUSE_BIG_WRITES
+    | abi::FUSE_AUTO_INVAL_DATA
+    | abi::FUSE_DO_READDIRPLUS
+    | abi::FUSE_READDIRPLUS_AUTO
+    | abi::FUSE_ASYNC_DIO
+    | abi::FUSE_PARALLEL_DIROPS
+    | abi::FUSE_MAX_PAGES
+    | abi::FUSE_CACHE_SYMLINKS;
+
+/// How much the kernel may ask for at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest write, in bytes: whole pages, at most 1 MiB.
+    pub write: u32,
+    /// How far it reads ahead, in bytes.
+    pub read_ahead: u32,
+    /// How many requests wait that no process waits for (such as those of reading ahead).
+    pub background: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            write: 1 << 20,
+            read_ahead: 1 << 20,
+            background: 64,
+        }
+    }
+}
+
+/// The device of one mounted file system.
+#[derive(Debug)]
+pub struct Device {
+    file: OwnedFd,
+    buffer: Mutex<Vec<u8>>,
+}
+
+impl Device {
+    /// Agrees with the kernel on how to talk, over the descriptor by which a file system was mounted. Until then
+    /// whoever looks into it waits.
+    ///
+    /// # Errors
+    /// If the file system was unmounted meanwhile, or the kernel speaks another version.
+    pub fn start(file: OwnedFd, limits: Limits) -> io::Result<Self> {
+        let write = limits.write.clamp(2 * PAGE, 1 << 20).next_multiple_of(PAGE);
+        let device = Self {
+            file,
+            buffer: Mutex::new(vec![0; HEAD + write as usize]),
+        };
+        let gone = || io::Error::new(io::ErrorKind::NotConnected, "it was unmounted already");
+        let message = device.receive()?.ok_or_else(gone)?;
+        let unknown = || io::Error::new(io::ErrorKind::InvalidData, "the kernel begins unusually");
+        let (header, rest) =
+            abi::fuse_in_header::read_from_prefix(&message).map_err(|_| unknown())?;
+        let (wish, _) = abi::fuse_init_in::read_from_prefix(rest).map_err(|_| unknown())?;
+        if header.opcode != abi::FUSE_INIT || wish.major != abi::FUSE_KERNEL_VERSION {
+            return Err(unknown());
+        }
+        let terms = abi::fuse_init_out {
+            minor: wish.minor.min(abi::FUSE_KERNEL_MINOR_VERSION),
+            max_readahead: limits.read_ahead.min(wish.max_readahead),
+            flags: ABILITIES & wish.flags,
+            max_background: limits.background,
+            congestion_threshold: limits.background / 4 * 3,
+            max_write: write,
+            time_gran: 1,
+            max_pages: (write / PAGE) as u16,
+            ..abi::fuse_init_out::default()
+        };
+        let message = Message::initialize(RequestId(header.unique), &terms);
+        device.send(&message.pieces())?;
+        Ok(device)
+    }
+
+    /// One message; none once the file system is not mounted any more.
+    fn receive(&self) -> io::Result<Option<Bytes>> {
+        let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match rustix::io::read(&self.file, buffer.as_mut_slice()) {
+                Ok(length) => return Ok(Some(Bytes::copy_from_slice(&buffer[..length]))),
+                // Interrupted before it was read, or a signal for us.
+                Err(Errno::NOENT | Errno::INTR | Errno::AGAIN) => {}
+                // Unmounted, or given up.
+                Err(Errno::NODEV | Errno::CONNABORTED) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn send(&self, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
+        rustix::io::writev(&self.file, pieces).map(drop)
+    }
+}
+
+impl Kernel for Device {
+    fn next_request(&self) -> io::Result<Option<Request>> {
+        while let Some(message) = self.receive()? {
+            let (id, error) = match Request::parse(message) {
+                Ok(request) => return Ok(Some(request)),
+                Err(Unusable::Unreadable) => continue,
+                Err(Unusable::Unsupported(id)) => (id, Errno::NOSYS),
+                Err(Unusable::Malformed(id)) => (id, Errno::INVAL),
+            };
+            self.answer(id, &Answer::Error(error));
+        }
+        Ok(None)
+    }
+
+    fn answer(&self, request: RequestId, answer: &Answer) -> bool {
+        match self.send(&Message::answer(request, answer).pieces()) {
+            Ok(()) => true,
+            // Nobody waits any more, or nothing is mounted.
+            Err(Errno::NOENT | Errno::NODEV | Errno::PERM) => false,
+            Err(error) => {
+                tracing::error!("cannot answer the kernel: {error}");
+                // Without any answer the process would wait for ever.
+                let sorry = Answer::Error(Errno::IO);
+                let _ = self.send(&Message::answer(request, &sorry).pieces());
+                false
+            }
+        }
+    }
+
+    fn forget_content(&self, node: Node) {
+        // It need not remember anything of this file.
+        let _ = self.send(&Message::forget_content(node).pieces());
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// The least message of the kernel.
+const _: () = assert!(size_of::<abi::fuse_in_header>() <= HEAD);
