@@ -6,12 +6,14 @@
 
 mod cores;
 mod decoders;
+mod files;
 mod nfs;
 mod rpc;
 mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
+pub use files::files_tape;
 pub use nfs::{nfs_answers, nfs_calls, nfs_walk};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use tcp::tcp_tape;
@@ -35,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     ("nfs_calls", nfs_calls),
     ("nfs_answers", nfs_answers),
     ("nfs_walk", nfs_walk),
+    ("files_tape", files_tape),
 ];
 
 /// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.

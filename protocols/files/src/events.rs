@@ -94,7 +94,7 @@ pub enum Operation {
     MakeSymbolicLink {
         /// Its place.
         entry: Entry,
-        /// Where it leads, 1 to 1,024 bytes without a zero.
+        /// Where it leads, 1 to 4,095 bytes without a zero.
         target: Bytes,
         /// What it shall have.
         attributes: NewAttributes,

@@ -3,8 +3,9 @@
 /// The longest name that is sent, in bytes (RFC 1813, `MNTNAMLEN`; `NAME_MAX` of the usual systems).
 pub const NAME_MAX: usize = 255;
 
-/// The longest path that is sent, in bytes (RFC 1813, `MNTPATHLEN`).
-pub const PATH_MAX: usize = 1_024;
+/// The longest path that is sent, in bytes: what the usual systems can name. (MOUNT's `MNTPATHLEN` is 1,024: its server
+/// refuses what is longer.)
+pub const PATH_MAX: usize = 4_095;
 
 /// The most that values may hold when they are read, in bytes. Beyond it they are refused before anything
 /// looks at them.
@@ -22,7 +23,7 @@ impl Limits {
     /// What the usual systems can name, and blocks of at most 32 KiB.
     pub const USUAL: Self = Self {
         name: NAME_MAX,
-        path: 4_095,
+        path: PATH_MAX,
         data: 32_768,
     };
 

@@ -1,7 +1,7 @@
 //! New names: directories, links, nodes, and files.
 
 use bytes::Bytes;
-use nfs::{Created, FileHandle, FileType, Outcome, ReadLink, Status, WeakCacheData};
+use nfs::{Created, FileHandle, FileType, Outcome, Procedure, ReadLink, Status, WeakCacheData};
 use units::Instant;
 
 use super::Client;
@@ -18,6 +18,17 @@ fn outcome(told: &Told, operation: &Operation) -> Result<Made, Error> {
         Operation::MakeSymbolicLink { .. } => told.outcome::<nfs::MakeSymbolicLink<'_>>(),
         Operation::MakeNode { .. } => told.outcome::<nfs::MakeNode<'_>>(),
         _ => told.outcome::<nfs::Create<'_>>(),
+    }
+}
+
+/// The procedure that makes it.
+fn procedure(operation: &Operation) -> Procedure {
+    match operation {
+        Operation::MakeDirectory { .. } => Procedure::MakeDirectory,
+        Operation::MakeSymbolicLink { .. } => Procedure::MakeSymbolicLink,
+        Operation::MakeNode { .. } => Procedure::MakeNode,
+        Operation::Link { .. } => Procedure::Link,
+        _ => Procedure::Create,
     }
 }
 
@@ -107,7 +118,7 @@ impl Client {
         let Some(entry) = running.entry().cloned() else {
             return Ok(());
         };
-        let procedure = told.procedure;
+        let procedure = procedure(&operation);
         let (file, found) = self.found(now, &entry, told)?;
         let Some(found) = found else {
             return Err(Error::Untold { procedure });
@@ -174,7 +185,7 @@ impl Client {
             there.path.bytes() == wanted
         };
         if !is_mine {
-            let procedure = told.procedure;
+            let procedure = Procedure::MakeSymbolicLink;
             let status = Status::Exists;
             return Err(Error::Refused { procedure, status });
         }

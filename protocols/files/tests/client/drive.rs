@@ -49,6 +49,8 @@ pub(crate) struct Pair {
     tickets: u64,
     /// Whether nothing crosses at present.
     pub(crate) dark: bool,
+    /// What the client was told, and when.
+    pub(crate) told: Vec<(Instant, Input)>,
 }
 
 /// Longer than anything may take.
@@ -56,10 +58,8 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 
 impl Pair {
     pub(crate) fn new(config: Config, server: fileserver::Config, way: Way) -> Self {
-        let rpc = rpc::Client::new(rpc::Config::default(), 7).expect("a configuration");
-        let limits = ServerLimits::default();
         Self {
-            client: Client::new(config, limits, rpc, 7).expect("a configuration"),
+            client: client(config),
             server: Server::new(server).expect("a configuration"),
             now: Instant::from_millis(1_000),
             way,
@@ -69,6 +69,7 @@ impl Pair {
             answers: BTreeMap::new(),
             tickets: 0,
             dark: false,
+            told: Vec::new(),
         }
     }
 
@@ -138,7 +139,7 @@ impl Pair {
                     .handle_input(now, fileserver::Input::Received { from, message });
             }
             Some(Arrival::AtClient(message)) => {
-                self.client.handle_input(now, Input::Received(message));
+                self.tell_client(Input::Received(message));
             }
             None => {
                 self.client.handle_timeout(now);
@@ -156,6 +157,11 @@ impl Pair {
         self.now = end;
     }
 
+    fn tell_client(&mut self, input: Input) {
+        self.told.push((self.now, input.clone()));
+        self.client.handle_input(self.now, input);
+    }
+
     /// Tells the server something.
     pub(crate) fn tell_server(&mut self, input: fileserver::Input) {
         self.server.handle_input(self.now, input);
@@ -171,13 +177,13 @@ impl Pair {
             caller: Arc::new(Credentials::None),
             operation,
         };
-        self.client.handle_input(self.now, Input::Request(request));
+        self.tell_client(Input::Request(request));
         self.drain();
         ticket
     }
 
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
-        self.client.handle_input(self.now, Input::Cancel(ticket));
+        self.tell_client(Input::Cancel(ticket));
         self.drain();
     }
 
@@ -257,6 +263,12 @@ impl Pair {
     pub(crate) fn close(&mut self, open: OpenFile) {
         self.call(Operation::Close(open)).expect("it is open");
     }
+}
+
+/// A client of a server that has not said anything.
+pub(crate) fn client(config: Config) -> Client {
+    let rpc = rpc::Client::new(rpc::Config::default(), 7).expect("a configuration");
+    Client::new(config, ServerLimits::default(), rpc, 7).expect("a configuration")
 }
 
 /// Those of a new file.

@@ -6,7 +6,7 @@ use machine::RandomStream;
 use nfs::{FileHandle, NewAttributes};
 use units::Duration;
 
-use crate::drive::{Pair, Way, percent};
+use crate::drive::{Pair, Way, client, percent};
 
 /// The longest file.
 const FILE_MAX: u64 = 60_000;
@@ -17,6 +17,7 @@ struct Model {
     file: FileHandle,
     open: OpenFile,
     content: Vec<u8>,
+    config: Config,
 }
 
 impl Model {
@@ -45,7 +46,7 @@ impl Model {
             dirty_limit: units::Bytes::kibi(64),
             ..Config::default()
         };
-        let mut pair = Pair::new(config, server, way);
+        let mut pair = Pair::new(config.clone(), server, way);
         let (open, found) = pair.create("file");
         Self {
             pair,
@@ -53,6 +54,7 @@ impl Model {
             file: found.file,
             open,
             content: Vec::new(),
+            config,
         }
     }
 
@@ -170,5 +172,24 @@ fn random_operations_have_the_outcome_of_a_plain_file() {
             assert!(outcome.is_ok(), "seed {seed}, step {step}");
         }
         model.flush();
+    }
+}
+
+#[test]
+fn the_client_keeps_the_contract_of_machines() {
+    for seed in 0..4 {
+        let mut model = Model::new(seed);
+        for _ in 0..60 {
+            model.step();
+        }
+        let mut before = units::Instant::ZERO;
+        let script = model.pair.told.into_iter().map(|(when, input)| {
+            let delay = when.since(std::mem::replace(&mut before, when));
+            (delay, input)
+        });
+        let script: Vec<_> = script.collect();
+        let config = model.config;
+        let build = || client(config.clone());
+        machine::conformance::check(build, &script, Duration::from_secs(60));
     }
 }
