@@ -36,13 +36,14 @@ impl Lie {
         }
     }
 
-    /// What was read of `data`.
-    pub(super) fn read(self, data: &mut Vec<u8>, asked: u32) {
+    /// What was read, of a READ of `asked` bytes, and whether the file ends there.
+    pub(super) fn read(self, data: &mut Vec<u8>, asked: u32, end_of_file: bool) -> bool {
         match self {
             Self::TooMuchData => data.resize(asked as usize + 1, 0),
             Self::NoData => data.clear(),
             _ => {}
         }
+        end_of_file && self != Self::NoData
     }
 
     /// What was written.

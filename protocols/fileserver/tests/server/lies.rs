@@ -107,12 +107,15 @@ fn reads_bring_too_much_or_nothing_and_writes_are_less_safe() {
     assert_eq!(read.check(50), Err(Implausible::TooMuchData { asked, got }));
 
     let mut nothing = rig(Lie::NoData);
-    let read = nothing.done(Read {
-        file,
-        offset: 0,
-        count: 50,
-    });
-    assert_eq!(read.check(50), Err(Implausible::NoData));
+    for count in [50, 100] {
+        let offset = 0;
+        let read = nothing.done(Read {
+            file,
+            offset,
+            count,
+        });
+        assert_eq!(read.check(count), Err(Implausible::NoData));
+    }
 
     let mut less = rig(Lie::LessStable);
     let written = less.write(file, 0, (b"data", Stability::FileStable));

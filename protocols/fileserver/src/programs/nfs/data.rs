@@ -1,7 +1,6 @@
 //! READ, WRITE and COMMIT.
 
 use ::nfs::{Answer, Commit, Committed, Outcome, Read, ReadData, Stability, Value, Write, Written};
-use rpc::message::Refusal;
 
 use super::outcome;
 use crate::programs::{Circumstances, Mishap, Programs};
@@ -20,19 +19,19 @@ impl Programs {
         call: &Read,
         circumstances: Circumstances,
         results: &mut Vec<u8>,
-    ) -> Result<(), Refusal> {
-        let count = call.count.min(self.config.transfer);
-        if u64::from(count) > self.config.longest_message.get() {
-            return Err(Refusal::SystemError);
-        }
-        let count = moved(count as usize, circumstances) as u64;
+    ) {
+        // More than a message holds is refused when the reply is too long.
+        let longest = self.config.longest_message.get() as u32;
+        let asked = call.count.min(self.config.transfer).min(longest);
+        let count = moved(asked as usize, circumstances) as u64;
         let range = call.offset..call.offset.saturating_add(count);
         let mut data = Vec::new();
         let number = self.storage.resolve(&call.file);
-        let read = number.and_then(|number| self.storage.read(number, &range, &mut data));
-        if let Some(lie) = self.lie {
-            lie.read(&mut data, call.count.min(self.config.transfer));
-        }
+        let truth = number.and_then(|number| self.storage.read(number, &range, &mut data));
+        let read = truth.map(|end_of_file| match self.lie {
+            Some(lie) => lie.read(&mut data, asked, end_of_file),
+            None => end_of_file,
+        });
         let attributes = self.told(&call.file);
         let result = read.map(|end_of_file| ReadData {
             attributes,
@@ -44,7 +43,6 @@ impl Programs {
         if let (Outcome::Done(_), Some(lie)) = (answer, self.lie) {
             lie.read_answer(results, data.len());
         }
-        Ok(())
     }
 
     pub(super) fn write_data(

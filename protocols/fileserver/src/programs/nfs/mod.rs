@@ -39,9 +39,9 @@ impl Programs {
                 let status = refusal::status(procedure, malformed);
                 let status = status.ok_or(Refusal::GarbageArguments)?;
                 refusal::encode(procedure, status, results);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// Why a call is not executed, whatever it asks for.
@@ -64,7 +64,7 @@ impl Programs {
         call: &Call<'_>,
         circumstances: Circumstances,
         results: &mut Vec<u8>,
-    ) -> Result<(), Refusal> {
+    ) {
         let caller = circumstances.caller;
         match call {
             Call::Null(()) => {}
@@ -73,7 +73,7 @@ impl Programs {
             Call::LookUp(call) => self.look_up(call).encode(results),
             Call::Access(call) => self.access(call).encode(results),
             Call::ReadLink(call) => self.read_link(call).encode(results),
-            Call::Read(call) => self.read_data(call, circumstances, results)?,
+            Call::Read(call) => self.read_data(call, circumstances, results),
             Call::Write(call) => self.write_data(call, circumstances).encode(results),
             Call::Create(call) => self.create(call, caller).encode(results),
             Call::MakeDirectory(call) => self.make_directory(call, caller).encode(results),
@@ -90,7 +90,6 @@ impl Programs {
             Call::PathConfiguration(call) => self.path_configuration(call).encode(results),
             Call::Commit(call) => self.commit(call).encode(results),
         }
-        Ok(())
     }
 
     /// What is told of a file.
