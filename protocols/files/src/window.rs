@@ -6,8 +6,8 @@ use crate::Window;
 
 /// What it starts with, and has at least.
 const LEAST: u64 = 4;
-/// The most. Four of the papers' clients had 4.
-const MOST: u64 = 256;
+/// The most; calls that are no blocks find room beside them.
+const MOST: u64 = 224;
 /// Blocks that may wait in the way of others: fewer, and the way is not full; more, and they only wait.
 const WAITING_LEAST: u64 = 2;
 const WAITING_MOST: u64 = 6;

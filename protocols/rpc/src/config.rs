@@ -42,7 +42,7 @@ impl Default for Config {
         Self {
             transport: Transport::Datagrams,
             retransmission: Policy::default(),
-            in_flight: 16,
+            in_flight: 256,
             longest_message: Bytes::new(DATAGRAM_MAX),
             silent_after: Duration::from_secs(5),
             reconnect_after: Duration::from_secs(60),
