@@ -69,7 +69,7 @@ pub struct Client {
     starved: VecDeque<FileHandle>,
     pressed: bool,
     /// Files that requests no longer keep writers from.
-    lifted: Vec<FileHandle>,
+    lifted: Vec<(FileHandle, Ticket)>,
     alarms: Alarms,
     /// For what must not come twice: verifiers of CREATE, names of removed files.
     unique: RandomStream,
@@ -212,7 +212,8 @@ impl Client {
     /// A request has ended.
     fn end(&mut self, ticket: Ticket, result: Result<Reply, Error>) {
         if let Some(running) = self.requests.remove(&ticket) {
-            self.lifted.extend(running.barrier);
+            self.lifted
+                .extend(running.barrier.map(|file| (file, ticket)));
             if let Err(error) = &result {
                 self.forget_stale(&running.operation, error);
             }
@@ -260,8 +261,8 @@ impl Client {
                     rpc::Output::Reconnect => self.outputs.push_back(Output::Reconnect),
                 }
             }
-            while let Some(file) = self.lifted.pop() {
-                self.lift_barrier(now, file);
+            while let Some((file, ticket)) = self.lifted.pop() {
+                self.lift_barrier(now, file, ticket);
             }
             if !self.pump(now) {
                 return;

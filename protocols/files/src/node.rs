@@ -65,6 +65,15 @@ pub(crate) struct Flusher {
     pub(crate) errors: u64,
 }
 
+/// How far a request is that changes the size of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Barrier {
+    /// What was written before it goes out, and nothing is written behind it.
+    Draining,
+    /// Its call is on its way: nothing goes out.
+    Changing,
+}
+
 /// What one file's content needs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Content {
@@ -75,7 +84,7 @@ pub(crate) struct Content {
     /// Writes that wait for others, or for room.
     pub(crate) writers: VecDeque<Ticket>,
     /// Requests that change the size: while there are any, writes wait.
-    pub(crate) barriers: u32,
+    pub(crate) barriers: BTreeMap<Ticket, Barrier>,
     /// Where sequential readers are, and how far is read ahead of them.
     pub(crate) read_to: u64,
     pub(crate) ahead: u64,
@@ -98,6 +107,13 @@ pub(crate) struct Content {
 }
 
 impl Content {
+    /// Whether nothing may be sent to be written.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.barriers
+            .values()
+            .any(|barrier| *barrier == Barrier::Changing)
+    }
+
     /// A request does not wait any more.
     pub(crate) fn forget_request(&mut self, ticket: Ticket) {
         self.readers.retain(|reader| reader.ticket != ticket);
@@ -111,7 +127,7 @@ impl Content {
             && self.readers.is_empty()
             && self.flushers.is_empty()
             && self.writers.is_empty()
-            && self.barriers == 0
+            && self.barriers.is_empty()
             && self.commit.is_none()
     }
 }

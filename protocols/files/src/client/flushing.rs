@@ -7,7 +7,7 @@ use units::Instant;
 use super::ask::{Purpose, Told};
 use super::request::Stage;
 use super::{AGAIN_AFTER, Alarm, Client};
-use crate::node::Flusher;
+use crate::node::{Barrier, Flusher};
 use crate::{Error, OpenFile, Operation, Reply, Ticket};
 
 impl Client {
@@ -160,7 +160,7 @@ impl Client {
             Operation::SetAttributes { file, .. } => self.change_attributes(now, ticket, file),
             Operation::Create { .. } => {
                 if let Some(found) = running.found {
-                    self.ask(now, ticket, Stage::Dress(found));
+                    self.cut(now, ticket, found);
                 }
             }
             Operation::Rename { to, .. } => match error {
@@ -256,16 +256,22 @@ impl Client {
 
     /// A request changes the size of a file: writers wait until it is over.
     pub(super) fn hold_writers(&mut self, ticket: Ticket, file: FileHandle) {
-        self.node(file).content.barriers += 1;
+        let barriers = &mut self.node(file).content.barriers;
+        barriers.insert(ticket, Barrier::Draining);
         if let Some(running) = self.requests.get_mut(&ticket) {
             running.barrier = Some(file);
         }
     }
 
-    /// It is: writers go on.
-    pub(super) fn lift_barrier(&mut self, now: Instant, file: FileHandle) {
-        let content = &mut self.node(file).content;
-        content.barriers = content.barriers.saturating_sub(1);
-        self.admit_writers(now, file);
+    /// Its call is made: what becomes dirty again from here on, as the server has lost it, must wait too.
+    pub(super) fn hold_all(&mut self, ticket: Ticket, file: FileHandle) {
+        let barriers = &mut self.node(file).content.barriers;
+        barriers.insert(ticket, Barrier::Changing);
+    }
+
+    /// It is over: writers go on.
+    pub(super) fn lift_barrier(&mut self, now: Instant, file: FileHandle, ticket: Ticket) {
+        self.node(file).content.barriers.remove(&ticket);
+        self.look_after(now, file);
     }
 }

@@ -150,6 +150,7 @@ impl Client {
 
     /// All that was written is with the server.
     pub(super) fn change_attributes(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
+        self.hold_all(ticket, file);
         self.node(file).change_began();
         self.ask(now, ticket, Stage::Main);
     }

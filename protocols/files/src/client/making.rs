@@ -164,8 +164,14 @@ impl Client {
         }
         self.hold_writers(ticket, found.file);
         if self.drain(now, ticket, found.file) {
-            self.ask(now, ticket, Stage::Dress(found));
+            self.cut(now, ticket, found);
         }
+    }
+
+    /// What was written to the file before is with the server.
+    pub(super) fn cut(&mut self, now: Instant, ticket: Ticket, found: Found) {
+        self.hold_all(ticket, found.file);
+        self.ask(now, ticket, Stage::Dress(found));
     }
 
     /// A symbolic link exists where one was to be made by a call that was sent twice.

@@ -127,7 +127,8 @@ impl Client {
             self.node(file).change_ended(calls);
             self.node(file).expire();
         }
-        self.lifted.extend(running.barrier);
+        self.lifted
+            .extend(running.barrier.map(|file| (file, ticket)));
         self.look_after(now, file);
     }
 

@@ -64,7 +64,7 @@ impl Client {
             }
             let range = offset..offset + data.len() as u64;
             let content = &mut self.node(file).content;
-            if content.barriers > 0 || content.ranges.is_in_flight(&range) {
+            if !content.barriers.is_empty() || content.ranges.is_in_flight(&range) {
                 // What is in the way is to go soon.
                 self.enqueue(file);
                 return;
@@ -151,7 +151,7 @@ impl Client {
         let block = self.write_block();
         let synchronous = self.config.writes == Writes::Synchronous;
         let content = &self.node(file).content;
-        if content.not_before.is_some_and(|when| now < when) {
+        if content.is_changing() || content.not_before.is_some_and(|when| now < when) {
             return false;
         }
         let Some(range) = content.ranges.next_dirty(block, whole_only) else {
