@@ -7,6 +7,7 @@
 mod cores;
 mod decoders;
 mod files;
+mod fileserver;
 mod nfs;
 mod rpc;
 mod tcp;
@@ -14,6 +15,7 @@ mod tcp;
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
 pub use files::files_tape;
+pub use fileserver::fileserver_calls;
 pub use nfs::{nfs_answers, nfs_calls, nfs_walk};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use tcp::tcp_tape;
@@ -38,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("nfs_answers", nfs_answers),
     ("nfs_walk", nfs_walk),
     ("files_tape", files_tape),
+    ("fileserver_calls", fileserver_calls),
 ];
 
 /// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.

@@ -42,7 +42,8 @@ impl Server {
         Ok(storage.handle(number))
     }
 
-    /// The content of a regular file as clients see it, zeros that take no room included.
+    /// The content of a regular file as clients see it, zeros that take no room included; none if it is longer than
+    /// the disk.
     pub fn content(&self, path: &str) -> Option<Vec<u8>> {
         self.programs.storage.get(path.as_bytes(), false).ok()
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use nfs::Status;
 
-use super::chunks::{CHUNK, Chunks};
+use super::chunks::CHUNK;
 use super::content::Content;
 use super::{FILE_MAX, Kind, Storage};
 
@@ -69,12 +69,7 @@ impl Storage {
         Ok(())
     }
 
-    /// What a crash would leave of a file.
-    pub(super) fn stored(&self, number: u64) -> Result<&Chunks, Status> {
-        Ok(self.content(number)?.stored())
-    }
-
-    /// What everybody sees of a file.
+    /// The content of a regular file.
     pub(super) fn content(&self, number: u64) -> Result<&Content, Status> {
         match &self.inode(number).kind {
             Kind::File(content) => Ok(content),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use nfs::{FileType, Name, NewAttributes, Status};
 
+use super::chunks::Chunks;
 use super::{Caller, Directory, Kind, Place, ROOT, Storage};
 
 /// All files below the root by their paths, without a `/` before.
@@ -16,6 +17,8 @@ pub enum Item {
     Directory,
     /// A regular file with its content, also what is not stable.
     File(Vec<u8>),
+    /// A regular file that is longer than the disk, which has room for few of its bytes; the length.
+    Sparse(u64),
     /// A symbolic link, and where it leads.
     SymbolicLink(Vec<u8>),
     /// A device, a socket or a pipe.
@@ -71,17 +74,25 @@ impl Storage {
         Ok(number)
     }
 
-    /// The content of a regular file: what everybody sees, or what a crash would leave.
+    /// The content of a regular file: what everybody sees, or what a crash would leave. None is longer than the disk.
     pub(crate) fn get(&self, path: &[u8], stored: bool) -> Result<Vec<u8>, Status> {
         let number = self.find(path)?;
+        let content = self.content(number)?;
         let chunks = if stored {
-            self.stored(number)?
+            content.stored()
         } else {
-            self.content(number)?.seen()
+            content.seen()
         };
-        let mut bytes = Vec::new();
-        chunks.read(&(0..chunks.size()), &mut bytes);
-        Ok(bytes)
+        self.all(chunks).ok_or(Status::FileTooLarge)
+    }
+
+    fn all(&self, chunks: &Chunks) -> Option<Vec<u8>> {
+        let fits = chunks.size() <= self.capacity;
+        fits.then(|| {
+            let mut bytes = Vec::new();
+            chunks.read(&(0..chunks.size()), &mut bytes);
+            bytes
+        })
     }
 
     /// All files below the root.
@@ -108,9 +119,7 @@ impl Storage {
             Kind::Node(kind, _) => Item::Node(*kind),
             Kind::File(content) => {
                 let seen = content.seen();
-                let mut bytes = Vec::new();
-                seen.read(&(0..seen.size()), &mut bytes);
-                Item::File(bytes)
+                self.all(seen).map_or(Item::Sparse(seen.size()), Item::File)
             }
         }
     }

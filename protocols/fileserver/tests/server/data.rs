@@ -1,6 +1,6 @@
 //! READ, WRITE, COMMIT, GETATTR, SETATTR, ACCESS and the disk.
 
-use fileserver::Config;
+use fileserver::{Config, Item};
 use nfs::{
     Access, AccessRights, Commit, FileHandle, FileSystemInfo, FileSystemStatus, GetAttributes,
     NewAttributes, Outcome, PathConfiguration, Read, SetAttributes, SetTime, Stability, Status,
@@ -116,6 +116,11 @@ fn sizes_are_set_and_have_an_end() {
     assert_eq!(rig.status(write), Status::FileTooLarge);
     rig.done(resized(file, most));
     assert_eq!(rig.done(GetAttributes { object: file }).size, most);
+    assert_eq!(rig.server.content("file"), None);
+    assert_eq!(
+        rig.server.tree().get(&b"file"[..]),
+        Some(&Item::Sparse(most))
+    );
 }
 
 #[test]

@@ -153,7 +153,7 @@ pub(super) fn state(rig: &mut Rig) -> State {
             }
             Item::File(content) => Found::File(content.clone(), links.into()),
             Item::SymbolicLink(path) => Found::Link(path.clone()),
-            Item::Node(kind) => panic!("{kind:?}"),
+            other => panic!("{other:?}"),
         };
         state.insert(path, found);
     }

@@ -1,0 +1,164 @@
+//! The server of files, and clients that send anything.
+
+use bytes::Bytes;
+use fileserver::{Config, Fault, Faults, Input, Lie, Output, Peer, Server, Service};
+use machine::Machine;
+use nfs::{Numbered, Procedure, Status, Value};
+use rpc::message::{Call, Credentials, Reply};
+use units::{Duration, Instant, Probability};
+
+/// What the server has room for, in bytes.
+const DISK: u64 = 1 << 18;
+/// The longest message, in bytes.
+const MESSAGE_MAX: u64 = 4_096;
+/// What the server may have to say when everybody has waited long enough.
+const LONG: Duration = Duration::from_secs(3_600);
+
+/// The server, and what was sent last.
+struct Watched {
+    server: Server,
+    now: Instant,
+    last: Bytes,
+    /// Whether all that the server sends is whole.
+    whole: bool,
+}
+
+/// Messages of any bytes, calls of any arguments, copies, waits, crashes and faults, in any order. The first byte
+/// chooses the service time and the reply cache.
+pub fn fileserver_calls(bytes: &[u8]) {
+    let Some((setting, tape)) = bytes.split_first() else {
+        return;
+    };
+    let config = Config {
+        disk: units::Bytes::new(DISK),
+        longest_message: units::Bytes::new(MESSAGE_MAX),
+        reply_cache: usize::from(setting % 4),
+        service: Service {
+            per_call: Duration::from_millis(u64::from(setting / 4 % 4)),
+            receive_buffer: units::Bytes::new(4 * MESSAGE_MAX),
+            ..Service::default()
+        },
+        ..Config::default()
+    };
+    let mut watched = Watched {
+        server: Server::new(config).expect("a configuration"),
+        now: Instant::from_millis(1),
+        last: Bytes::new(),
+        whole: true,
+    };
+    for piece in crate::pieces(tape) {
+        if let Some((kind, rest)) = piece.split_first() {
+            watched.step(kind % 8, rest);
+        }
+    }
+    watched.wait(LONG);
+    assert_eq!(watched.server.poll_timeout(), None);
+    assert!(watched.server.free() <= DISK);
+    assert!(watched.server.tree().len() as u64 <= DISK / 512);
+}
+
+impl Watched {
+    fn step(&mut self, kind: u8, rest: &[u8]) {
+        let byte = |index: usize| rest.get(index).copied().unwrap_or_default();
+        match kind {
+            0 => self.wait(Duration::from_millis(byte(0).into())),
+            1 | 2 => self.send(byte(0), rest.get(1..).unwrap_or_default().to_vec().into()),
+            3 | 4 => self.call(byte(0), byte(1), rest.get(2..).unwrap_or_default()),
+            5 => self.send(byte(0), self.last.clone()),
+            6 if byte(0) % 8 == 0 => self.input(Input::Restart),
+            6 => self.wait(Duration::from_millis(1)),
+            _ => {
+                let fault = self.fault(byte(0), byte(1));
+                self.input(Input::Fault(fault));
+            }
+        }
+    }
+
+    /// A call on the root, with any arguments behind it.
+    fn call(&mut self, from: u8, procedure: u8, arguments: &[u8]) {
+        let mut with_root = Vec::new();
+        self.server.root().encode(&mut with_root);
+        with_root.extend(arguments);
+        let procedure = Procedure::ALL[usize::from(procedure) % Procedure::ALL.len()];
+        let mut message = Vec::new();
+        Call {
+            xid: from.into(),
+            procedure: procedure.into(),
+            credentials: std::borrow::Cow::Owned(Credentials::None),
+            arguments: &with_root,
+        }
+        .write(&mut message);
+        self.send(from, message.into());
+    }
+
+    fn fault(&mut self, which: u8, how: u8) -> Fault {
+        let lies = [
+            Lie::SlashNames,
+            Lie::LongNames,
+            Lie::CookieLoop,
+            Lie::EmptyPages,
+            Lie::HugeFiles,
+            Lie::HugeCounts,
+            Lie::TooMuchData,
+            Lie::NoData,
+            Lie::LessStable,
+        ];
+        let some = Probability::ratio(how.into(), 255);
+        match which % 6 {
+            0 => Fault::Lie(lies.get(usize::from(how)).copied()),
+            1 => Fault::ForgetCookies,
+            2 => Fault::Stale(self.server.root()),
+            3 => Fault::Refuse {
+                procedure: Procedure::ALL[usize::from(how) % Procedure::ALL.len()],
+                status: Status::InputOutput,
+                calls: how.into(),
+            },
+            4 => Fault::Silent(how.is_multiple_of(4)),
+            _ => {
+                self.whole = false;
+                Fault::Chances(Faults {
+                    repeated_requests: some,
+                    delayed_replies: some,
+                    delay: Duration::from_millis(20),
+                    wrong_transactions: some,
+                    broken_replies: some,
+                    short_transfers: some,
+                    ..Faults::default()
+                })
+            }
+        }
+    }
+
+    fn send(&mut self, from: u8, message: Bytes) {
+        self.last = message.clone();
+        let from = Peer(u64::from(from % 4));
+        self.input(Input::Received { from, message });
+    }
+
+    fn input(&mut self, input: Input) {
+        self.server.handle_input(self.now, input);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(Output::Send { message, .. }) = self.server.poll_output() {
+            if self.whole {
+                assert!(message.len() as u64 <= MESSAGE_MAX);
+                assert!(Reply::parse(&message).is_ok());
+            }
+        }
+        let due = self.server.poll_timeout();
+        assert!(due.is_none_or(|due| due >= self.now));
+    }
+
+    /// Lets time pass.
+    fn wait(&mut self, span: Duration) {
+        let end = self.now + span;
+        while let Some(due) = self.server.poll_timeout().filter(|due| *due <= end) {
+            self.now = due;
+            self.server.handle_timeout(due);
+            self.drain();
+        }
+        self.now = end;
+    }
+}
