@@ -32,6 +32,8 @@ pub(crate) struct Changes {
     under_way: u32,
     /// Calls made when the last of them ended.
     last: u64,
+    /// That last one, if no other overlapped with it.
+    alone: Option<u64>,
 }
 
 /// Where a name leads.
@@ -198,16 +200,26 @@ impl Node {
         self.changes.under_way += 1;
     }
 
-    /// It has ended, after so many calls were made.
-    pub(crate) fn change_ended(&mut self, calls: u64) {
-        self.changes.under_way = self.changes.under_way.saturating_sub(1);
-        self.changes.last = calls;
+    /// It has ended: the call of this number, after so many calls were made.
+    pub(crate) fn change_ended(&mut self, call: u64, calls: u64) {
+        let changes = &mut self.changes;
+        changes.under_way = changes.under_way.saturating_sub(1);
+        let is_alone = changes.under_way == 0 && call > changes.last;
+        changes.alone = is_alone.then_some(call);
+        changes.last = calls;
+    }
+
+    /// Whether no other call of ours that changes the file was on its way while the one of this number was: its answer
+    /// tells how things are.
+    pub(crate) fn is_newest(&self, call: u64) -> bool {
+        let changes = &self.changes;
+        changes.under_way == 0 && (call > changes.last || changes.alone == Some(call))
     }
 
     /// The server told attributes, in its answer to the call of this number.
     pub(crate) fn note(&mut self, now: Instant, call: u64, told: Attributes, validity: &Validity) {
         let known = self.seen.map(|seen| seen.attributes);
-        let is_newest = self.changes.under_way == 0 && call >= self.changes.last;
+        let is_newest = self.is_newest(call);
         let attributes = match known {
             // Told while a change was on its way: it may be of before that, or before what is known.
             Some(known) if !is_newest => later(known, told),

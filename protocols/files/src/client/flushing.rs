@@ -225,7 +225,7 @@ impl Client {
         let calls = self.calls_made;
         let node = self.node(file);
         node.content.commit = None;
-        node.change_ended(calls);
+        node.change_ended(told.call, calls);
         match told.done::<Commit>() {
             Ok(committed) => {
                 self.note_own(now, told, file, &committed.file);

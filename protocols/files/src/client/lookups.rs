@@ -163,7 +163,7 @@ impl Client {
         told: &Told,
     ) -> Result<(), Error> {
         let calls = self.calls_made;
-        self.node(file).change_ended(calls);
+        self.node(file).change_ended(told.call, calls);
         let outcome = told.outcome::<nfs::SetAttributes>();
         if let Ok(nfs::Outcome::Done(data) | nfs::Outcome::Failed { rest: data, .. }) = &outcome {
             // All writes were answered before, so these are the latest.

@@ -124,7 +124,7 @@ impl Client {
         let changes = matches!(running.operation, Operation::SetAttributes { .. });
         if changes && running.stage != Stage::Parked {
             let calls = self.calls_made;
-            self.node(file).change_ended(calls);
+            self.node(file).change_ended(0, calls);
             self.node(file).expire();
         }
         self.lifted

@@ -219,8 +219,10 @@ impl Client {
         self.note(now, told, file, read.attributes)?;
         let data = told.slice(read.data);
         self.counters.read_bytes += data.len() as u64;
-        let extents = &mut self.node(file).content.extents;
-        extents.fetched(told.call, data, read.end_of_file);
+        let node = self.node(file);
+        // What is being written may have moved the end of the file behind the call's back.
+        let end_of_file = read.end_of_file && node.is_newest(told.call);
+        node.content.extents.fetched(told.call, data, end_of_file);
         Ok(())
     }
 

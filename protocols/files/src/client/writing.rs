@@ -199,7 +199,7 @@ impl Client {
     ) {
         self.window.ended(told.round_trip());
         let calls = self.calls_made;
-        self.node(file).change_ended(calls);
+        self.node(file).change_ended(told.call, calls);
         if let Err(error) = self.write_answered(now, (file, given, asked), told) {
             self.with_ranges(file, |ranges| ranges.failed(told.call));
             if wants_time {
