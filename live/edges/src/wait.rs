@@ -18,6 +18,8 @@ pub const WOKEN: u64 = u64::MAX;
 /// What a descriptor is watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
+    /// Nothing but that the other side is gone, which is then reported as readable.
+    Gone,
     /// There is something to read.
     Readable,
     /// There is something to read, or room to write.
@@ -148,6 +150,8 @@ fn forget_wakes(wake: BorrowedFd<'_>) -> io::Result<()> {
 
 fn flags(interest: Interest) -> epoll::EventFlags {
     match interest {
+        // Errors and the end of both ways are reported unasked.
+        Interest::Gone => epoll::EventFlags::empty(),
         Interest::Readable => epoll::EventFlags::IN,
         Interest::ReadableOrWritable => epoll::EventFlags::IN | epoll::EventFlags::OUT,
     }

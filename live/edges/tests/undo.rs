@@ -266,6 +266,6 @@ fn a_folder_that_others_write_is_refused() {
         ));
         let (_log, _) = UndoLog::open(&deep, "test").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&deep), mode(&undo_file(&deep))), (0o700, 0o600));
+        assert_eq!((mode(&deep), mode(&undo_file(&deep))), (0o755, 0o600));
     });
 }

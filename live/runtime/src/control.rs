@@ -4,12 +4,13 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use edges::wait::{Interest, Waiter};
+
+use crate::socket_file::SocketFile;
 
 /// The question that is known.
 const STATUS: &[u8] = b"status";
@@ -32,8 +33,7 @@ struct Client {
 /// The daemon's end. The socket is readable and writable by its owner alone, and removed when this
 /// is dropped.
 pub struct Control {
-    listener: UnixListener,
-    path: PathBuf,
+    socket: SocketFile,
     clients: Vec<Client>,
     next_token: u64,
 }
@@ -44,27 +44,8 @@ impl Control {
     /// # Errors
     /// With the path; `AddrInUse` if a living process answers there.
     pub fn bind(path: &Path) -> io::Result<Self> {
-        let context = |error: io::Error| {
-            let message = format!(
-                "cannot listen on the control socket {}: {error}",
-                path.display()
-            );
-            io::Error::new(error.kind(), message)
-        };
-        if UnixStream::connect(path).is_ok() {
-            let error = io::Error::new(io::ErrorKind::AddrInUse, "another daemon answers there");
-            return Err(context(error));
-        }
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(context(error)),
-            _ => {}
-        }
-        let listener = UnixListener::bind(path).map_err(context)?;
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).map_err(context)?;
-        listener.set_nonblocking(true).map_err(context)?;
         Ok(Self {
-            listener,
-            path: path.into(),
+            socket: SocketFile::bind(path, 0o600, "control")?,
             clients: Vec::new(),
             next_token: 0,
         })
@@ -72,17 +53,7 @@ impl Control {
 
     /// Lets in whoever waits. They are told apart by tokens from `first_token` on.
     pub(crate) fn accept(&mut self, waiter: &Waiter, first_token: u64) -> io::Result<()> {
-        loop {
-            let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // They went away again, or we are out of descriptors: the next wait tells.
-                Err(error) => {
-                    tracing::warn!("cannot accept on the control socket: {error}");
-                    return Ok(());
-                }
-            };
-            stream.set_nonblocking(true)?;
+        while let Some(stream) = self.socket.accept() {
             if self.clients.len() == CLIENTS {
                 self.clients.remove(0);
             }
@@ -96,6 +67,7 @@ impl Control {
                 token,
             });
         }
+        Ok(())
     }
 
     /// Goes on with the client of that token; `status` makes the answer.
@@ -158,14 +130,7 @@ fn still_there(error: &io::Error) -> bool {
 
 impl AsFd for Control {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        // If it is gone already, nothing is left to do.
-        let _ = std::fs::remove_file(&self.path);
+        self.socket.as_fd()
     }
 }
 

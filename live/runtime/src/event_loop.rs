@@ -9,7 +9,7 @@ use edges::signals::{Signal, Signals};
 use edges::tun::{DeviceCounters, PacketDevice};
 use edges::udp::{BearerCounters, DatagramBearer};
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
-use hosts::{Input, Output};
+use hosts::{Event, Input, Output};
 use serde_json::{Value, json};
 use thiserror::Error;
 use units::{Duration, Instant};
@@ -19,14 +19,17 @@ use crate::control::Control;
 use crate::host::Driven;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
+use crate::signals::Announcer;
 
-/// Tokens of what is waited for; those of the control socket's clients follow.
+/// Tokens of what is waited for; those of the control socket's clients follow, and, far behind, those who listen.
 const DEVICE: u64 = 0;
 const BEARER: u64 = 1;
 const SIGNALS: u64 = 2;
 const CONTROL: u64 = 3;
 const NETWORK: u64 = 4;
-const FIRST_CLIENT: u64 = 5;
+const ANNOUNCER: u64 = 5;
+const FIRST_CLIENT: u64 = 6;
+const FIRST_SUBSCRIBER: u64 = 1 << 32;
 
 /// The share of one turn that belongs to the device: so many packets, or so many bytes. The bearer's
 /// share is the batch of one receive call.
@@ -53,6 +56,8 @@ pub struct Ports<D, B> {
     pub control: Option<Control>,
     /// News that addresses or routes of this host have changed.
     pub network: Option<NetworkWatch>,
+    /// Who tells applications of fades and hand-offs.
+    pub announcer: Option<Announcer>,
 }
 
 impl<D, B> Ports<D, B> {
@@ -64,6 +69,7 @@ impl<D, B> Ports<D, B> {
             signals: None,
             control: None,
             network: None,
+            announcer: None,
         }
     }
 }
@@ -109,8 +115,7 @@ pub struct EventLoop<H, D, B> {
     host: H,
     ports: Ports<D, B>,
     waiter: Waiter,
-    outbox: Outbox,
-    counters: LoopCounters,
+    work: Work,
     /// Whether the waiter watches for room in the bearer.
     blocked: bool,
     started: Instant,
@@ -118,6 +123,23 @@ pub struct EventLoop<H, D, B> {
     /// When the host is told that the network has changed.
     news_due: Option<Instant>,
     moderation: Moderation,
+}
+
+/// What the host's outputs leave to be done, and what was done of them.
+struct Work {
+    outbox: Outbox,
+    counters: LoopCounters,
+    events: Vec<Event>,
+}
+
+impl Work {
+    fn new() -> Self {
+        Self {
+            outbox: Outbox::new(OUTBOX),
+            counters: LoopCounters::default(),
+            events: Vec::new(),
+        }
+    }
 }
 
 /// What a wait found; the clients of the control socket aside.
@@ -142,13 +164,14 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         watch(ports.signals.as_ref().map(|port| port as _), SIGNALS)?;
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
+        let publisher = ports.announcer.as_ref().map(|port| &port.publisher as _);
+        watch(publisher, ANNOUNCER)?;
         let started = clock::monotonic();
         Ok(Self {
             host,
             ports,
             waiter,
-            outbox: Outbox::new(OUTBOX),
-            counters: LoopCounters::default(),
+            work: Work::new(),
             blocked: false,
             started,
             next_wall: started,
@@ -164,7 +187,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// What the loop has done so far.
     pub fn counters(&self) -> LoopCounters {
-        self.counters
+        self.work.counters
     }
 
     /// Runs until a signal or the stopper ends it.
@@ -173,6 +196,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         loop {
             self.tell_time();
             self.flush()?;
+            self.announce();
             let found = if self.rest() {
                 Found {
                     device: true,
@@ -215,7 +239,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             .poll_timeout()
             .is_some_and(|deadline| deadline <= now)
         {
-            self.counters.timeouts += 1;
+            self.work.counters.timeouts += 1;
             self.host.handle_timeout(now);
             self.carry_out();
         }
@@ -234,14 +258,18 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         self.carry_out();
     }
 
+    /// Tells applications what has happened.
+    fn announce(&mut self) {
+        for event in self.work.events.drain(..) {
+            if let Some(announcer) = &mut self.ports.announcer {
+                announcer.note(clock::monotonic(), &event);
+            }
+        }
+    }
+
     /// Carries out what the host asks for.
     fn carry_out(&mut self) {
-        carry_out(
-            &mut self.host,
-            &mut self.ports.device,
-            &mut self.outbox,
-            &mut self.counters,
-        );
+        carry_out(&mut self.host, &mut self.ports.device, &mut self.work);
     }
 
     /// Waits for the next event or deadline.
@@ -249,7 +277,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let own = machine::earlier(self.news_due, Some(self.next_wall));
         let deadline = machine::earlier(self.host.poll_timeout(), own);
         let timeout = deadline.map(|deadline| deadline.since(clock::monotonic()));
-        self.counters.waits += 1;
+        self.work.counters.waits += 1;
         let mut found = Found::default();
         let mut askers: [Option<u64>; 16] = [None; 16];
         for (ready, asker) in self.waiter.wait(timeout)?.zip(&mut askers) {
@@ -263,7 +291,10 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             }
         }
         for token in askers.into_iter().flatten() {
-            self.answer(token)?;
+            match token {
+                ANNOUNCER | FIRST_SUBSCRIBER.. => self.listened(token)?,
+                _ => self.answer(token)?,
+            }
         }
         if found.network {
             self.hear_news()?;
@@ -275,8 +306,11 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     fn hear_news(&mut self) -> io::Result<()> {
         if let Some(network) = &mut self.ports.network
             && network.changed()?
+            && self.news_due.is_none()
         {
-            self.news_due.get_or_insert(clock::monotonic() + SETTLING);
+            let now = clock::monotonic();
+            self.news_due = Some(now + SETTLING);
+            self.tell(now, Input::LinkChanging);
         }
         Ok(())
     }
@@ -284,11 +318,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Takes one batch of datagrams.
     fn read_bearer(&mut self) -> Result<(), RuntimeError> {
         let Self {
-            host,
-            ports,
-            outbox,
-            counters,
-            ..
+            host, ports, work, ..
         } = self;
         let Ports { device, bearer, .. } = ports;
         let now = clock::monotonic();
@@ -300,7 +330,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 buffer,
             };
             host.handle_input(now, input);
-            carry_out(host, device, outbox, counters);
+            carry_out(host, device, work);
         };
         let datagrams = bearer
             .receive_batch(now, &mut sink)
@@ -318,7 +348,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             };
             bytes += packet.buffer.len();
             self.tell(clock::monotonic(), Input::Packet(packet));
-            if self.outbox.len() >= BATCH {
+            if self.work.outbox.len() >= BATCH {
                 self.flush()?;
             }
             if bytes >= BYTES_A_TURN || self.blocked {
@@ -330,10 +360,10 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Hands waiting datagrams to the bearer, and watches for room where some are left.
     fn flush(&mut self) -> io::Result<()> {
-        if !self.outbox.is_empty() {
-            self.outbox.flush(&mut self.ports.bearer);
+        if !self.work.outbox.is_empty() {
+            self.work.outbox.flush(&mut self.ports.bearer);
         }
-        let blocked = !self.outbox.is_empty();
+        let blocked = !self.work.outbox.is_empty();
         if blocked != self.blocked {
             let interest = if blocked {
                 Interest::ReadableOrWritable
@@ -351,6 +381,19 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.blocked = blocked;
         }
         Ok(())
+    }
+
+    /// Lets in who wants to listen, or hears that one has gone.
+    fn listened(&mut self, token: u64) -> io::Result<()> {
+        let Some(announcer) = &mut self.ports.announcer else {
+            return Ok(());
+        };
+        if token == ANNOUNCER {
+            announcer.publisher.accept(&self.waiter, FIRST_SUBSCRIBER)
+        } else {
+            announcer.publisher.gone(token);
+            Ok(())
+        }
     }
 
     /// Lets in who wants to ask, or goes on with one who does.
@@ -374,8 +417,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             "version": env!("CARGO_PKG_VERSION"),
             "uptime_s": now.since(self.started).as_millis() as f64 / 1e3,
             "host": self.host.status(now),
-            "device": device_status(self.ports.device.counters(), self.counters),
-            "bearer": bearer_status(self.ports.bearer.counters(), &self.outbox),
+            "device": device_status(self.ports.device.counters(), self.work.counters),
+            "bearer": bearer_status(self.ports.bearer.counters(), &self.work.outbox),
         })
     }
 }
@@ -404,17 +447,15 @@ fn bearer_status(bearer: BearerCounters, outbox: &Outbox) -> Value {
 }
 
 /// Drains the host's outputs: packets go to the device at once, datagrams are collected.
-fn carry_out<H: Driven>(
-    host: &mut H,
-    device: &mut impl PacketDevice,
-    outbox: &mut Outbox,
-    counters: &mut LoopCounters,
-) {
+fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
     while let Some(output) = host.poll_output() {
         match output {
-            Output::Packet(mut packet) => deliver(&mut packet, device, counters),
-            Output::Datagram { to, buffer } => outbox.push(to, buffer),
-            Output::Event(event) => tracing::info!("{event}"),
+            Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
+            Output::Datagram { to, buffer } => work.outbox.push(to, buffer),
+            Output::Event(event) => {
+                tracing::info!("{event}");
+                work.events.push(event);
+            }
         }
     }
 }

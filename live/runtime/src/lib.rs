@@ -7,11 +7,13 @@
 pub mod control;
 pub mod files;
 pub mod privileges;
+pub mod signals;
 
 mod event_loop;
 mod host;
 mod moderation;
 mod outbox;
+mod socket_file;
 
 pub use event_loop::{EventLoop, LoopCounters, Ports, RuntimeError, Stopped};
 pub use host::Driven;

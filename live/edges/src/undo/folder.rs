@@ -35,7 +35,8 @@ impl StateFolder {
         let error = file_error(path);
         DirBuilder::new()
             .recursive(true)
-            .mode(0o700)
+            // Each file says who may read it; the socket of signals is for all users.
+            .mode(0o755)
             .create(path)
             .map_err(&error)?;
         let metadata = fs::metadata(path).map_err(&error)?;

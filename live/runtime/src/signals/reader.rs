@@ -1,0 +1,112 @@
+//! A thread that listens to a daemon, whenever there is one.
+
+use std::io;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use edges::wait::{Interest, WOKEN, Waiter, Waker};
+use rpc::LinkEvent;
+use units::Duration;
+
+use super::{Follower, Subscription, SubscriptionError};
+
+/// How long after a connection has ended the next is tried, and the longest pause; each is twice the one before.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+const SOCKET: u64 = 0;
+
+/// Listens at a socket until it is dropped. That there is no daemon is no error: it comes, or it does not.
+pub struct Reader {
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reader {
+    /// Listens at `path`, and calls `hear`, in a thread of its own, with what happens on the hop; where the socket
+    /// tells of several peers they count as one hop.
+    ///
+    /// # Errors
+    /// When the system has no thread or no descriptor.
+    pub fn start(path: PathBuf, hear: impl FnMut(LinkEvent) + Send + 'static) -> io::Result<Self> {
+        let waiter = Waiter::new()?;
+        let waker = waiter.waker();
+        let listener = Listener {
+            path,
+            waiter,
+            pause: PAUSE_MIN,
+            hear: Box::new(hear),
+        };
+        let builder = std::thread::Builder::new().name("signals".into());
+        let thread = builder.spawn(move || {
+            if let Err(error) = listener.run() {
+                tracing::warn!("cannot listen to the daemon of the hop any more: {error}");
+            }
+        })?;
+        Ok(Self {
+            waker,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
+            // If it has panicked, its message has been seen.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread owns.
+struct Listener {
+    path: PathBuf,
+    waiter: Waiter,
+    pause: Duration,
+    hear: Box<dyn FnMut(LinkEvent) + Send>,
+}
+
+impl Listener {
+    fn run(mut self) -> io::Result<()> {
+        loop {
+            if let Ok(mut subscription) = Subscription::connect(&self.path)
+                && self.listen(&mut subscription)?
+            {
+                return Ok(());
+            }
+            if self.wait(Some(self.pause))? {
+                return Ok(());
+            }
+            self.pause = (self.pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Until the connection ends, or, with true, until the reader is dropped.
+    fn listen(&mut self, subscription: &mut Subscription) -> io::Result<bool> {
+        self.waiter
+            .add(&*subscription, SOCKET, Interest::Readable)?;
+        let mut follower = Follower::default();
+        loop {
+            if self.wait(None)? {
+                return Ok(true);
+            }
+            let Self { pause, hear, .. } = self;
+            let received = subscription.receive(|signal| {
+                *pause = PAUSE_MIN;
+                follower.hear(&signal).into_iter().for_each(&mut *hear);
+            });
+            let Err(error) = received else { continue };
+            if !matches!(error, SubscriptionError::Ended) {
+                let path = self.path.display();
+                tracing::debug!("what {path} tells is of no use: {error}");
+            }
+            follower.deafen().into_iter().for_each(&mut self.hear);
+            return Ok(false);
+        }
+    }
+
+    /// True if the reader is dropped.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
+        Ok(self.waiter.wait(timeout)?.any(|ready| ready.token == WOKEN))
+    }
+}
