@@ -21,6 +21,7 @@ use nfs::FileHandle;
 use rpc::message::Credentials;
 use units::{Duration, Instant};
 
+use crate::block::BlockChoice;
 use crate::node::Node;
 use crate::window::BlockWindow;
 use crate::{
@@ -59,6 +60,8 @@ pub struct Client {
     openings: BTreeMap<OpenFile, Opening>,
     openings_made: u64,
     window: BlockWindow,
+    read_size: BlockChoice,
+    write_size: BlockChoice,
     /// Files that may have blocks to send, in turn.
     busy: VecDeque<FileHandle>,
     queued: BTreeSet<FileHandle>,
@@ -92,6 +95,8 @@ impl Client {
         config.check()?;
         Ok(Self {
             window: BlockWindow::new(config.window),
+            read_size: BlockChoice::new(config.block, rpc.transport()),
+            write_size: BlockChoice::new(config.block, rpc.transport()),
             config,
             server,
             rpc,

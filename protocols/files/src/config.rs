@@ -150,9 +150,6 @@ impl Default for ServerLimits {
     }
 }
 
-/// The block of `auto` that nothing is known of.
-pub(crate) const AUTO_BLOCK: u32 = BLOCK_MAX;
-
 /// What a server's answers may hold.
 pub(crate) const LIMITS: Limits = Limits::USUAL;
 

@@ -5,6 +5,7 @@
 //! [`rpc::Config`], and tells only what is true: [`Operation::Flush`] is answered when the data are on the server's
 //! disk, whatever became of server and hop meanwhile.
 
+mod block;
 mod client;
 mod config;
 mod content;

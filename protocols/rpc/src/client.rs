@@ -93,6 +93,11 @@ impl Client {
         self.counters
     }
 
+    /// What carries its messages.
+    pub fn transport(&self) -> Transport {
+        self.config.transport
+    }
+
     /// Calls that were sent and have not ended.
     pub fn in_flight(&self) -> usize {
         self.table.in_flight()

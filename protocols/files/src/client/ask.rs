@@ -43,8 +43,8 @@ pub(super) struct Told {
     pub(super) call: u64,
     pub(super) procedure: Procedure,
     pub(super) result: Result<Bytes, Failure>,
-    /// The server may have carried it out before it made this answer.
-    pub(super) repeated: bool,
+    /// How often the call was sent.
+    pub(super) transmissions: u32,
     pub(super) elapsed: Duration,
 }
 
@@ -79,7 +79,12 @@ impl Told {
 
     /// How long it took, where that is known.
     pub(super) fn round_trip(&self) -> Option<Duration> {
-        (self.result.is_ok() && !self.repeated).then_some(self.elapsed)
+        (self.result.is_ok() && !self.repeated()).then_some(self.elapsed)
+    }
+
+    /// Whether the server may have carried it out before it made this answer.
+    pub(super) fn repeated(&self) -> bool {
+        self.transmissions > 1
     }
 
     /// Whether the server wants to be asked again later.
@@ -147,7 +152,7 @@ impl Client {
         let told = Told {
             call: answer.ticket.0,
             procedure,
-            repeated: answer.is_of_repeated_call(),
+            transmissions: answer.transmissions,
             result: answer.result,
             elapsed: answer.elapsed,
         };
@@ -159,7 +164,7 @@ impl Client {
             Purpose::Request(ticket) => {
                 if let Some(running) = self.requests.get_mut(&ticket) {
                     running.call = None;
-                    running.repeated |= told.repeated && wants_time;
+                    running.repeated |= told.repeated() && wants_time;
                 }
                 if wants_time {
                     self.alarms.set(now + AGAIN_AFTER, Alarm::Request(ticket));

@@ -48,7 +48,7 @@ impl Client {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
         };
-        let repeated = told.repeated || running.repeated;
+        let repeated = told.repeated() || running.repeated;
         let operation = running.operation.clone();
         let Some(entry) = running.entry().cloned() else {
             return Ok(());
@@ -263,7 +263,7 @@ impl Client {
             .get(&ticket)
             .is_some_and(|running| running.repeated);
         if let Outcome::Failed { status, .. } = outcome {
-            if status == Status::Exists && (told.repeated || repeated) {
+            if status == Status::Exists && (told.repeated() || repeated) {
                 self.ask(now, ticket, Stage::Mine);
                 return Ok(());
             }

@@ -4,8 +4,6 @@ use nfs::FileHandle;
 use units::Instant;
 
 use super::Client;
-use crate::BlockSize;
-use crate::config::AUTO_BLOCK;
 
 impl Client {
     /// A file may have blocks to send.
@@ -34,19 +32,11 @@ impl Client {
 
     /// How many bytes a READ asks for.
     pub(super) fn read_block(&self) -> u32 {
-        self.block(self.server.read)
+        self.read_size.bytes().min(self.server.read)
     }
 
     /// How many bytes a WRITE brings.
     pub(super) fn write_block(&self) -> u32 {
-        self.block(self.server.write)
-    }
-
-    fn block(&self, limit: u32) -> u32 {
-        let wanted = match self.config.block {
-            BlockSize::Auto => AUTO_BLOCK,
-            BlockSize::Fixed(size) => size,
-        };
-        wanted.min(limit)
+        self.write_size.bytes().min(self.server.write)
     }
 }

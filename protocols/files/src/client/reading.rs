@@ -186,6 +186,10 @@ impl Client {
         wants_time: bool,
     ) {
         self.window.ended(told.round_trip());
+        if told.result.is_ok() {
+            let elapsed = self.window.part(told.elapsed);
+            self.read_size.answered(asked, told.transmissions, elapsed);
+        }
         let read = self.take_in(now, (file, asked), told);
         if let Err(error) = read {
             let refused = self.node(file).content.extents.failed(told.call);

@@ -93,7 +93,7 @@ impl Client {
         let (Outcome::Done(renamed) | Outcome::Failed { rest: renamed, .. }) = outcome;
         self.note_own(now, told, directory, &renamed.to);
         if let Outcome::Failed { status, .. } = outcome
-            && !(status == Status::NoEntry && told.repeated)
+            && !(status == Status::NoEntry && told.repeated())
         {
             let procedure = told.procedure;
             return Err(Error::Refused { procedure, status });
@@ -166,7 +166,7 @@ impl Client {
             .get(&ticket)
             .is_some_and(|running| running.repeated);
         if let Outcome::Failed { status, .. } = outcome
-            && !(status == Status::NoEntry && (told.repeated || repeated))
+            && !(status == Status::NoEntry && (told.repeated() || repeated))
         {
             let procedure = told.procedure;
             return Err(Error::Refused { procedure, status });
@@ -251,7 +251,7 @@ impl Client {
             return Ok(());
         };
         if let Outcome::Failed { status, .. } = outcome {
-            if status == Status::NoEntry && (told.repeated || running.repeated) {
+            if status == Status::NoEntry && (told.repeated() || running.repeated) {
                 self.ask(now, ticket, Stage::Moved);
                 return Ok(());
             }

@@ -198,6 +198,11 @@ impl Client {
         wants_time: bool,
     ) {
         self.window.ended(told.round_trip());
+        if told.result.is_ok() {
+            let elapsed = self.window.part(told.elapsed);
+            self.write_size
+                .answered(given as u32, told.transmissions, elapsed);
+        }
         let calls = self.calls_made;
         self.node(file).change_ended(told.call, calls);
         if let Err(error) = self.write_answered(now, (file, given, asked), told) {
