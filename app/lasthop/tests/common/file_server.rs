@@ -18,9 +18,9 @@ use fileserver::{Config, Input, Output, Peer, Server, Stream};
 use machine::Machine;
 use units::Instant;
 
-/// The largest datagram and the longest record, in bytes.
+/// The largest datagram, and the longest record; a server refuses what is too long for it in better words.
 const DATAGRAM_MAX: usize = 65_535;
-const RECORD_MAX: usize = 1 << 20;
+const RECORD_MAX: usize = 1 << 25;
 
 /// A server that runs until it is dropped. Then its port is closed, and streams end.
 pub(crate) struct FileServer {
