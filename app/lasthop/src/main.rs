@@ -12,6 +12,7 @@ mod keygen;
 mod lab;
 mod links;
 mod log;
+mod nfs;
 mod status;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ Examples:
   lasthop mobile --config mobile.toml        the mobile host
   lasthop status                             how the hop does, at either end
   lasthop emulate --link l2-b80              a fading link between two interfaces
+  lasthop nfs cp -r notes nfs://files/srv/   files to, from and between NFS servers
   lasthop lab list                           experiments in the simulator";
 
 /// Makes files and TCP fast across a lossy last hop: what the air swallows is repaired on the hop
@@ -47,6 +49,7 @@ enum Command {
     Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
     Lab(lab::Arguments),
+    Nfs(Box<nfs::Arguments>),
     Status(status::Arguments),
 }
 
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
+        Command::Nfs(arguments) => nfs::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
     };
     match outcome {

@@ -120,6 +120,13 @@ pub struct Root {
     pub rest: Vec<u8>,
 }
 
+impl Root {
+    /// What is left of a path at the server below this export, if it lies there.
+    pub fn below(&self, path: &[u8]) -> Option<Vec<u8>> {
+        export::below(&export::normal(path), &self.export).map(<[u8]>::to_vec)
+    }
+}
+
 /// Connects to a server. It gives up when `interrupted` says so, which is asked every 50 ms.
 ///
 /// # Errors

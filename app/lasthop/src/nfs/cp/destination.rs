@@ -1,0 +1,335 @@
+//! Where copies go.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use files::{Entry, Operation};
+use nfs::url::Url;
+use nfs::{FileHandle, FileType, NewAttributes, Status};
+use runtime::files::CallError;
+
+use super::How;
+use super::local::LocalPart;
+use super::meta::Meta;
+use super::origin::Opened;
+use super::part::{Part, mode};
+use super::remote::{RemotePart, RemotePlace};
+use crate::nfs::problem::Problem;
+use crate::nfs::session::{Place, Session, Sessions, parse_url};
+use crate::nfs::transfer::{LocalFile, RemoteFile};
+
+/// A directory that is there.
+#[derive(Clone)]
+pub(super) enum Directory {
+    Local(PathBuf),
+    Remote {
+        session: Arc<Session>,
+        directory: FileHandle,
+        shown: Arc<str>,
+    },
+}
+
+/// Where copies go.
+pub(super) struct Destination {
+    directory: Directory,
+    /// What the copy is called, if not as the source.
+    name: Option<Vec<u8>>,
+    place: Option<Place>,
+}
+
+impl Destination {
+    /// What the command line names: a directory that is there, or a new name in one.
+    pub(super) fn find(
+        text: &OsStr,
+        must_be_directory: bool,
+        sessions: &mut Sessions,
+    ) -> Result<Self, Problem> {
+        let must_be_directory = must_be_directory || text.as_bytes().ends_with(b"/");
+        if Url::is_meant(text.as_bytes()) {
+            let place = sessions.place(&parse_url(text)?)?;
+            return Self::find_remote(&place, must_be_directory);
+        }
+        let path = Path::new(text);
+        let local = |directory: &Path, name| Self {
+            directory: Directory::Local(directory.into()),
+            name,
+            place: None,
+        };
+        if path.is_dir() {
+            return Ok(local(path, None));
+        }
+        let name = path.file_name().filter(|_| !must_be_directory);
+        let Some(name) = name else {
+            let what = "this is no directory; make it first";
+            return Err(Problem::at(path.display(), what));
+        };
+        let parent = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        if !parent.is_dir() {
+            let what = "this is no directory; make it first";
+            return Err(Problem::at(parent.display(), what));
+        }
+        Ok(local(parent, Some(name.as_bytes().to_vec())))
+    }
+
+    fn find_remote(place: &Place, must_be_directory: bool) -> Result<Self, Problem> {
+        let session = Arc::clone(&place.session);
+        let remote = |directory, shown: String, name| Self {
+            directory: Directory::Remote {
+                session: Arc::clone(&session),
+                directory,
+                shown: shown.into(),
+            },
+            name,
+            place: Some(place.clone()),
+        };
+        let shown = place.url.to_string();
+        match session.resolve(&place.path, true) {
+            Ok(found) if found.attributes.kind == FileType::Directory => {
+                return Ok(remote(found.file, shown, None));
+            }
+            Ok(_) if must_be_directory => {
+                return Err(Problem::at(shown, "this is no directory"));
+            }
+            Err(error) if must_be_directory || !crate::nfs::mkdir::is_missing(&error) => {
+                return Err(Problem::of_way(shown, &error));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let (parent, name) = place.parent()?;
+        if parent.attributes.kind != FileType::Directory {
+            return Err(Problem::at(shown, "it would lie in what is no directory"));
+        }
+        let parent_path = place.url.path.strip_suffix(&name[..]);
+        let parent_url = place.url.with_path(parent_path.unwrap_or(b"/").into());
+        Ok(remote(parent.file, parent_url.to_string(), Some(name)))
+    }
+
+    /// Where the copy of a source goes.
+    pub(super) fn target(&self, name: &[u8]) -> (&Directory, Vec<u8>) {
+        let name = self.name.clone().unwrap_or_else(|| name.to_vec());
+        (&self.directory, name)
+    }
+
+    /// A connection to read back through, which has nothing in memory; none is needed on this host.
+    pub(super) fn reader(&self, sessions: &mut Sessions) -> Result<Option<Arc<Session>>, Problem> {
+        let place = self.place.as_ref();
+        place
+            .map(|place| sessions.afresh(place).map(|place| place.session))
+            .transpose()
+    }
+}
+
+impl Directory {
+    /// The same as people know it, with a name in it.
+    pub(super) fn shown(&self, name: &[u8]) -> Arc<str> {
+        match self {
+            Self::Local(path) => path
+                .join(OsStr::from_bytes(name))
+                .display()
+                .to_string()
+                .into(),
+            Self::Remote { shown, .. } => {
+                format!("{}/{}", shown.trim_end_matches('/'), name.escape_ascii()).into()
+            }
+        }
+    }
+
+    /// The directory `name` in this one: made, or there already. With `is_inner` a symbolic link does not do, which
+    /// somebody could have put there to lead us elsewhere.
+    pub(super) fn enter(
+        &self,
+        name: &[u8],
+        (meta, how): (&Meta, How),
+        is_inner: bool,
+    ) -> Result<Self, Problem> {
+        // We have to get in ourselves, until its own rights are set at the end.
+        let mode = mode(meta, how) | 0o700;
+        let shown = self.shown(name);
+        match self {
+            Self::Local(path) => {
+                let path = path.join(OsStr::from_bytes(name));
+                let failed = |error: std::io::Error| Problem::at(path.display(), error);
+                match fs::DirBuilder::new().mode(mode).create(&path) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                        let metadata = if is_inner {
+                            fs::symlink_metadata(&path)
+                        } else {
+                            fs::metadata(&path)
+                        };
+                        if !metadata.map_err(failed)?.is_dir() {
+                            return Err(failed(error));
+                        }
+                    }
+                    Err(error) => return Err(failed(error)),
+                }
+                Ok(Self::Local(path))
+            }
+            Self::Remote {
+                session,
+                directory,
+                shown: here,
+            } => {
+                let problem = |error: &CallError| Problem::of_call(&shown, error);
+                let entry = entry(*directory, name, here)?;
+                let attributes = NewAttributes {
+                    mode: Some(mode),
+                    ..NewAttributes::default()
+                };
+                let found = match session.make_directory(entry.clone(), attributes) {
+                    Err(error) if status(&error) == Some(Status::Exists) => {
+                        let found = session.look_up(entry).map_err(|error| problem(&error))?;
+                        if found.attributes.kind != FileType::Directory {
+                            return Err(problem(&error));
+                        }
+                        found
+                    }
+                    made => made.map_err(|error| problem(&error))?,
+                };
+                Ok(Self::Remote {
+                    session: Arc::clone(session),
+                    directory: found.file,
+                    shown,
+                })
+            }
+        }
+    }
+
+    /// Sets what is kept of a directory, once nothing more is put into it.
+    pub(super) fn finish(&self, meta: &Meta, how: How) -> Result<(), Problem> {
+        let wanted = mode(meta, how);
+        match self {
+            Self::Local(path) => {
+                let failed = |error: std::io::Error| Problem::at(path.display(), error);
+                fs::set_permissions(path, fs::Permissions::from_mode(wanted)).map_err(failed)?;
+                let directory = fs::File::open(path).map_err(failed)?;
+                rustix::fs::futimens(&directory, &meta.timestamps())
+                    .map_err(|error| failed(error.into()))
+            }
+            Self::Remote {
+                session,
+                directory,
+                shown,
+            } => {
+                let mut attributes = meta.times();
+                attributes.mode = Some(wanted);
+                let set = session.set_attributes(*directory, attributes);
+                set.map(drop)
+                    .map_err(|error| Problem::of_call(shown, &error))
+            }
+        }
+    }
+
+    /// Makes a symbolic link, in place of what has the name and is no directory.
+    pub(super) fn make_link(&self, name: &[u8], target: &[u8]) -> Result<(), Problem> {
+        match self {
+            Self::Local(path) => {
+                let path = path.join(OsStr::from_bytes(name));
+                let make = || std::os::unix::fs::symlink(OsStr::from_bytes(target), &path);
+                let made = match make() {
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                        fs::remove_file(&path).and_then(|()| make())
+                    }
+                    made => made,
+                };
+                made.map_err(|error| Problem::at(path.display(), error))
+            }
+            Self::Remote {
+                session,
+                directory,
+                shown,
+            } => {
+                let entry = entry(*directory, name, shown)?;
+                let make = || {
+                    session.call(Operation::MakeSymbolicLink {
+                        entry: entry.clone(),
+                        target: target.to_vec().into(),
+                        attributes: NewAttributes::default(),
+                    })
+                };
+                let made = match make() {
+                    Err(error) if status(&error) == Some(Status::Exists) => session
+                        .perform(Operation::Remove(entry.clone()))
+                        .and_then(|()| make()),
+                    made => made,
+                };
+                made.map(drop)
+                    .map_err(|error| Problem::of_call(self.shown(name), &error))
+            }
+        }
+    }
+
+    /// Begins with the file `name`, or goes on with it.
+    pub(super) fn begin(
+        &self,
+        name: &[u8],
+        meta: &Meta,
+        how: How,
+    ) -> Result<Box<dyn Part>, Problem> {
+        match self {
+            Self::Local(folder) => Ok(Box::new(LocalPart::begin(folder, name, meta, how)?)),
+            Self::Remote {
+                session, directory, ..
+            } => {
+                let place = RemotePlace {
+                    session,
+                    directory: *directory,
+                    name,
+                    shown: &self.shown(name),
+                };
+                Ok(Box::new(RemotePart::begin(&place, meta, how)?))
+            }
+        }
+    }
+
+    /// Opens the file `name` to read it back, at a server through `reader`.
+    pub(super) fn read_back(
+        &self,
+        name: &[u8],
+        reader: Option<&Arc<Session>>,
+    ) -> Result<Opened, Problem> {
+        let shown = self.shown(name);
+        match (self, reader) {
+            (Self::Remote { directory, .. }, Some(reader)) => {
+                let problem = |error: &CallError| Problem::of_call(&shown, error);
+                let entry = entry(*directory, name, &shown)?;
+                let found = reader.look_up(entry).map_err(|error| problem(&error))?;
+                let (open, found) = reader.open(found.file).map_err(|error| problem(&error))?;
+                let meta = Meta::from(&found.attributes);
+                let source = Box::new(RemoteFile {
+                    session: Arc::clone(reader),
+                    open,
+                    shown,
+                });
+                Ok(Opened { source, meta })
+            }
+            (Self::Remote { .. }, None) => {
+                unreachable!("what is at a server is read back through a connection of its own")
+            }
+            (Self::Local(folder), _) => {
+                let failed = |error: std::io::Error| Problem::at(&shown, error);
+                let file = fs::File::open(folder.join(OsStr::from_bytes(name))).map_err(failed)?;
+                let meta = Meta::from(&file.metadata().map_err(failed)?);
+                let source = Box::new(LocalFile { file, shown });
+                Ok(Opened { source, meta })
+            }
+        }
+    }
+}
+
+fn entry(directory: FileHandle, name: &[u8], shown: &str) -> Result<Entry, Problem> {
+    Entry::new(directory, name)
+        .map_err(|fault| Problem::at(shown, format!("`{}`: {fault}", name.escape_ascii())))
+}
+
+fn status(error: &CallError) -> Option<Status> {
+    error.files().and_then(|error| error.status())
+}

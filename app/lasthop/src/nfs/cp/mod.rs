@@ -1,0 +1,118 @@
+//! `lasthop nfs cp`: copies files to, from and between servers.
+
+mod copier;
+mod destination;
+mod job;
+mod local;
+mod meta;
+mod meter;
+mod origin;
+mod part;
+mod remote;
+mod verify;
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+
+use super::problem::Problem;
+use super::session::Sessions;
+use copier::Copier;
+use destination::Destination;
+use meter::Meter;
+use origin::Origin;
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop nfs cp film.mkv nfs://files/srv/export/films/
+  lasthop nfs cp nfs://files/srv/export/films/film.mkv .
+  lasthop nfs cp -rp photos notes nfs://files/srv/export/backup/
+  lasthop nfs cp --resume film.mkv nfs://files/srv/export/films/      after an interruption
+  lasthop nfs cp -r nfs://one/srv/a nfs://two/srv/b
+
+A file is written as `.NAME.lasthop-part` and gets its name when it is whole and on the disk of the server. What an
+interruption leaves can be gone on with by --resume, as long as the source has not changed since.";
+
+/// Copy files to, from and between servers.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// What is copied, and where to: addresses, or paths of this host
+    #[arg(required = true, num_args = 2.., value_name = "SOURCE... DESTINATION")]
+    places: Vec<OsString>,
+    /// Directories with all that is in them; symbolic links are copied as such
+    #[arg(short, long)]
+    recursive: bool,
+    /// Keep rights and times
+    #[arg(short, long)]
+    preserve: bool,
+    /// Go on with what an interruption left, if the source is still the same
+    #[arg(long)]
+    resume: bool,
+    /// Read back what was written, and compare
+    #[arg(long)]
+    verify: bool,
+    /// Files that are copied at the same time
+    #[arg(short, long, value_name = "N", default_value = "32")]
+    jobs: NonZeroUsize,
+    /// No progress, and no summary
+    #[arg(short, long)]
+    quiet: bool,
+    /// What was done as JSON, to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// How files are copied.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    preserve: bool,
+    resume: bool,
+    verify: bool,
+    /// Rights that new files do not get.
+    mask: u32,
+}
+
+pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), Problem> {
+    let (last, sources) = match arguments.places.as_slice() {
+        [sources @ .., last] if !sources.is_empty() => (last, sources),
+        _ => unreachable!("the command line has two places at least"),
+    };
+    let how = How {
+        preserve: arguments.preserve,
+        resume: arguments.resume,
+        verify: arguments.verify,
+        mask: if arguments.preserve { 0 } else { umask() },
+    };
+    let meter = Meter::start(arguments.quiet);
+    let destination = Destination::find(last, sources.len() > 1, sessions)?;
+    let mut origins = Vec::new();
+    for source in sources {
+        origins.push(Origin::find(source, arguments.recursive, sessions)?);
+    }
+    let readers = how
+        .verify
+        .then(|| destination.reader(sessions))
+        .transpose()?;
+    for connection in sessions.connections() {
+        meter.watch(connection);
+    }
+    let copier = Copier {
+        how,
+        jobs: arguments.jobs.get(),
+        meter: &meter,
+        reader: readers.flatten(),
+    };
+    let outcome = copier.copy(&origins, &destination);
+    meter.end();
+    if arguments.json {
+        super::ls::print(format!("{:#}\n", meter.json()).as_bytes())?;
+    }
+    outcome
+}
+
+/// The rights that this process does not give to new files.
+fn umask() -> u32 {
+    let mask = rustix::process::umask(rustix::fs::Mode::empty());
+    rustix::process::umask(mask);
+    mask.bits()
+}

@@ -1,0 +1,196 @@
+//! A file at a server that is being written.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use files::{Entry, Found, Operation};
+use nfs::{FileHandle, FileType, NewAttributes, SetTime, Time};
+
+use super::How;
+use super::meta::Meta;
+use super::part::{MARKED, Part, mode, part_name};
+use crate::nfs::problem::Problem;
+use crate::nfs::session::Session;
+use crate::nfs::transfer::{Arrival, PIECE, RemoteFile, Sink};
+
+/// How often, and after how many bytes at the latest, it is noted how much of a file is safe.
+const NOTE_EVERY: Duration = Duration::from_secs(5);
+const NOTE_BYTES: u64 = 64 << 20;
+
+/// A file at a server that is being written. Blocks reach it in any order, and its length says nothing. So how much of
+/// it is on the server's disk is noted now and then, in the time of the last reading, which nobody else needs yet: the
+/// seconds are the version of the source, the nanoseconds count pieces.
+pub(super) struct RemotePart {
+    remote: RemoteFile,
+    part: Entry,
+    target: Entry,
+    file: FileHandle,
+    version: u32,
+    mode: u32,
+    present: u64,
+    is_marked: bool,
+    noted: u64,
+    noted_at: Instant,
+}
+
+/// Where a file is to be.
+pub(super) struct RemotePlace<'p> {
+    pub(super) session: &'p Arc<Session>,
+    pub(super) directory: FileHandle,
+    pub(super) name: &'p [u8],
+    pub(super) shown: &'p Arc<str>,
+}
+
+impl RemotePart {
+    /// Begins with a file, or goes on with it.
+    pub(super) fn begin(place: &RemotePlace<'_>, meta: &Meta, how: How) -> Result<Self, Problem> {
+        let problem = |error: &_| Problem::of_call(place.shown, error);
+        let entry = |name: &[u8]| {
+            Entry::new(place.directory, name).map_err(|fault| Problem::at(place.shown, fault))
+        };
+        let (part, target) = (entry(&part_name(place.name))?, entry(place.name)?);
+        let session = place.session;
+        let version = meta.version();
+        let is_marked = meta.size >= MARKED;
+        let there = if how.resume && is_marked {
+            there(session, &part, meta)
+        } else {
+            None
+        };
+        let (opened, present) = if let Some((found, present)) = there {
+            (session.open(found.file), present)
+        } else {
+            let attributes = NewAttributes {
+                mode: Some(mode(meta, how) | 0o600),
+                size: Some(0),
+                ..NewAttributes::default()
+            };
+            (session.create(part.clone(), attributes), 0)
+        };
+        let (open, found) = opened.map_err(|error| problem(&error))?;
+        let remote = RemoteFile {
+            session: Arc::clone(session),
+            open,
+            shown: Arc::clone(place.shown),
+        };
+        Ok(Self {
+            remote,
+            part,
+            target,
+            file: found.file,
+            version,
+            mode: found.attributes.mode & 0o7777,
+            present,
+            is_marked,
+            noted: present,
+            noted_at: Instant::now(),
+        })
+    }
+
+    fn session(&self) -> &Session {
+        &self.remote.session
+    }
+}
+
+/// What is there of the file, if it is of this version of the source, and how much of it is safe.
+fn there(session: &Session, part: &Entry, meta: &Meta) -> Option<(Found, u64)> {
+    let found = session.look_up(part.clone()).ok()?;
+    let accessed = found.attributes.times.accessed;
+    let present = u64::from(accessed.nanoseconds) * PIECE;
+    let is_ours = found.attributes.kind == FileType::Regular
+        && accessed.seconds == meta.version()
+        && present <= found.attributes.size
+        && found.attributes.size <= meta.size;
+    is_ours.then_some((found, present))
+}
+
+impl Sink for RemotePart {
+    fn put(&mut self, offset: u64, data: Vec<Bytes>, to: &Sender<Arrival>) {
+        self.remote.put(offset, data, to);
+    }
+
+    fn reached(&mut self, place: u64, to: &Sender<Arrival>) {
+        let pieces = place / PIECE;
+        let is_due = place >= self.noted + NOTE_BYTES
+            || (pieces * PIECE > self.noted && self.noted_at.elapsed() >= NOTE_EVERY);
+        if !self.is_marked || !is_due {
+            return;
+        }
+        self.noted = pieces * PIECE;
+        self.noted_at = Instant::now();
+        let note = Operation::SetAttributes {
+            file: self.file,
+            attributes: NewAttributes {
+                accessed: SetTime::To(Time {
+                    seconds: self.version,
+                    nanoseconds: u32::try_from(pieces).unwrap_or(0).min(999_999_999),
+                }),
+                ..NewAttributes::default()
+            },
+        };
+        flush_and_note(&self.remote, note, to.clone());
+    }
+}
+
+/// Waits until what was written is safe, and notes that then; without waiting here.
+fn flush_and_note(remote: &RemoteFile, note: Operation, to: Sender<Arrival>) {
+    let session = Arc::clone(&remote.session);
+    let shown = Arc::clone(&remote.shown);
+    let flush = Operation::Flush(remote.open);
+    let flushed = move |result: Result<_, _>| match result {
+        Ok(_) => {
+            session.connection.submit(&session.caller, note, drop);
+        }
+        // A failed write is told once, so it must not get lost here.
+        Err(error) => {
+            let problem = Problem::of_call(&shown, &error);
+            let _ = to.send(Arrival::Written(0, Err(problem)));
+        }
+    };
+    remote
+        .session
+        .connection
+        .submit(&remote.session.caller, flush, flushed);
+}
+
+impl Part for RemotePart {
+    fn present(&self) -> u64 {
+        self.present
+    }
+
+    fn finish(&mut self, meta: &Meta, how: How) -> Result<(), Problem> {
+        let problem = |error: &_| Problem::of_call(&self.remote.shown, error);
+        let session = self.session();
+        session
+            .perform(Operation::Flush(self.remote.open))
+            .map_err(|error| problem(&error))?;
+        let attributes = session.attributes(self.file);
+        let size = attributes.map_err(|error| problem(&error))?.size;
+        if size != meta.size {
+            let wanted = meta.size;
+            let what = format!("it has {size} bytes instead of {wanted}: somebody else changed it");
+            return Err(Problem::at(&self.remote.shown, what));
+        }
+        let wanted = mode(meta, how);
+        let mut attributes = match (how.preserve, self.is_marked) {
+            (true, _) => meta.times(),
+            (false, true) => NewAttributes {
+                accessed: SetTime::ServerTime,
+                ..NewAttributes::default()
+            },
+            (false, false) => NewAttributes::default(),
+        };
+        attributes.mode = (self.mode != wanted).then_some(wanted);
+        if attributes != NewAttributes::default() {
+            let set = session.set_attributes(self.file, attributes);
+            set.map_err(|error| problem(&error))?;
+        }
+        let rename = Operation::Rename {
+            from: self.part.clone(),
+            to: self.target.clone(),
+        };
+        session.perform(rename).map_err(|error| problem(&error))
+    }
+}

@@ -1,0 +1,91 @@
+//! `lasthop nfs mkdir`: makes directories.
+
+use std::ffi::OsString;
+
+use files::{Entry, Found};
+use nfs::{FileType, NewAttributes, Status};
+
+use super::problem::Problem;
+use super::session::{Place, Sessions, named, parse_url};
+
+/// Make directories.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// What to make
+    #[arg(required = true, value_name = "URL")]
+    urls: Vec<OsString>,
+    /// Make the directories above it too, and be content with what is there
+    #[arg(short, long)]
+    parents: bool,
+    /// The rights, in octal, such as 750
+    #[arg(short, long, default_value = "755", value_parser = octal)]
+    mode: u32,
+}
+
+/// Rights in octal.
+fn octal(text: &str) -> Result<u32, String> {
+    u32::from_str_radix(text, 8)
+        .ok()
+        .filter(|mode| *mode <= 0o7777)
+        .ok_or_else(|| "rights are up to four octal digits, such as 750".into())
+}
+
+pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), Problem> {
+    let urls = arguments.urls.iter().map(|url| parse_url(url));
+    for url in urls.collect::<Result<Vec<_>, _>>()? {
+        let place = sessions.place(&url)?;
+        if arguments.parents {
+            make_all(&place, arguments.mode)?;
+        } else {
+            let (parent, name) = place.parent()?;
+            let entry = named(&place, parent.file, &name)?;
+            make(&place, entry, arguments.mode)?;
+        }
+    }
+    Ok(())
+}
+
+fn make(place: &Place, entry: Entry, mode: u32) -> Result<Found, Problem> {
+    let attributes = NewAttributes {
+        mode: Some(mode),
+        ..NewAttributes::default()
+    };
+    place
+        .session
+        .make_directory(entry, attributes)
+        .map_err(|error| place.problem(&error))
+}
+
+/// Makes what is missing of a path.
+fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
+    let session = &place.session;
+    let mut path = Vec::new();
+    let mut here = session
+        .resolve(b"", true)
+        .map_err(|error| Problem::of_way(&place.url, &error))?;
+    let parts = place.path.split(|&byte| byte == b'/');
+    for part in parts.filter(|part| !part.is_empty()) {
+        path.extend(part);
+        here = match session.resolve(&path, true) {
+            Ok(found) if found.attributes.kind == FileType::Directory => found,
+            Ok(_) => {
+                return Err(Problem::at(
+                    &place.url,
+                    "a part of the path is no directory",
+                ));
+            }
+            Err(error) if is_missing(&error) => make(place, named(place, here.file, part)?, mode)?,
+            Err(error) => return Err(Problem::of_way(&place.url, &error)),
+        };
+        path.push(b'/');
+    }
+    Ok(())
+}
+
+/// Whether a path ends because there is no such name.
+pub(super) fn is_missing(error: &runtime::files::ResolveError) -> bool {
+    let runtime::files::ResolveError::Call { error, .. } = error else {
+        return false;
+    };
+    error.files().and_then(|error| error.status()) == Some(Status::NoEntry)
+}

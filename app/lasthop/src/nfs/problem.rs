@@ -1,0 +1,86 @@
+//! Why something was not done, as the user sees it.
+
+use std::fmt;
+
+use nfs::Status;
+use runtime::files::{CallError, ResolveError};
+
+use crate::failure::Failure;
+
+/// Why something was not done.
+#[derive(Debug, Clone)]
+pub(super) enum Problem {
+    /// The user broke it off.
+    Interrupted,
+    /// The command line or the environment does not allow it.
+    Setting(String),
+    /// What is wrong, where, and what helps.
+    Broken(String),
+}
+
+impl Problem {
+    /// Something is wrong with `place`.
+    pub(super) fn at(place: impl fmt::Display, what: impl fmt::Display) -> Self {
+        Self::Broken(format!("{place}: {what}"))
+    }
+
+    /// An operation on `place` failed.
+    pub(super) fn of_call(place: impl fmt::Display, error: &CallError) -> Self {
+        match error {
+            CallError::Cancelled => Self::Interrupted,
+            error => Self::Broken(format!("{place}: {error}{}", remedy(error))),
+        }
+    }
+
+    /// `place` was not found.
+    pub(super) fn of_way(place: impl fmt::Display, error: &ResolveError) -> Self {
+        match error {
+            ResolveError::Call { at, error } if !matches!(error, CallError::Cancelled) => {
+                Self::Broken(format!("{place}: at `{at}`: {error}{}", remedy(error)))
+            }
+            ResolveError::Call { .. } => Self::Interrupted,
+            error => Self::at(place, error),
+        }
+    }
+
+    /// As the command ends with it.
+    pub(super) fn into_failure(self) -> Failure {
+        match self {
+            Self::Interrupted => Failure::interrupted("interrupted"),
+            Self::Setting(message) => Failure::setting(message),
+            Self::Broken(message) => Failure::broken(message),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => formatter.write_str("interrupted"),
+            Self::Setting(message) | Self::Broken(message) => formatter.write_str(message),
+        }
+    }
+}
+
+/// What helps against an error, if anything that we know of does.
+fn remedy(error: &CallError) -> &'static str {
+    let Some(error) = error.files() else {
+        return "";
+    };
+    if error.is_expired() {
+        return "; wait longer (--soft), or for ever (without it)";
+    }
+    match error.status() {
+        Some(Status::AccessDenied | Status::NotOwner) => {
+            "; call as a user who may (--caller UID:GID), or have it permitted at the server"
+        }
+        Some(Status::NoSpace) => "; make room at the server, then go on with --resume",
+        Some(Status::QuotaExceeded) => "; make room within the quota, then go on with --resume",
+        Some(Status::ReadOnly) => "; the server exports it for reading only",
+        Some(Status::Stale | Status::BadHandle) => {
+            "; somebody removed or replaced it at the server: try again"
+        }
+        Some(Status::NotEmpty) => "; remove what is in it too (-r)",
+        _ => "",
+    }
+}

@@ -1,0 +1,106 @@
+//! `lasthop nfs rm`: removes files, and directories with all that is in them.
+
+use std::ffi::OsString;
+
+use files::{Entry, Found, Operation};
+use nfs::{FileHandle, FileType, Status};
+use runtime::files::CallError;
+
+use super::problem::Problem;
+use super::session::{Place, Sessions, entry_of, named, parse_url};
+
+/// Remove files.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// What to remove
+    #[arg(required = true, value_name = "URL")]
+    urls: Vec<OsString>,
+    /// Directories with all that is in them
+    #[arg(short, long)]
+    recursive: bool,
+    /// Be content if there is nothing
+    #[arg(short, long)]
+    force: bool,
+}
+
+pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), Problem> {
+    let urls = arguments.urls.iter().map(|url| parse_url(url));
+    for url in urls.collect::<Result<Vec<_>, _>>()? {
+        let place = sessions.place(&url)?;
+        let (parent, name) = place.parent()?;
+        let entry = named(&place, parent.file, &name)?;
+        let found = match place.session.look_up(entry.clone()) {
+            Err(error) if arguments.force && is_missing(&error) => continue,
+            found => found.map_err(|error| place.problem(&error))?,
+        };
+        if found.attributes.kind != FileType::Directory {
+            remove(&place, entry)?;
+        } else if arguments.recursive {
+            remove_tree(&place, entry, found)?;
+        } else {
+            return Err(Problem::at(&url, "this is a directory; remove it with -r"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether something is not there (any more), which is what was wanted.
+fn is_missing(error: &CallError) -> bool {
+    error.files().and_then(|error| error.status()) == Some(Status::NoEntry)
+}
+
+fn content(result: Result<(), CallError>, place: &Place) -> Result<(), Problem> {
+    match result {
+        Err(error) if !is_missing(&error) => Err(place.problem(&error)),
+        _ => Ok(()),
+    }
+}
+
+fn remove(place: &Place, entry: Entry) -> Result<(), Problem> {
+    content(place.session.perform(Operation::Remove(entry)), place)
+}
+
+/// What is to be done yet.
+enum Step {
+    Empty(Entry, FileHandle),
+    Remove(Entry),
+}
+
+/// Removes a directory: what is in it first. Symbolic links are removed, not followed.
+fn remove_tree(place: &Place, entry: Entry, found: Found) -> Result<(), Problem> {
+    let session = &place.session;
+    let problem = |error: &_| place.problem(error);
+    let mut steps = vec![Step::Empty(entry, found.file)];
+    while let Some(step) = steps.pop() {
+        let (entry, directory) = match step {
+            Step::Empty(entry, directory) => (entry, directory),
+            Step::Remove(entry) => {
+                let removed = session.perform(Operation::RemoveDirectory(entry));
+                content(removed, place)?;
+                continue;
+            }
+        };
+        steps.push(Step::Remove(entry));
+        let mut names = Vec::new();
+        let mut collect = |listed| {
+            names.push(listed);
+            Ok(())
+        };
+        // Listed to its end before anything goes: servers lose their place in a directory that shrinks.
+        session.list(directory, &mut collect, &problem)?;
+        let mut files = Vec::new();
+        for listed in &names {
+            let entry = entry_of(directory, &listed.name);
+            match session.found(directory, listed) {
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(problem(&error)),
+                Ok(found) if found.attributes.kind == FileType::Directory => {
+                    steps.push(Step::Empty(entry, found.file));
+                }
+                Ok(_) => files.push(Operation::Remove(entry)),
+            }
+        }
+        session.perform_all(files, &mut |result| content(result, place))?;
+    }
+    Ok(())
+}
