@@ -8,6 +8,12 @@ use crate::ip::{IpPacket, Protocol, Transport, Version};
 /// Expedited forwarding (RFC 3246): who marks a packet so wants it soon or not at all.
 const DSCP_EXPEDITED_FORWARDING: u8 = 46;
 
+/// Assured forwarding, class 1 (RFC 2597): RFC 4594 §4.8 has it for data in bulk, which want to arrive more than they
+/// want to arrive soon. Calls of files over UDP bear it.
+pub const DSCP_BULK: u8 = 10;
+/// The drop precedences of that class.
+const DSCP_BULK_ALL: [u8; 3] = [DSCP_BULK, 12, 14];
+
 /// What names a flow: packets with equal keys stay in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
@@ -51,6 +57,15 @@ impl FlowKey {
         }
     }
 
+    /// The flow of this one's fragments.
+    pub fn of_fragments(self) -> Self {
+        Self {
+            source_port: 0,
+            destination_port: 0,
+            ..self
+        }
+    }
+
     /// The flow of the other direction.
     pub fn reversed(self) -> Self {
         Self {
@@ -91,14 +106,30 @@ impl Class {
     ///
     /// TCP is [`Class::Held`], since it reads a gap as congestion. [`Class::Brief`] is what does not
     /// want waiting: packets marked for expedited forwarding (TCP too), DNS, ping and other ICMP,
-    /// UDP, and every protocol that we do not know. A caller that knows more of a flow (NFS calls
-    /// over UDP) holds it.
+    /// UDP, and every protocol that we do not know. UDP that is marked as data in bulk
+    /// ([`DSCP_BULK`]) is held too; so is what answers it, by a caller that remembers flows.
     pub fn of(packet: &IpPacket<'_>) -> Self {
-        let is_tcp = packet.protocol() == Protocol::TCP;
-        if is_tcp && packet.dscp() != DSCP_EXPEDITED_FORWARDING {
-            Self::Held
-        } else {
-            Self::Brief
+        let dscp = packet.dscp();
+        let held = match packet.protocol() {
+            Protocol::TCP => dscp != DSCP_EXPEDITED_FORWARDING,
+            Protocol::UDP => DSCP_BULK_ALL.contains(&dscp),
+            _ => false,
+        };
+        if held { Self::Held } else { Self::Brief }
+    }
+}
+
+/// Whether the bytes of a packet say that it is UDP, marked as data in bulk: a glance, as most packets are not.
+pub fn is_bulk_udp(packet: &[u8]) -> bool {
+    let glance =
+        |dscp: u8, protocol: u8| protocol == Protocol::UDP.0 && DSCP_BULK_ALL.contains(&dscp);
+    match packet {
+        [first, traffic_class, ..] if first >> 4 == 4 && packet.len() > 9 => {
+            glance(traffic_class >> 2, packet[9])
         }
+        [first, second, ..] if first >> 4 == 6 && packet.len() > 6 => {
+            glance((first & 0xf) << 2 | second >> 6, packet[6])
+        }
+        _ => false,
     }
 }

@@ -51,6 +51,18 @@ impl ConnectedUdp {
         })
     }
 
+    /// Has all datagrams bear a differentiated services code point (RFC 2474).
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn mark(&self, code_point: u8) -> io::Result<()> {
+        let option = match self.local {
+            SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+            SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+        };
+        set_option(&self.socket, option, i32::from(code_point) << 2)
+    }
+
     /// The address and port that the peer sees, if nobody translates them.
     pub fn local_address(&self) -> SocketAddr {
         self.local
@@ -198,6 +210,11 @@ fn allow_fragments(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
             libc::IPV6_PMTUDISC_DONT,
         ),
     };
+    set_option(socket, (level, option), value)
+}
+
+/// Sets an option that is an integer.
+fn set_option(socket: &Socket, (level, option): (i32, i32), value: i32) -> io::Result<()> {
     // SAFETY: the call reads one integer that lives through it.
     let result = unsafe {
         libc::setsockopt(

@@ -5,6 +5,7 @@
 //! air by its own deadline, as a bearer needs that does not grant itself. TCP goes by the link
 //! layer's repair or, as [`TcpMethod`] says, without it.
 
+mod marks;
 mod status;
 mod tcp;
 
@@ -14,13 +15,14 @@ use air::Air;
 pub use arq::LinkEvent;
 use arq::{Arq, Config};
 use machine::Machine;
+use marks::Marks;
 pub use status::{Status, TcpStatus};
 use tcp::TcpLane;
 pub use tcp::{TcpConfig, TcpMethod};
 use units::{BitRate, Bytes, Instant};
 use wire::checksum::verify_transport_checksum;
-use wire::flow::{Class, FlowKey};
-use wire::ip::IpPacket;
+use wire::flow::{Class, FlowKey, is_bulk_udp};
+use wire::ip::{IpPacket, Protocol};
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
 /// What can happen to an [`Association`].
@@ -62,6 +64,7 @@ pub struct Association {
     malformed: u64,
     linked: bool,
     tcp: TcpLane,
+    marks: Marks,
 }
 
 impl Association {
@@ -76,6 +79,7 @@ impl Association {
             told: BitRate::ZERO,
             malformed: 0,
             linked: true,
+            marks: Marks::default(),
         }
     }
 
@@ -90,13 +94,21 @@ impl Association {
             self.malformed += 1;
             return;
         };
-        let (key, class) = (FlowKey::of(&parsed), Class::of(&parsed));
+        let (key, mut class) = (FlowKey::of(&parsed), Class::of(&parsed));
+        let is_held_tcp = class == Class::Held && key.protocol == Protocol::TCP;
         // A TCP header can only be elided if its checksum is known to be good.
-        let check = packet.checksum == Checksum::Unverified && class == Class::Held;
+        let check = packet.checksum == Checksum::Unverified && is_held_tcp;
         if check && verify_transport_checksum(&parsed) {
             packet.checksum = Checksum::Verified;
         }
-        if class == Class::Held && self.tcp.is_used() {
+        if key.protocol == Protocol::UDP {
+            if class == Class::Held {
+                self.marks.saw(now, key);
+            } else if self.marks.answers(now, &key) {
+                class = Class::Held;
+            }
+        }
+        if is_held_tcp && self.tcp.is_used() {
             if self.arq.admit(now, &mut packet, &key) {
                 self.tcp.handle_input(now, tcp::Input::Outgoing(packet));
             }
@@ -108,9 +120,15 @@ impl Association {
 
     /// A packet has crossed the hop.
     fn arrived(&mut self, now: Instant, packet: Packet) {
+        if is_bulk_udp(&packet.buffer)
+            && let Ok(parsed) = IpPacket::parse(&packet.buffer)
+        {
+            self.marks.saw(now, FlowKey::of(&parsed));
+        }
         let watched = self.tcp.watches()
-            && IpPacket::parse(&packet.buffer)
-                .is_ok_and(|parsed| Class::of(&parsed) == Class::Held);
+            && IpPacket::parse(&packet.buffer).is_ok_and(|parsed| {
+                parsed.protocol() == Protocol::TCP && Class::of(&parsed) == Class::Held
+            });
         if watched {
             self.tcp.handle_input(now, tcp::Input::Incoming(packet));
             self.carry_tcp(now);

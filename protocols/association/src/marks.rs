@@ -1,0 +1,82 @@
+//! Which flows answer those that are marked to be held.
+//!
+//! A mobile host marks its calls; the server that answers does not. Both ends remember what they have seen marked, and
+//! hold what goes the other way: whole datagrams by their ports, fragments by their hosts.
+
+use std::collections::BTreeMap;
+
+use units::{Duration, Instant};
+use wire::flow::FlowKey;
+
+/// A flow that was not marked for so long is forgotten.
+const REMEMBERED: Duration = Duration::from_secs(120);
+/// Flows that are remembered, at most.
+const FLOWS_MAX: usize = 512;
+
+/// Flows that answer marked ones, and when these were seen last.
+#[derive(Debug, Default)]
+pub(crate) struct Marks(BTreeMap<FlowKey, Instant>);
+
+impl Marks {
+    /// A marked packet of this flow has passed.
+    pub(crate) fn saw(&mut self, now: Instant, key: FlowKey) {
+        let answers = key.reversed();
+        if self.0.len() + 2 > FLOWS_MAX {
+            self.0.retain(|_, seen| now.since(*seen) < REMEMBERED);
+        }
+        if self.0.len() + 2 <= FLOWS_MAX || self.0.contains_key(&answers) {
+            self.0.insert(answers, now);
+            self.0.insert(answers.of_fragments(), now);
+        }
+    }
+
+    /// Whether this flow answers one that was seen marked.
+    pub(crate) fn answers(&self, now: Instant, key: &FlowKey) -> bool {
+        let seen = self.0.get(key);
+        seen.is_some_and(|seen| now.since(*seen) < REMEMBERED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use wire::ip::Protocol;
+
+    use super::*;
+
+    fn call(port: u16) -> FlowKey {
+        FlowKey {
+            protocol: Protocol::UDP,
+            source: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
+            destination: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+            source_port: port,
+            destination_port: 2_049,
+        }
+    }
+
+    #[test]
+    fn what_answers_a_marked_flow_is_held_for_a_while() {
+        let mut marks = Marks::default();
+        let now = Instant::from_millis(1);
+        marks.saw(now, call(700));
+        let answers = call(700).reversed();
+        assert!(marks.answers(now, &answers));
+        assert!(marks.answers(now, &answers.of_fragments()));
+        assert!(!marks.answers(now, &call(701).reversed()));
+        assert!(!marks.answers(now + REMEMBERED, &answers));
+    }
+
+    #[test]
+    fn no_more_is_remembered_than_has_room() {
+        let mut marks = Marks::default();
+        let now = Instant::from_millis(1);
+        for port in 0..2_000 {
+            marks.saw(now, call(port));
+        }
+        assert!(marks.0.len() <= FLOWS_MAX);
+        let later = now + REMEMBERED;
+        marks.saw(later, call(9_999));
+        assert!(marks.answers(later, &call(9_999).reversed()));
+    }
+}
