@@ -13,6 +13,7 @@ mod lab;
 mod links;
 mod log;
 mod nfs;
+mod signals;
 mod status;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ Examples:
   lasthop gateway --config gateway.toml      the wired end of the hop
   lasthop mobile --config mobile.toml        the mobile host
   lasthop status                             how the hop does, at either end
+  lasthop signals                            fades and hand-offs as they happen
   lasthop emulate --link l2-b80              a fading link between two interfaces
   lasthop nfs cp -r notes nfs://files/srv/   files to, from and between NFS servers
   lasthop lab list                           experiments in the simulator";
@@ -50,6 +52,7 @@ enum Command {
     Keygen(keygen::Arguments),
     Lab(lab::Arguments),
     Nfs(Box<nfs::Arguments>),
+    Signals(signals::Arguments),
     Status(status::Arguments),
 }
 
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Nfs(arguments) => nfs::run(&arguments),
+        Command::Signals(arguments) => signals::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
     };
     match outcome {

@@ -40,6 +40,7 @@ fn help_has_examples_and_the_version_is_known() {
         &["--help"][..],
         &["gateway", "--help"],
         &["keygen", "--help"],
+        &["signals", "--help"],
     ] {
         let output = lasthop(command, folder.path());
         assert!(output.status.success());

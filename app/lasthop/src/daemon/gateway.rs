@@ -8,6 +8,7 @@ use edges::netlink::Route;
 use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
+use runtime::signals::Audience;
 
 use super::peer::{peer, prefixes};
 use super::{Daemon, prepare};
@@ -81,6 +82,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mark: None,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
+        // It says when the mobile of which name is in reach, and so perhaps where its owner is.
+        audience: Audience::Owner,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }

@@ -9,6 +9,7 @@ use edges::sysctl;
 use edges::undo::{UndoError, UndoLog};
 use hosts::Role;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use runtime::signals::Audience;
 
 use super::peer::{peer, prefixes};
 use super::{Daemon, prepare};
@@ -91,6 +92,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mark: Some(MARK),
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
+        // It says no more than any user finds out by sending something.
+        audience: Audience::Everyone,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }

@@ -15,6 +15,7 @@ use edges::udp::{DatagramBearer, UdpBearer, UdpOptions};
 use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
+use runtime::signals::{self, Announcer, Audience, Publisher};
 use runtime::{EventLoop, Ports, privileges};
 
 use crate::config::shared::{Network, Tun};
@@ -36,6 +37,8 @@ struct Daemon {
     mark: Option<u32>,
     tun: Tun,
     state_dir: PathBuf,
+    /// Who may hear of fades and hand-offs.
+    audience: Audience,
 }
 
 /// What comes before any secret is read: the log, and memory that no dump shows.
@@ -52,6 +55,12 @@ impl Daemon {
         self,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
     ) -> Result<(), Failure> {
+        let peers: Vec<_> = self
+            .host
+            .peers
+            .iter()
+            .map(|peer| peer.name.clone())
+            .collect();
         let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
         // From here on a signal waits until the loop sees it, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
@@ -73,6 +82,8 @@ impl Daemon {
             .map_err(Failure::setting)?;
         let socket = self.state_dir.join(format!("{}.sock", self.name));
         let control = Control::bind(&socket).map_err(Failure::setting)?;
+        let publisher = Publisher::bind(&socket.with_extension(signals::ENDING), self.audience);
+        let announcer = Announcer::new(publisher.map_err(Failure::setting)?, peers.into_iter());
         privileges::keep_network_administration()
             .map_err(|error| Failure::setting(format!("cannot give up privileges: {error}")))?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
@@ -81,6 +92,7 @@ impl Daemon {
             signals: Some(signals),
             control: Some(control),
             network: Some(news),
+            announcer: Some(announcer),
             ..Ports::new(device, bearer)
         };
         let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;

@@ -4,6 +4,7 @@
 //! other way round ("up"). A byte on the wire is a byte of the Ethernet frame.
 
 mod alarm;
+mod announce;
 mod relay;
 #[cfg(test)]
 mod relay_tests;
@@ -12,14 +13,15 @@ mod side;
 
 use std::path::{Path, PathBuf};
 
-use channel::PerDirection;
+use channel::{Link, PerDirection};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use thiserror::Error;
-use units::Duration;
+use units::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::links::{self, LinkChoiceError};
+use announce::{Announcements, Outlook};
 use relay::{Relay, RelayError};
 pub(crate) use report::{DirectionReport, Report};
 use side::SideSpec;
@@ -56,6 +58,12 @@ pub(crate) struct Arguments {
     /// The largest IP packet that the interfaces take, in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(68..=65_535))]
     pub(crate) mtu: u32,
+    /// Tells outages on a socket there, as a daemon does: `lasthop signals --socket FILE` shows them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals: Option<PathBuf>,
+    /// Tells each outage so long ahead too, such as '500 ms', as a hand-off
+    #[arg(long, value_name = "TIME", requires = "signals")]
+    pub(crate) announce: Option<Duration>,
 }
 
 /// Why no link is emulated.
@@ -81,6 +89,9 @@ pub(crate) enum EmulateError {
     /// Standard output is an interface already.
     #[error("the right side is standard output; name a file for the counters with --json")]
     NoReport,
+    /// Outages cannot be told.
+    #[error("{0}; name another file with --signals")]
+    Announce(std::io::Error),
     /// Signals cannot be caught.
     #[error("cannot catch signals: {0}")]
     Signals(std::io::Error),
@@ -113,8 +124,9 @@ fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
         down: arguments.left.open(arguments.mtu)?,
         up: arguments.right.open(arguments.mtu)?,
     };
-    hurry();
     let mut relay = Relay::new(&link, arguments.seed, devices, arguments.mtu as usize)?;
+    let _announcements = announce(arguments, &link, relay.origin())?;
+    hurry();
     relay.watch(&signals)?;
     let until = arguments.duration.map(|duration| relay.origin() + duration);
     if let Some(path) = &arguments.json {
@@ -131,6 +143,20 @@ fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
         }
     }
     write(&relay.report().ended(), arguments.json.as_deref())
+}
+
+/// Tells outages, if that is wanted, for as long as the result lives. Its thread must not go first.
+fn announce(
+    arguments: &Arguments,
+    link: &Link,
+    origin: Instant,
+) -> Result<Option<Announcements>, EmulateError> {
+    let start = |path: &PathBuf| {
+        let outlook = Outlook::new((link, arguments.seed), origin, arguments.announce);
+        Announcements::start(path, outlook)
+    };
+    let started = arguments.signals.as_ref().map(start).transpose();
+    started.map_err(EmulateError::Announce)
 }
 
 /// What signals ask for; an end counts more than a report.

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let socket = match &arguments.name {
         Some(name) => arguments.state_dir.join(format!("{name}.{ENDING}")),
-        None => only_socket(&arguments.state_dir)?,
+        None => only_socket(&arguments.state_dir, ENDING)?,
     };
     let answer = ask_status(&socket).map_err(|error| unanswered(&socket, &error))?;
     if arguments.json {
@@ -52,11 +52,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The socket of the only daemon in `folder`.
-fn only_socket(folder: &Path) -> Result<PathBuf, Failure> {
+/// The socket of the only daemon in `folder`, whose file name has that ending.
+pub(crate) fn only_socket(folder: &Path, ending: &str) -> Result<PathBuf, Failure> {
     let list = || -> io::Result<Vec<PathBuf>> {
         let paths = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
-        let is_socket = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+        let is_socket = |path: &PathBuf| path.extension().is_some_and(|its| its == ending);
         let mut sockets = paths.collect::<io::Result<Vec<_>>>()?;
         sockets.retain(is_socket);
         sockets.sort();
@@ -86,7 +86,8 @@ fn only_socket(folder: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-fn unanswered(path: &Path, error: &io::Error) -> Failure {
+/// Why nobody answers at `path`, as the user sees it.
+pub(crate) fn unanswered(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
     Failure::setting(match error.kind() {
         io::ErrorKind::NotFound => {

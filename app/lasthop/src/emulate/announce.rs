@@ -1,0 +1,219 @@
+//! The emulator as the one who tells applications of outages: it knows them all beforehand.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::thread::JoinHandle;
+
+use channel::{Link, Outage};
+use edges::clock;
+use edges::wait::{Interest, WOKEN, Waiter, Waker};
+use runtime::signals::{Audience, Publisher};
+use signals::{Event, Signal};
+use units::{Duration, Instant};
+
+/// How the other end is called.
+const PEER: &str = "air";
+const PUBLISHER: u64 = 0;
+const FIRST_SUBSCRIBER: u64 = 1;
+
+/// The outages to tell of.
+pub(super) struct Outlook {
+    /// Those to come, in the time of the link.
+    outages: Box<dyn Iterator<Item = Outage> + Send>,
+    /// Time zero of the link, by the monotonic clock.
+    origin: Instant,
+    /// How long ahead an outage is told of, if it is.
+    lead: Option<Duration>,
+    /// The end of the one before.
+    free_from: Instant,
+    queue: VecDeque<Signal>,
+}
+
+impl Outlook {
+    /// The outages of `link` in a run with `seed` that began at `origin`; each is told as it begins and ends, and, as
+    /// a hand-off, `lead` before it, or when the one before it is over.
+    pub(super) fn new((link, seed): (&Link, u64), origin: Instant, lead: Option<Duration>) -> Self {
+        Self {
+            outages: Box::new(link.outages(seed)),
+            origin,
+            lead,
+            free_from: origin,
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// When the next signal is due, if one is to come.
+    fn due(&mut self) -> Option<Instant> {
+        if self.queue.is_empty() {
+            let outage = self.outages.next()?;
+            self.plan(outage);
+        }
+        self.queue.front().map(|signal| signal.at)
+    }
+
+    /// The next signal, if it is due.
+    fn take(&mut self, now: Instant) -> Option<Signal> {
+        self.due().filter(|due| *due <= now)?;
+        self.queue.pop_front()
+    }
+
+    fn plan(&mut self, outage: Outage) {
+        let from = self.origin + outage.from.since_origin();
+        if let Some(lead) = self.lead {
+            let at = (from - lead).max(self.free_from);
+            let within = from.since(at);
+            self.queue
+                .push_back(signal(at, Event::HandoffImpending { within }));
+        }
+        self.queue.push_back(signal(from, Event::Fade));
+        if let Some(until) = outage.until {
+            let until = self.origin + until.since_origin();
+            let lasted = until.since(from);
+            // What the air has swallowed is gone.
+            let kept = false;
+            self.queue
+                .push_back(signal(until, Event::Restored { kept, lasted }));
+            self.free_from = until;
+        }
+    }
+}
+
+fn signal(at: Instant, event: Event) -> Signal {
+    Signal {
+        at,
+        peer: PEER.into(),
+        event,
+        past: false,
+    }
+}
+
+/// Tells outages until it is dropped, in a thread of its own: who listens must not delay packets.
+pub(super) struct Announcements {
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Announcements {
+    /// Tells the outages in `outlook` on a socket at `path`.
+    pub(super) fn start(path: &Path, outlook: Outlook) -> io::Result<Self> {
+        let mut publisher = Publisher::bind(path, Audience::Everyone)?;
+        let well = Event::Restored {
+            kept: true,
+            lasted: Duration::ZERO,
+        };
+        publisher.publish(signal(outlook.origin, well));
+        let waiter = Waiter::new()?;
+        waiter.add(&publisher, PUBLISHER, Interest::Readable)?;
+        let waker = waiter.waker();
+        let builder = std::thread::Builder::new().name("signals".into());
+        let thread = builder.spawn(move || {
+            if let Err(error) = tell(publisher, waiter, outlook) {
+                tracing::warn!("outages cannot be told any more: {error}");
+            }
+        })?;
+        Ok(Self {
+            waker,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Announcements {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
+            // If it has panicked, its message has been seen.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Until it is woken.
+fn tell(mut publisher: Publisher, mut waiter: Waiter, mut outlook: Outlook) -> io::Result<()> {
+    edges::wait::sharpen_timers()?;
+    loop {
+        while let Some(signal) = outlook.take(clock::monotonic()) {
+            publisher.publish(signal);
+        }
+        let timeout = outlook.due().map(|due| due.since(clock::monotonic()));
+        let mut newcomers = false;
+        for ready in waiter.wait(timeout)? {
+            match ready.token {
+                WOKEN => return Ok(()),
+                PUBLISHER => newcomers = true,
+                token => publisher.gone(token),
+            }
+        }
+        if newcomers {
+            publisher.accept(&waiter, FIRST_SUBSCRIBER)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(script: &str) -> Link {
+        let text = "[each]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"50 packets\"\n\
+                    [errors]\nmodel = \"replay\"\nfile = \"script\"\n";
+        Link::from_toml_with(text, "link.toml", &|_| Ok(script.into())).unwrap()
+    }
+
+    /// Time, name and lead of all signals, in milliseconds after the origin.
+    fn told(script: &str, lead: Option<u64>) -> Vec<(u64, &'static str, u64)> {
+        let origin = Instant::from_millis(10_000);
+        let lead = lead.map(Duration::from_millis);
+        let mut outlook = Outlook::new((&link(script), 1), origin, lead);
+        let mut told = Vec::new();
+        while let Some(due) = outlook.due() {
+            assert_eq!(outlook.take(due - Duration::from_millis(1)), None);
+            let signal = outlook.take(due).unwrap();
+            assert_eq!(signal.at, due);
+            let span = match signal.event {
+                Event::HandoffImpending { within } => within,
+                Event::Restored { lasted, kept } => {
+                    assert!(!kept);
+                    lasted
+                }
+                _ => Duration::ZERO,
+            };
+            told.push((
+                due.since(origin).as_millis(),
+                signal.event.name(),
+                span.as_millis(),
+            ));
+        }
+        told
+    }
+
+    const SCRIPT: &str = "0.2 s bad\n1 s good\n1.3 s bad\n1.4 s good\n5 s bad";
+
+    #[test]
+    fn outages_are_told_as_they_come() {
+        let expected = [
+            (200, "fade", 0),
+            (1_000, "restored", 800),
+            (1_300, "fade", 0),
+            (1_400, "restored", 100),
+            (5_000, "fade", 0),
+        ];
+        assert_eq!(told(SCRIPT, None), expected);
+        assert_eq!(told("", None), []);
+    }
+
+    #[test]
+    fn outages_are_told_ahead_but_not_into_the_one_before() {
+        let expected = [
+            (0, "handoff_impending", 200),
+            (200, "fade", 0),
+            (1_000, "restored", 800),
+            (1_000, "handoff_impending", 300),
+            (1_300, "fade", 0),
+            (1_400, "restored", 100),
+            (4_500, "handoff_impending", 500),
+            (5_000, "fade", 0),
+        ];
+        assert_eq!(told(SCRIPT, Some(500)), expected);
+    }
+}
