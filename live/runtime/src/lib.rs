@@ -6,6 +6,7 @@
 
 pub mod control;
 pub mod files;
+pub mod mount;
 pub mod privileges;
 pub mod signals;
 

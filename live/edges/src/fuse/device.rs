@@ -12,7 +12,7 @@ use zerocopy::FromBytes;
 
 use super::answer::Message;
 use super::request::Unusable;
-use super::{Answer, Kernel, Node, Request, RequestId};
+use super::{Answer, Kernel, Request, RequestId};
 
 /// The kernel's page in bytes, as far as room for requests depends on it.
 const PAGE: u32 = 4_096;
@@ -142,11 +142,6 @@ impl Kernel for Device {
                 false
             }
         }
-    }
-
-    fn forget_content(&self, node: Node) {
-        // It need not remember anything of this file.
-        let _ = self.send(&Message::forget_content(node).pieces());
     }
 }
 

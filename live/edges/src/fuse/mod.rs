@@ -39,7 +39,4 @@ pub trait Kernel: Send + Sync {
     /// Answers a request; false if the kernel does not wait for it any more, so that whatever the answer
     /// handed over (a reference to a node, an open file) is not the kernel's.
     fn answer(&self, request: RequestId, answer: &Answer) -> bool;
-
-    /// Makes the kernel forget what it remembers of a file's content and attributes.
-    fn forget_content(&self, node: Node);
 }

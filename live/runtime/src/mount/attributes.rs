@@ -1,0 +1,92 @@
+//! What is known of a file, as the server says it and as the kernel wants it.
+
+use edges::fuse::{self, KindAndMode, NewTime, Timestamp};
+use nfs::{Attributes, FileType, NewAttributes, SetTime, Time};
+
+/// How many bytes programs read or write at once, if they ask.
+const BEST_BLOCK: u32 = 128 * 1_024;
+/// The bits of `st_mode` that tell the kind.
+const KIND: u32 = 0o170_000;
+
+fn kind_bits(kind: FileType) -> u32 {
+    match kind {
+        FileType::Pipe => 0o010_000,
+        FileType::CharacterDevice => 0o020_000,
+        FileType::Directory => 0o040_000,
+        FileType::BlockDevice => 0o060_000,
+        FileType::Regular => 0o100_000,
+        FileType::SymbolicLink => 0o120_000,
+        FileType::Socket => 0o140_000,
+    }
+}
+
+/// The kind that `st_mode` tells; none if it tells no kind. Without one it is a regular file (mknod(2)).
+pub(super) fn kind_of(mode: u32) -> Option<FileType> {
+    let kinds = [
+        FileType::Pipe,
+        FileType::CharacterDevice,
+        FileType::Directory,
+        FileType::BlockDevice,
+        FileType::Regular,
+        FileType::SymbolicLink,
+        FileType::Socket,
+    ];
+    match mode & KIND {
+        0 => Some(FileType::Regular),
+        bits => kinds.into_iter().find(|kind| kind_bits(*kind) == bits),
+    }
+}
+
+fn timestamp(time: Time) -> Timestamp {
+    let time = time.clamped();
+    Timestamp(time.seconds.into(), time.nanoseconds)
+}
+
+/// What the kernel is told.
+pub(super) fn to_kernel(attributes: &Attributes) -> fuse::Attributes {
+    fuse::Attributes {
+        number: attributes.file_id,
+        mode: KindAndMode(kind_bits(attributes.kind) | (attributes.mode & 0o7777)),
+        links: attributes.links,
+        owner: (attributes.user, attributes.group),
+        size: attributes.size,
+        used: attributes.used,
+        device: (attributes.device.major, attributes.device.minor),
+        accessed: timestamp(attributes.times.accessed),
+        modified: timestamp(attributes.times.modified),
+        changed: timestamp(attributes.times.changed),
+        best_block: BEST_BLOCK,
+    }
+}
+
+/// A time that the protocol can say: the next one to what is wanted, from 1970 to 2106.
+fn set_time(time: Option<NewTime>) -> SetTime {
+    match time {
+        None => SetTime::Keep,
+        Some(NewTime::Now) => SetTime::ServerTime,
+        Some(NewTime::At(seconds, nanoseconds)) => SetTime::To(Time {
+            seconds: seconds.clamp(0, u32::MAX.into()) as u32,
+            nanoseconds,
+        }),
+    }
+}
+
+/// What the server is asked for.
+pub(super) fn from_kernel(changes: &fuse::Changes) -> NewAttributes {
+    NewAttributes {
+        mode: changes.mode,
+        user: changes.user,
+        group: changes.group,
+        size: changes.size,
+        accessed: set_time(changes.accessed),
+        modified: set_time(changes.modified),
+    }
+}
+
+/// Attributes of something new.
+pub(super) fn with_mode(mode: u32) -> NewAttributes {
+    NewAttributes {
+        mode: Some(mode & 0o7777),
+        ..NewAttributes::default()
+    }
+}
