@@ -35,7 +35,7 @@ struct Watched {
     honest: bool,
 }
 
-/// Requests of all kinds, and replies that are genuine, changed, repeated or lost; the server starts again now and then.
+/// Requests of all kinds, and replies that are genuine, changed, repeated or lost; the server restarts now and then.
 /// In the end everything arrives, and every request must end.
 pub fn files_tape(bytes: &[u8]) {
     let config = Config {
