@@ -77,6 +77,7 @@ impl Client {
         } else if call.doubts.resuming {
             self.counters.repeated.resumed += 1;
             self.transmit(now, xid);
+            self.wait_in_crowd(now, xid);
         } else {
             call.doubts.timeouts = call.doubts.timeouts.saturating_add(1);
             let learned = &mut self.learned[call.class.index()];
@@ -84,6 +85,19 @@ impl Client {
             self.counters.repeated.timeouts += 1;
             self.transmit(now, xid);
         }
+    }
+
+    /// What is repeated at the end of a fade goes out together, so that each waits for all before it as well: its reply
+    /// is not overdue before they have had their time too.
+    fn wait_in_crowd(&mut self, now: Instant, xid: u32) {
+        let Some((class, doubts, _)) = self.table.get(xid).map(Pending::standing) else {
+            return;
+        };
+        let wait = self
+            .config
+            .retransmission
+            .wait(&self.situation(class, doubts.timeouts));
+        self.table.set_due(xid, Some(now + wait * 2));
     }
 
     /// The hop has news. A stream looks after itself.

@@ -14,7 +14,7 @@ use crate::{ConfigError, RoundTrip};
 /// - The first few timeouts of a call do not lengthen the wait; those after them double it.
 /// - While the hop reports a fade or a hand-off nothing is sent again and no timeout counts. When it ends, a call that
 ///   was sent into it is repeated at once and one that was on its way as soon as its reply is overdue by the average,
-///   unless the hop has kept what it was given.
+///   unless the hop has kept what it was given. These wait twice as long for their replies, which share the hop.
 /// - When a server answers that was said to be silent, all that it was asked meanwhile is repeated at once.
 /// - A call is repeated at once when replies to several later calls of its class have come.
 ///

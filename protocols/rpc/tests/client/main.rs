@@ -4,5 +4,6 @@ mod drive;
 mod fades;
 mod model;
 mod pair;
+mod queue;
 mod script;
 mod stream;
