@@ -45,4 +45,9 @@ impl<P: Addressed> Router<P> {
     pub(crate) fn poll(&mut self) -> Option<(Port, P)> {
         self.forwards.pop_front()
     }
+
+    /// Whether nothing waits to leave.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.forwards.is_empty()
+    }
 }

@@ -33,6 +33,25 @@ pub(super) struct Parts {
     pub(super) processor: Processor,
 }
 
+/// What a host has done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
+    /// Bytes of the file.
+    pub(super) copied: u64,
+    /// Calls, each counted once.
+    pub(super) calls: u64,
+    /// Calls as often as they were sent.
+    pub(super) sent: u64,
+    /// Calls that were sent again.
+    pub(super) again: u64,
+    /// Packets for which the card had no room.
+    pub(super) overflows: u64,
+    /// Packets that fades swallowed.
+    pub(super) faded: u64,
+    /// Datagrams that did not become whole.
+    pub(super) incomplete: u64,
+}
+
 /// The host.
 #[derive(Debug)]
 pub(crate) struct ClientHost {
@@ -60,14 +79,19 @@ impl ClientHost {
         }
     }
 
-    /// Its parts.
-    pub(super) fn parts(&self) -> &Parts {
-        &self.parts
-    }
-
-    /// Bytes of the file that were copied so far.
-    pub(crate) fn moved(&self) -> u64 {
-        self.parts.copy.moved()
+    /// What it has done so far.
+    pub(super) fn counts(&self) -> Counts {
+        let parts = &self.parts;
+        let calls = parts.client.calls().sent;
+        Counts {
+            copied: parts.copy.moved(),
+            calls: calls.calls,
+            sent: calls.messages,
+            again: calls.messages - calls.calls,
+            overflows: parts.processor.overflows(),
+            faded: parts.fades.lost(),
+            incomplete: parts.internet.incomplete(),
+        }
     }
 
     fn go_on(&mut self, next: Next) {

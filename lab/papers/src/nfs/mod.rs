@@ -10,13 +10,14 @@
 //!    machines; `packet.rs`: what crosses the links.
 //! 3. The parts of a host: `copy.rs` (the application), `internet.rs` with `reassembly.rs` (UDP and IP), `fades.rs`
 //!    (the driver's two states), `processor.rs` (a slow host with a small buffer).
-//! 4. `run.rs`: a run and what is measured; `copies.rs`: the experiments that are such runs.
+//! 4. `run.rs`: a run and what is measured; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over time.
 
 mod client;
 pub(crate) mod copies;
 mod copy;
 mod fades;
 mod internet;
+pub(crate) mod judging;
 mod network;
 mod node;
 mod packet;
@@ -26,3 +27,69 @@ mod reassembly;
 pub(crate) mod run;
 mod server;
 mod station;
+pub(crate) mod watch;
+
+use experiment::Calibration;
+
+/// The page on both papers.
+pub(crate) const DEVIATIONS: &str = include_str!("../../../../docs/papers/nfs.md");
+
+/// What the papers do not state.
+pub(crate) const CALIBRATION: &[Calibration] = &[
+    Calibration {
+        key: "server.service.per_call",
+        reason: "fitted, with the hosts' times, to the write without errors, 14.2 s",
+    },
+    Calibration {
+        key: "mobile.kilobyte",
+        reason: "fitted, with the server's time, to the write without errors, 14.2 s; so is `mobile.packet`",
+    },
+    Calibration {
+        key: "mobile.pause",
+        reason: "fitted to the read without errors, 30.7 s",
+    },
+    Calibration {
+        key: "mobile.longest_pause",
+        reason: "our assumption, of the order of a disk's access",
+    },
+    Calibration {
+        key: "mobile.receive_buffer",
+        reason: "the papers see a read's three fragments overflow: less than three",
+    },
+    Calibration {
+        key: "station.receive_buffer",
+        reason: "the write without errors has no overflow of its three fragments, and the papers see some: just three",
+    },
+    Calibration {
+        key: "client.window",
+        reason: "one block: \"idle periods follow most losses\" (1997, Section 5.6), which several blocks would fill",
+    },
+    Calibration {
+        key: "client.writes",
+        reason: "version 2 of the protocol, as of all clients of 1995",
+    },
+    Calibration {
+        key: "timeouts.initial",
+        reason: "\"around 700 milliseconds\" (1997, Section 5.2)",
+    },
+    Calibration {
+        key: "timeouts.step",
+        reason: "our assumption: \"a small constant\"",
+    },
+    Calibration {
+        key: "timeouts.linear_steps",
+        reason: "\"after three re-trials\" (1997, Section 5.2)",
+    },
+    Calibration {
+        key: "timeouts.maximum",
+        reason: "nfs(5) of the time; the papers have a maximum and do not say which",
+    },
+    Calibration {
+        key: "timeouts.minor",
+        reason: "nfs(5) of the time: a cascade of three, the next from twice its beginning",
+    },
+    Calibration {
+        key: "air.access",
+        reason: "our assumption for an infrared card of 1 Mbit/s",
+    },
+];

@@ -16,7 +16,7 @@ use super::copy::{Copy, Plan, Way};
 use super::fades::Fades;
 use super::internet::Internet;
 use super::node::{AIR, LINK, Node, WIRED};
-use super::parameters::{LinkLayer, Parameters, Scheme};
+use super::parameters::{LinkLayer, Parameters, Policy, Scheme};
 use super::processor::{Processor, ProcessorConfig};
 use super::server::ServerHost;
 use super::station::Station;
@@ -92,7 +92,10 @@ impl SetUp {
         let wired = addresses(hosts.mobile..hosts.mobile + hosts.wired);
         let ports = (WIRED_HOSTS..).map(Port);
         let wired: Vec<_> = wired.into_iter().zip(ports).collect();
-        let station = Station::new(&mobiles, &wired, self.scheme.repair().as_ref());
+        let chance = RandomStream::named(self.seed, "nfs/station/processor");
+        let processor = Processor::new(parameters.station.clone(), chance);
+        let repair = self.scheme.repair();
+        let station = Station::new((&mobiles, &wired), repair.as_ref(), processor);
         let station = simulation.add("base", Node::Station(Box::new(station)));
         let wire = parameters.wire.line().map_err(failed)?;
         let connect = |first, second, line: &Line, simulation: &mut Simulation<Node>| {
@@ -113,7 +116,7 @@ impl SetUp {
             let node = simulation.add(&name(number), Node::Client(Box::new(host)));
             let (end, line) = match number.checked_sub(hosts.mobile) {
                 None => ((middle, Port(MOBILES + number as u16)), instant()?),
-                Some(wired) => ((station, Port(WIRED_HOSTS + wired as u16)), wire.clone()),
+                Some(wired) => ((station, Port(WIRED_HOSTS + wired as u16)), instant()?),
             };
             connect(end, (node, LINK), &line, &mut simulation)?;
             clients.push(node);
@@ -136,12 +139,7 @@ impl SetUp {
     /// The server's host, and the directory that it exports.
     fn server(&self) -> Result<(ServerHost, FileHandle), RunError> {
         let parameters = &self.parameters;
-        let config = fileserver::Config {
-            seed: self.seed,
-            service: parameters.server.clone(),
-            ..fileserver::Config::default()
-        };
-        let mut server = Server::new(config).map_err(failed)?;
+        let mut server = Server::new(parameters.server(self.seed)).map_err(failed)?;
         if parameters.copy.way == Way::Read {
             let content = vec![0x61; parameters.copy.file.get() as usize];
             for number in 0..parameters.hosts.mobile + parameters.hosts.wired {
@@ -149,7 +147,7 @@ impl SetUp {
             }
         }
         let root = server.root();
-        let silence = parameters.silence.map(|silence| {
+        let silence = parameters.server.silence.map(|silence| {
             let from = Instant::ZERO + silence.from;
             [from, from + silence.lasts]
         });
@@ -170,7 +168,13 @@ impl SetUp {
             name: name(number),
         };
         let chance = |what: &str| RandomStream::named(self.seed, &format!("nfs/{number}/{what}"));
-        let rpc = rpc::Client::new(parameters.rpc(&self.scheme), chance("calls").next_u64());
+        // Hosts on the wire are as they always were.
+        let policy = if is_mobile {
+            self.scheme.policy
+        } else {
+            Policy::Exponential
+        };
+        let rpc = rpc::Client::new(parameters.rpc(policy), chance("calls").next_u64());
         let client = Client::new(
             parameters.client.clone(),
             ServerLimits::default(),

@@ -27,9 +27,7 @@ pub(crate) struct Parameters {
     /// When they send calls again.
     pub(crate) timeouts: Timeouts,
     /// The server.
-    pub(crate) server: fileserver::Service,
-    /// When it hears nothing.
-    pub(crate) silence: Option<Silence>,
+    pub(crate) server: ServerPlan,
     /// Who is there.
     pub(crate) hosts: Hosts,
     /// From the server to the base station.
@@ -38,9 +36,13 @@ pub(crate) struct Parameters {
     pub(crate) air: Air,
     /// The processors of mobile hosts.
     pub(crate) mobile: ProcessorConfig,
+    /// The base station's, for what comes from the air or goes there.
+    pub(crate) station: ProcessorConfig,
     /// What the driver of each mobile host loses, or holds.
     #[serde(default)]
     pub(crate) errors: ErrorConfig,
+    /// When the state of a run is looked at, in experiments that show it.
+    pub(crate) at: Option<Duration>,
 }
 
 /// What the applications do.
@@ -72,6 +74,19 @@ pub(crate) struct Hosts {
     pub(crate) mtu: Bytes,
     /// For datagrams that are not whole yet.
     pub(crate) reassembly: Room,
+}
+
+/// The server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServerPlan {
+    /// How long calls take.
+    pub(crate) service: fileserver::Service,
+    /// What the wired network does to calls and replies.
+    #[serde(default)]
+    pub(crate) faults: fileserver::Faults,
+    /// When it hears nothing.
+    pub(crate) silence: Option<Silence>,
 }
 
 /// When the server hears nothing.
@@ -179,11 +194,6 @@ impl Parameters {
             "hosts.mtu",
             "256 B to 65535 B",
         )?;
-        within(
-            parameters.mobile.variation < 100,
-            "mobile.variation",
-            "0 to 99 percent",
-        )?;
         parameters.check_parts(case)?;
         Ok(parameters)
     }
@@ -197,13 +207,25 @@ impl Parameters {
         air.map_err(|error| case.wrong_parameter("air", error))?;
         let fades = self.air.line(&self.errors, 0);
         fades.map_err(|error| case.wrong_parameter("errors", error))?;
+        let server = self.server(0).check();
+        server.map_err(|error| case.wrong_parameter("server", error))?;
         Ok(())
     }
 
-    /// The RPC of a client under a scheme.
-    pub(crate) fn rpc(&self, scheme: &Scheme) -> rpc::Config {
+    /// The server of a run.
+    pub(crate) fn server(&self, seed: u64) -> fileserver::Config {
+        fileserver::Config {
+            seed,
+            service: self.server.service.clone(),
+            faults: self.server.faults.clone(),
+            ..fileserver::Config::default()
+        }
+    }
+
+    /// The RPC of a client of this policy.
+    pub(crate) fn rpc(&self, policy: Policy) -> rpc::Config {
         rpc::Config {
-            retransmission: self.timeouts.policy(scheme.policy),
+            retransmission: self.timeouts.policy(policy),
             ..rpc::Config::default()
         }
     }
@@ -245,7 +267,7 @@ impl Scheme {
     /// Reads and checks the scheme of a case whose parameters are these.
     pub(crate) fn read(case: &Case, parameters: &Parameters) -> Result<Self, PlanError> {
         let scheme: Self = case.scheme()?;
-        let policy = parameters.rpc(&scheme).check();
+        let policy = parameters.rpc(scheme.policy).check();
         policy.map_err(|error| case.wrong_parameter("timeouts", error))?;
         if scheme.tries.is_some() && scheme.link != LinkLayer::Arq {
             let what = "only our own link layer has a limit: allowed with link = \"arq\"";

@@ -7,7 +7,7 @@ use channel::QueueBound;
 use machine::RandomStream;
 use serde::Deserialize;
 use simulator::Packet as _;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Probability};
 
 use super::packet::Packet;
 
@@ -19,8 +19,10 @@ pub(crate) struct ProcessorConfig {
     pub(crate) packet: Duration,
     /// Every 1,000 bytes of a packet.
     pub(crate) kilobyte: Duration,
-    /// By so many percent each of these times may be shorter or longer, every value equally likely.
-    pub(crate) variation: u64,
+    /// The chance that the host is busy elsewhere when a packet has arrived (its disk, its interrupts held off).
+    pub(crate) pause: Probability,
+    /// For how long at most; every length from nothing on is equally likely.
+    pub(crate) longest_pause: Duration,
     /// What the card holds of packets that arrive, the one at work included; what comes on top of that is lost.
     pub(crate) receive_buffer: QueueBound,
 }
@@ -53,7 +55,8 @@ impl ProcessorConfig {
         Self {
             packet: Duration::ZERO,
             kilobyte: Duration::ZERO,
-            variation: 0,
+            pause: Probability::NEVER,
+            longest_pause: Duration::ZERO,
             receive_buffer: QueueBound::Packets(u64::MAX),
         }
     }
@@ -122,9 +125,13 @@ impl Processor {
     fn cost(&mut self, done: &Done) -> Duration {
         let (Done::Received(packet) | Done::Sent(packet)) = done;
         let config = &self.config;
-        let mean = config.packet + config.kilobyte.scaled(packet.length().get(), 1_000);
-        let percent = 100 - config.variation + self.chance.below(2 * config.variation + 1);
-        mean.scaled(percent, 100)
+        let cost = config.packet + config.kilobyte.scaled(packet.length().get(), 1_000);
+        let is_paused = matches!(done, Done::Received(_)) && self.chance.chance(config.pause);
+        if is_paused {
+            cost + self.chance.uniform(Duration::ZERO, config.longest_pause)
+        } else {
+            cost
+        }
     }
 
     /// Finishes the work whose time has come.

@@ -31,6 +31,11 @@ pub(crate) const METRICS: &[Metric] = &[
         "the same time at the other clients, in the mean",
     ),
     metric(
+        "wired",
+        "s",
+        "the same time at the clients on the wire, in the mean",
+    ),
+    metric(
         "aborted",
         "",
         "runs before this one that took too long and were terminated",
@@ -45,6 +50,11 @@ pub(crate) const METRICS: &[Metric] = &[
         "overflows",
         "",
         "packets for which the first client's card had no room",
+    ),
+    metric(
+        "station_overflows",
+        "",
+        "packets for which the base station's card had no room",
     ),
     metric(
         "faded",
@@ -101,7 +111,7 @@ impl Run {
         let Some(limit) = copy.abort_after else {
             let run = Self::until(set_up.build()?, Instant::ZERO + copy.give_up, &mut ())?;
             if run.ends.iter().any(Option::is_none) {
-                let moved = run.client(0).map_or(0, ClientHost::moved);
+                let moved = run.client(0).map_or(0, |client| client.counts().copied);
                 let what = format!("after {} only {moved} bytes were copied", copy.give_up);
                 return Err(RunError::Failed(what));
             }
@@ -177,19 +187,21 @@ impl Run {
         }
     }
 
+    /// Packets for which the base station's card had no room.
+    fn station_overflows(&self) -> u64 {
+        match self.network.simulation.node(self.network.station) {
+            Node::Station(station) => station.overflows(),
+            Node::Server(_) | Node::Air(_) | Node::Client(_) => 0,
+        }
+    }
+
     /// What was measured.
     pub(crate) fn measurements(&self, set_up: &SetUp) -> Measurements {
-        let seconds = |end: Option<Instant>| end.map(|end| end.since_origin().as_secs_f64());
-        let response = self.ends.first().copied().and_then(seconds);
+        let response = mean(self.ends.get(..1).unwrap_or_default());
         let file = set_up.parameters.copy.file.get() as f64;
-        let others: Vec<_> = self
-            .ends
-            .iter()
-            .skip(1)
-            .copied()
-            .filter_map(seconds)
-            .collect();
-        let mean = others.iter().sum::<f64>() / others.len() as f64;
+        let mobile = set_up.parameters.hosts.mobile as usize;
+        let (mobiles, wired) = self.ends.split_at(mobile.min(self.ends.len()));
+        let others = mobiles.get(1..).unwrap_or_default();
         let crossed = Direction::BOTH.map(|way| {
             let counters = self.network.simulation.link_counters(self.network.air, way);
             counters.transmitted.bytes.get()
@@ -197,25 +209,36 @@ impl Run {
         let measured = Measurements::new()
             .with_some("response", response)
             .with_some("throughput", response.map(|response| file / response / 1e3))
-            .with_some("others", (!others.is_empty()).then_some(mean))
+            .with_some("others", mean(others))
+            .with_some("wired", mean(wired))
             .with("aborted", self.aborted as f64)
             .with("air", crossed.iter().sum::<u64>() as f64 / 1e6)
+            .with("station_overflows", self.station_overflows() as f64)
             .with("asked", self.asked() as f64);
         let Some(client) = self.client(0) else {
             return measured;
         };
-        let parts = client.parts();
-        let calls = parts.client.calls();
+        let client = client.counts();
         let counts = [
-            ("calls", calls.sent.calls),
-            ("retransmissions", calls.sent.messages - calls.sent.calls),
-            ("overflows", parts.processor.overflows()),
-            ("faded", parts.fades.lost()),
-            ("incomplete", parts.internet.incomplete()),
+            ("calls", client.calls),
+            ("retransmissions", client.again),
+            ("overflows", client.overflows),
+            ("faded", client.faded),
+            ("incomplete", client.incomplete),
         ];
         let counts = counts.into_iter();
         counts.fold(measured, |measured, (name, count)| {
             measured.with(name, count as f64)
         })
     }
+}
+
+/// The mean of what ended, in seconds.
+fn mean(ends: &[Option<Instant>]) -> Option<f64> {
+    let seconds = ends
+        .iter()
+        .flatten()
+        .map(|end| end.since_origin().as_secs_f64());
+    let count = ends.iter().flatten().count();
+    (count > 0).then(|| seconds.sum::<f64>() / count as f64)
 }

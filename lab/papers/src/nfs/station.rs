@@ -12,6 +12,7 @@ use wire::packet::PacketBuffer;
 use super::network::{SERVER, STATION};
 use super::node::{AIR, Event, WIRED};
 use super::packet::Packet;
+use super::processor::{Done, Processor};
 use crate::link_repair::{LinkRepair, Repaired};
 use crate::router::Router;
 
@@ -29,15 +30,18 @@ pub(crate) struct Station {
     /// Where the link repair is ours: one for each mobile host.
     hops: Vec<Hop>,
     frames: VecDeque<Packet>,
+    /// What deals with the air.
+    processor: Processor,
+    now: Instant,
 }
 
 impl Station {
     /// A station with these mobile hosts on the air, and further hosts on ports of their own; with a link repair for
     /// each mobile host where one is given.
-    pub(crate) fn new(
-        mobiles: &[Ipv4Addr],
-        wired: &[(Ipv4Addr, Port)],
+    pub(super) fn new(
+        (mobiles, wired): (&[Ipv4Addr], &[(Ipv4Addr, Port)]),
         repair: Option<&arq::Config>,
+        processor: Processor,
     ) -> Self {
         let air = mobiles.iter().map(|mobile| (*mobile, AIR));
         let routes = [(SERVER, WIRED)].into_iter();
@@ -52,14 +56,22 @@ impl Station {
             router: Router::new(routes.collect()),
             hops: mobiles.iter().filter_map(hop).collect(),
             frames: VecDeque::new(),
+            processor,
+            now: Instant::ZERO,
         }
+    }
+
+    /// Packets from the air for which its card had no room.
+    pub(crate) fn overflows(&self) -> u64 {
+        self.processor.overflows()
     }
 
     fn hop(&mut self, mobile: Ipv4Addr) -> Option<&mut Hop> {
         self.hops.iter_mut().find(|hop| hop.mobile == mobile)
     }
 
-    fn take(&mut self, now: Instant, packet: Packet) {
+    fn take(&mut self, packet: Packet) {
+        let now = self.now;
         match packet {
             Packet::Ip { hosts, bytes } => match self.hop(hosts[1]) {
                 Some(hop) => hop.repair.cross(now, PacketBuffer::copy_of(&bytes)),
@@ -93,6 +105,26 @@ impl Station {
             }
         }
     }
+
+    /// Moves on what the parts have put out; the next packet that leaves.
+    fn next(&mut self) -> Option<(Port, Packet)> {
+        loop {
+            self.drain();
+            let frame = self.frames.pop_front().map(|frame| (AIR, frame));
+            if let Some((port, packet)) = frame.or_else(|| self.router.poll()) {
+                if port != AIR {
+                    return Some((port, packet));
+                }
+                self.processor.send(self.now, packet);
+            }
+            match self.processor.poll() {
+                Some(Done::Sent(packet)) => return Some((AIR, packet)),
+                Some(Done::Received(packet)) => self.take(packet),
+                None if self.router.is_empty() && self.frames.is_empty() => return None,
+                None => {}
+            }
+        }
+    }
 }
 
 impl Machine for Station {
@@ -100,26 +132,29 @@ impl Machine for Station {
     type Output = Output<Packet, Event>;
 
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
-        if let Input::Packet { packet, .. } = input {
-            self.take(now, packet);
+        self.now = now;
+        match input {
+            Input::Packet { port: AIR, packet } => self.processor.receive(now, packet),
+            Input::Packet { packet, .. } => self.take(packet),
+            Input::Corrupted { .. } => {}
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        self.processor.handle_timeout(now);
         for hop in &mut self.hops {
             hop.repair.handle_timeout(now);
         }
     }
 
     fn poll_output(&mut self) -> Option<Self::Output> {
-        self.drain();
-        let frame = self.frames.pop_front().map(|frame| (AIR, frame));
-        let (port, packet) = frame.or_else(|| self.router.poll())?;
+        let (port, packet) = self.next()?;
         Some(Output::Send { port, packet })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         let deadlines = self.hops.iter().map(|hop| hop.repair.poll_timeout());
-        deadlines.fold(None, earlier)
+        deadlines.fold(self.processor.poll_timeout(), earlier)
     }
 }

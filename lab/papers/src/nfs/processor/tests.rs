@@ -11,11 +11,12 @@ fn packet(length: usize) -> Packet {
     }
 }
 
-fn slow(variation: u64, room: u64) -> Processor {
+fn slow(pause: Probability, room: u64) -> Processor {
     let config = ProcessorConfig {
         packet: Duration::from_millis(2),
         kilobyte: Duration::from_millis(10),
-        variation,
+        pause,
+        longest_pause: Duration::from_millis(40),
         receive_buffer: QueueBound::Packets(room),
     };
     Processor::new(config, RandomStream::named(1, "test"))
@@ -23,7 +24,7 @@ fn slow(variation: u64, room: u64) -> Processor {
 
 #[test]
 fn each_packet_takes_its_time_and_what_arrives_goes_first() {
-    let mut processor = slow(0, 4);
+    let mut processor = slow(Probability::NEVER, 4);
     processor.send(Instant::ZERO, packet(1_000));
     processor.send(Instant::ZERO, packet(500));
     processor.receive(Instant::from_millis(5), packet(1_500));
@@ -39,7 +40,7 @@ fn each_packet_takes_its_time_and_what_arrives_goes_first() {
 
 #[test]
 fn a_full_card_loses_what_arrives() {
-    let mut processor = slow(0, 2);
+    let mut processor = slow(Probability::NEVER, 2);
     for _ in 0..5 {
         processor.receive(Instant::ZERO, packet(1_000));
     }
@@ -54,7 +55,7 @@ fn a_card_of_bytes_counts_bytes() {
     let mut processor = Processor::new(
         ProcessorConfig {
             receive_buffer: QueueBound::Bytes(units::Bytes::new(3_000)),
-            ..slow(0, 1).config
+            ..slow(Probability::NEVER, 1).config
         },
         RandomStream::named(1, "test"),
     );
@@ -65,20 +66,26 @@ fn a_card_of_bytes_counts_bytes() {
 }
 
 #[test]
-fn times_vary_about_their_mean() {
-    let mut processor = slow(50, 1);
-    let mut total = 0;
+fn some_packets_find_the_host_busy_elsewhere() {
+    let mut processor = slow(Probability::ratio(1, 4), 1);
+    let (mut paused, mut total) = (0, 0);
     let mut now = Instant::ZERO;
     for _ in 0..1_000 {
         processor.receive(now, packet(1_000));
         let end = processor.poll_timeout().unwrap_or(now);
         let took = end.since(now).as_micros();
-        assert!((6_000..=18_000).contains(&took), "{took}");
-        total += took;
+        assert!((12_000..=52_000).contains(&took), "{took}");
+        paused += u64::from(took > 12_000);
+        total += took - 12_000;
         now = end;
         processor.handle_timeout(now);
     }
-    assert!((11_700_000..12_300_000).contains(&total), "{total}");
+    assert!((200..300).contains(&paused), "{paused}");
+    assert!(
+        (18_000..22_000).contains(&(total / paused)),
+        "{}",
+        total / paused
+    );
 }
 
 #[test]

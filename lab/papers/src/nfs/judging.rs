@@ -1,0 +1,96 @@
+//! What the claims of both papers look at.
+
+use experiment::{Case, Table, Unknown, Verdict};
+
+/// The metric that the papers report.
+pub(crate) const RESPONSE: &str = "response";
+/// The axis that says which way files go.
+pub(crate) const WAY: &str = "copy.way";
+/// The axis of bad periods.
+pub(crate) const BAD: &str = "errors.bad.mean";
+
+/// Labels on axes, as the table is asked by them.
+pub(crate) fn labels(case: &Case) -> Vec<(&str, &str)> {
+    let labels = case.labels().iter();
+    labels
+        .map(|(axis, label)| (axis.as_str(), label.as_str()))
+        .collect()
+}
+
+/// Every combination of axis values, once.
+pub(crate) fn places(table: &Table) -> Vec<Vec<(&str, &str)>> {
+    let mut places: Vec<Vec<(&str, &str)>> = Vec::new();
+    for place in table.cases().iter().map(labels) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// A place as people read it.
+pub(crate) fn named(place: &[(&str, &str)]) -> String {
+    let labels: Vec<_> = place.iter().map(|(_, label)| *label).collect();
+    labels.join(", ")
+}
+
+/// The mean response time of a scheme.
+pub(crate) fn response(table: &Table, scheme: &str, at: &[(&str, &str)]) -> Result<f64, Unknown> {
+    table.mean(scheme, at, RESPONSE)
+}
+
+/// That one scheme is nowhere slower than another beyond the 95 % interval of their difference on common seeds.
+pub(crate) fn nowhere_slower(table: &Table, schemes: [&str; 2]) -> Result<Verdict, Unknown> {
+    let mut slower = Vec::new();
+    for place in places(table) {
+        let paired = table.paired(schemes, &place, RESPONSE)?;
+        let difference = paired.difference;
+        if difference.mean > difference.ci95.unwrap_or(f64::INFINITY) {
+            let where_ = named(&place);
+            slower.push(format!("{where_}: {:.2} times", paired.ratio));
+        }
+    }
+    let numbers = if slower.is_empty() {
+        "nowhere".to_owned()
+    } else {
+        slower.join("; ")
+    };
+    Ok(Verdict::of(slower.is_empty(), numbers))
+}
+
+/// That blocks of 4,096 bytes are the best everywhere.
+pub(crate) fn best_block(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
+    let mut numbers = Vec::new();
+    let mut all = true;
+    for place in places(table) {
+        let block = place.iter().find(|(axis, _)| *axis == "block");
+        if block.is_none_or(|(_, label)| *label != "4096") {
+            continue;
+        }
+        let mut best = ("", f64::INFINITY);
+        for size in ["1024", "4096", "8192"] {
+            let with = |(axis, label)| {
+                if axis == "block" {
+                    (axis, size)
+                } else {
+                    (axis, label)
+                }
+            };
+            let at: Vec<_> = place.iter().copied().map(with).collect();
+            let response = response(table, scheme, &at)?;
+            if response < best.1 {
+                best = (size, response);
+            }
+        }
+        all &= best.0 == "4096";
+        let others = place.iter().filter(|(axis, _)| *axis != "block");
+        let others: Vec<_> = others.copied().collect();
+        numbers.push(format!("{}: {}", named(&others), best.0));
+    }
+    Ok(Verdict::of(all, numbers.join("; ")))
+}
+
+/// A share as people read it.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

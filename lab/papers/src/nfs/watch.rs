@@ -1,0 +1,69 @@
+//! The experiments that show a run over time, as the papers' captures do.
+//!
+//! Time is an axis of their plans, and a run shows the state at one moment. With one seed, as the plans have it, the
+//! moments are those of one and the same run.
+
+use experiment::{About, Case, Claim, Experiment, Measurements, Metric, PlanError, RunError};
+use units::Instant;
+
+use super::client::ClientHost;
+use super::copies::set_up;
+use super::run::Run;
+use crate::metric;
+
+/// What a moment shows.
+pub(crate) const METRICS: &[Metric] = &[
+    metric(
+        "sent",
+        "",
+        "calls that the first client has sent, each time counted",
+    ),
+    metric("copied", "KB", "1,000 bytes of the file that are copied"),
+    metric(
+        "retransmissions",
+        "",
+        "calls that the first client has sent again",
+    ),
+    metric(
+        "overflows",
+        "",
+        "packets for which the first client's card had no room",
+    ),
+];
+
+/// A run at a moment.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(crate) about: About,
+}
+
+impl Experiment for Watch {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn check(&self, case: &Case) -> Result<(), PlanError> {
+        let set_up = set_up(case, 0)?;
+        if set_up.parameters.at.is_none() {
+            return Err(case.wrong_parameter("at", "give a moment, such as \"10 s\""));
+        }
+        Ok(())
+    }
+
+    fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
+        let set_up = set_up(case, seed)?;
+        let at = Instant::ZERO + set_up.parameters.at.unwrap_or_default();
+        let run = Run::until(set_up.build()?, at, &mut ())?;
+        let client = run.client(0).map(ClientHost::counts);
+        let client = client.ok_or_else(|| RunError::Failed("there is no client".into()))?;
+        Ok(Measurements::new()
+            .with("sent", client.sent as f64)
+            .with("copied", client.copied as f64 / 1e3)
+            .with("retransmissions", client.again as f64)
+            .with("overflows", client.overflows as f64))
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        Vec::new()
+    }
+}
