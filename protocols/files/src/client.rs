@@ -30,7 +30,7 @@ use crate::{
 };
 use alarms::{Alarm, Alarms};
 use ask::Sent;
-use request::Running;
+use request::{Running, Stage};
 
 /// Files and directories of which something is remembered, about.
 const NODES_MAX: usize = 65_536;
@@ -196,7 +196,7 @@ impl Client {
             | Operation::MakeNode { .. }
             | Operation::Link { .. }
             | Operation::Open(_)
-            | Operation::RemoveDirectory(_) => self.ask(now, ticket, request::Stage::Main),
+            | Operation::RemoveDirectory(_) => self.ask(now, ticket, Stage::Main),
             Operation::Create { exclusive, .. } => self.create(now, ticket, exclusive),
             Operation::Remove(entry) => self.remove(now, ticket, &entry),
             Operation::Rename { from, to } => self.rename(now, ticket, &from, &to),
@@ -278,8 +278,10 @@ impl Client {
     fn alarm(&mut self, now: Instant, alarm: Alarm) {
         match alarm {
             Alarm::Request(ticket) => {
-                if let Some(stage) = self.requests.get(&ticket).map(|running| running.stage) {
-                    self.ask(now, ticket, stage);
+                match self.requests.get(&ticket).map(|running| running.stage) {
+                    Some(Stage::Parked) => self.lose_patience(now, ticket),
+                    Some(stage) => self.ask(now, ticket, stage),
+                    None => {}
                 }
             }
             Alarm::File(file) => self.look_after(now, file),

@@ -10,7 +10,7 @@ use crate::Ticket;
 /// What is to be done later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
-    /// A request's call is made again.
+    /// A request's call is made again; one that only waits for room has waited long enough.
     Request(Ticket),
     /// A file's data are looked after.
     File(FileHandle),

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use nfs::{FileHandle, Stability, Status, Write};
+use rpc::Failure;
 use std::ops::Range;
 use std::sync::Arc;
 use units::Instant;
@@ -44,6 +45,29 @@ impl Client {
         content.writer = Some(opening.caller);
         content.writers.push_back(ticket);
         if content.writers.len() == 1 {
+            self.admit_writers(now, file);
+        }
+        if let Some(patience) = self
+            .config
+            .patience
+            .filter(|_| self.requests.contains_key(&ticket))
+        {
+            self.alarms.set(now + patience, Alarm::Request(ticket));
+        }
+    }
+
+    /// A soft client's writer has waited for room for too long.
+    pub(super) fn lose_patience(&mut self, now: Instant, ticket: Ticket) {
+        let running = self.requests.get(&ticket);
+        let Some(Operation::Write { open, .. }) = running.map(|running| &running.operation) else {
+            return;
+        };
+        let file = self.openings.get(open).map(|opening| opening.file);
+        let failure = Failure::Expired(self.config.patience.unwrap_or_default());
+        let procedure = nfs::Procedure::Write;
+        self.end(ticket, Err(Error::Failed { procedure, failure }));
+        if let Some(file) = file {
+            self.node(file).content.forget_request(ticket);
             self.admit_writers(now, file);
         }
     }

@@ -243,6 +243,24 @@ fn a_soft_client_gives_up_calls_and_keeps_data() {
 }
 
 #[test]
+fn a_soft_client_waits_for_room_no_longer_than_for_a_server() {
+    let config = Config {
+        patience: Some(Duration::from_secs(2)),
+        dirty_limit: units::Bytes::kibi(64),
+        ..Config::default()
+    };
+    let mut pair = Pair::new(config, fileserver::Config::default(), Way::default());
+    let (open, _) = pair.create("a");
+    pair.dark = true;
+    let data = pattern(90_000);
+    pair.write(open, 0, &data).unwrap();
+    assert!(pair.write(open, 90_000, &data).unwrap_err().is_expired());
+    pair.dark = false;
+    pair.wait(Duration::from_secs(30));
+    assert_eq!(pair.server.content("a"), Some(data));
+}
+
+#[test]
 fn files_cross_a_way_that_loses_and_a_server_that_stumbles() {
     let chance = percent;
     let server = fileserver::Config {
