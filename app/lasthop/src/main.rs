@@ -12,6 +12,7 @@ mod keygen;
 mod lab;
 mod links;
 mod log;
+mod mount;
 mod nfs;
 mod signals;
 mod status;
@@ -32,6 +33,7 @@ Examples:
   lasthop signals                            fades and hand-offs as they happen
   lasthop emulate --link l2-b80              a fading link between two interfaces
   lasthop nfs cp -r notes nfs://files/srv/   files to, from and between NFS servers
+  lasthop mount nfs://files/srv/export /mnt  files at an NFS server, for all programs
   lasthop lab list                           experiments in the simulator";
 
 /// Makes files and TCP fast across a lossy last hop: what the air swallows is repaired on the hop
@@ -51,9 +53,12 @@ enum Command {
     Emulate(emulate::Arguments),
     Keygen(keygen::Arguments),
     Lab(lab::Arguments),
+    Mount(Box<mount::Arguments>),
     Nfs(Box<nfs::Arguments>),
     Signals(signals::Arguments),
     Status(status::Arguments),
+    Sync(mount::SyncArguments),
+    Unmount(mount::UnmountArguments),
 }
 
 fn main() -> ExitCode {
@@ -64,9 +69,12 @@ fn main() -> ExitCode {
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Keygen(arguments) => keygen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
+        Command::Mount(arguments) => mount::run(&arguments),
         Command::Nfs(arguments) => nfs::run(&arguments),
         Command::Signals(arguments) => signals::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Sync(arguments) => mount::run_sync(&arguments),
+        Command::Unmount(arguments) => mount::run_unmount(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

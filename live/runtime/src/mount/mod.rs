@@ -12,6 +12,7 @@
 
 mod attributes;
 mod calls;
+pub mod control;
 mod credentials;
 mod directories;
 mod errno;

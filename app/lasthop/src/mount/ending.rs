@@ -1,0 +1,244 @@
+//! What a mount's process does while it is used: it answers questions, tells of silences, and ends.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use edges::fuse::{MountError, unmount};
+use files::{Operation, Reply};
+use rpc::message::Credentials;
+use runtime::files::{CallError, Connection, Event};
+use runtime::mount::FileSystem;
+use runtime::mount::control::{Asker, Question};
+use serde_json::{Value, json};
+
+use super::daemon::Wanted;
+use super::page;
+use crate::failure::Failure;
+
+/// How often a silence is told.
+const TELL: Duration = Duration::from_mins(1);
+
+/// What happens to a mount.
+pub(super) enum News {
+    /// Somebody asks.
+    Asked(Question, Asker),
+    /// Somebody wants it to end.
+    Signal,
+    /// Nothing is mounted any more.
+    Ended,
+    /// All that was written is safe, or not.
+    Synced(Purpose, Result<Reply, CallError>),
+    /// The server has fallen silent, or answers again.
+    Server(Event),
+}
+
+/// Why everything was to be safe.
+pub(super) enum Purpose {
+    /// Somebody asked for that.
+    Sync(Asker),
+    /// Somebody asked to unmount.
+    Unmount(Asker),
+    /// A signal did.
+    Leave,
+    /// It is unmounted already.
+    End,
+}
+
+/// The process of a mount.
+pub(super) struct Keeper {
+    pub(super) wanted: Wanted,
+    pub(super) connection: Connection,
+    pub(super) caller: Arc<Credentials>,
+    pub(super) system: Arc<FileSystem<Connection>>,
+    /// The log, if it is a file.
+    pub(super) log: Option<PathBuf>,
+    pub(super) begun: Instant,
+    pub(super) sender: Sender<News>,
+}
+
+/// How far the end is.
+#[derive(Default)]
+struct Progress {
+    /// Who waits for it.
+    askers: Vec<Asker>,
+    /// A signal has come.
+    leaving: bool,
+    /// Nothing is mounted any more.
+    ended: bool,
+}
+
+/// What comes after a piece of news; an end has a reason if not all is well.
+type Next = Option<Result<(), Failure>>;
+
+impl Keeper {
+    /// Goes on until nothing is mounted and all is safe, or somebody does not want to wait for that.
+    pub(super) fn run(self, news: &Receiver<News>) -> Result<(), Failure> {
+        let mut progress = Progress::default();
+        loop {
+            let next = match news.recv_timeout(TELL) {
+                Ok(news) => self.hear(news, &mut progress),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.tell_silence();
+                    None
+                }
+                Err(RecvTimeoutError::Disconnected) => Some(Ok(())),
+            };
+            let Some(outcome) = next else { continue };
+            let answer = match &outcome {
+                Ok(()) => json!({}),
+                Err(failure) => json!({ "error": failure.to_string() }),
+            };
+            for asker in progress.askers {
+                asker.answer(&answer);
+            }
+            return outcome;
+        }
+    }
+
+    fn hear(&self, news: News, progress: &mut Progress) -> Next {
+        match news {
+            News::Asked(Question::Status, asker) => asker.answer(&self.status()),
+            News::Asked(Question::Sync, asker) => self.sync(Purpose::Sync(asker)),
+            News::Asked(Question::Unmount, asker) => self.sync(Purpose::Unmount(asker)),
+            News::Asked(Question::Discard, asker) => {
+                let lost = page::unsafe_data(&self.status());
+                asker.answer(&json!({ "lost": lost }));
+                return Some(self.discard().map_err(Failure::broken));
+            }
+            News::Signal if progress.leaving || progress.ended => {
+                let lost = page::unsafe_data(&self.status());
+                let _ = self.discard();
+                return Some(Err(Failure::broken(format!(
+                    "not all was safe; lost: {lost}"
+                ))));
+            }
+            News::Signal => {
+                progress.leaving = true;
+                let left = page::unsafe_data(&self.status());
+                tracing::info!("unmounting; not safe yet: {left} (a second signal does not wait)");
+                self.sync(Purpose::Leave);
+            }
+            News::Ended => {
+                progress.ended = true;
+                self.sync(Purpose::End);
+            }
+            News::Synced(purpose, result) => return self.synced(purpose, result, progress),
+            News::Server(event) => self.tell(event),
+        }
+        None
+    }
+
+    /// Makes all that was written safe.
+    fn sync(&self, purpose: Purpose) {
+        let sender = self.sender.clone();
+        self.connection
+            .submit(&self.caller, Operation::Sync, move |result| {
+                // Nobody hears it once the process ends.
+                let _ = sender.send(News::Synced(purpose, result));
+            });
+    }
+
+    fn synced(
+        &self,
+        purpose: Purpose,
+        result: Result<Reply, CallError>,
+        progress: &mut Progress,
+    ) -> Next {
+        let error = result.err().map(|error| error.to_string());
+        match (purpose, error) {
+            (Purpose::Sync(asker), None) => asker.answer(&json!({})),
+            (Purpose::Sync(asker), Some(error)) => asker.answer(&json!({ "error": error })),
+            (Purpose::Unmount(asker), Some(error)) => {
+                let point = self.wanted.point.display();
+                let error = format!(
+                    "not unmounted, since not all is safe: {error}. `lasthop unmount --discard {point}` gives up what is not"
+                );
+                asker.answer(&json!({ "error": error }));
+            }
+            (Purpose::Unmount(asker), None) if !asker.waits() => {}
+            (Purpose::Unmount(asker), None) => match unmount(&self.wanted.point, false) {
+                Ok(()) => progress.askers.push(asker),
+                Err(error) => asker.answer(&json!({ "error": error.to_string() })),
+            },
+            (Purpose::Leave, error) => {
+                if let Some(error) = error {
+                    tracing::error!("not all is safe: {error}");
+                }
+                return self.leave();
+            }
+            (Purpose::End, None) => return Some(Ok(())),
+            (Purpose::End, Some(error)) => {
+                let lost = page::unsafe_data(&self.status());
+                let error = format!("not all was safe: {error}; lost: {lost}");
+                return Some(Err(Failure::broken(error)));
+            }
+        }
+        None
+    }
+
+    /// A signal wants it to end: also what is busy, which then goes when this process does.
+    fn leave(&self) -> Next {
+        match unmount(&self.wanted.point, false) {
+            Ok(()) => None,
+            Err(MountError::Busy { point }) => {
+                tracing::warn!("{} is busy: what is open in it fails", point.display());
+                if let Err(error) = self.discard() {
+                    return Some(Err(Failure::broken(error)));
+                }
+                self.sync(Purpose::End);
+                None
+            }
+            Err(error) => Some(Err(Failure::broken(error))),
+        }
+    }
+
+    fn discard(&self) -> Result<(), MountError> {
+        unmount(&self.wanted.point, true)
+    }
+
+    fn tell(&self, event: Event) {
+        match event {
+            Event::Silent { .. } => self.tell_silence(),
+            Event::Answering { after } => {
+                let host = &self.wanted.url.host;
+                tracing::info!("server {host} answers again after {after}");
+            }
+        }
+    }
+
+    fn tell_silence(&self) {
+        if let Some(silence) = self.connection.status().silent_for {
+            let host = &self.wanted.url.host;
+            let seconds = units::Duration::from_secs(silence.as_nanos() / 1_000_000_000);
+            tracing::warn!("server {host} silent for {seconds}, retrying");
+        }
+    }
+
+    fn status(&self) -> Value {
+        let connection = self.connection.status();
+        let waiting = self.system.waiting();
+        let seconds = |duration: units::Duration| duration.as_nanos() as f64 / 1e9;
+        json!({
+            "source": self.wanted.url.to_string(),
+            "point": self.wanted.point.to_string_lossy(),
+            "process": std::process::id(),
+            "uptime_s": self.begun.elapsed().as_secs_f64(),
+            "server": connection.server.to_string(),
+            "protocol": connection.protocol.to_string(),
+            "local": connection.local.map(|address| address.to_string()),
+            "reopened": connection.reopened,
+            "silent_for_s": connection.silent_for.map(seconds),
+            "unsafe_bytes": connection.unsafe_bytes,
+            "unsafe_files": connection.unsafe_files,
+            "requests": waiting.requests,
+            "oldest_request_s": waiting.oldest.map(|since| since.elapsed().as_secs_f64()),
+            "requests_of_client": connection.waiting,
+            "open_files": waiting.open_files,
+            "nodes": waiting.nodes,
+            "calls": connection.calls,
+            "log": self.log.as_ref().map_or("standard error".into(), |log| log.to_string_lossy()),
+        })
+    }
+}

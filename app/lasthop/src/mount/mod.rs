@@ -1,0 +1,167 @@
+//! `lasthop mount`, `unmount` and `sync`: files at a server as a part of this host's tree.
+
+mod background;
+mod daemon;
+mod ending;
+mod options;
+mod page;
+mod place;
+mod unmount;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use runtime::mount::control::{Question, ask};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use options::Options;
+use place::Place;
+
+pub(crate) use unmount::{Arguments as UnmountArguments, run as run_unmount};
+
+/// How long a mount may take to say how it does.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop mount nfs://files/srv/export /mnt
+  lasthop mount nfs://files/srv/export /mnt -o soft=1min,ro
+  lasthop mount --status /mnt
+  lasthop sync /mnt                    until all that was written is on the server's disk
+  lasthop unmount /mnt
+
+Options (-o, separated by commas; those of mount(8) and nfs(5) that mean something here):
+  hard, soft=TIME        wait for a silent server for ever (default), or fail with ETIMEDOUT after TIME; nothing that was
+                         written is given up by that
+  ro, rw                 whether anything can be changed
+  block=SIZE|auto        bytes of one READ or WRITE, 1024 to 32768; rsize=N and wsize=N: at most so many
+  window=N|auto          READs and WRITEs on their way at once
+  policy=NAME            when a call is sent again: adaptive, exponential, linear, hybrid-linear
+  actimeo=TIME, noac     for how long attributes are taken for true (also acregmin, acregmax, acdirmin, acdirmax)
+  proto=udp|tcp|auto     the transport; port=N, mountport=N, export=PATH, noresvport
+  allow_other, noallow_other  whether other users may look into it (default: if root mounts)
+  bg, fg                 whether to go on in the background while the server does not answer
+  durability=server      fsync and close wait for the server's disk: the only one there is so far
+  hop=NAME               the daemon that tells of fades and hand-offs [mobile]
+  log=FILE               where the process in the background writes its log
+
+close() and fsync() tell of errors of earlier writes; sync(2) does not reach a FUSE mount: use `lasthop sync`.
+Root mounts by itself; other users need `fusermount3` (package fuse3).";
+
+/// Mount files at an NFS server: what the air swallows is asked for again.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What: `nfs://HOST[:PORT]/PATH`
+    #[arg(required_unless_present_any = ["status", "list"])]
+    url: Option<OsString>,
+    /// Where: a directory
+    #[arg(value_name = "DIR", required_unless_present_any = ["status", "list"])]
+    point: Option<PathBuf>,
+    /// How, separated by commas
+    #[arg(short, long, value_name = "OPTIONS", value_delimiter = ',')]
+    options: Vec<String>,
+    /// Do not go into the background; Ctrl-C unmounts
+    #[arg(long)]
+    foreground: bool,
+    /// Say how the mount at DIR does: what is not safe, and what waits
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "options", "foreground"])]
+    status: Option<PathBuf>,
+    /// List what is mounted
+    #[arg(long, conflicts_with_all = ["url", "options", "foreground", "status"])]
+    list: bool,
+    /// With --status or --list: print JSON
+    #[arg(long)]
+    json: bool,
+    /// The process in the background: tells the one that started it on standard output that all is well.
+    #[arg(long, hide = true)]
+    child: bool,
+}
+
+/// Mounts, or tells of mounts.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.list {
+        return list(arguments.json);
+    }
+    if let Some(point) = &arguments.status {
+        return status(point, arguments.json);
+    }
+    let (Some(url), Some(point)) = (&arguments.url, &arguments.point) else {
+        return Err(Failure::setting("say what to mount, and where"));
+    };
+    let options = Options::parse(&arguments.options)?;
+    let wanted = daemon::Wanted::new(url, place::directory(point)?, options)?;
+    match (arguments.foreground, arguments.child) {
+        (true, _) => daemon::run(wanted, daemon::Parent::None),
+        (false, true) => daemon::run(wanted, daemon::Parent::Waits),
+        (false, false) => background::start(),
+    }
+}
+
+fn status(point: &Path, json: bool) -> Result<(), Failure> {
+    let place = Place::find(point)?;
+    let status = ask(&place.socket, Question::Status, Some(PATIENCE))
+        .map_err(|error| place.unanswered(&error))?;
+    if json {
+        println!("{status}");
+    } else {
+        print!("{}", page::render(&status));
+    }
+    Ok(())
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let mounted = edges::fuse::mounted().map_err(Failure::broken)?;
+    let all: Vec<Value> = mounted
+        .iter()
+        .map(|one| {
+            let socket = place::socket(one.device);
+            let answers = ask(&socket, Question::Status, Some(PATIENCE)).is_ok();
+            serde_json::json!({
+                "point": one.point.to_string_lossy(),
+                "source": one.source,
+                "answers": answers,
+            })
+        })
+        .collect();
+    if json {
+        println!("{}", Value::Array(all));
+        return Ok(());
+    }
+    for one in &all {
+        let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        let note = if one["answers"] == true {
+            ""
+        } else {
+            " (its process does not answer)"
+        };
+        println!("{} on {}{note}", text("source"), text("point"));
+    }
+    Ok(())
+}
+
+/// Wait until all that was written to a mount is on the server's disk.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 all is safe, 1 something is not, 2 there is no such mount.")]
+pub(crate) struct SyncArguments {
+    /// Where it is mounted
+    #[arg(value_name = "DIR")]
+    point: PathBuf,
+}
+
+/// Waits for the server's disk.
+pub(crate) fn run_sync(arguments: &SyncArguments) -> Result<(), Failure> {
+    let place = Place::find(&arguments.point)?;
+    let answer =
+        ask(&place.socket, Question::Sync, None).map_err(|error| place.unanswered(&error))?;
+    match answer["error"].as_str() {
+        Some(error) => Err(Failure::broken(format!(
+            "{}: not all is safe: {error}",
+            arguments.point.display()
+        ))),
+        None => Ok(()),
+    }
+}

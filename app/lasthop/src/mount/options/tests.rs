@@ -1,0 +1,40 @@
+//! Options as people write them.
+
+use super::*;
+
+fn parse(text: &str) -> Result<Options, String> {
+    let texts: Vec<String> = text.split(',').map(str::to_owned).collect();
+    Options::parse(&texts).map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn usual_options_are_understood() {
+    let options =
+        parse("rw,hard,rsize=8192,wsize=4096,proto=udp,port=20490,nolock,_netdev").unwrap();
+    assert_eq!(options.url.read_size, Some(8_192));
+    assert_eq!(options.url.nfs_port, Some(20_490));
+    assert_eq!(options.url.proto, Some(Proto::Udp));
+    assert_eq!(options.files.patience, None);
+    assert!(!options.read_only);
+    let options = parse("soft=10 s,ro,actimeo=1,block=4096,window=8,bg").unwrap();
+    assert_eq!(options.files.patience, Some(Duration::from_secs(10)));
+    assert_eq!(options.files.validity.file_max, Duration::from_secs(1));
+    assert_eq!(options.files.block, BlockSize::Fixed(4_096));
+    assert!(options.read_only && options.background);
+    assert!(parse("").is_ok());
+}
+
+#[test]
+fn what_makes_no_sense_is_named() {
+    for (text, reason) in [
+        ("sofd", "unknown"),
+        ("vers=4", "only version 3"),
+        ("block=7", "between 1,024 and 32,768"),
+        ("rsize=many", "`many` is no such number"),
+        ("durability=journal", "only `server`"),
+        ("proto=sctp", "udp, tcp or auto"),
+    ] {
+        let error = parse(text).unwrap_err();
+        assert!(error.contains(reason), "{text}: {error}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Where things are mounted, and the sockets of the processes that keep them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use edges::fuse::Mounted;
+use runtime::mount::control::{Question, ask};
+
+use crate::failure::Failure;
+
+/// Where root's mounts keep their sockets and logs.
+const SYSTEM: &str = edges::undo::STATE_FOLDER;
+
+/// The folder of this user's sockets and logs.
+pub(super) fn folder() -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return SYSTEM.into();
+    }
+    let set = |name| std::env::var_os(name).filter(|folder| !folder.is_empty());
+    let below_home =
+        || PathBuf::from(set("HOME").unwrap_or_else(|| "/".into())).join(".local/state");
+    set("XDG_RUNTIME_DIR")
+        .map_or_else(below_home, PathBuf::from)
+        .join("lasthop")
+}
+
+/// The control socket of the mount with this device number.
+pub(super) fn socket(device: u32) -> PathBuf {
+    file(device, "sock")
+}
+
+/// The log of the mount with this device number.
+pub(super) fn log(device: u32) -> PathBuf {
+    file(device, "log")
+}
+
+fn file(device: u32, ending: &str) -> PathBuf {
+    folder().join(format!("mount-{device}.{ending}"))
+}
+
+/// A mount and the way to its process.
+pub(super) struct Place {
+    pub(super) mounted: Mounted,
+    pub(super) socket: PathBuf,
+}
+
+impl Place {
+    /// The mount at `point`. Nothing in it is looked at, since that might wait for the server.
+    pub(super) fn find(point: &Path) -> Result<Self, Failure> {
+        let point = resolve(point)?;
+        match mounted_at(&point)? {
+            Some(mounted) => Ok(Self {
+                socket: socket(mounted.device),
+                mounted,
+            }),
+            None => Err(Failure::setting(format!(
+                "nothing of lasthop is mounted at {}; `lasthop mount --list` shows what is",
+                point.display()
+            ))),
+        }
+    }
+
+    /// Why its process does not answer, and what helps.
+    pub(super) fn unanswered(&self, error: &io::Error) -> Failure {
+        let point = self.mounted.point.display();
+        Failure::setting(match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
+                "the process that kept {point} is gone; `lasthop unmount {point}` removes what is left"
+            ),
+            io::ErrorKind::PermissionDenied => {
+                format!("{point} belongs to another user; ask as that user")
+            }
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                format!("the process that keeps {point} does not answer")
+            }
+            io::ErrorKind::UnexpectedEof => {
+                format!("the process that kept {point} ended before it answered; see its log")
+            }
+            _ => format!("cannot ask the process that keeps {point}: {error}"),
+        })
+    }
+
+    /// Whether its process is gone.
+    pub(super) fn is_abandoned(&self) -> bool {
+        let gone = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
+        let patience = Some(super::PATIENCE);
+        ask(&self.socket, Question::Status, patience)
+            .is_err_and(|error| gone.contains(&error.kind()))
+    }
+}
+
+/// What is mounted of ours at exactly this path, on top.
+fn mounted_at(point: &Path) -> Result<Option<Mounted>, Failure> {
+    let all = edges::fuse::mounted()
+        .map_err(|error| Failure::broken(format!("cannot read the list of mounts: {error}")))?;
+    Ok(all.into_iter().rev().find(|mounted| mounted.point == point))
+}
+
+/// The path with everything but its last part resolved: that one may be a mount whose server is silent.
+fn resolve(point: &Path) -> Result<PathBuf, Failure> {
+    let failed = |error: io::Error| Failure::setting(format!("{}: {error}", point.display()));
+    let absolute = std::path::absolute(point).map_err(failed)?;
+    match (absolute.parent(), absolute.file_name()) {
+        (Some(parent), Some(name)) => Ok(parent.canonicalize().map_err(failed)?.join(name)),
+        _ => absolute.canonicalize().map_err(failed),
+    }
+}
+
+/// The directory to mount at. What a dead process left there is removed first.
+pub(super) fn directory(point: &Path) -> Result<PathBuf, Failure> {
+    let resolved = resolve(point)?;
+    if let Some(mounted) = mounted_at(&resolved)? {
+        let (source, shown) = (mounted.source.clone(), point.display());
+        let place = Place {
+            socket: socket(mounted.device),
+            mounted,
+        };
+        if !place.is_abandoned() {
+            return Err(Failure::setting(format!(
+                "{source} is mounted at {shown} already; `lasthop unmount {shown}` first"
+            )));
+        }
+        tracing::warn!("a dead process left {source} mounted at {shown}: unmounting it");
+        edges::fuse::unmount(&resolved, true).map_err(Failure::setting)?;
+    }
+    let metadata = std::fs::metadata(&resolved)
+        .map_err(|error| Failure::setting(format!("{}: {error}", point.display())))?;
+    if !metadata.is_dir() {
+        return Err(Failure::setting(format!(
+            "{}: no directory; a mount needs one, which may have files in it",
+            point.display()
+        )));
+    }
+    resolved
+        .canonicalize()
+        .map_err(|error| Failure::setting(format!("{}: {error}", point.display())))
+}

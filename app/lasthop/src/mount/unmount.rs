@@ -1,0 +1,105 @@
+//! `lasthop unmount`.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use clap::Args;
+use edges::signals::{Signal, Signals};
+use runtime::mount::control::{Question, ask};
+use serde_json::Value;
+
+use super::place::Place;
+use super::{PATIENCE, page};
+use crate::failure::Failure;
+
+/// How often it is said what is left.
+const TELL: Duration = Duration::from_secs(2);
+/// How often it is looked whether the user breaks it off.
+const LOOK: Duration = Duration::from_millis(100);
+
+const EXAMPLES: &str = "\
+Examples:
+  lasthop unmount /mnt               waits until all that was written is on the server's disk
+  lasthop unmount --discard /mnt     does not wait: what is not safe is lost, and it is said how much
+
+Ctrl-C ends the waiting, says what would be lost, and leaves the mount as it is.
+Exit codes: 0 unmounted and all is safe, 1 not, 2 there is no such mount, 130 interrupted.";
+
+/// Unmount what `lasthop mount` has mounted.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Where it is mounted
+    #[arg(value_name = "DIR")]
+    point: PathBuf,
+    /// Do not wait; lose what is not safe
+    #[arg(long)]
+    discard: bool,
+}
+
+/// Unmounts.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let place = Place::find(&arguments.point)?;
+    if place.is_abandoned() {
+        eprintln!("its process is gone, and with it what was not safe; unmounting what is left");
+        return edges::fuse::unmount(&place.mounted.point, true).map_err(Failure::setting);
+    }
+    let question = if arguments.discard {
+        Question::Discard
+    } else {
+        Question::Unmount
+    };
+    let mut signals = Signals::catch().map_err(Failure::broken)?;
+    let (sender, receiver) = channel();
+    let socket = place.socket.clone();
+    std::thread::spawn(move || {
+        // Nobody receives it once the user has broken it off.
+        let _ = sender.send(ask(&socket, question, None));
+    });
+    let mut until_told = TELL;
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(answer) => return ended(&answer.map_err(|error| place.unanswered(&error))?),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::broken("the thread that asks has ended"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if signals.pending().any(|signal| signal != Signal::User1) {
+            let left = left(&place).unwrap_or_else(|| "what it has".into());
+            return Err(Failure::interrupted(format!(
+                "not unmounted; {left} would be lost (--discard does that). Once all is safe it will be unmounted"
+            )));
+        }
+        until_told = until_told.saturating_sub(LOOK);
+        if until_told.is_zero() {
+            until_told = TELL;
+            if let Some(left) = left(&place) {
+                eprintln!("waiting: {left}");
+            }
+        }
+    }
+}
+
+/// What is not safe yet, and why.
+fn left(place: &Place) -> Option<String> {
+    let status = ask(&place.socket, Question::Status, Some(PATIENCE)).ok()?;
+    let unsafe_data = page::unsafe_data(&status);
+    Some(match page::silence(&status) {
+        Some(silence) => {
+            format!("{unsafe_data} not safe; the server has been silent for {silence}")
+        }
+        None => format!("{unsafe_data} not safe"),
+    })
+}
+
+fn ended(answer: &Value) -> Result<(), Failure> {
+    if let Some(error) = answer["error"].as_str() {
+        return Err(Failure::broken(error));
+    }
+    if let Some(lost) = answer["lost"].as_str() {
+        eprintln!("lost: {lost}");
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! The control socket of a mount: a Unix stream socket on which its process is asked and told what to do.
+//!
+//! A question is one line, one of the names of [`Question`]; the answer is one line of JSON, which may come late.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use edges::wait::{Interest, Waiter, Waker};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+use serde_json::Value;
+
+use crate::socket_file::SocketFile;
+
+/// The longest question in bytes.
+const LONGEST_QUESTION: u64 = 64;
+/// The longest answer in bytes.
+const LONGEST_ANSWER: u64 = 1 << 20;
+/// How long the end of a question may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a mount can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// How it does.
+    Status,
+    /// To make all that was written safe.
+    Sync,
+    /// To make all safe, then to unmount.
+    Unmount,
+    /// To unmount at once, and to lose what is not safe.
+    Discard,
+}
+
+impl Question {
+    const ALL: [Self; 4] = [Self::Status, Self::Sync, Self::Unmount, Self::Discard];
+
+    /// The question's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Sync => "sync",
+            Self::Unmount => "unmount",
+            Self::Discard => "discard",
+        }
+    }
+}
+
+/// Somebody who asks and waits for the answer.
+#[derive(Debug)]
+pub struct Asker(UnixStream);
+
+impl Asker {
+    /// Whether anybody still waits for the answer.
+    pub fn waits(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        rustix::net::recv(&self.0, &mut [0_u8; 1], flags) == Err(Errno::AGAIN)
+    }
+
+    /// Answers.
+    pub fn answer(mut self, answer: &Value) {
+        // Who does not wait any more needs no answer.
+        let _ = writeln!(self.0, "{answer}");
+    }
+}
+
+/// The end of the process that keeps the mount. The socket is readable and writable by its owner alone.
+pub struct Control {
+    ended: Arc<AtomicBool>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Control {
+    /// Listens at `path`, in the place of a socket that a dead process left. Questions are handed to `asked`, in a thread
+    /// of their own.
+    ///
+    /// # Errors
+    /// With the path; `AddrInUse` if a living process answers there.
+    pub fn start(
+        path: &Path,
+        mut asked: impl FnMut(Question, Asker) + Send + 'static,
+    ) -> io::Result<Self> {
+        let socket = SocketFile::bind(path, 0o600, "control")?;
+        let mut waiter = Waiter::new()?;
+        waiter.add(&socket, 0, Interest::Readable)?;
+        let waker = waiter.waker();
+        let ended = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&ended);
+        let listen = move || {
+            while waiter.wait(None).is_ok() && !stop.load(Ordering::Relaxed) {
+                while let Some(stream) = socket.accept() {
+                    if let Ok(Some((question, asker))) = hear(stream) {
+                        asked(question, asker);
+                    }
+                }
+            }
+        };
+        let thread = thread::Builder::new()
+            .name("control".into())
+            .spawn(listen)?;
+        Ok(Self {
+            ended,
+            waker,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
+            // If it has panicked, its message has been seen.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Reads a question; one that nobody knows is answered here.
+fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new((&stream).take(LONGEST_QUESTION)).read_line(&mut line)?;
+    let name = line.trim();
+    let known = Question::ALL.into_iter().find(|known| known.name() == name);
+    let asker = Asker(stream);
+    if let Some(question) = known {
+        return Ok(Some((question, asker)));
+    }
+    let names = Question::ALL.map(Question::name).join(", ");
+    let error = format!("unknown question; known: {names}");
+    asker.answer(&serde_json::json!({ "error": error }));
+    Ok(None)
+}
+
+/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for ever.
+///
+/// # Errors
+/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
+/// ended without an answer.
+pub fn ask(path: &Path, question: Question, patience: Option<Duration>) -> io::Result<Value> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(patience)?;
+    writeln!(stream, "{}", question.name())?;
+    let mut answer = String::new();
+    BufReader::new(stream.take(LONGEST_ANSWER)).read_line(&mut answer)?;
+    if answer.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    serde_json::from_str(&answer).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
