@@ -4,6 +4,7 @@
 
 use crate::shell::{Failure, Shell};
 
+mod files;
 mod links;
 mod matrix;
 mod peers;
@@ -23,6 +24,8 @@ pub(crate) struct Options {
 enum Bench {
     /// Bulk transfers and small requests over the emulated links: TCP alone, lasthop, and peers.
     Links(links::Options),
+    /// Files at a real NFS server: without loss beside nfs-cp, and through links that fade.
+    Files(files::Options),
     /// A tunnel over a lossless veth pair: lasthop and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
@@ -37,6 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     println!("{}\n", setting::describe(&shell)?);
     match &options.bench {
         Bench::Links(options) => links::run(&shell, options),
+        Bench::Files(options) => files::run(&shell, options),
         Bench::Tunnel(options) => tunnel::run(&shell, options),
         Bench::Simulator(options) => simulator::run(&shell, options),
         Bench::Emulate => {

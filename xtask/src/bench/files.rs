@@ -1,0 +1,134 @@
+//! `cargo xtask bench files`: copies to and from a real NFS server, nfs-ganesha, in network namespaces. Needs root.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::setting::has;
+use super::{peers, setting};
+use crate::shell::{Failure, Shell};
+
+use self::row::Row;
+
+mod copy;
+mod daemons;
+mod fades;
+mod hosts;
+mod lan;
+mod link;
+mod row;
+mod server;
+mod small;
+mod table;
+
+/// Programs and the Debian packages that hold them. The peer's is the last one.
+const NEEDED: [(&str, &str); 4] = [
+    ("ip", "iproute2"),
+    ("ganesha.nfsd", "nfs-ganesha-vfs"),
+    ("rpcbind", "rpcbind"),
+    ("nfs-cp", "libnfs-utils"),
+];
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// One large file, without loss
+    Lan,
+    /// Many small files, without loss
+    Small,
+    /// Files through an emulated link that fades
+    Fades,
+}
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only these parts; all by default
+    #[arg(long, value_enum, value_delimiter = ',')]
+    what: Vec<Part>,
+    /// Measure libnfs's nfs-cp too, in turns with ours
+    #[arg(long)]
+    peers: bool,
+    /// How often each copy without loss is made
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    turns: u32,
+    /// Bytes of the large file
+    #[arg(long, default_value_t = 1_000_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    size: u64,
+    /// How many small files, of 4,000 bytes each
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    files: u32,
+    /// What is measured of fading links
+    #[command(flatten)]
+    fades: fades::Options,
+    /// Measure this program, not one that is built first
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Where the rows go, as JSON
+    #[arg(long, value_name = "FILE", default_value = "target/bench-files.json")]
+    json: PathBuf,
+}
+
+impl Options {
+    fn wants(&self, part: Part) -> bool {
+        self.what.is_empty() || self.what.contains(&part)
+    }
+}
+
+/// Measures and prints the tables.
+pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
+    let needed = &NEEDED[..NEEDED.len() - usize::from(!options.peers)];
+    for (program, package) in needed {
+        if !has(program) {
+            peers::install(shell, package)?;
+        }
+    }
+    let program = match &options.program {
+        Some(program) => shell.root.join(program),
+        None => setting::build(shell)?,
+    };
+    let mut rows = Vec::new();
+    for (part, measure) in [
+        (
+            Part::Lan,
+            lan::run as fn(&Measured) -> Result<Vec<Row>, Failure>,
+        ),
+        (Part::Small, small::run),
+        (Part::Fades, fades::run),
+    ] {
+        if options.wants(part) {
+            let measured = Measured {
+                program: &program,
+                options,
+            };
+            rows.extend(measure(&measured)?);
+        }
+    }
+    let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
+    let out = shell.root.join(&options.json);
+    if let Some(parent) = out.parent() {
+        // Whatever is wrong with the folder, writing the file says it.
+        let _ = fs::create_dir_all(parent);
+    }
+    peers::write(&out, &json)?;
+    println!("\nrows: {}", out.display());
+    Ok(())
+}
+
+/// What is measured, and how.
+struct Measured<'a> {
+    program: &'a PathBuf,
+    options: &'a Options,
+}
+
+/// A folder in memory, so that no disk is measured; it is gone when the result is dropped.
+fn folder_in_memory() -> Result<tempfile::TempDir, Failure> {
+    let parent = ["/dev/shm", "/tmp"].map(PathBuf::from);
+    let parent = parent.iter().find(|folder| folder.is_dir());
+    let made = match parent {
+        Some(parent) => tempfile::tempdir_in(parent),
+        None => tempfile::tempdir(),
+    };
+    made.map_err(|error| Failure::Found(format!("no temporary folder: {error}")))
+}

@@ -1,0 +1,96 @@
+//! lasthop's two daemons on the hosts, told nothing of the air.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::copy::Way;
+use super::hosts::{Hosts, Running};
+use super::link;
+use crate::bench::peers;
+use crate::shell::Failure;
+
+/// The server's host inside the tunnel.
+pub(crate) const SERVER: &str = "10.79.0.1";
+const PORT: u16 = 51_830;
+
+/// The daemons, until this is dropped.
+pub(crate) struct Daemons<'a> {
+    hosts: &'a Hosts,
+    program: &'a Path,
+    _running: [Running; 2],
+}
+
+impl<'a> Daemons<'a> {
+    /// Starts them, with keys of their own.
+    pub(crate) fn start(hosts: &'a Hosts, program: &'a Path) -> Result<Self, Failure> {
+        let key = |name: &str| {
+            let mut command = Command::new(program);
+            command
+                .current_dir(&hosts.shell.root)
+                .args(["keygen", name]);
+            let text = hosts.shell.run(command)?;
+            Ok::<_, Failure>(
+                text.split_whitespace()
+                    .last()
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
+        };
+        let (gateway, mobile) = (key("gateway.key")?, key("mobile.key")?);
+        let address = link::SERVER;
+        let write = |name: &str, text: String| peers::write(&hosts.path(name), &text);
+        write(
+            "gateway.toml",
+            format!(
+                "private_key_file = \"gateway.key\"\nlisten = \"{address}:{PORT}\"\nnat = false\n\
+                 state_dir = \"gateway\"\n[tun]\naddresses = [\"{SERVER}/24\"]\n\
+                 [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.79.0.2\"]\n"
+            ),
+        )?;
+        write(
+            "mobile.toml",
+            format!(
+                "private_key_file = \"mobile.key\"\nstate_dir = \"mobile\"\nroutes = [\"10.99.0.0/24\"]\n\
+                 [gateway]\nendpoint = \"{address}:{PORT}\"\npublic_key = \"{gateway}\"\n\
+                 [tun]\naddresses = [\"10.79.0.2/24\"]\n"
+            ),
+        )?;
+        let start = |role: &str, host| {
+            let mut command = Command::new(program);
+            command.args([role, "--config", &format!("{role}.toml")]);
+            hosts.start(host, &command)
+        };
+        let running = [
+            start("gateway", &hosts.server)?,
+            start("mobile", &hosts.client)?,
+        ];
+        Ok(Self {
+            hosts,
+            program,
+            _running: running,
+        })
+    }
+
+    /// Where the mobile host's daemon tells of fades.
+    pub(crate) fn signals(&self) -> PathBuf {
+        self.hosts.path("mobile/mobile.signals")
+    }
+
+    /// What the end that sends a file took for bulk, of all that it has carried.
+    pub(crate) fn held_share(&self, way: Way) -> Option<f64> {
+        let role = match way {
+            Way::Read => "gateway",
+            Way::Write => "mobile",
+        };
+        let mut command = Command::new(self.program);
+        command.args(["status", "--json", "--name", role, "--state-dir"]);
+        command.arg(self.hosts.path(role));
+        let text = self.hosts.shell.run(command).ok()?;
+        let status: Value = serde_json::from_str(&text).ok()?;
+        let sent = &status["host"]["peers"][0]["hop"]["stats"]["sent"];
+        let (held, brief) = (sent["bytes_held"].as_f64()?, sent["bytes_brief"].as_f64()?);
+        Some(held / (held + brief))
+    }
+}

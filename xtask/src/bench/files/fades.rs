@@ -1,0 +1,278 @@
+//! Files through an emulated link that fades, over UDP.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::copy::{self, Client, Way};
+use super::daemons::{self, Daemons};
+use super::hosts::Hosts;
+use super::link::{self, Link};
+use super::row::Row;
+use super::server::Server;
+use super::table::{show, spread};
+use super::{Measured, folder_in_memory};
+use crate::shell::Failure;
+
+const SIZES: [u64; 2] = [1_000_000, 20_000_000];
+
+/// How files cross the hop.
+struct Scheme {
+    name: &'static str,
+    policy: &'static str,
+    /// Whether the daemons repair the hop.
+    repaired: bool,
+}
+
+const SCHEMES: [Scheme; 5] = [
+    scheme("exponential", "exponential", false),
+    scheme("hybrid linear", "hybrid-linear", false),
+    scheme("adaptive", "adaptive", false),
+    scheme("hybrid linear + link repair", "hybrid-linear", true),
+    scheme("adaptive + link repair", "adaptive", true),
+];
+
+const fn scheme(name: &'static str, policy: &'static str, repaired: bool) -> Scheme {
+    Scheme {
+        name,
+        policy,
+        repaired,
+    }
+}
+
+/// What to measure of links that fade.
+#[derive(clap::Args)]
+#[group(id = "fades")]
+pub(crate) struct Options {
+    /// Decide the fades; each run is made with each of them
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    seeds: Vec<u64>,
+    /// The 20 MB files with every seed and without link repair too, which takes hours
+    #[arg(long)]
+    full: bool,
+    /// No 20 MB files at all
+    #[arg(long, conflicts_with = "full")]
+    brief: bool,
+    /// Only these schemes, such as 'adaptive,adaptive + link repair'
+    #[arg(long, value_delimiter = ',')]
+    schemes: Vec<String>,
+    /// Only these means of fades, in milliseconds; without 0 there is nothing to compare with
+    #[arg(long, value_delimiter = ',', default_value = "0,40,80,160")]
+    fades: Vec<u32>,
+    /// Options for our client beside its policy, such as '--block 4096'
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        allow_hyphen_values = true,
+        default_value = ""
+    )]
+    client: String,
+    /// How many links are measured at a time
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
+    at_once: u16,
+}
+
+/// One copy.
+struct Case {
+    scheme: &'static Scheme,
+    fade_ms: u32,
+    way: Way,
+    bytes: u64,
+    seed: u64,
+}
+
+/// Measures and prints the table; what fails is told and left out.
+pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
+    let options = &measured.options.fades;
+    println!("## Files through 1 Mbit/s that fades, over UDP\n");
+    let cases = cases(options);
+    if cases.is_empty() {
+        let known = SCHEMES.map(|scheme| scheme.name).join(", ");
+        return Err(Failure::Found(format!(
+            "no such scheme; there are: {known}"
+        )));
+    }
+    let (next, done) = (AtomicUsize::new(0), Mutex::new((Vec::new(), Vec::new())));
+    thread::scope(|scope| {
+        for _ in 0..usize::from(options.at_once).min(cases.len()) {
+            scope.spawn(|| {
+                while let Some((index, case)) = take(&next, &cases) {
+                    let result = measure(measured, case, index);
+                    let mut done = done.lock().expect("no thread panics while it holds this");
+                    match result {
+                        Ok(row) => done.0.push((index, row)),
+                        Err(failure) => done.1.push(format!("{}: {failure}", case.name())),
+                    }
+                }
+            });
+        }
+    });
+    let (mut rows, failures) = done
+        .into_inner()
+        .expect("no thread panics while it holds this");
+    rows.sort_by_key(|(index, _)| *index);
+    let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+    print(&rows, &options.fades);
+    for failure in failures {
+        println!("not measured: {failure}");
+    }
+    Ok(rows)
+}
+
+fn take<'c>(next: &AtomicUsize, cases: &'c [Case]) -> Option<(usize, &'c Case)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    cases.get(index).map(|case| (index, case))
+}
+
+/// All copies; the long ones first, so that none is waited for at the end.
+fn cases(options: &Options) -> Vec<Case> {
+    let wanted = |scheme: &Scheme| {
+        let names = &options.schemes;
+        names.is_empty() || names.iter().any(|name| name == scheme.name)
+    };
+    let mut cases = Vec::new();
+    for bytes in SIZES.into_iter().rev() {
+        let is_long = bytes == SIZES[1];
+        if is_long && options.brief {
+            continue;
+        }
+        let all = !is_long || options.full;
+        let seeds = if all {
+            &options.seeds[..]
+        } else {
+            &options.seeds[..options.seeds.len().min(1)]
+        };
+        for seed in seeds {
+            for scheme in SCHEMES
+                .iter()
+                .filter(|scheme| wanted(scheme) && (all || scheme.repaired))
+            {
+                for way in Way::BOTH {
+                    cases.extend(options.fades.iter().map(|fade_ms| Case {
+                        scheme,
+                        fade_ms: *fade_ms,
+                        way,
+                        bytes,
+                        seed: *seed,
+                    }));
+                }
+            }
+        }
+    }
+    cases
+}
+
+impl Case {
+    fn name(&self) -> String {
+        format!(
+            "{} MB, {}, fades of {} ms, {}, seed {}",
+            self.bytes / 1_000_000,
+            self.way.name(),
+            self.fade_ms,
+            self.scheme.name,
+            self.seed
+        )
+    }
+}
+
+fn measure(measured: &Measured, case: &Case, index: usize) -> Result<Row, Failure> {
+    let program = measured.program;
+    let folder = folder_in_memory()?;
+    let hosts = Hosts::new(folder.path(), &index.to_string())?;
+    copy::prepare(&hosts, "data", case.bytes, 0)?;
+    let link = Link::start(&hosts, program, case.fade_ms, case.seed)?;
+    let daemons = case
+        .scheme
+        .repaired
+        .then(|| Daemons::start(&hosts, program))
+        .transpose()?;
+    let address = if case.scheme.repaired {
+        daemons::SERVER
+    } else {
+        link::SERVER
+    };
+    let server = Server::start(&hosts, address)?;
+    server.wait(&hosts, program)?;
+    let signals = daemons
+        .as_ref()
+        .map(|daemons| daemons.signals().display().to_string());
+    let mut options = vec!["--proto", "udp", "--policy", case.scheme.policy];
+    options.extend(measured.options.fades.client.split_whitespace());
+    match &signals {
+        Some(socket) => options.extend(["--signals", socket]),
+        None => options.push("--no-signals"),
+    }
+    let before = link.now(&hosts)?;
+    let client = Client::Lasthop(program, &options);
+    let copied = copy::copy(client, case.way, "data", (&hosts, &server))?;
+    let after = link.now(&hosts)?;
+    Ok(Row {
+        setting: fade(case.fade_ms),
+        scheme: case.scheme.name.into(),
+        way: case.way.name(),
+        bytes: case.bytes,
+        turn: case.seed,
+        seconds: copied.seconds,
+        good_share: Some(before.good_share_until(after)),
+        repeated: copied.repeated,
+        server_growth: None,
+        held_share: daemons.and_then(|daemons| daemons.held_share(case.way)),
+    })
+}
+
+fn fade(milliseconds: u32) -> String {
+    if milliseconds == 0 {
+        "none".into()
+    } else {
+        format!("{milliseconds} ms")
+    }
+}
+
+fn print(rows: &[Row], fades: &[u32]) {
+    println!(
+        "| file | way | scheme | fades | seconds, median (least – most) | over the time without fades | \
+         over that ÷ good share | calls repeated | held |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    for bytes in SIZES {
+        for way in Way::BOTH.map(Way::name) {
+            for scheme in &SCHEMES {
+                let rows: Vec<_> = rows
+                    .iter()
+                    .filter(|row| row.bytes == bytes && row.way == way && row.scheme == scheme.name)
+                    .collect();
+                for fade_ms in fades {
+                    print_line(&rows, &fade(*fade_ms));
+                }
+            }
+        }
+    }
+}
+
+/// A line of rows that differ only in fades and seeds.
+fn print_line(rows: &[&Row], fade: &str) {
+    let of = |fade: &str| {
+        let fade = fade.to_owned();
+        rows.iter().filter(move |row| row.setting == fade)
+    };
+    let Some(first) = of(fade).next() else {
+        return;
+    };
+    let clean = spread(of("none").map(|row| row.seconds));
+    let over = |row: &&Row, share: f64| clean.map(|[clean, ..]| row.seconds * share / clean);
+    let plain = of(fade).filter_map(|row| over(row, 1.0));
+    let fair = of(fade).filter_map(|row| over(row, row.good_share?));
+    println!(
+        "| {} MB | {} | {} | {fade} | {} | {} | {} | {} | {} |",
+        first.bytes / 1_000_000,
+        first.way,
+        first.scheme,
+        show(spread(of(fade).map(|row| row.seconds)), 1),
+        show(spread(plain), 3),
+        show(spread(fair), 3),
+        show(
+            spread(of(fade).filter_map(|row| Some(row.repeated? as f64))),
+            0
+        ),
+        show(spread(of(fade).filter_map(|row| row.held_share)), 3),
+    );
+}

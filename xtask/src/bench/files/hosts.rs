@@ -1,0 +1,136 @@
+//! Two hosts as network namespaces, and the programs in them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::shell::{Failure, Shell};
+
+/// How long anything may take to be there.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program that is killed when this is dropped.
+pub(crate) struct Running(Child);
+
+impl Running {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The server's host and the client's; they are gone with this.
+pub(crate) struct Hosts {
+    /// In the folder of these hosts.
+    pub(crate) shell: Shell,
+    pub(crate) server: String,
+    pub(crate) client: String,
+}
+
+impl Hosts {
+    /// Two hosts that nothing joins. `name` tells these from others that live at the same time.
+    pub(crate) fn new(folder: &Path, name: &str) -> Result<Self, Failure> {
+        let hosts = Self {
+            shell: Shell {
+                root: folder.into(),
+                verbose: false,
+            },
+            server: format!("lasthop-files-{name}-s"),
+            client: format!("lasthop-files-{name}-c"),
+        };
+        for host in [&hosts.server, &hosts.client] {
+            // There is one only after a run that was killed.
+            let _ = hosts.ip(&format!("netns del {host}"));
+            hosts.ip(&format!("netns add {host}"))?;
+            hosts.ip(&format!("-n {host} link set lo up"))?;
+        }
+        Ok(hosts)
+    }
+
+    /// Joins them by a wire, with these addresses.
+    pub(crate) fn wire(&self, server: &str, client: &str) -> Result<(), Failure> {
+        let (s, c) = (&self.server, &self.client);
+        self.ip(&format!(
+            "-n {s} link add wire0 type veth peer name wire0 netns {c}"
+        ))?;
+        for (host, address) in [(s, server), (c, client)] {
+            self.ip(&format!("-n {host} addr add {address}/24 dev wire0"))?;
+            self.ip(&format!("-n {host} link set wire0 up"))?;
+        }
+        Ok(())
+    }
+
+    /// Where a file of these hosts is.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.shell.root.join(name)
+    }
+
+    /// Runs a program in a host to its end; gives what it printed.
+    pub(crate) fn run(&self, host: &str, inner: &Command) -> Result<String, Failure> {
+        self.shell.run(self.inside(host, inner))
+    }
+
+    /// Starts a program in a host.
+    pub(crate) fn start(&self, host: &str, inner: &Command) -> Result<Running, Failure> {
+        spawn(self.inside(host, inner))
+    }
+
+    /// Waits until something is as it should be.
+    pub(crate) fn wait(&self, what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if done() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let (seconds, folder) = (PATIENCE.as_secs(), self.shell.root.display());
+        Err(Failure::Found(format!(
+            "{what}: not so after {seconds} s ({folder})"
+        )))
+    }
+
+    fn ip(&self, line: &str) -> Result<String, Failure> {
+        let mut command = Command::new("ip");
+        command.args(line.split(' '));
+        self.shell.run(command)
+    }
+
+    /// The command, in the folder of the hosts and in one of them.
+    fn inside(&self, host: &str, inner: &Command) -> Command {
+        let mut command = Command::new("ip");
+        command.current_dir(&self.shell.root);
+        command.args(["netns", "exec", host]);
+        command.arg(inner.get_program()).args(inner.get_args());
+        command
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for host in [&self.server, &self.client] {
+            // What stays is removed before the next run.
+            let _ = self.ip(&format!("netns del {host}"));
+        }
+    }
+}
+
+/// Starts a program that says nothing.
+pub(crate) fn spawn(mut command: Command) -> Result<Running, Failure> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let child = command.spawn().map_err(|source| Failure::Start {
+        command: format!("{command:?}"),
+        source,
+    })?;
+    Ok(Running(child))
+}

@@ -1,0 +1,99 @@
+//! The emulated link between the hosts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::hosts::{Hosts, Running, spawn};
+use crate::bench::peers;
+use crate::shell::Failure;
+
+/// The hosts' addresses on the air.
+pub(crate) const SERVER: &str = "10.77.0.1";
+pub(crate) const CLIENT: &str = "10.77.0.2";
+
+/// A link that fades: its rate is that of the papers' infrared LAN; fades hit both directions together.
+fn description(fade_ms: u32) -> String {
+    let common = "[each]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"50 packets\"\n";
+    if fade_ms == 0 {
+        return common.into();
+    }
+    format!(
+        "{common}\n[errors]\nmodel = \"temporal\"\ngood = {{ distribution = \"exponential\", mean = \"1 s\" }}\n\
+         bad = {{ distribution = \"exponential\", mean = \"{fade_ms} ms\" }}\n"
+    )
+}
+
+/// An emulated link between two hosts, until it is dropped.
+pub(crate) struct Link {
+    running: Running,
+    report: PathBuf,
+}
+
+/// What the emulator has seen until some moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    elapsed: f64,
+    good: f64,
+}
+
+impl Moment {
+    /// The share of the time from here to `later` that was good.
+    pub(crate) fn good_share_until(self, later: Self) -> f64 {
+        (later.good - self.good) / (later.elapsed - self.elapsed)
+    }
+}
+
+impl Link {
+    /// Joins the hosts by a link with fades of so many milliseconds in the mean.
+    pub(crate) fn start(
+        hosts: &Hosts,
+        program: &Path,
+        fade_ms: u32,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let file = hosts.path("link.toml");
+        peers::write(&file, &description(fade_ms))?;
+        let side = |host, address| format!("netns:{host},air0,{address}/24");
+        let report = hosts.path("link.json");
+        let mut command = Command::new(program);
+        command
+            .current_dir(&hosts.shell.root)
+            .args(["emulate", "--link"])
+            .arg(file);
+        command.args(["--left", &side(&hosts.server, SERVER)]);
+        command.args(["--right", &side(&hosts.client, CLIENT)]);
+        command
+            .args(["--seed", &seed.to_string(), "--json"])
+            .arg(&report);
+        let running = spawn(command)?;
+        hosts.wait("the link stands", || report.is_file())?;
+        Ok(Self { running, report })
+    }
+
+    /// What it has seen until now.
+    pub(crate) fn now(&self, hosts: &Hosts) -> Result<Moment, Failure> {
+        let before = read(&self.report).map_or(0.0, |moment| moment.elapsed);
+        let mut command = Command::new("kill");
+        command.args(["-USR1", &self.running.id().to_string()]);
+        hosts.shell.run(command)?;
+        let mut now = None;
+        hosts.wait("the link reports", || {
+            now = read(&self.report).filter(|moment| moment.elapsed > before);
+            now.is_some()
+        })?;
+        now.ok_or_else(|| Failure::Found("the emulated link has not reported".into()))
+    }
+}
+
+fn read(path: &Path) -> Option<Moment> {
+    let report: Value = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+    let elapsed = report["elapsed_ns"].as_f64()?;
+    let share = report["down"]["good_share"].as_f64()?;
+    Some(Moment {
+        elapsed,
+        good: elapsed * share,
+    })
+}
