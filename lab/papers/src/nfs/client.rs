@@ -60,6 +60,7 @@ pub(crate) struct ClientHost {
     server: SocketAddrV4,
     /// The link repair's news go to the client.
     tells: bool,
+    start: Instant,
     started: bool,
     outputs: VecDeque<Output<Packet, Event>>,
     now: Instant,
@@ -73,10 +74,16 @@ impl ClientHost {
             local,
             server,
             tells,
+            start: Instant::ZERO,
             started: false,
             outputs: VecDeque::new(),
             now: Instant::ZERO,
         }
+    }
+
+    /// The same host, whose application begins later.
+    pub(super) fn starting_at(self, start: Instant) -> Self {
+        Self { start, ..self }
     }
 
     /// What it has done so far.
@@ -100,7 +107,10 @@ impl ClientHost {
                 let request = Told::Request(*request);
                 self.parts.client.handle_input(self.now, request);
             }
-            Next::Copied => self.outputs.push_back(Output::Event(Event::Copied)),
+            Next::Copied => {
+                let took = self.now.since(self.start);
+                self.outputs.push_back(Output::Event(Event::Copied(took)));
+            }
             Next::Failed(why) => self.outputs.push_back(Output::Event(Event::Failed(why))),
         }
     }
@@ -212,7 +222,7 @@ impl Machine for ClientHost {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
-        if !self.started {
+        if !self.started && self.start <= now {
             self.started = true;
             let first = self.parts.copy.begin();
             self.go_on(first);
@@ -234,7 +244,7 @@ impl Machine for ClientHost {
 
     fn poll_timeout(&self) -> Option<Instant> {
         if !self.started {
-            return Some(Instant::ZERO);
+            return Some(self.start);
         }
         let parts = &self.parts;
         let deadlines = [

@@ -8,6 +8,12 @@ use nfs::{FileHandle, NewAttributes};
 use rpc::message::{Credentials, Identity, SystemCredentials};
 use serde::Deserialize;
 
+/// What every file holds from `offset` on: bytes that tell where they belong.
+pub(super) fn content(offset: u64, length: u64) -> Vec<u8> {
+    let bytes = (offset..offset + length).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8);
+    bytes.collect()
+}
+
 /// Which way the file goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -134,6 +140,9 @@ impl Copy {
                 if count == 0 {
                     return Next::Failed("the file is shorter than it was".into());
                 }
+                if pieces.concat() != content(self.moved, count as u64) {
+                    return Next::Failed(format!("what was read at {} is wrong", self.moved));
+                }
                 self.go_on(open, count as u64)
             }
             (Step::Move(open), Reply::Done) => self.go_on(open, self.piece()),
@@ -172,7 +181,7 @@ impl Copy {
             Way::Write => self.ask(Operation::Write {
                 open,
                 offset,
-                data: Content::from(vec![0x61; piece as usize]),
+                data: Content::from(content(offset, piece)),
             }),
         }
     }

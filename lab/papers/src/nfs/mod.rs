@@ -10,7 +10,8 @@
 //!    machines; `packet.rs`: what crosses the links.
 //! 3. The parts of a host: `copy.rs` (the application), `internet.rs` with `reassembly.rs` (UDP and IP), `fades.rs`
 //!    (the driver's two states), `processor.rs` (a slow host with a small buffer).
-//! 4. `run.rs`: a run and what is measured; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over time.
+//! 4. `run.rs`: a run and what is measured; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over
+//!    time; `judging.rs`: what claims look at.
 
 mod client;
 pub(crate) mod copies;

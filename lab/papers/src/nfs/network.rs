@@ -12,7 +12,7 @@ use simulator::{Line, LinkId, NodeId, Port, Simulation};
 use units::{Duration, Instant};
 
 use super::client::{ClientHost, Parts};
-use super::copy::{Copy, Plan, Way};
+use super::copy::{Copy, Plan, Way, content};
 use super::fades::Fades;
 use super::internet::Internet;
 use super::node::{AIR, LINK, Node, WIRED};
@@ -141,7 +141,7 @@ impl SetUp {
         let parameters = &self.parameters;
         let mut server = Server::new(parameters.server(self.seed)).map_err(failed)?;
         if parameters.copy.way == Way::Read {
-            let content = vec![0x61; parameters.copy.file.get() as usize];
+            let content = content(0, parameters.copy.file.get());
             for number in 0..parameters.hosts.mobile + parameters.hosts.wired {
                 server.add_file(&name(number), &content).map_err(failed)?;
             }
@@ -204,7 +204,12 @@ impl SetUp {
             processor: Processor::new(config, chance("processor")),
         };
         let server = SocketAddrV4::new(SERVER, NFS);
-        Ok(ClientHost::new(parts, [local, server], tells))
+        let start = match number {
+            0 => Duration::ZERO,
+            _ => chance("start").uniform(Duration::ZERO, parameters.hosts.within),
+        };
+        let host = ClientHost::new(parts, [local, server], tells);
+        Ok(host.starting_at(Instant::ZERO + start))
     }
 
     /// The states of a mobile host's driver: those of the seed for the first host, others for each of the others.
@@ -230,6 +235,6 @@ impl SetUp {
 }
 
 /// The name of a client's host and of its file.
-fn name(number: u64) -> String {
+pub(super) fn name(number: u64) -> String {
     format!("client-{number}")
 }

@@ -2,7 +2,7 @@
 
 use machine::Machine;
 use simulator::{Input, Output, Port};
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::client::ClientHost;
 use super::packet::Packet;
@@ -20,8 +20,8 @@ pub(crate) const LINK: Port = Port(0);
 /// What a node tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A client's application has copied its file.
-    Copied,
+    /// A client's application has copied its file, in this time.
+    Copied(Duration),
     /// It could not; why.
     Failed(String),
 }

@@ -70,6 +70,9 @@ pub(crate) struct Hosts {
     /// Hosts on links of their own to the base station, fast ones, each with a client that copies.
     #[serde(default)]
     pub(crate) wired: u64,
+    /// Applications begin at a moment of their own within this time, but for the first one, which begins it.
+    #[serde(default)]
+    pub(crate) within: Duration,
     /// The longest packet, in bytes.
     pub(crate) mtu: Bytes,
     /// For datagrams that are not whole yet.

@@ -6,10 +6,11 @@ use channel::Direction;
 use experiment::{Measurements, Metric, RunError};
 use machine::RandomStream;
 use simulator::{Limits, NodeId, Observer, OnEvent};
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::client::ClientHost;
-use super::network::{Network, SetUp, failed};
+use super::copy::content;
+use super::network::{Network, SetUp, failed, name};
 use super::node::{Event, Node};
 use crate::metric;
 
@@ -77,8 +78,8 @@ pub(crate) const METRICS: &[Metric] = &[
 /// Runs before one that ends in time, at most: then there is no such run.
 const ATTEMPTS: u64 = 50;
 
-/// The end of a copy, or none so far, for each client.
-type Ends = Vec<Option<Instant>>;
+/// How long a copy took, or none so far, for each client.
+type Ends = Vec<Option<Duration>>;
 
 /// A run that has ended.
 #[derive(Debug)]
@@ -115,6 +116,7 @@ impl Run {
                 let what = format!("after {} only {moved} bytes were copied", copy.give_up);
                 return Err(RunError::Failed(what));
             }
+            run.check(set_up)?;
             return Ok(run);
         };
         for attempt in 0..ATTEMPTS {
@@ -125,6 +127,7 @@ impl Run {
             )?;
             if run.ends.iter().all(Option::is_some) {
                 let aborted = attempt;
+                run.check(set_up)?;
                 return Ok(Self { aborted, ..run });
             }
         }
@@ -141,11 +144,11 @@ impl Run {
         let mut ends: Ends = vec![None; network.clients.len()];
         let mut failure = None;
         let clients = network.clients.clone();
-        let watch = OnEvent(|now: Instant, node: NodeId, event: &Event| {
+        let watch = OnEvent(|_: Instant, node: NodeId, event: &Event| {
             match event {
-                Event::Copied => {
+                Event::Copied(took) => {
                     if let Some(place) = clients.iter().position(|client| *client == node) {
-                        ends[place] = Some(now);
+                        ends[place] = Some(*took);
                     }
                 }
                 Event::Failed(why) => failure = Some(why.clone()),
@@ -168,6 +171,21 @@ impl Run {
                 aborted: 0,
             }),
         }
+    }
+
+    /// That the server has all of every file.
+    fn check(&self, set_up: &SetUp) -> Result<(), RunError> {
+        let Node::Server(server) = self.network.simulation.node(self.network.server) else {
+            return Err(RunError::Failed("there is no server".into()));
+        };
+        let content = content(0, set_up.parameters.copy.file.get());
+        for number in 0..self.network.clients.len() as u64 {
+            if !server.holds(&name(number), &content) {
+                let what = format!("the server's file {} is not its source", name(number));
+                return Err(RunError::Failed(what));
+            }
+        }
+        Ok(())
     }
 
     /// A client's host.
@@ -234,11 +252,8 @@ impl Run {
 }
 
 /// The mean of what ended, in seconds.
-fn mean(ends: &[Option<Instant>]) -> Option<f64> {
-    let seconds = ends
-        .iter()
-        .flatten()
-        .map(|end| end.since_origin().as_secs_f64());
+fn mean(ends: &[Option<Duration>]) -> Option<f64> {
+    let seconds = ends.iter().flatten().map(|took| took.as_secs_f64());
     let count = ends.iter().flatten().count();
     (count > 0).then(|| seconds.sum::<f64>() / count as f64)
 }

@@ -45,6 +45,13 @@ impl ServerHost {
         self.datagrams
     }
 
+    /// Whether a file is on the server's disk with this content.
+    pub(super) fn holds(&self, name: &str, content: &[u8]) -> bool {
+        self.server
+            .stored(name)
+            .is_some_and(|stored| stored == content)
+    }
+
     fn peer(&mut self, address: SocketAddrV4) -> Peer {
         let known = self.clients.iter().position(|known| *known == address);
         let number = known.unwrap_or_else(|| {

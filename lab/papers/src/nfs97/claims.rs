@@ -247,7 +247,7 @@ pub(super) fn congestion() -> Vec<Claim> {
     vec![
         Claim {
             name: "silent-server",
-            text: "A silent server is sent fewer datagrams by hybrid linear and adaptive clients than by pure linear ones",
+            text: "Hybrid linear and adaptive clients send a silent server fewer datagrams than pure linear ones",
             source: "Section 5.2",
             judge: |table| {
                 let mut holds = true;
@@ -267,7 +267,7 @@ pub(super) fn congestion() -> Vec<Claim> {
         },
         Claim {
             name: "wired-neighbour",
-            text: "A client on the wire is no slower beside hybrid linear or adaptive clients than beside exponential ones",
+            text: "A wired client is no slower beside hybrid linear or adaptive clients than beside exponential ones",
             source: "our aim",
             judge: |table| {
                 let mut slower = Vec::new();

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+#[path = "../support/lab.rs"]
 mod lab;
 mod tables;
 mod upload;

@@ -1,12 +1,9 @@
 //! The experiments as the lab runs them.
 
-use std::fs;
-use std::path::Path;
-
-use experiment::{Published, text};
+use experiment::Published;
 use papers::ton97::EXPERIMENTS;
 
-use crate::lab::{named, plan, refuses, table};
+use crate::lab::{is_golden, named, plan, refuses, table};
 
 #[test]
 fn every_case_of_every_plan_makes_sense() {
@@ -66,13 +63,7 @@ fn the_tables_are_the_golden_ones() {
         "ton97-table5",
     ];
     for name in names {
-        let table = text::tables(&table(named(name), &[]));
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            fs::write(&golden, &table).unwrap();
-        }
-        let golden = fs::read_to_string(golden).unwrap();
-        assert_eq!(table, golden, "UPDATE_GOLDEN=1 writes it anew");
+        is_golden(name, &table(named(name), &[]));
     }
 }
 

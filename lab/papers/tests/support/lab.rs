@@ -1,15 +1,18 @@
 //! What the lab does with an experiment, in a few calls.
 
+use std::fs;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::path::Path;
 
-use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
-use papers::ton97::EXPERIMENTS;
+use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run, text};
+use papers::{nfs95, nfs97, ton97};
 
 /// The experiment of this name.
 pub(crate) fn named(name: &str) -> &'static dyn Experiment {
-    let found = EXPERIMENTS.iter().find(|known| known.about().name == name);
-    *found.unwrap()
+    let groups = [nfs95::EXPERIMENTS, nfs97::EXPERIMENTS, ton97::EXPERIMENTS];
+    let mut known = groups.into_iter().flatten();
+    *known.find(|known| known.about().name == name).unwrap()
 }
 
 /// Its plan, changed.
@@ -49,4 +52,15 @@ pub(crate) fn refuses(experiment: &dyn Experiment, wrong: &[(&str, &str)]) {
         assert!(problem.contains(key), "{change}: {problem}");
         assert_eq!(problem.is_empty(), key.is_empty(), "{change}: {problem}");
     }
+}
+
+/// Expects that a table is the one in git; `UPDATE_GOLDEN=1` writes it anew.
+pub(crate) fn is_golden(name: &str, table: &Table) {
+    let table = text::tables(table);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&golden, &table).unwrap();
+    }
+    let golden = fs::read_to_string(golden).unwrap();
+    assert_eq!(table, golden, "UPDATE_GOLDEN=1 writes it anew");
 }
