@@ -25,8 +25,15 @@ const ROUND: u32 = 16;
 const MEMORY: u32 = 512;
 /// The losses that other sizes make expect count as much as so many blocks.
 const EXPECTED: u64 = 12;
-/// Another size must promise so much more, in percent.
+/// Another size must promise so much more to be taken, in percent, and a larger one so much more to be tried.
 const GAIN: u64 = 5;
+const GAIN_TO_TRY: u64 = 10;
+/// Answers without a loss that a larger size must have had to be taken.
+const TRIALS: u32 = 4;
+/// Blocks between two trials: as long as none is lost; after a loss, doubled with each one more.
+const BETWEEN_TRIALS: u32 = 2;
+const AFTER_LOSS: u32 = 64;
+const AFTER_LOSSES_MAX: u32 = 4_096;
 
 /// What is known of blocks of one size.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,6 +54,17 @@ pub(crate) struct BlockChoice {
     /// How long a loss holds a block up.
     wait: Option<Duration>,
     round: u32,
+    trial: Trial,
+}
+
+/// The next larger size is tried with one block at a time: where it is never answered, as few bytes wait for that as
+/// can be.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    under_way: bool,
+    /// Blocks since the last one, and how many there are to be.
+    since: u32,
+    pause: u32,
 }
 
 /// A part `share` of a thousand nearer to what is new.
@@ -77,6 +95,11 @@ impl BlockChoice {
             known: [Known::default(); SIZES],
             wait: None,
             round: 0,
+            trial: Trial {
+                under_way: false,
+                since: 0,
+                pause: BETWEEN_TRIALS,
+            },
         }
     }
 
@@ -88,48 +111,105 @@ impl BlockChoice {
         }
     }
 
+    /// The size that the next block is to have, in bytes, where the server takes blocks of so many.
+    pub(crate) fn next(&self, limit: u32) -> u32 {
+        let larger = self.size + 1;
+        let due = !self.trial.under_way && self.trial.since >= self.trial.pause;
+        if self.rule == BlockSize::Auto && due && larger < SIZES && bytes(larger) <= limit {
+            let here = self
+                .promise(self.size)
+                .filter(|_| self.known[self.size].blocks >= TRIALS);
+            let there = self.promise(larger).unwrap_or_default();
+            if here.is_some_and(|here| there * 100 > here * (100 + GAIN_TO_TRY)) {
+                return bytes(larger);
+            }
+        }
+        self.bytes().min(limit)
+    }
+
+    /// A block of so many bytes was sent.
+    pub(crate) fn sent(&mut self, length: u32) {
+        if self.rule == BlockSize::Auto && length > bytes(self.size) {
+            self.trial.under_way = true;
+            self.trial.since = 0;
+        } else {
+            self.trial.since = self.trial.since.saturating_add(1);
+        }
+    }
+
+    /// It will not be answered.
+    pub(crate) fn failed(&mut self, length: u32) {
+        if length > bytes(self.size) {
+            self.trial.under_way = false;
+        }
+    }
+
     /// A block of so many bytes was answered, sent so often; it accounts for `elapsed`.
     pub(crate) fn answered(&mut self, length: u32, transmissions: u32, elapsed: Duration) {
         if self.rule != BlockSize::Auto || !length.is_power_of_two() || length < BLOCK_MIN {
+            self.failed(length);
             return;
         }
         let size = ((length / BLOCK_MIN).ilog2() as usize).min(SIZES - 1);
-        let known = &mut self.known[size];
         let losses = transmissions.saturating_sub(1);
-        known.blocks += 1;
-        known.losses += losses;
-        if losses == 0 {
-            known.time = Some(nearer(known.time, elapsed, 100));
-        } else if let Some(time) = known.time {
-            let wait = elapsed.saturating_sub(time).scaled(1, u64::from(losses));
-            self.wait = Some(nearer(self.wait, wait, 100));
-        }
-        if known.blocks >= MEMORY {
-            known.blocks /= 2;
-            known.losses /= 2;
-        }
-        if size == self.size {
+        self.learn(size, losses, elapsed);
+        if size > self.size {
+            self.tried(size, losses);
+        } else if size == self.size {
             self.round += 1;
             if self.round >= ROUND {
                 self.round = 0;
-                self.choose();
+                self.shrink();
             }
         }
     }
 
-    /// Takes a neighbouring size if it promises more.
-    fn choose(&mut self) {
-        let Some(here) = self.promise(self.size) else {
-            return;
-        };
-        let larger = (self.size + 1).min(SIZES - 1);
-        let smaller = self.size.saturating_sub(1);
-        for other in [larger, smaller] {
-            let there = self.promise(other).unwrap_or_default();
-            if there * 100 > here * (100 + GAIN) {
-                self.size = other;
-                return;
-            }
+    fn learn(&mut self, size: usize, losses: u32, elapsed: Duration) {
+        let known = &mut self.known[size];
+        known.blocks += 1;
+        known.losses += losses;
+        if losses == 0 {
+            known.time = Some(nearer(known.time, elapsed, 100));
+        } else {
+            let time = known.time.or(self.known[self.size].time);
+            let wait = elapsed.saturating_sub(time.unwrap_or(elapsed));
+            let wait = wait.scaled(1, u64::from(losses));
+            self.wait = Some(nearer(self.wait, wait, 100));
+        }
+        let known = &mut self.known[size];
+        if known.blocks >= MEMORY {
+            known.blocks /= 2;
+            known.losses /= 2;
+        }
+    }
+
+    /// A trial has ended.
+    fn tried(&mut self, size: usize, losses: u32) {
+        self.trial.under_way = false;
+        if losses > 0 {
+            let pause = (self.trial.pause * 2).clamp(AFTER_LOSS, AFTER_LOSSES_MAX);
+            self.trial.pause = pause;
+        } else if self.known[size].blocks >= TRIALS && self.is_better(size) {
+            self.size = size;
+            self.round = 0;
+            self.trial.pause = BETWEEN_TRIALS;
+        }
+    }
+
+    /// Whether another size promises more than this one.
+    fn is_better(&self, other: usize) -> bool {
+        let here = self.promise(self.size).unwrap_or_default();
+        let there = self.promise(other).unwrap_or_default();
+        there * 100 > here * (100 + GAIN)
+    }
+
+    /// Takes the next smaller size if it promises more.
+    fn shrink(&mut self) {
+        if self.size > 0 && self.is_better(self.size - 1) {
+            self.size -= 1;
+            self.trial.under_way = false;
+            self.trial.since = 0;
+            self.trial.pause = self.trial.pause.max(AFTER_LOSS);
         }
     }
 

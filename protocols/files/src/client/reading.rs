@@ -156,8 +156,9 @@ impl Client {
 
     /// Asks the server for the first block that is wanted; says whether there was one.
     pub(super) fn send_read(&mut self, now: Instant, file: FileHandle) -> bool {
+        let block = self.read_size.next(self.server.read);
         let content = &mut self.node(file).content;
-        let Some((offset, count)) = content.extents.next_wanted() else {
+        let Some((offset, count)) = content.extents.next_wanted(block) else {
             return false;
         };
         let Some(caller) = content.reader.clone() else {
@@ -173,6 +174,7 @@ impl Client {
         let call = (nfs::Procedure::Read, arguments.into());
         let number = self.call(now, Arc::clone(&caller), call, Purpose::Read(file, count));
         self.node(file).content.extents.asked(offset, number);
+        self.read_size.sent(count);
         self.window.sent();
         true
     }
@@ -189,6 +191,8 @@ impl Client {
         if told.result.is_ok() {
             let elapsed = self.window.part(told.elapsed);
             self.read_size.answered(asked, told.transmissions, elapsed);
+        } else {
+            self.read_size.failed(asked);
         }
         let read = self.take_in(now, (file, asked), told);
         if let Err(error) = read {

@@ -172,7 +172,7 @@ impl Client {
     /// Sends the first block that is to be written; says whether there was one.
     pub(super) fn send_write(&mut self, now: Instant, file: FileHandle) -> bool {
         let whole_only = !self.writes_all(now, file);
-        let block = self.write_block();
+        let block = self.write_size.next(self.server.write);
         let synchronous = self.config.writes == Writes::Synchronous;
         let content = &self.node(file).content;
         if content.is_changing() || content.not_before.is_some_and(|when| now < when) {
@@ -203,6 +203,7 @@ impl Client {
         let call = (nfs::Procedure::Write, arguments.into());
         let purpose = Purpose::Write(file, data.len(), stability);
         let number = self.call(now, Arc::clone(&caller), call, purpose);
+        self.write_size.sent(data.len() as u32);
         self.with_ranges(file, |ranges| ranges.sent(range.start, data, number));
         let node = self.node(file);
         node.change_began();
@@ -226,6 +227,8 @@ impl Client {
             let elapsed = self.window.part(told.elapsed);
             self.write_size
                 .answered(given as u32, told.transmissions, elapsed);
+        } else {
+            self.write_size.failed(given as u32);
         }
         let calls = self.calls_made;
         self.node(file).change_ended(told.call, calls);

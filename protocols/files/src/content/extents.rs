@@ -111,10 +111,22 @@ impl Extents {
         }
     }
 
-    /// The first extent to ask the server for.
-    pub(crate) fn next_wanted(&self) -> Option<(u64, u32)> {
+    /// The first bytes to ask the server for: as many of the extents that follow each other as have room in `block`.
+    pub(crate) fn next_wanted(&mut self, block: u32) -> Option<(u64, u32)> {
         let offset = *self.wanted.first()?;
-        Some((offset, self.by_offset[&offset].length))
+        let mut length = self.by_offset[&offset].length;
+        loop {
+            let next = offset + u64::from(length);
+            let more = self.by_offset.get(&next).map_or(0, |extent| extent.length);
+            if !self.wanted.contains(&next) || length + more > block {
+                break;
+            }
+            self.remove(next);
+            length += more;
+            let state = State::Wanted;
+            self.insert(offset, Extent { length, state });
+        }
+        Some((offset, length))
     }
 
     /// The extent at `offset` was asked for, in this call.
