@@ -47,14 +47,14 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         let place = sessions.place(&url)?;
         let found = place.resolve(true)?;
         if found.attributes.kind != FileType::Regular {
-            return Err(Problem::at(&url, "this is no regular file"));
+            return Err(Problem::at(place.shown(), "this is no regular file"));
         }
         let opened = place.session.open(found.file);
         let (open, found) = opened.map_err(|error| place.problem(&error))?;
         let source = RemoteFile {
             session: Arc::clone(&place.session),
             open,
-            shown: url.to_string().into(),
+            shown: place.shown().to_string().into(),
         };
         let transfer = Transfer {
             source: &source,

@@ -62,7 +62,7 @@ fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
     let mut path = Vec::new();
     let mut here = session
         .resolve(b"", true)
-        .map_err(|error| Problem::of_way(&place.url, &error))?;
+        .map_err(|error| Problem::of_way(place.shown(), &error))?;
     let parts = place.path.split(|&byte| byte == b'/');
     for part in parts.filter(|part| !part.is_empty()) {
         path.extend(part);
@@ -70,12 +70,12 @@ fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
             Ok(found) if found.attributes.kind == FileType::Directory => found,
             Ok(_) => {
                 return Err(Problem::at(
-                    &place.url,
+                    place.shown(),
                     "a part of the path is no directory",
                 ));
             }
             Err(error) if is_missing(&error) => make(place, named(place, here.file, part)?, mode)?,
-            Err(error) => return Err(Problem::of_way(&place.url, &error)),
+            Err(error) => return Err(Problem::of_way(place.shown(), &error)),
         };
         path.push(b'/');
     }

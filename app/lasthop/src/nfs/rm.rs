@@ -38,7 +38,10 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         } else if arguments.recursive {
             remove_tree(&place, entry, found)?;
         } else {
-            return Err(Problem::at(&url, "this is a directory; remove it with -r"));
+            return Err(Problem::at(
+                place.shown(),
+                "this is a directory; remove it with -r",
+            ));
         }
     }
     Ok(())

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use edges::connected::ConnectedUdp;
 use edges::wait::{Interest, Ready, Waiter};
 use units::{Duration, Instant};
-use wire::flow::DSCP_BULK;
 
 use super::SourcePort;
 use super::stream::StreamLink;
@@ -167,7 +166,9 @@ pub(super) struct DatagramLink {
 
 impl DatagramLink {
     fn open(way: Way, waiter: &Waiter) -> io::Result<Self> {
-        let socket = way.port.open(way.seed, |port| marked(way.server, port))?;
+        let socket = way.port.open(way.seed, |port| {
+            ConnectedUdp::open(way.server, port, BUFFER)
+        })?;
         waiter.add(&socket, SOCKET, Interest::Readable)?;
         Ok(Self {
             way,
@@ -238,7 +239,7 @@ impl DatagramLink {
         if let Some(old) = self.socket.take() {
             waiter.remove(&old)?;
         }
-        match marked(self.way.server, self.local.port()) {
+        match ConnectedUdp::open(self.way.server, self.local.port(), BUFFER) {
             Ok(socket) => {
                 waiter.add(&socket, SOCKET, Interest::Readable)?;
                 self.local = socket.local_address();
@@ -254,11 +255,4 @@ impl DatagramLink {
         }
         Ok(())
     }
-}
-
-/// A socket for calls, which want to arrive more than they want to arrive soon: the hop holds them, and their answers.
-fn marked(server: SocketAddr, port: u16) -> io::Result<ConnectedUdp> {
-    let socket = ConnectedUdp::open(server, port, BUFFER)?;
-    socket.mark(DSCP_BULK)?;
-    Ok(socket)
 }

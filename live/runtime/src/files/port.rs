@@ -33,7 +33,7 @@ impl SourcePort {
                 let first = RandomStream::named(seed, "source port").next_u64() as u16 % count;
                 for step in 0..count {
                     match open(RESERVED.start() + (first + step) % count) {
-                        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+                        Err(error) if is_taken(&error) => {}
                         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
                         result => return result,
                     }
@@ -42,4 +42,12 @@ impl SourcePort {
             }
         }
     }
+}
+
+/// Whether a port is another's, or its last connection to the same peer lingers.
+fn is_taken(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable
+    )
 }

@@ -90,7 +90,7 @@ impl Destination {
             name,
             place: Some(place.clone()),
         };
-        let shown = place.url.to_string();
+        let shown = place.shown().to_string();
         match session.resolve(&place.path, true) {
             Ok(found) if found.attributes.kind == FileType::Directory => {
                 return Ok(remote(found.file, shown, None));
@@ -108,7 +108,7 @@ impl Destination {
             return Err(Problem::at(shown, "it would lie in what is no directory"));
         }
         let parent_path = place.url.path.strip_suffix(&name[..]);
-        let parent_url = place.url.with_path(parent_path.unwrap_or(b"/").into());
+        let parent_url = place.shown().with_path(parent_path.unwrap_or(b"/").into());
         Ok(remote(parent.file, parent_url.to_string(), Some(name)))
     }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::How;
 use super::destination::Directory;
 use super::meter::Meter;
-use super::origin::Origin;
+use super::origin::{Opened, Origin};
+use super::part::{MARKED, Part};
 use super::verify::digest;
 use crate::nfs::problem::Problem;
 use crate::nfs::session::Session;
@@ -36,15 +37,35 @@ impl Job {
     /// Copies the file. What an interruption leaves, if it is worth going on with, is told to the meter.
     pub(super) fn run(&self, shared: &Shared<'_>) -> Result<(), Problem> {
         let opened = self.origin.open()?;
+        let mut part = self.directory.begin(&self.name, &opened.meta, shared.how)?;
+        shared.meter.expect(self.origin.meta.size, opened.meta.size);
+        let done = self.fill(&opened, &mut *part, shared);
+        if done.is_err() && opened.meta.size >= MARKED {
+            shared.meter.left(&self.directory.shown(&self.name));
+        }
+        done?;
+        drop(part);
+        if shared.how.verify {
+            self.verify(shared)?;
+        }
+        shared.meter.file_done();
+        Ok(())
+    }
+
+    /// Copies what is not there yet, and makes the part the file.
+    fn fill(
+        &self,
+        opened: &Opened,
+        part: &mut dyn Part,
+        shared: &Shared<'_>,
+    ) -> Result<(), Problem> {
         let meta = opened.meta;
-        let mut part = self.directory.begin(&self.name, &meta, shared.how)?;
         let present = part.present();
-        shared.meter.expect(self.origin.meta.size, meta.size);
         shared.meter.resume(present);
         shared.active.fetch_add(1, Ordering::Relaxed);
         let transfer = Transfer {
             source: &*opened.source,
-            sink: &mut *part,
+            sink: part,
             from: present,
             until: meta.size,
             window: &|| WINDOW / shared.active.load(Ordering::Relaxed).max(1),
@@ -52,21 +73,12 @@ impl Job {
         };
         let moved = transfer.run();
         shared.active.fetch_sub(1, Ordering::Relaxed);
-        if meta.size >= super::part::MARKED && moved.is_err() {
-            shared.meter.left(&self.directory.shown(&self.name));
-        }
         moved?;
         if !self.origin.meta_now()?.is_same_content(&meta) {
             let what = "it was changed while it was copied: copy it again";
             return Err(Problem::at(&self.origin.shown, what));
         }
-        part.finish(&meta, shared.how)?;
-        drop(part);
-        if shared.how.verify {
-            self.verify(shared)?;
-        }
-        shared.meter.file_done();
-        Ok(())
+        part.finish(&meta, shared.how)
     }
 
     fn verify(&self, shared: &Shared<'_>) -> Result<(), Problem> {

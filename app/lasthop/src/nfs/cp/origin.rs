@@ -57,8 +57,9 @@ impl Origin {
                 Some(name) => name,
                 None => last_name(&place.session.root.export),
             };
-            let shown = place.url.to_string().into();
-            return Ok(Self::remote(place.session.clone(), name, shown, &found));
+            let shown = place.shown().to_string().into();
+            let origin = Self::remote(place.session.clone(), name, shown, &found);
+            return origin.unless_directory(recursive);
         }
         let path = Path::new(text);
         let metadata = if recursive {
@@ -75,7 +76,17 @@ impl Origin {
             let name = whole.file_name().map_or(&b"root"[..], OsStr::as_bytes);
             origin.name = name.into();
         }
-        Ok(origin)
+        origin.unless_directory(recursive)
+    }
+
+    fn unless_directory(self, recursive: bool) -> Result<Self, Problem> {
+        if self.kind == FileType::Directory && !recursive {
+            return Err(Problem::at(
+                &self.shown,
+                "this is a directory; copy it with -r",
+            ));
+        }
+        Ok(self)
     }
 
     fn remote(session: Arc<Session>, name: &[u8], shown: Arc<str>, found: &Found) -> Self {
@@ -139,7 +150,8 @@ impl Origin {
                 let mut visit = |listed: files::Listed| {
                     let found = session.found(*directory, &listed);
                     let found = found.map_err(|error| problem(&error))?;
-                    let shown = format!("{}/{}", self.shown, listed.name.escape_ascii()).into();
+                    let name = listed.name.escape_ascii();
+                    let shown = format!("{}/{name}", self.shown.trim_end_matches('/')).into();
                     visit(Self::remote(session.clone(), &listed.name, shown, &found))
                 };
                 session.list(*directory, &mut visit, &problem)

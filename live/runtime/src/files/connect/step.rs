@@ -297,7 +297,8 @@ impl Steps<'_> {
                 status,
                 mount::Status::AccessDenied | mount::Status::NotOwner
             )
-            && (self.server.export.is_some() || !listed.is_empty())
+            && (self.server.export.is_some()
+                || listed.iter().any(|listed| export::normal(listed) == export))
         {
             let export = shown(&export);
             return ConnectError::Denied {
