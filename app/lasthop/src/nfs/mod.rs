@@ -21,6 +21,8 @@ use options::Options;
 use problem::Problem;
 use session::Sessions;
 
+pub(crate) use session::{merged, server_of};
+
 const EXAMPLES: &str = "\
 Examples:
   lasthop nfs ls -l nfs://files/srv/export/notes
@@ -64,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     interrupt::catch()?;
     let options = arguments.options.connect_options()?;
     let mut sessions = Sessions::new(options, arguments.options.transport());
+    sessions.listen(arguments.options.signals());
     let outcome = match &arguments.command {
         Command::Ls(arguments) => ls::run(arguments, &mut sessions),
         Command::Cat(arguments) => cat::run(arguments, &mut sessions),

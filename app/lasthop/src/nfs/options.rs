@@ -1,6 +1,6 @@
 //! What all subcommands understand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use files::{BlockSize, Window};
 use rpc::message::{Credentials, Identity, SystemCredentials};
 use rpc::{Adaptive, Exponential, HybridLinear, Linear, Policy};
 use runtime::files::{ConnectOptions, SourcePort, Transport};
+use runtime::signals::ENDING;
 use serde::Deserialize;
 use units::{Bytes, Duration};
 
@@ -137,6 +138,13 @@ pub(super) struct Options {
     /// Call from any local port, not from a privileged one where that is permitted
     #[arg(long, global = true)]
     any_port: bool,
+    /// Where a daemon tells of fades and hand-offs, or `lasthop emulate --signals` [default: the mobile host's, if it
+    /// runs]
+    #[arg(long, value_name = "SOCKET", global = true)]
+    signals: Option<PathBuf>,
+    /// Do not listen to the daemon of the hop
+    #[arg(long, global = true, conflicts_with = "signals")]
+    no_signals: bool,
     /// A TOML file with the tables [files] and [calls]; what is said here comes before it
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
@@ -183,6 +191,12 @@ impl Options {
             Proto::Udp => Transport::Udp,
             Proto::Tcp => Transport::Tcp,
         })
+    }
+
+    /// Where signals are told, unless nobody is to listen.
+    pub(super) fn signals(&self) -> Option<PathBuf> {
+        let usual = || Path::new(edges::undo::STATE_FOLDER).join(format!("mobile.{ENDING}"));
+        (!self.no_signals).then(|| self.signals.clone().unwrap_or_else(usual))
     }
 
     fn credentials(&self) -> Result<Credentials, Failure> {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -15,9 +16,11 @@ use runtime::files::{
     CallError, ConnectError, ConnectOptions, Connection, Largest, Resolver, Root, Server,
     Transport, connect,
 };
+use runtime::signals::Reader;
 
 use super::interrupt;
 use super::problem::Problem;
+use crate::failure::Failure;
 
 /// How many small operations are on their way at once.
 const AT_ONCE: usize = 256;
@@ -34,6 +37,8 @@ pub(super) fn parse_url(text: &OsStr) -> Result<Url, Problem> {
 pub(super) struct Sessions {
     options: ConnectOptions,
     transport: Option<Transport>,
+    /// Where the daemon of the hop tells of fades.
+    signals: Option<PathBuf>,
     open: Vec<(Url, Arc<Session>)>,
 }
 
@@ -42,8 +47,14 @@ impl Sessions {
         Self {
             options,
             transport,
+            signals: None,
             open: Vec::new(),
         }
+    }
+
+    /// Lets connections from now on hear of fades and hand-offs, if a daemon tells of them there.
+    pub(super) fn listen(&mut self, signals: Option<PathBuf>) {
+        self.signals = signals;
     }
 
     /// The place that an address names.
@@ -88,7 +99,12 @@ impl Sessions {
                 error => Problem::Broken(error.to_string()),
             })?;
         let path = root.rest.clone();
+        let handle = connection.clone();
+        let listen =
+            |path: &PathBuf| Reader::start(path.clone(), move |event| handle.link_event(event));
+        let reader = self.signals.as_ref().map(listen).transpose();
         let session = Arc::new(Session {
+            _reader: reader.map_err(|error| Problem::Broken(error.to_string()))?,
             connection,
             root,
             caller: Arc::clone(&self.options.caller),
@@ -96,6 +112,32 @@ impl Sessions {
         self.open.push((url.clone(), Arc::clone(&session)));
         Ok((session, path))
     }
+}
+
+/// The server that an address names.
+pub(crate) fn server_of(url: &Url) -> Result<Server, Failure> {
+    server(url, None).map_err(Problem::into_failure)
+}
+
+/// An address from the command line, with what options beside it say.
+pub(crate) fn merged(text: &OsStr, beside: &UrlOptions) -> Result<Url, Failure> {
+    let mut url = parse_url(text).map_err(Problem::into_failure)?;
+    let UrlOptions {
+        export,
+        mount_port,
+        nfs_port,
+        proto,
+        read_size,
+        write_size,
+    } = beside.clone();
+    let options = &mut url.options;
+    options.export = export.or(options.export.take());
+    options.mount_port = mount_port.or(options.mount_port);
+    options.nfs_port = nfs_port.or(options.nfs_port);
+    options.proto = proto.or(options.proto);
+    options.read_size = read_size.or(options.read_size);
+    options.write_size = write_size.or(options.write_size);
+    Ok(url)
 }
 
 fn server(url: &Url, transport: Option<Transport>) -> Result<Server, Problem> {
@@ -178,6 +220,7 @@ impl Place {
 
 /// A connection, and in whose name it is used.
 pub(super) struct Session {
+    _reader: Option<Reader>,
     pub(super) connection: Connection,
     pub(super) root: Root,
     pub(super) caller: Arc<Credentials>,

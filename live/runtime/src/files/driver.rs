@@ -92,6 +92,8 @@ fn snapshot(client: &Client, link: &Link, way: Way) -> Snapshot {
         silent_since: None,
         calls: client.calls(),
         waiting: 0,
+        unsafe_bytes: client.unsafe_bytes(),
+        unsafe_files: client.unsafe_files(),
         reopened: link.reopened(),
     }
 }

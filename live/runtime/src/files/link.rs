@@ -9,6 +9,7 @@ use bytes::Bytes;
 use edges::connected::ConnectedUdp;
 use edges::wait::{Interest, Ready, Waiter};
 use units::{Duration, Instant};
+use wire::flow::DSCP_BULK;
 
 use super::SourcePort;
 use super::stream::StreamLink;
@@ -166,9 +167,7 @@ pub(super) struct DatagramLink {
 
 impl DatagramLink {
     fn open(way: Way, waiter: &Waiter) -> io::Result<Self> {
-        let socket = way.port.open(way.seed, |port| {
-            ConnectedUdp::open(way.server, port, BUFFER)
-        })?;
+        let socket = way.port.open(way.seed, |port| marked(way.server, port))?;
         waiter.add(&socket, SOCKET, Interest::Readable)?;
         Ok(Self {
             way,
@@ -239,7 +238,7 @@ impl DatagramLink {
         if let Some(old) = self.socket.take() {
             waiter.remove(&old)?;
         }
-        match ConnectedUdp::open(self.way.server, self.local.port(), BUFFER) {
+        match marked(self.way.server, self.local.port()) {
             Ok(socket) => {
                 waiter.add(&socket, SOCKET, Interest::Readable)?;
                 self.local = socket.local_address();
@@ -255,4 +254,11 @@ impl DatagramLink {
         }
         Ok(())
     }
+}
+
+/// A socket for calls, which want to arrive more than they want to arrive soon: the hop holds them, and their answers.
+fn marked(server: SocketAddr, port: u16) -> io::Result<ConnectedUdp> {
+    let socket = ConnectedUdp::open(server, port, BUFFER)?;
+    socket.mark(DSCP_BULK)?;
+    Ok(socket)
 }

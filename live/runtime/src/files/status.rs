@@ -21,6 +21,10 @@ pub struct Status {
     pub calls: rpc::Counters,
     /// Requests that have not ended.
     pub waiting: usize,
+    /// What was written and is not safe at the server, with what it takes to keep it, in bytes.
+    pub unsafe_bytes: u64,
+    /// How many files have such data.
+    pub unsafe_files: usize,
     /// Times that the socket had to be opened again: the host's address had changed, or the stream had broken.
     pub reopened: u64,
 }
@@ -34,6 +38,8 @@ pub(super) struct Snapshot {
     pub(super) silent_since: Option<Instant>,
     pub(super) calls: rpc::Counters,
     pub(super) waiting: usize,
+    pub(super) unsafe_bytes: u64,
+    pub(super) unsafe_files: usize,
     pub(super) reopened: u64,
 }
 
@@ -46,6 +52,8 @@ impl Snapshot {
             silent_since,
             calls,
             waiting,
+            unsafe_bytes,
+            unsafe_files,
             reopened,
         } = self;
         Status {
@@ -55,6 +63,8 @@ impl Snapshot {
             silent_for: silent_since.map(|since| now.since(since)),
             calls,
             waiting,
+            unsafe_bytes,
+            unsafe_files,
             reopened,
         }
     }
