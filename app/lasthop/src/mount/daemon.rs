@@ -93,7 +93,7 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
         root,
         machine: machine(),
         stamp: std::process::id(),
-        memory: Memory::default(),
+        memory: Memory::within(&wanted.options.files.validity),
     };
     let system = FileSystem::new(kernel, connection.clone(), &settings).map_err(Failure::broken)?;
     serve(&system, &sender)?;

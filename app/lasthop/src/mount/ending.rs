@@ -93,6 +93,13 @@ impl Keeper {
             for asker in progress.askers {
                 asker.answer(&answer);
             }
+            if outcome.is_ok()
+                && let Some(log) = &self.log
+                && self.wanted.options.log.is_none()
+            {
+                // It tells of nothing that anybody has to know any more.
+                let _ = std::fs::remove_file(log);
+            }
             return outcome;
         }
     }

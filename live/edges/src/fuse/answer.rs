@@ -297,6 +297,18 @@ impl<'a> Message<'a> {
         message.finish(request.0, error)
     }
 
+    /// The message that makes the kernel forget the attributes of a file.
+    pub(super) fn forget_attributes(node: Node) -> Self {
+        let mut message = Self::new();
+        message.push(&abi::fuse_notify_inval_inode_out {
+            ino: node.0,
+            // Below 0: no content.
+            off: -1,
+            len: 0,
+        });
+        message.finish(0, abi::FUSE_NOTIFY_INVAL_INODE.cast_signed())
+    }
+
     /// The message that accepts the kernel's first one.
     pub(super) fn initialize(request: RequestId, terms: &abi::fuse_init_out) -> Self {
         let mut message = Self::new();

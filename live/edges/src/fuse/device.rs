@@ -12,7 +12,7 @@ use zerocopy::FromBytes;
 
 use super::answer::Message;
 use super::request::Unusable;
-use super::{Answer, Kernel, Request, RequestId};
+use super::{Answer, Kernel, Node, Request, RequestId};
 
 /// The kernel's page in bytes, as far as room for requests depends on it.
 const PAGE: u32 = 4_096;
@@ -142,6 +142,11 @@ impl Kernel for Device {
                 false
             }
         }
+    }
+
+    fn forget_attributes(&self, node: Node) {
+        // It need not remember anything of this file.
+        let _ = self.send(&Message::forget_attributes(node).pieces());
     }
 }
 

@@ -39,4 +39,8 @@ pub trait Kernel: Send + Sync {
     /// Answers a request; false if the kernel does not wait for it any more, so that whatever the answer
     /// handed over (a reference to a node, an open file) is not the kernel's.
     fn answer(&self, request: RequestId, answer: &Answer) -> bool;
+
+    /// Makes the kernel ask for a file's attributes before it uses them again. What it remembers of the content stays, or
+    /// goes when they differ: to have it go from here could wait for a request that waits for us.
+    fn forget_attributes(&self, node: Node);
 }

@@ -90,3 +90,17 @@ pub(super) fn with_mode(mode: u32) -> NewAttributes {
         ..NewAttributes::default()
     }
 }
+
+/// Attributes of a new file. An exclusive CREATE may leave its verifier in the times (RFC 1813 §3.3.8), so they are set.
+pub(super) fn new_file(mode: u32, exclusive: bool) -> NewAttributes {
+    let time = if exclusive {
+        SetTime::ServerTime
+    } else {
+        SetTime::Keep
+    };
+    NewAttributes {
+        accessed: time,
+        modified: time,
+        ..with_mode(mode)
+    }
+}

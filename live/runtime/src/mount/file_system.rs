@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use edges::fuse::{Answer, Kernel, Node, Operation, Request, RequestId};
-use files::{Found, Operation as Wanted, Reply};
+use files::{Found, Operation as Wanted, Reply, Validity};
 use nfs::{FileHandle, Space};
 use rustix::io::Errno;
 
@@ -32,6 +32,20 @@ pub struct Memory {
     pub names: Duration,
     /// Attributes.
     pub attributes: Duration,
+}
+
+impl Memory {
+    /// A second, but not longer than a client of files takes for true what it knows. A program looks at most files
+    /// several times at once, and a look that the kernel need not ask for costs a twentieth.
+    pub fn within(validity: &Validity) -> Self {
+        let at_most = |valid: units::Duration| {
+            Duration::from_nanos(valid.min(units::Duration::from_secs(1)).as_nanos())
+        };
+        Self {
+            names: at_most(validity.directory_min),
+            attributes: at_most(validity.file_min),
+        }
+    }
 }
 
 /// How files are shown to the kernel.

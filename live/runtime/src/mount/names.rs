@@ -1,6 +1,7 @@
 //! Names: found, made, moved and removed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use edges::fuse::{Answer, Node, Operation};
@@ -8,9 +9,9 @@ use files::{Entry, Found, Operation as Wanted, Reply};
 use nfs::{Device, FileType, NewAttributes};
 use rustix::io::Errno;
 
-use super::attributes::{kind_of, with_mode};
+use super::attributes::{kind_of, new_file, with_mode};
 use super::calls::Call;
-use super::errno::errno_of_name;
+use super::errno::{errno_of, errno_of_name};
 use super::file_system::FileSystem;
 use super::lock;
 use super::service::FileService;
@@ -22,16 +23,21 @@ impl<S: FileService> FileSystem<S> {
             Ok(wanted) => wanted,
             Err(reason) => return self.refuse(&call, reason),
         };
-        self.ask(call, wanted, |system, call, reply| match reply {
-            Reply::Found(found) => system.tell_entry(&call, &found),
-            Reply::Done => system.answer(&call, &Answer::Done),
-            Reply::Target(target) => system.answer(&call, &Answer::Data(vec![target])),
+        let looks = matches!(wanted, Wanted::LookUp(_));
+        self.ask_and_see(call, wanted, move |system, call, result| match result {
+            Ok(Reply::Found(found)) => system.tell_entry(&call, &found),
+            Ok(Reply::Done) => system.answer(&call, &Answer::Done),
+            Ok(Reply::Target(target)) => system.answer(&call, &Answer::Data(vec![target])),
             // A file that was made without being opened.
-            Reply::Opened(open, found) => {
+            Ok(Reply::Opened(open, found)) => {
                 system.close_unused(&call, open);
                 system.tell_entry(&call, &found);
             }
-            _ => system.unexpected(&call),
+            Ok(_) => system.unexpected(&call),
+            Err(error) if looks && errno_of(&error) == Errno::NOENT => {
+                system.answer(&call, &Answer::Entry(system.nothing()));
+            }
+            Err(error) => system.fail(&call, &error),
         });
     }
 
@@ -72,6 +78,15 @@ impl<S: FileService> FileSystem<S> {
         lock(&self.nodes).file(node).ok_or(Errno::STALE)
     }
 
+    /// That a name leads to nothing.
+    fn nothing(&self) -> edges::fuse::Entry {
+        edges::fuse::Entry {
+            found: None,
+            name_valid: self.memory.names,
+            attributes_valid: Duration::ZERO,
+        }
+    }
+
     /// Tells the kernel what a name leads to.
     fn tell_entry(&self, call: &Call, found: &Found) {
         let entry = match self.refer(found) {
@@ -101,7 +116,7 @@ fn make_node(entry: Entry, mode: u32, (major, minor): (u32, u32)) -> Result<Want
     match kind_of(mode).ok_or(Errno::INVAL)? {
         FileType::Regular => Ok(Wanted::Create {
             entry,
-            attributes,
+            attributes: new_file(mode, true),
             exclusive: true,
         }),
         FileType::Directory | FileType::SymbolicLink => Err(Errno::INVAL),

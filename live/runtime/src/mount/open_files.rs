@@ -10,7 +10,7 @@ use nfs::NewAttributes;
 use rpc::message::Credentials;
 use rustix::io::Errno;
 
-use super::attributes::with_mode;
+use super::attributes::new_file;
 use super::calls::Call;
 use super::file_system::FileSystem;
 use super::lock;
@@ -71,6 +71,10 @@ impl<S: FileService> FileSystem<S> {
 
     fn tell_opened(self: &Arc<Self>, call: &Call, open: OpenFile, found: &Found) {
         let keep_content = lock(&self.nodes).open(call.node, &found.attributes);
+        if !keep_content && !self.memory.attributes.is_zero() {
+            // Whoever opens a file sees what others have closed.
+            self.kernel.forget_attributes(call.node);
+        }
         let opened = self.note_open(call, open, keep_content);
         if !self.answer_taken(call, &Answer::Opened(opened)) {
             self.close_unused(call, open);
@@ -102,7 +106,7 @@ impl<S: FileService> FileSystem<S> {
             entry,
             attributes: NewAttributes {
                 size: flags.truncate.then_some(0),
-                ..with_mode(mode)
+                ..new_file(mode, flags.exclusive)
             },
             exclusive: flags.exclusive,
         };

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use edges::fuse::{
@@ -21,6 +22,7 @@ type Done = Box<dyn FnOnce(Result<Reply, CallError>) + Send>;
 #[derive(Default)]
 struct Listener {
     answers: Mutex<Vec<(u64, Answer)>>,
+    forgotten: Mutex<Vec<Node>>,
     /// It waits for nothing any more.
     deaf: bool,
 }
@@ -33,6 +35,10 @@ impl Kernel for Listener {
     fn answer(&self, request: RequestId, answer: &Answer) -> bool {
         lock(&self.answers).push((request.0, answer.clone()));
         !self.deaf
+    }
+
+    fn forget_attributes(&self, node: Node) {
+        lock(&self.forgotten).push(node);
     }
 }
 
@@ -100,13 +106,27 @@ impl Rig {
         Self::with(Listener::default())
     }
 
+    /// One whose kernel remembers for a while.
+    fn remembering() -> Self {
+        let second = Duration::from_secs(1);
+        let memory = Memory {
+            names: second,
+            attributes: second,
+        };
+        Self::of(Listener::default(), memory)
+    }
+
     fn with(kernel: Listener) -> Self {
+        Self::of(kernel, Memory::default())
+    }
+
+    fn of(kernel: Listener, memory: Memory) -> Self {
         let (kernel, desk) = (Arc::new(kernel), Arc::new(Desk::default()));
         let settings = Settings {
             root: handle(0),
             machine: "test".into(),
             stamp: 1,
-            memory: Memory::default(),
+            memory,
         };
         let listener: Arc<dyn Kernel> = Arc::clone(&kernel) as _;
         Self {
@@ -280,6 +300,35 @@ fn content_is_kept_between_two_openings_if_nothing_changed() {
         keeps.push(opened.keep_content);
     }
     assert_eq!(keeps, [false, true, false]);
+}
+
+#[test]
+fn who_opens_a_file_sees_its_present_attributes() {
+    let rig = Rig::remembering();
+    let node = rig.look_up(1, FileType::Regular);
+    for (size, forgotten) in [(10, 1), (10, 1), (11, 2)] {
+        rig.ask(node, Operation::Open(OpenFlags::default()));
+        let mut file = found(1, FileType::Regular);
+        file.attributes.size = size;
+        rig.serve(Ok(Reply::Opened(OpenFile(size), file)));
+        assert_eq!(*lock(&rig.kernel.forgotten), vec![node; forgotten]);
+    }
+}
+
+#[test]
+fn that_there_is_nothing_is_remembered_like_a_name() {
+    let rig = Rig::remembering();
+    let request = rig.ask(Node::ROOT, Operation::LookUp("nothing".into()));
+    let (procedure, status) = (nfs::Procedure::LookUp, Status::NoEntry);
+    rig.serve(Err(Error::Refused { procedure, status }));
+    let Some(Answer::Entry(entry)) = rig.answer(request) else {
+        panic!()
+    };
+    assert_eq!(
+        (entry.found, entry.name_valid),
+        (None, Duration::from_secs(1))
+    );
+    assert_eq!(rig.system.waiting().nodes, 1);
 }
 
 #[test]

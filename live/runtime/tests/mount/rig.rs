@@ -97,7 +97,6 @@ fn run(socket: &UdpSocket, server: &Mutex<fileserver::Server>, ended: &AtomicBoo
 pub(crate) struct Setup {
     pub(crate) server: fileserver::Config,
     pub(crate) files: files::Config,
-    pub(crate) memory: Memory,
 }
 
 /// A server, a connection, and a mount.
@@ -127,6 +126,7 @@ impl Rig {
         };
         let finished = watch(folder.path().to_owned());
         let served = Served::start(setup.server);
+        let memory = Memory::within(&setup.files.validity);
         let (connection, root) = attach(&served, setup.files);
         let device: Arc<dyn Kernel> =
             Arc::new(Device::start(descriptor, Limits::default()).unwrap());
@@ -134,7 +134,7 @@ impl Rig {
             root: root.handle,
             machine: "test".into(),
             stamp: 1,
-            memory: setup.memory,
+            memory,
         };
         let system = FileSystem::new(device, connection, &settings).unwrap();
         let serving = Arc::clone(&system);
