@@ -136,6 +136,7 @@ fn daemons_tell_of_fades_handoffs_and_their_end() {
             assert!(micros(&restored, "at_us") > micros(&fade, "at_us"));
             let short = micros(&restored, "lasted_us") <= 1_000_000;
             assert_eq!(restored["kept"], short, "{restored}");
+            assert_eq!(restored["held"], true, "{restored}");
         }
         let mut of_gateway = Ear::at(&state.join("gateway.signals"));
         assert_eq!(of_gateway.next()["peer"], "tablet7");

@@ -31,10 +31,12 @@ fn signal(peer: &str, millis: u64, event: Event) -> Signal {
 
 const LOST: Event = Event::Restored {
     kept: false,
+    held: false,
     lasted: Duration::from_millis(80),
 };
 const KEPT: Event = Event::Restored {
-    kept: true,
+    kept: false,
+    held: true,
     lasted: Duration::from_millis(80),
 };
 

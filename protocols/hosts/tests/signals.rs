@@ -73,7 +73,18 @@ fn an_outage_is_told_with_its_end_and_what_it_kept() {
                 ["fade", "restored"],
                 "{millis} ms at host {host}"
             );
-            let [(began, _), (ended, Event::Restored { kept: was, lasted })] = told[..] else {
+            let [
+                (began, _),
+                (
+                    ended,
+                    Event::Restored {
+                        kept: was,
+                        held: true,
+                        lasted,
+                    },
+                ),
+            ] = told[..]
+            else {
                 panic!("{told:?}");
             };
             assert_eq!(was, kept, "{millis} ms");
@@ -95,7 +106,12 @@ fn a_long_outage_ends_in_disconnection() {
     for host in [MOBILE, GATEWAY] {
         let told = told(&pair, host, start);
         assert_eq!(names(&told), ["fade", "disconnected", "restored"]);
-        let Event::Restored { kept, lasted } = told[2].1 else {
+        let Event::Restored {
+            kept,
+            held: true,
+            lasted,
+        } = told[2].1
+        else {
             panic!("{told:?}");
         };
         assert!(!kept && lasted >= SECOND * 300, "{told:?}");
@@ -113,7 +129,7 @@ fn a_peer_that_starts_anew_is_told_to_have_kept_nothing() {
     let told = told(&pair, GATEWAY, start);
     let last = told.last().map(|(_, event)| *event);
     assert!(
-        matches!(last, Some(Event::Restored { kept: false, .. })),
+        matches!(last, Some(Event::Restored { held: false, .. })),
         "{told:?}"
     );
 }

@@ -39,8 +39,9 @@ pub struct Condition {
     moving: bool,
     /// Since when something is wrong.
     wrong_since: Option<Instant>,
-    /// Whether nothing has been given up since then.
+    /// Whether nothing has been given up since then, and whether that is so for flows that are held.
     kept: bool,
+    held: bool,
     /// What was told last.
     told: (Instant, Event),
 }
@@ -55,6 +56,7 @@ impl Condition {
             moving: false,
             wrong_since: Some(now),
             kept: false,
+            held: false,
             told: (now, Event::Disconnected),
         }
     }
@@ -93,10 +95,12 @@ impl Condition {
                 let lost = fresh && !self.is_wrong();
                 self.keyless = false;
                 if fresh {
-                    (self.fading, self.moving, self.kept) = (false, false, false);
+                    (self.fading, self.moving) = (false, false);
+                    (self.kept, self.held) = (false, false);
                 }
                 lost.then_some(Event::Restored {
                     kept: false,
+                    held: false,
                     lasted: Duration::ZERO,
                 })
             }
@@ -126,13 +130,14 @@ impl Condition {
         if self.is_wrong() {
             if self.wrong_since.is_none() {
                 self.wrong_since = Some(now);
-                self.kept = !self.keyless;
+                (self.kept, self.held) = (!self.keyless, true);
             }
             return None;
         }
         let since = self.wrong_since.take()?;
         Some(Event::Restored {
             kept: self.kept,
+            held: self.held,
             lasted: now.since(since),
         })
     }

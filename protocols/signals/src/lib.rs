@@ -44,8 +44,10 @@ pub enum Event {
     Fade,
     /// All is well: after what came before, or for the first time.
     Restored {
-        /// What the hop was given meanwhile is delivered now; otherwise it may be lost, all of it.
+        /// What the hop was given meanwhile is delivered now, all of it.
         kept: bool,
+        /// At least that of flows which the hop holds in order is: TCP that it repairs, and calls of files.
+        held: bool,
         /// How long nothing got through, as far as that is known.
         lasted: Duration,
     },

@@ -25,6 +25,8 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     lasted_us: Option<u64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     past: bool,
@@ -52,8 +54,9 @@ impl Signal {
         };
         match self.event {
             Event::HandoffImpending { within } => line.in_us = Some(within.as_micros()),
-            Event::Restored { kept, lasted } => {
+            Event::Restored { kept, held, lasted } => {
                 line.kept = Some(kept);
+                line.held = Some(held);
                 line.lasted_us = Some(lasted.as_micros());
             }
             Event::Fade | Event::Disconnected => {}
@@ -93,6 +96,7 @@ pub(crate) fn read_signal(bytes: &[u8]) -> Result<Option<Signal>, Refusal> {
         "fade" => Event::Fade,
         "restored" => Event::Restored {
             kept: line.kept.ok_or(Refusal::Malformed)?,
+            held: line.held.ok_or(Refusal::Malformed)?,
             lasted: span(line.lasted_us)?,
         },
         "disconnected" => Event::Disconnected,

@@ -3,19 +3,21 @@
 use signals::{Change, Condition, Event, Signal};
 use units::{Duration, Instant};
 
-const KEPT: bool = true;
-const LOST: bool = false;
+/// What was kept, and what of flows that are held.
+const KEPT: (bool, bool) = (true, true);
+const HELD: (bool, bool) = (false, true);
+const LOST: (bool, bool) = (false, false);
 
 fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-fn restored(kept: bool, lasted: u64) -> Event {
+fn restored((kept, held): (bool, bool), lasted: u64) -> Event {
     let lasted = millis(lasted);
-    Event::Restored { kept, lasted }
+    Event::Restored { kept, held, lasted }
 }
 
-fn faded(lasted: u64, kept: bool) -> Change {
+fn faded(lasted: u64, (kept, _): (bool, bool)) -> Change {
     let lasted = millis(lasted);
     Change::FadeEnded { lasted, kept }
 }
@@ -43,7 +45,7 @@ const HANDOFF: Event = Event::HandoffImpending {
 #[test]
 fn a_fade_is_told_at_its_beginning_and_its_end() {
     use Change::{Connected, FadeBegan};
-    for kept in [KEPT, LOST] {
+    for kept in [KEPT, HELD] {
         let events = told(&[FadeBegan, faded(130, kept), FadeBegan]);
         assert_eq!(events, [Event::Fade, restored(kept, 130), Event::Fade]);
     }
@@ -73,13 +75,20 @@ fn all_is_well_only_when_nothing_is_wrong() {
         FadeBegan,
         Expired,
         Connected { fresh: false },
-        faded(9_000, LOST),
+        faded(9_000, HELD),
     ];
     let events = told(&changes);
     let gone = Event::Disconnected;
     assert_eq!(events[..2], [Event::Fade, gone]);
     assert!(
-        matches!(events[2..], [Event::Restored { kept: LOST, .. }]),
+        matches!(
+            events[2..],
+            [Event::Restored {
+                kept: false,
+                held: true,
+                ..
+            }]
+        ),
         "{events:?}"
     );
     let events = told(&[Expired, FadeBegan, HandoffBegan, Connected { fresh: true }]);

@@ -36,13 +36,17 @@ fn lines_are_as_documented() {
         within: Duration::from_millis(500),
     };
     let restored = Event::Restored {
-        kept: true,
+        kept: false,
+        held: true,
         lasted: Duration::from_micros(81_234),
     };
     for (event, rest) in [
         (impending, ",\"in_us\":500000"),
         (Event::Fade, ""),
-        (restored, ",\"kept\":true,\"lasted_us\":81234"),
+        (
+            restored,
+            ",\"kept\":false,\"held\":true,\"lasted_us\":81234",
+        ),
         (Event::Disconnected, ""),
     ] {
         let name = event.name();
@@ -82,7 +86,8 @@ fn what_is_no_line_of_ours_is_refused() {
         r#"{"event":"fade","at_us":1}"#,
         r#"{"event":"fade","at_us":1,"peer":"\u001b[2J"}"#,
         r#"{"event":"restored","at_us":1,"peer":"gateway"}"#,
-        r#"{"event":"restored","at_us":1,"peer":"gateway","kept":"yes","lasted_us":1}"#,
+        r#"{"event":"restored","at_us":1,"peer":"gateway","kept":"yes","held":true,"lasted_us":1}"#,
+        r#"{"event":"restored","at_us":1,"peer":"gateway","kept":true,"lasted_us":1}"#,
         r#"{"event":"handoff_impending","at_us":1,"peer":"gateway"}"#,
     ] {
         assert_eq!(read(line), Err(Refusal::Malformed), "{line}");
@@ -127,7 +132,11 @@ fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         span().prop_map(|within| Event::HandoffImpending { within }),
         Just(Event::Fade),
-        (any::<bool>(), span()).prop_map(|(kept, lasted)| Event::Restored { kept, lasted }),
+        (any::<bool>(), any::<bool>(), span()).prop_map(|(kept, held, lasted)| Event::Restored {
+            kept,
+            held,
+            lasted
+        }),
         Just(Event::Disconnected),
     ]
 }

@@ -71,9 +71,9 @@ impl Outlook {
             let until = self.origin + until.since_origin();
             let lasted = until.since(from);
             // What the air has swallowed is gone.
-            let kept = false;
+            let (kept, held) = (false, false);
             self.queue
-                .push_back(signal(until, Event::Restored { kept, lasted }));
+                .push_back(signal(until, Event::Restored { kept, held, lasted }));
             self.free_from = until;
         }
     }
@@ -100,6 +100,7 @@ impl Announcements {
         let mut publisher = Publisher::bind(path, Audience::Everyone)?;
         let well = Event::Restored {
             kept: true,
+            held: true,
             lasted: Duration::ZERO,
         };
         publisher.publish(signal(outlook.origin, well));
@@ -172,8 +173,8 @@ mod tests {
             assert_eq!(signal.at, due);
             let span = match signal.event {
                 Event::HandoffImpending { within } => within,
-                Event::Restored { lasted, kept } => {
-                    assert!(!kept);
+                Event::Restored { kept, held, lasted } => {
+                    assert!(!kept && !held);
                     lasted
                 }
                 _ => Duration::ZERO,

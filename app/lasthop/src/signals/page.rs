@@ -24,11 +24,11 @@ pub(super) fn line(signal: &Signal, wall: Duration) -> String {
         Event::Fade if signal.past => "a fade since then".into(),
         Event::Fade => "a fade".into(),
         Event::Restored { .. } if signal.past => "all is well since then".into(),
-        Event::Restored { kept, lasted } => {
-            let cost = if kept {
-                "nothing is lost"
-            } else {
-                "what was under way may be lost"
+        Event::Restored { kept, held, lasted } => {
+            let cost = match (kept, held) {
+                (true, _) => "nothing is lost",
+                (false, true) => "datagrams may be lost",
+                (false, false) => "what was under way may be lost",
             };
             format!("all is well after {}, {cost}", rounded(lasted))
         }
@@ -63,7 +63,11 @@ mod tests {
             "08:00:05.123 UTC  gateway: a fade"
         );
         let lasted = Duration::from_micros(81_234);
-        let restored = |kept| Event::Restored { kept, lasted };
+        let restored = |held| Event::Restored {
+            kept: held,
+            held,
+            lasted,
+        };
         let said = line(restored(true), false);
         assert!(
             said.ends_with("gateway: all is well after 81 ms, nothing is lost"),

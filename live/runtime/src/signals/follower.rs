@@ -27,11 +27,12 @@ impl Follower {
                 self.wrong.get_or_insert(Wrong::Fade);
                 Some(LinkEvent::FadeBegan)
             }
-            Event::Restored { kept, .. } => match self.wrong.take() {
+            // The hop holds calls of files.
+            Event::Restored { held, .. } => match self.wrong.take() {
                 // All was well, and that is what a newcomer is told.
                 None if signal.past => None,
-                Some(Wrong::Handoff) if !kept => Some(LinkEvent::HandoffDone),
-                _ => Some(LinkEvent::FadeEnded { kept }),
+                Some(Wrong::Handoff) if !held => Some(LinkEvent::HandoffDone),
+                _ => Some(LinkEvent::FadeEnded { kept: held }),
             },
         }
     }
