@@ -118,6 +118,21 @@ fn a_group_runs_and_prints_rows() {
 }
 
 #[test]
+fn several_names_run_one_after_the_other_and_share_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut line = words("run nfs95-table7 nfs97-fig9-range --seeds 2 --set");
+    line.push("copy.file=50000 B");
+    let printed = said(folder.path(), &line);
+    let places = ["nfs95-table7:", "nfs97-fig9-range:"].map(|name| printed.find(name).unwrap());
+    assert!(places[0] < places[1]);
+    said(folder.path(), &["report"]);
+    let page = fs::read_to_string(folder.path().join("lasthop-lab/report.html")).unwrap();
+    assert!(page.contains("id=\"nfs95-table7\"") && page.contains("id=\"nfs97-fig9-range\""));
+    let twice = refusal(folder.path(), 2, &words("run nfs95 nfs95-table7"));
+    assert!(twice.contains("nfs95-table7 is asked for twice"), "{twice}");
+}
+
+#[test]
 fn schemes_are_compared_and_claims_checked() {
     let folder = tempfile::tempdir().unwrap();
     let line = words("run channel-errors --seeds 3 --against distance --out compared");

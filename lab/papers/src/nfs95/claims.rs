@@ -273,7 +273,7 @@ pub(super) fn two_clients() -> Vec<Claim> {
 pub(super) fn block_sizes() -> Vec<Claim> {
     vec![Claim {
         name: "best-block",
-        text: "Of the sizes that the papers name, blocks of 4,096 bytes are the best in each curve",
+        text: "No other block size that the papers name is better than 4,096 bytes in any curve, beyond the intervals",
         source: "Section 4.1, Figure 4",
         judge: |table| best_block(table, "NO-CHANGES"),
     }]

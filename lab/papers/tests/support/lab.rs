@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run, text};
+use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
 use papers::{nfs95, nfs97, ton97};
 
 /// The experiment of this name.
@@ -54,13 +54,12 @@ pub(crate) fn refuses(experiment: &dyn Experiment, wrong: &[(&str, &str)]) {
     }
 }
 
-/// Expects that a table is the one in git; `UPDATE_GOLDEN=1` writes it anew.
-pub(crate) fn is_golden(name: &str, table: &Table) {
-    let table = text::tables(table);
+/// Expects that a text is the one in git; `UPDATE_GOLDEN=1` writes it anew.
+pub(crate) fn is_golden(name: &str, text: &str) {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&golden, &table).unwrap();
+        fs::write(&golden, text).unwrap();
     }
     let golden = fs::read_to_string(golden).unwrap();
-    assert_eq!(table, golden, "UPDATE_GOLDEN=1 writes it anew");
+    assert_eq!(text, golden, "UPDATE_GOLDEN=1 writes it anew");
 }
