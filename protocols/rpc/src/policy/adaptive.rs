@@ -8,9 +8,9 @@ use crate::{ConfigError, RoundTrip};
 
 /// A fade is not congestion, and neither is a lost call, unless it happens again and again.
 ///
-/// - The wait follows the round trips of the call's class: their average and four mean deviations (Jacobson 1988),
-///   measured on calls that were sent once (Karn 1987). Until there is one, that of the slowest class stands in, and
-///   calls start where timeouts left the last.
+/// - The wait follows the round trips of the call's class: their average and four mean deviations (Jacobson 1988), or
+///   `minimum` if that is more, measured on calls that were sent once (Karn 1987). Until there is one, that of the
+///   slowest class stands in, and calls start where timeouts left the last.
 /// - The first few timeouts of a call do not lengthen the wait; those after them double it.
 /// - While the hop reports a fade or a hand-off nothing is sent again and no timeout counts. When it ends, a call that
 ///   was sent into it is repeated at once and one that was on its way as soon as its reply is overdue by the average,
@@ -27,7 +27,8 @@ use crate::{ConfigError, RoundTrip};
 pub struct Adaptive {
     /// The wait before a round trip has been measured.
     pub initial: Duration,
-    /// The least wait.
+    /// The least wait beyond the average: where calls queue on a steady hop the deviation shrinks to nothing, and the
+    /// first call that queues longer would look lost.
     pub minimum: Duration,
     /// The longest wait to which timeouts lead.
     pub maximum: Duration,
@@ -69,10 +70,11 @@ impl Adaptive {
 
 impl Rule for Adaptive {
     fn wait(&self, situation: &Situation) -> Duration {
-        let slowest = situation.slowest.map_or(self.initial, RoundTrip::most);
+        let most = |known: RoundTrip| known.most().max(known.smoothed + self.minimum);
+        let slowest = situation.slowest.map_or(self.initial, most);
         let unknown = slowest.max(self.initial);
-        let base = situation.round_trip.map_or(unknown, RoundTrip::most);
-        self.backed_off(situation, base.max(self.minimum))
+        let base = situation.round_trip.map_or(unknown, most);
+        self.backed_off(situation, base)
     }
 
     fn resume(&self, situation: &Situation, faded: bool) -> Option<Duration> {

@@ -91,12 +91,12 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
     );
     let known = RoundTrip {
         smoothed: millis(80),
-        deviation: millis(20),
+        deviation: millis(30),
     };
     assert_eq!(
         waits(Policy::Adaptive(rule), Some(known), 14),
         [
-            160, 160, 160, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 15_000, 15_000, 15_000,
+            200, 200, 200, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 15_000, 15_000, 15_000,
             15_000
         ]
     );
@@ -106,11 +106,12 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
         deviation: millis(5_000),
     };
     assert_eq!(waits(Policy::Adaptive(rule), Some(slow), 6), [60_000; 6]);
-    let near = RoundTrip {
-        smoothed: millis(1),
+    // Round trips that do not vary leave room for the first that does.
+    let steady = RoundTrip {
+        smoothed: millis(140),
         deviation: millis(0),
     };
-    assert_eq!(waits(Policy::Adaptive(rule), Some(near), 1), [100]);
+    assert_eq!(waits(Policy::Adaptive(rule), Some(steady), 1), [240]);
 }
 
 #[test]

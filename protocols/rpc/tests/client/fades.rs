@@ -53,8 +53,8 @@ fn nothing_is_repeated_into_a_fade_and_all_of_it_at_its_end() {
         assert_eq!(driven.client.counters().repeated.timeouts, 0);
         // The wait is twice as long for what went out together, and has not grown else.
         let start = driven.now.since_origin().as_millis();
-        let due = [200, 200, 300, 300].map(|after| start + after);
-        assert_eq!(driven.sendings(millis(300)), due);
+        let due = [360, 360, 540, 540].map(|after| start + after);
+        assert_eq!(driven.sendings(millis(600)), due);
     }
 }
 
