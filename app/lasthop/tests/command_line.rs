@@ -40,6 +40,8 @@ fn help_has_examples_and_the_version_is_known() {
         &["--help"][..],
         &["gateway", "--help"],
         &["keygen", "--help"],
+        &["mount", "--help"],
+        &["unmount", "--help"],
         &["signals", "--help"],
     ] {
         let output = lasthop(command, folder.path());
