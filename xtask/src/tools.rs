@@ -22,6 +22,14 @@ const TOOLS: &[Tool] = &[
         program: "nft",
         package: "nftables",
     },
+    Tool {
+        program: "ganesha.nfsd",
+        package: "nfs-ganesha-vfs",
+    },
+    Tool {
+        program: "rpcbind",
+        package: "rpcbind",
+    },
 ];
 
 /// Where administrators' programs stand, also when a user's `PATH` leaves them out.
@@ -98,8 +106,15 @@ mod test {
     fn a_package_is_missing_until_its_program_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().to_path_buf()];
-        assert_eq!(missing_packages(&folders), ["iproute2", "nftables"]);
+        let rest = ["nfs-ganesha-vfs", "rpcbind"];
+        assert_eq!(
+            missing_packages(&folders),
+            [["iproute2", "nftables"], rest].concat()
+        );
         std::fs::write(folder.path().join("nft"), "").unwrap();
-        assert_eq!(missing_packages(&folders), ["iproute2"]);
+        assert_eq!(
+            missing_packages(&folders),
+            [&["iproute2"][..], &rest].concat()
+        );
     }
 }
