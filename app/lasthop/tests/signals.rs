@@ -17,6 +17,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use edges::namespace::Namespace;
 use edges::netlink::Netlink;
 use serde_json::Value;
 use support::{FIXED_HOST, Hosts, PROGRAM, able};
@@ -158,35 +159,20 @@ fn daemons_tell_of_fades_handoffs_and_their_end() {
     drop(gateway);
 }
 
-/// Scripted outages, told 200 ms ahead where there is time for it. Times are those of the script, however late the
-/// machine is.
-#[test]
-fn the_emulator_tells_of_outages_ahead() {
-    if !able() {
-        return;
-    }
-    let namespace = edges::namespace::Namespace::create().unwrap();
+/// What `lasthop signals` prints of an emulator with scripted outages that tells them 200 ms ahead, and time zero of
+/// its link in microseconds.
+fn scripted_outages(namespace: &Namespace) -> (String, u64) {
     let folder = tempfile::tempdir().unwrap();
     let link = FADING.split("[errors]").next().unwrap().to_owned()
         + "[errors]\nmodel = \"replay\"\nfile = \"outages\"\n";
+    let script = "2 s bad\n2.2 s good\n2.3 s bad\n2.5 s good";
     fs::write(folder.path().join("link.toml"), link).unwrap();
-    fs::write(
-        folder.path().join("outages"),
-        "2 s bad\n2.2 s good\n2.3 s bad\n2.5 s good",
-    )
-    .unwrap();
+    fs::write(folder.path().join("outages"), script).unwrap();
     let mut command = Command::new(PROGRAM);
     command
-        .args([
-            "emulate",
-            "--link",
-            "./link.toml",
-            "--json",
-            "report",
-            "--duration",
-            "3 s",
-        ])
+        .args(["emulate", "--link", "./link.toml", "--json", "report"])
         .args(["--signals", "air.signals", "--announce", "200 ms"])
+        .args(["--duration", "3 s"])
         .current_dir(folder.path())
         .stdin(Stdio::null());
     let mut emulator = namespace.spawn(command).unwrap();
@@ -195,18 +181,27 @@ fn the_emulator_tells_of_outages_ahead() {
         std::thread::sleep(Duration::from_millis(5));
         assert!(emulator.try_wait().unwrap().is_none());
     }
-    let heard = Command::new(PROGRAM)
+    let mut listener = Command::new(PROGRAM);
+    listener
         .args(["signals", "--json", "--socket"])
-        .arg(&socket)
-        .output()
-        .unwrap();
+        .arg(&socket);
+    let heard = listener.output().unwrap();
     assert_eq!(heard.status.code(), Some(1), "the emulator has ended");
     assert!(emulator.wait().unwrap().success());
     assert!(!socket.exists());
-    let report: Value =
-        serde_json::from_slice(&fs::read(folder.path().join("report")).unwrap()).unwrap();
-    let origin = report["origin_ns"].as_u64().unwrap() / 1_000;
+    let report = fs::read(folder.path().join("report")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
     let text = String::from_utf8(heard.stdout).unwrap();
+    (text, report["origin_ns"].as_u64().unwrap() / 1_000)
+}
+
+/// Times are those of the script, however late the machine is.
+#[test]
+fn the_emulator_tells_of_outages_ahead() {
+    if !able() {
+        return;
+    }
+    let (text, origin) = scripted_outages(&Namespace::create().unwrap());
     let signals: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
