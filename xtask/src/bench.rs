@@ -26,6 +26,9 @@ enum Bench {
     Links(links::Options),
     /// Files at a real NFS server: without loss beside nfs-cp, and through links that fade.
     Files(files::Options),
+    /// What `files` starts before a server that is to take its time.
+    #[command(hide = true)]
+    SlowServer(files::service::Options),
     /// A tunnel over a lossless veth pair: lasthop and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
@@ -40,6 +43,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     println!("{}\n", setting::describe(&shell)?);
     match &options.bench {
         Bench::Links(options) => links::run(&shell, options),
+        Bench::SlowServer(options) => files::service::run(options),
         Bench::Files(options) => files::run(&shell, options),
         Bench::Tunnel(options) => tunnel::run(&shell, options),
         Bench::Simulator(options) => simulator::run(&shell, options),

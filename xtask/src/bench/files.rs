@@ -19,6 +19,7 @@ mod lan;
 mod link;
 mod row;
 mod server;
+pub(crate) mod service;
 mod small;
 mod table;
 
@@ -39,6 +40,8 @@ enum Part {
     Small,
     /// Files through an emulated link that fades
     Fades,
+    /// The same, where the server and not the air is the limit
+    Served,
 }
 
 /// What to measure.
@@ -96,6 +99,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         ),
         (Part::Small, small::run),
         (Part::Fades, fades::run),
+        (Part::Served, fades::run_served),
     ] {
         if options.wants(part) {
             let measured = Measured {

@@ -160,9 +160,10 @@ fn remove(path: &PathBuf) -> Result<(), Failure> {
     }
 }
 
-/// The sum over all kinds of calls, from what ours says.
+/// The sum over all kinds of calls, from what ours says; its news come before its report.
 fn repeated(text: &str) -> Option<u64> {
-    let report: Value = serde_json::from_str(text).ok()?;
+    let report = text.find('{').map(|begin| &text[begin..])?;
+    let report: Value = serde_json::from_str(report).ok()?;
     let connections = report["connections"].as_array()?.iter();
     let repeated = |connection: &Value| sum(&connection["calls"]["repeated"]);
     Some(connections.map(repeated).sum())

@@ -10,6 +10,7 @@ use super::hosts::Hosts;
 use super::link::{self, Link};
 use super::row::Row;
 use super::server::Server;
+use super::service;
 use super::table::{show, spread};
 use super::{Measured, folder_in_memory};
 use crate::shell::Failure;
@@ -42,7 +43,7 @@ const fn scheme(name: &'static str, policy: &'static str, repaired: bool) -> Sch
 
 /// What to measure of links that fade.
 #[derive(clap::Args)]
-#[group(id = "fades")]
+#[group(id = "fading")]
 pub(crate) struct Options {
     /// Decide the fades; each run is made with each of them
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
@@ -67,8 +68,11 @@ pub(crate) struct Options {
         default_value = ""
     )]
     client: String,
+    /// Nanoseconds that the slow server takes for a byte; by default, the papers' reads without errors: 30 s for 1 MB
+    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..))]
+    per_byte: u64,
     /// How many links are measured at a time
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..))]
     at_once: u16,
 }
 
@@ -79,13 +83,32 @@ struct Case {
     way: Way,
     bytes: u64,
     seed: u64,
+    /// What the server takes for a byte, in nanoseconds.
+    per_byte: u64,
 }
 
 /// Measures and prints the table; what fails is told and left out.
 pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
-    let options = &measured.options.fades;
     println!("## Files through 1 Mbit/s that fades, over UDP\n");
-    let cases = cases(options);
+    all(measured, &cases(&measured.options.fades))
+}
+
+/// The same for a server that takes its time: 1 MB, and the daemons repair.
+pub(super) fn run_served(measured: &Measured) -> Result<Vec<Row>, Failure> {
+    let options = &measured.options.fades;
+    let microseconds = options.per_byte as f64 / 1e3;
+    println!("## The same from a server that takes {microseconds} us for a byte\n");
+    let mut cases = cases(options);
+    cases.retain(|case| case.bytes == SIZES[0] && case.scheme.repaired);
+    for case in &mut cases {
+        case.per_byte = options.per_byte;
+    }
+    all(measured, &cases)
+}
+
+/// Measures these copies, some at a time.
+fn all(measured: &Measured, cases: &[Case]) -> Result<Vec<Row>, Failure> {
+    let options = &measured.options.fades;
     if cases.is_empty() {
         let known = SCHEMES.map(|scheme| scheme.name).join(", ");
         return Err(Failure::Found(format!(
@@ -96,7 +119,7 @@ pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
     thread::scope(|scope| {
         for _ in 0..usize::from(options.at_once).min(cases.len()) {
             scope.spawn(|| {
-                while let Some((index, case)) = take(&next, &cases) {
+                while let Some((index, case)) = take(&next, cases) {
                     let result = measure(measured, case, index);
                     let mut done = done.lock().expect("no thread panics while it holds this");
                     match result {
@@ -154,6 +177,7 @@ fn cases(options: &Options) -> Vec<Case> {
                         way,
                         bytes,
                         seed: *seed,
+                        per_byte: 0,
                     }));
                 }
             }
@@ -192,6 +216,13 @@ fn measure(measured: &Measured, case: &Case, index: usize) -> Result<Row, Failur
         link::SERVER
     };
     let server = Server::start(&hosts, address)?;
+    let (server, _slow) = match case.per_byte {
+        0 => (server, None),
+        per_byte => (
+            server.behind(service::PORT),
+            Some(service::start(&hosts, per_byte)?),
+        ),
+    };
     server.wait(&hosts, program)?;
     let signals = daemons
         .as_ref()

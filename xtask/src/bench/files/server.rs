@@ -9,7 +9,7 @@ use crate::bench::peers;
 use crate::shell::Failure;
 
 /// Where NFS and MOUNT are served.
-const NFS_PORT: u16 = 20_490;
+pub(crate) const NFS_PORT: u16 = 20_490;
 const MOUNT_PORT: u16 = 20_480;
 
 /// Where Debian has ganesha's file systems, by its name of the architecture.
@@ -23,6 +23,8 @@ const START: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/ganesha /run/rpc
 /// A server that runs until this is dropped.
 pub(crate) struct Server {
     address: String,
+    /// Where it is called.
+    port: u16,
     export: PathBuf,
     running: Running,
 }
@@ -42,15 +44,21 @@ impl Server {
         let running = hosts.start(&hosts.server, &command)?;
         Ok(Self {
             address: address.into(),
+            port: NFS_PORT,
             export,
             running,
         })
     }
 
+    /// The same, called at another port, where something stands before it.
+    pub(crate) fn behind(self, port: u16) -> Self {
+        Self { port, ..self }
+    }
+
     /// The address of a file in its export.
     pub(crate) fn url(&self, name: &str) -> String {
-        let (address, export) = (&self.address, self.export.display());
-        format!("nfs://{address}{export}/{name}?nfsport={NFS_PORT}&mountport={MOUNT_PORT}")
+        let (address, port, export) = (&self.address, self.port, self.export.display());
+        format!("nfs://{address}{export}/{name}?nfsport={port}&mountport={MOUNT_PORT}")
     }
 
     /// Waits until it answers the client.
