@@ -51,3 +51,13 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod test {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_contradicts_itself_nowhere() {
+        super::Arguments::command().debug_assert();
+    }
+}
