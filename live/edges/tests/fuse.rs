@@ -19,7 +19,7 @@ use edges::fuse::{
 };
 use rustix::io::Errno;
 
-/// A test that hangs for so long is broken, and takes its mount down instead of leaving processes that cannot be killed.
+/// A test that hangs for so long is broken, and takes its mount down lest processes are left that cannot be killed.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The only file, and its content.

@@ -160,7 +160,8 @@ impl Keeper {
             (Purpose::Unmount(asker), Some(error)) => {
                 let point = self.wanted.point.display();
                 let error = format!(
-                    "not unmounted, since not all is safe: {error}. `lasthop unmount --discard {point}` gives up what is not"
+                    "not unmounted, since not all is safe: {error}; \
+                     `lasthop unmount --discard {point}` gives up what is not"
                 );
                 asker.answer(&json!({ "error": error }));
             }

@@ -34,8 +34,8 @@ Examples:
   lasthop unmount /mnt
 
 Options (-o, separated by commas; those of mount(8) and nfs(5) that mean something here):
-  hard, soft=TIME        wait for a silent server for ever (default), or fail with ETIMEDOUT after TIME; nothing that was
-                         written is given up by that
+  hard, soft=TIME        wait for a silent server for ever (default), or fail with ETIMEDOUT after TIME; nothing that
+                         was written is given up by that
   ro, rw                 whether anything can be changed
   block=SIZE|auto        bytes of one READ or WRITE, 1024 to 32768; rsize=N and wsize=N: at most so many
   window=N|auto          READs and WRITEs on their way at once

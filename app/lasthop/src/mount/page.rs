@@ -63,7 +63,10 @@ pub(super) fn silence(status: &Value) -> Option<String> {
 }
 
 fn seconds_of(seconds: f64) -> String {
-    Duration::from_secs(seconds as u64).to_string()
+    match seconds as u64 {
+        0 => "less than 1 s".into(),
+        seconds => Duration::from_secs(seconds).to_string(),
+    }
 }
 
 fn line(page: &mut String, name: &str, value: &str) {

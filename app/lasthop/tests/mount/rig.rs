@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::file_server::FileServer;
 
-/// A test that hangs for so long is broken, and takes its mount down instead of leaving processes that cannot be killed.
+/// A test that hangs for so long is broken, and takes its mount down lest processes are left that cannot be killed.
 const PATIENCE: Duration = Duration::from_mins(2);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_lasthop");
 
@@ -42,8 +42,8 @@ pub(crate) fn start(arguments: &[&str]) -> Running {
     Running(command.spawn().unwrap())
 }
 
-/// A process that has a file open, and writes what it is told. No file of a mount is open in the tests' own process: each
-/// program that another test starts would have to close it first, which waits for the server.
+/// A process that has a file open, and writes what it is told. No file of a mount is open in the tests' own process:
+/// each program that another test starts would have to close it first, which waits for the server.
 pub(crate) struct Writer(Child);
 
 impl Writer {

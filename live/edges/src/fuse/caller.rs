@@ -16,7 +16,8 @@ pub fn groups_of(process: u32) -> Vec<u32> {
 
 /// Whether a thread that got a signal while it waited wants to end, or at least what it does: one of the
 /// signals that wait for it is meant so. Others (of timers, children, runtimes of languages) are no reason to
-/// let a call to the file system fail, which programs do not expect. A thread that cannot be seen counts as one that does.
+/// let a call to the file system fail, which programs do not expect. A thread that cannot be seen counts as one that
+/// does.
 pub fn wants_to_end(process: u32) -> bool {
     let Some(status) = status_of(process) else {
         return true;

@@ -40,7 +40,7 @@ pub trait Kernel: Send + Sync {
     /// handed over (a reference to a node, an open file) is not the kernel's.
     fn answer(&self, request: RequestId, answer: &Answer) -> bool;
 
-    /// Makes the kernel ask for a file's attributes before it uses them again. What it remembers of the content stays, or
-    /// goes when they differ: to have it go from here could wait for a request that waits for us.
+    /// Makes the kernel ask for a file's attributes before it uses them again. What it remembers of the content stays,
+    /// or goes when they differ: to have it go from here could wait for a request that waits for us.
     fn forget_attributes(&self, node: Node);
 }

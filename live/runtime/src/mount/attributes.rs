@@ -91,7 +91,7 @@ pub(super) fn with_mode(mode: u32) -> NewAttributes {
     }
 }
 
-/// Attributes of a new file. An exclusive CREATE may leave its verifier in the times (RFC 1813 §3.3.8), so they are set.
+/// Attributes of a new file. An exclusive CREATE may leave its verifier in the times (RFC 1813 §3.3.8): they are set.
 pub(super) fn new_file(mode: u32, exclusive: bool) -> NewAttributes {
     let time = if exclusive {
         SetTime::ServerTime

@@ -77,7 +77,8 @@ impl Calls {
         !pending.given_up
     }
 
-    /// What the call asked for has this ticket. It may have gone on to ask for the next thing meanwhile, which has a larger one.
+    /// What the call asked for has this ticket. It may have gone on to ask for the next thing meanwhile, which has a
+    /// larger one.
     fn asked(&mut self, id: RequestId, ticket: Ticket) {
         if let Some(pending) = self.0.get_mut(&id) {
             pending.ticket = pending.ticket.max(Some(ticket));

@@ -77,8 +77,8 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens at `path`, in the place of a socket that a dead process left. Questions are handed to `asked`, in a thread
-    /// of their own.
+    /// Listens at `path`, in the place of a socket that a dead process left. Questions are handed to `asked`, in a
+    /// thread of their own.
     ///
     /// # Errors
     /// With the path; `AddrInUse` if a living process answers there.
@@ -141,7 +141,8 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
     Ok(None)
 }
 
-/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for ever.
+/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for
+/// ever.
 ///
 /// # Errors
 /// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it

@@ -2,8 +2,8 @@
 //! client of files, and its replies the kernel's answers.
 //!
 //! Nothing waits here: a request is taken, asked for, and answered from whatever thread has the reply. What the
-//! kernel remembers of names and attributes it forgets after a moment ([`Memory`]): the client of files remembers them by
-//! rules of its own, and whoever opens a file sees what others have closed.
+//! kernel remembers of names and attributes it forgets after a moment ([`Memory`]): the client of files remembers them
+//! by rules of its own, and whoever opens a file sees what others have closed.
 //!
 //! A signal ends a request that waits, with `EINTR`, if it is meant to end something ([`wants_to_end`]). What was
 //! written stays to be written.

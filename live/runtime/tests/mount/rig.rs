@@ -18,7 +18,7 @@ use rpc::message::Credentials;
 use runtime::files::{ConnectOptions, Connection, Server, Transport, connect};
 use runtime::mount::{FileSystem, Memory, Settings};
 
-/// A test that hangs for so long is broken, and takes its mount down instead of leaving processes that cannot be killed.
+/// A test that hangs for so long is broken, and takes its mount down lest processes are left that cannot be killed.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// How often the server looks up from its socket.
 const LOOK: Duration = Duration::from_millis(2);
