@@ -15,25 +15,30 @@ use crate::config::{BLOCK_MAX, BLOCK_MIN};
 const BEGIN: u32 = 4_096;
 /// The sizes that it chooses from: 1,024 doubled.
 const SIZES: usize = (BLOCK_MAX / BLOCK_MIN).ilog2() as usize + 1;
-/// What a packet carries of a datagram where nothing else is known: IP's 20 bytes off the 1,500 of Ethernet.
-const FRAGMENT: u32 = 1_480;
-/// What a block takes beside its bytes, about.
-const HEADERS: u32 = 140;
 /// Blocks after which a size is judged.
 const ROUND: u32 = 16;
 /// What is known of a size counts half when so many blocks are known.
 const MEMORY: u32 = 512;
 /// The losses that other sizes make expect count as much as so many blocks.
-const EXPECTED: u64 = 12;
-/// Another size must promise so much more to be taken, in percent, and a larger one so much more to be tried.
-const GAIN: u64 = 5;
-const GAIN_TO_TRY: u64 = 10;
-/// Answers without a loss that a larger size must have had to be taken.
+const EXPECTED: u64 = 8;
+/// Another size must promise so much more to be taken, in percent.
+const GAIN: u64 = 4;
+/// Answers that another size must have had to be taken: a larger one, one where blocks are lost, and a smaller one.
 const TRIALS: u32 = 4;
-/// Blocks between two trials: as long as none is lost; after a loss, doubled with each one more.
-const BETWEEN_TRIALS: u32 = 2;
-const AFTER_LOSS: u32 = 64;
-const AFTER_LOSSES_MAX: u32 = 4_096;
+const TRIALS_OF_LOSSY: u32 = 8;
+const TRIALS_OF_SMALLER: u32 = 16;
+/// After so many, a larger size is tried on only if it seems better.
+const FIRST_TRIALS: u32 = 2;
+/// A larger size is tried by a block in so many; where some are lost, by one in so many.
+const EVERY: u32 = 2;
+const EVERY_OF_LOSSY: u32 = 8;
+/// Repeats of a block, in a million: below the first, hardly any are lost; beyond the second, a smaller size may be
+/// better; and a larger one is not tried if the third is to be expected.
+const FEW: u64 = 20_000;
+const MANY: u64 = 50_000;
+const MOST: u64 = 500_000;
+/// Rounds after which what is known of other sizes counts half.
+const FORGETTING: u32 = 64;
 
 /// What is known of blocks of one size.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,6 +47,13 @@ struct Known {
     losses: u32,
     /// How long one takes that is not lost.
     time: Option<Duration>,
+}
+
+impl Known {
+    fn halve(&mut self) {
+        self.blocks /= 2;
+        self.losses /= 2;
+    }
 }
 
 /// Chooses the size of blocks in one direction.
@@ -53,18 +65,11 @@ pub(crate) struct BlockChoice {
     known: [Known; SIZES],
     /// How long a loss holds a block up.
     wait: Option<Duration>,
-    round: u32,
-    trial: Trial,
-}
-
-/// The next larger size is tried with one block at a time: where it is never answered, as few bytes wait for that as
-/// can be.
-#[derive(Debug, Clone, Copy)]
-struct Trial {
-    under_way: bool,
-    /// Blocks since the last one, and how many there are to be.
+    answers: u32,
+    rounds: u32,
+    /// Larger blocks that are tried at present, and blocks since the last was sent.
+    trials: u32,
     since: u32,
-    pause: u32,
 }
 
 /// A part `share` of a thousand nearer to what is new.
@@ -75,11 +80,6 @@ fn nearer(old: Option<Duration>, new: Duration, share: u64) -> Duration {
 
 fn bytes(size: usize) -> u32 {
     BLOCK_MIN << size
-}
-
-/// Packets that a block takes.
-fn fragments(size: usize) -> u64 {
-    u64::from((bytes(size) + HEADERS).div_ceil(FRAGMENT))
 }
 
 impl BlockChoice {
@@ -94,12 +94,10 @@ impl BlockChoice {
             size: (begin / BLOCK_MIN).ilog2() as usize,
             known: [Known::default(); SIZES],
             wait: None,
-            round: 0,
-            trial: Trial {
-                under_way: false,
-                since: 0,
-                pause: BETWEEN_TRIALS,
-            },
+            answers: 0,
+            rounds: 0,
+            trials: 0,
+            since: 0,
         }
     }
 
@@ -113,54 +111,80 @@ impl BlockChoice {
 
     /// The size that the next block is to have, in bytes, where the server takes blocks of so many.
     pub(crate) fn next(&self, limit: u32) -> u32 {
-        let larger = self.size + 1;
-        let due = !self.trial.under_way && self.trial.since >= self.trial.pause;
-        if self.rule == BlockSize::Auto && due && larger < SIZES && bytes(larger) <= limit {
-            let here = self
-                .promise(self.size)
-                .filter(|_| self.known[self.size].blocks >= TRIALS);
-            let there = self.promise(larger).unwrap_or_default();
-            if here.is_some_and(|here| there * 100 > here * (100 + GAIN_TO_TRY)) {
-                return bytes(larger);
-            }
+        let neighbours = [self.size + 1, self.size.wrapping_sub(1)];
+        let worth = |size: &usize| *size < SIZES && bytes(*size) <= limit && self.is_worth(*size);
+        let trial = match self.rule {
+            BlockSize::Auto => neighbours.into_iter().find(worth),
+            BlockSize::Fixed(_) => None,
+        };
+        trial.map_or(self.bytes().min(limit), bytes)
+    }
+
+    /// Answers that another size must have had to be taken.
+    fn trials(&self, size: usize) -> u32 {
+        match self.repeats(self.size) {
+            _ if size < self.size => TRIALS_OF_SMALLER,
+            lost if lost < FEW => TRIALS,
+            _ => TRIALS_OF_LOSSY,
         }
-        self.bytes().min(limit)
+    }
+
+    /// Whether a size is to be tried with the next block.
+    fn is_worth(&self, size: usize) -> bool {
+        let (here, there) = (self.known[self.size], self.known[size]);
+        if here.blocks < TRIALS || there.blocks >= self.trials(size) {
+            return false;
+        }
+        let lost = self.repeats(self.size);
+        if size < self.size {
+            return lost > MANY;
+        }
+        // Where some are lost, larger ones are tried one at a time: little waits for one that is never answered.
+        let (every, at_once) = if lost < FEW {
+            (EVERY, TRIALS)
+        } else {
+            (EVERY_OF_LOSSY, 1)
+        };
+        let is_promising = there.blocks < FIRST_TRIALS || self.is_better(size);
+        let is_due = self.trials < at_once && self.since >= every;
+        is_due && is_promising && self.expected(size) < MOST
     }
 
     /// A block of so many bytes was sent.
     pub(crate) fn sent(&mut self, length: u32) {
-        if self.rule == BlockSize::Auto && length > bytes(self.size) {
-            self.trial.under_way = true;
-            self.trial.since = 0;
-        } else {
-            self.trial.since = self.trial.since.saturating_add(1);
+        self.since = self.since.saturating_add(1);
+        if length > bytes(self.size) {
+            self.trials += 1;
+            self.since = 0;
         }
     }
 
     /// It will not be answered.
     pub(crate) fn failed(&mut self, length: u32) {
         if length > bytes(self.size) {
-            self.trial.under_way = false;
+            self.trials = self.trials.saturating_sub(1);
         }
     }
 
-    /// A block of so many bytes was answered, sent so often; it accounts for `elapsed`.
+    /// A block of so many bytes was answered after `elapsed`, sent so often.
     pub(crate) fn answered(&mut self, length: u32, transmissions: u32, elapsed: Duration) {
+        self.failed(length);
         if self.rule != BlockSize::Auto || !length.is_power_of_two() || length < BLOCK_MIN {
-            self.failed(length);
             return;
         }
         let size = ((length / BLOCK_MIN).ilog2() as usize).min(SIZES - 1);
-        let losses = transmissions.saturating_sub(1);
-        self.learn(size, losses, elapsed);
-        if size > self.size {
-            self.tried(size, losses);
-        } else if size == self.size {
-            self.round += 1;
-            if self.round >= ROUND {
-                self.round = 0;
-                self.shrink();
+        self.learn(size, transmissions.saturating_sub(1), elapsed);
+        if size != self.size {
+            if self.known[size].blocks >= self.trials(size) && self.is_better(size) {
+                self.size = size;
+                self.trials = 0;
             }
+            return;
+        }
+        self.answers += 1;
+        if self.answers >= ROUND {
+            self.answers = 0;
+            self.end_round();
         }
     }
 
@@ -176,23 +200,32 @@ impl BlockChoice {
             let wait = wait.scaled(1, u64::from(losses));
             self.wait = Some(nearer(self.wait, wait, 100));
         }
-        let known = &mut self.known[size];
-        if known.blocks >= MEMORY {
-            known.blocks /= 2;
-            known.losses /= 2;
+        if self.known[size].blocks >= MEMORY {
+            self.known[size].halve();
         }
     }
 
-    /// A trial has ended.
-    fn tried(&mut self, size: usize, losses: u32) {
-        self.trial.under_way = false;
-        if losses > 0 {
-            let pause = (self.trial.pause * 2).clamp(AFTER_LOSS, AFTER_LOSSES_MAX);
-            self.trial.pause = pause;
-        } else if self.known[size].blocks >= TRIALS && self.is_better(size) {
+    /// Time to judge the neighbours by what is known of them, and to forget.
+    fn end_round(&mut self) {
+        self.rounds += 1;
+        if self.rounds.is_multiple_of(FORGETTING) {
+            for (size, known) in self.known.iter_mut().enumerate() {
+                if size != self.size {
+                    known.halve();
+                }
+            }
+        }
+        let neighbours = [self.size + 1, self.size.wrapping_sub(1)];
+        let tried = |size: &usize| {
+            let known = self.known.get(*size);
+            known.is_some_and(|known| known.blocks >= self.trials(*size))
+        };
+        if let Some(size) = neighbours
+            .into_iter()
+            .filter(tried)
+            .find(|size| self.is_better(*size))
+        {
             self.size = size;
-            self.round = 0;
-            self.trial.pause = BETWEEN_TRIALS;
         }
     }
 
@@ -203,36 +236,38 @@ impl BlockChoice {
         there * 100 > here * (100 + GAIN)
     }
 
-    /// Takes the next smaller size if it promises more.
-    fn shrink(&mut self) {
-        if self.size > 0 && self.is_better(self.size - 1) {
-            self.size -= 1;
-            self.trial.under_way = false;
-            self.trial.since = 0;
-            self.trial.pause = self.trial.pause.max(AFTER_LOSS);
-        }
+    /// Repeats of a block, in a million, that were seen.
+    fn seen(&self, size: usize) -> Option<u64> {
+        let known = self.known.get(size).filter(|known| known.blocks > 0)?;
+        Some(u64::from(known.losses) * 1_000_000 / u64::from(known.blocks))
     }
 
-    /// Losses of a packet, in a million: over all sizes, as if every packet were lost alike.
-    fn loss_of_fragment(&self) -> u64 {
-        let fragments = self.known.iter().enumerate().map(|(size, known)| {
-            let sent = u64::from(known.blocks + known.losses);
-            (u64::from(known.losses), sent * fragments(size))
-        });
-        let (losses, sent) = fragments.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
-        losses * 1_000_000 / sent.max(1)
+    /// Repeats of a block, in a million, that are to be expected at another size: twice as many for blocks twice as
+    /// long, or more if that is how they have grown so far.
+    fn expected(&self, size: usize) -> u64 {
+        let here = self.seen(self.size).unwrap_or_default();
+        if size <= self.size {
+            return here >> (self.size - size);
+        }
+        let smaller = self
+            .seen(self.size.wrapping_sub(1))
+            .filter(|smaller| *smaller > 0);
+        let growth = smaller.map_or(here * 2, |smaller| here * here / smaller);
+        growth.max(here * 2)
+    }
+
+    /// Repeats of a block, in a million: those that were seen, and until these are many, those to be expected.
+    fn repeats(&self, size: usize) -> u64 {
+        let known = self.known[size];
+        let seen = u64::from(known.losses) * 1_000_000;
+        (seen + self.expected(size) * EXPECTED) / (u64::from(known.blocks) + EXPECTED)
     }
 
     /// How many bytes of such blocks are moved in a second, by what is known and what is to be expected.
     fn promise(&self, size: usize) -> Option<u64> {
-        let known = self.known[size];
-        let time = known.time.or_else(|| self.expected_time(size))?;
-        // Repeats of a block, in a million: those that were seen, and those that other sizes make expect.
-        let expected = self.loss_of_fragment() * fragments(size);
-        let seen = u64::from(known.losses) * 1_000_000;
-        let repeats = (seen + expected * EXPECTED) / (u64::from(known.blocks) + EXPECTED);
+        let time = self.known[size].time.or_else(|| self.expected_time(size))?;
         let wait = self.wait.unwrap_or(time * 2);
-        let takes = time + wait.scaled(repeats, 1_000_000);
+        let takes = time + wait.scaled(self.repeats(size), 1_000_000);
         Some(u64::from(bytes(size)) * 1_000_000_000 / takes.as_nanos().max(1))
     }
 

@@ -57,11 +57,6 @@ impl BlockWindow {
         self.limit
     }
 
-    /// How much of a span one of the blocks accounts for that are on their way together.
-    pub(crate) fn part(&self, span: Duration) -> Duration {
-        span.scaled(1, self.limit)
-    }
-
     /// Whether there is room for another block.
     pub(crate) fn has_room(&self) -> bool {
         self.in_flight < self.limit

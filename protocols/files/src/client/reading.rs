@@ -189,7 +189,7 @@ impl Client {
     ) {
         self.window.ended(told.round_trip());
         if told.result.is_ok() {
-            let elapsed = self.window.part(told.elapsed);
+            let elapsed = told.elapsed;
             self.read_size.answered(asked, told.transmissions, elapsed);
         } else {
             self.read_size.failed(asked);

@@ -224,7 +224,7 @@ impl Client {
     ) {
         self.window.ended(told.round_trip());
         if told.result.is_ok() {
-            let elapsed = self.window.part(told.elapsed);
+            let elapsed = told.elapsed;
             self.write_size
                 .answered(given as u32, told.transmissions, elapsed);
         } else {

@@ -111,21 +111,26 @@ impl Extents {
         }
     }
 
-    /// The first bytes to ask the server for: as many of the extents that follow each other as have room in `block`.
+    /// The first bytes to ask the server for, at most `block` of them: extents that follow each other are joined, and
+    /// longer ones are cut.
     pub(crate) fn next_wanted(&mut self, block: u32) -> Option<(u64, u32)> {
         let offset = *self.wanted.first()?;
-        let mut length = self.by_offset[&offset].length;
-        loop {
-            let next = offset + u64::from(length);
-            let more = self.by_offset.get(&next).map_or(0, |extent| extent.length);
-            if !self.wanted.contains(&next) || length + more > block {
-                break;
-            }
-            self.remove(next);
-            length += more;
-            let state = State::Wanted;
-            self.insert(offset, Extent { length, state });
+        let mut length = 0;
+        while length < block
+            && self.wanted.contains(&(offset + u64::from(length)))
+            && let Some(extent) = self.remove(offset + u64::from(length))
+        {
+            length += extent.length;
         }
+        let wanted = |length| Extent {
+            length,
+            state: State::Wanted,
+        };
+        if length > block {
+            self.insert(offset + u64::from(block), wanted(length - block));
+        }
+        let length = length.min(block);
+        self.insert(offset, wanted(length));
         Some((offset, length))
     }
 

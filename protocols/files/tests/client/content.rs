@@ -3,7 +3,7 @@
 use files::{BlockSize, Config, Operation, Reply, Window, Writes};
 use units::Duration;
 
-use crate::drive::{Pair, Way, attributes, pattern};
+use crate::drive::{Pair, Way, attributes, pattern, percent};
 
 #[test]
 fn what_is_written_and_flushed_is_on_the_disk() {
@@ -183,5 +183,27 @@ fn writers_wait_when_there_is_too_much() {
     assert_eq!(
         pair.server.content("a").map(|content| content.len()),
         Some(160_000)
+    );
+}
+
+#[test]
+fn blocks_grow_where_nothing_is_lost_and_shrink_where_long_ones_are() {
+    let mut pair = Pair::usual();
+    let (open, _) = pair.create("a");
+    let data = pattern(4_000_000);
+    for (index, part) in data.chunks(200_000).enumerate() {
+        pair.write(open, index as u64 * 200_000, part).unwrap();
+    }
+    pair.flush(open).unwrap();
+    assert_eq!(pair.client.block_sizes().1, 32_768);
+    pair.fragment_loss = percent(8);
+    for (index, part) in data.chunks(200_000).enumerate() {
+        pair.write(open, index as u64 * 200_000, part).unwrap();
+    }
+    pair.flush(open).unwrap();
+    assert!(
+        pair.client.block_sizes().1 < 32_768,
+        "{:?}",
+        pair.client.block_sizes()
     );
 }

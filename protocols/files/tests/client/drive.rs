@@ -49,6 +49,8 @@ pub(crate) struct Pair {
     tickets: u64,
     /// Whether nothing crosses at present.
     pub(crate) dark: bool,
+    /// By which a message is lost for each 1,480 bytes that it has.
+    pub(crate) fragment_loss: Probability,
     /// What the client was told, and when.
     pub(crate) told: Vec<(Instant, Input)>,
 }
@@ -69,6 +71,7 @@ impl Pair {
             answers: BTreeMap::new(),
             tickets: 0,
             dark: false,
+            fragment_loss: Probability::default(),
             told: Vec::new(),
         }
     }
@@ -91,7 +94,10 @@ impl Pair {
     }
 
     fn send(&mut self, arrival: Arrival) {
-        if self.dark || self.chance.chance(self.way.loss) {
+        let (Arrival::AtServer(bytes) | Arrival::AtClient(bytes)) = &arrival;
+        let fragments = bytes.len().div_ceil(1_480);
+        let harmed = (0..fragments).any(|_| self.chance.chance(self.fragment_loss));
+        if self.dark || harmed || self.chance.chance(self.way.loss) {
             return;
         }
         self.sent += 1;
