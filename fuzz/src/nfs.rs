@@ -3,6 +3,7 @@
 use nfs::checks::CookieWatch;
 use nfs::mount::{ExportList, MountAnswer, MountList};
 use nfs::portmap::{GetPort, Port};
+use nfs::url::Url;
 use nfs::walk::Walk;
 use nfs::{Answer, Call, Limits, Numbered, Outcome, Path, Procedure, Value};
 
@@ -97,5 +98,13 @@ pub fn nfs_walk(bytes: &[u8]) {
             assert!(!error.to_string().is_empty());
             return;
         }
+    }
+}
+
+/// Reads an address of a file; what it writes again is read as the same.
+pub fn nfs_url(bytes: &[u8]) {
+    match Url::parse(bytes) {
+        Ok(url) => assert_eq!(Url::parse(url.to_string().as_bytes()), Ok(url)),
+        Err(error) => assert!(error.at <= bytes.len() && !error.to_string().is_empty()),
     }
 }

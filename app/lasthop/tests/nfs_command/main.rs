@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod connection;
 mod copy;
 mod faults;
 mod interruption;
 mod look;
+mod moving;
 mod refusal;
 mod rig;
 
