@@ -76,6 +76,15 @@ pub(crate) struct Options {
     at_once: u16,
 }
 
+/// What bounds the speed of copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// The air: what fades take is lost.
+    Air,
+    /// The server: what fades take can be made up for.
+    Server,
+}
+
 /// One copy.
 struct Case {
     scheme: &'static Scheme,
@@ -90,7 +99,7 @@ struct Case {
 /// Measures and prints the table; what fails is told and left out.
 pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
     println!("## Files through 1 Mbit/s that fades, over UDP\n");
-    all(measured, &cases(&measured.options.fades))
+    all(measured, &cases(&measured.options.fades), Limit::Air)
 }
 
 /// The same for a server that takes its time: 1 MB, and the daemons repair.
@@ -103,11 +112,11 @@ pub(super) fn run_served(measured: &Measured) -> Result<Vec<Row>, Failure> {
     for case in &mut cases {
         case.per_byte = options.per_byte;
     }
-    all(measured, &cases)
+    all(measured, &cases, Limit::Server)
 }
 
 /// Measures these copies, some at a time.
-fn all(measured: &Measured, cases: &[Case]) -> Result<Vec<Row>, Failure> {
+fn all(measured: &Measured, cases: &[Case], limit: Limit) -> Result<Vec<Row>, Failure> {
     let options = &measured.options.fades;
     if cases.is_empty() {
         let known = SCHEMES.map(|scheme| scheme.name).join(", ");
@@ -135,7 +144,7 @@ fn all(measured: &Measured, cases: &[Case]) -> Result<Vec<Row>, Failure> {
         .expect("no thread panics while it holds this");
     rows.sort_by_key(|(index, _)| *index);
     let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
-    print(&rows, &options.fades);
+    print(&rows, &options.fades, limit);
     for failure in failures {
         println!("not measured: {failure}");
     }
@@ -259,51 +268,51 @@ fn fade(milliseconds: u32) -> String {
     }
 }
 
-fn print(rows: &[Row], fades: &[u32]) {
+/// A line for each scheme; a column for each mean of fades has the time over that without fades; where the air is the
+/// limit, over that ÷ the share of good time that the copy met.
+fn print(rows: &[Row], fades: &[u32], limit: Limit) {
+    let faded = fades.iter().filter(|fade_ms| **fade_ms > 0);
+    let heads: Vec<_> = faded.map(|fade_ms| fade(*fade_ms) + " |").collect();
+    let columns = "---|".repeat(5 + heads.len());
     println!(
-        "| file | way | scheme | fades | seconds, median (least – most) | over the time without fades | \
-         over that ÷ good share | calls repeated | held |\n|---|---|---|---|---|---|---|---|---|"
+        "| file | way | scheme | s without fades, median (least – most) | {} calls repeated |\n|{columns}",
+        heads.join(" ")
     );
     for bytes in SIZES {
-        for way in Way::BOTH.map(Way::name) {
+        for way in Way::BOTH {
             for scheme in &SCHEMES {
-                let rows: Vec<_> = rows
-                    .iter()
-                    .filter(|row| row.bytes == bytes && row.way == way && row.scheme == scheme.name)
-                    .collect();
-                for fade_ms in fades {
-                    print_line(&rows, &fade(*fade_ms));
+                let of_scheme = |row: &&Row| {
+                    row.bytes == bytes && row.way == way.name() && row.scheme == scheme.name
+                };
+                let rows: Vec<_> = rows.iter().filter(of_scheme).collect();
+                if !rows.is_empty() {
+                    let (size, way) = (bytes / 1_000_000, way.name());
+                    println!(
+                        "| {size} MB | {way} | {} | {}",
+                        scheme.name,
+                        line(&rows, fades, limit)
+                    );
                 }
             }
         }
     }
 }
 
-/// A line of rows that differ only in fades and seeds.
-fn print_line(rows: &[&Row], fade: &str) {
-    let of = |fade: &str| {
-        let fade = fade.to_owned();
-        rows.iter().filter(move |row| row.setting == fade)
+/// What there is to say of rows that differ only in fades and seeds.
+fn line(rows: &[&Row], fades: &[u32], limit: Limit) -> String {
+    let of = |fade_ms: u32| rows.iter().filter(move |row| row.setting == fade(fade_ms));
+    let clean = spread(of(0).map(|row| row.seconds));
+    let over = |row: &&Row| {
+        let share = row.good_share.filter(|_| limit == Limit::Air);
+        Some(row.seconds * share.unwrap_or(1.0) / clean?[0])
     };
-    let Some(first) = of(fade).next() else {
-        return;
+    let faded = fades.iter().filter(|fade_ms| **fade_ms > 0);
+    let ratios = faded.map(|fade_ms| show(spread(of(*fade_ms).filter_map(over)), 3));
+    let cells: Vec<_> = std::iter::once(show(clean, 1)).chain(ratios).collect();
+    let repeated = |fade_ms: &u32| {
+        let counts = of(*fade_ms).filter_map(|row| Some(row.repeated? as f64));
+        spread(counts).map_or("–".into(), |[median, ..]| format!("{median:.0}"))
     };
-    let clean = spread(of("none").map(|row| row.seconds));
-    let over = |row: &&Row, share: f64| clean.map(|[clean, ..]| row.seconds * share / clean);
-    let plain = of(fade).filter_map(|row| over(row, 1.0));
-    let fair = of(fade).filter_map(|row| over(row, row.good_share?));
-    println!(
-        "| {} MB | {} | {} | {fade} | {} | {} | {} | {} | {} |",
-        first.bytes / 1_000_000,
-        first.way,
-        first.scheme,
-        show(spread(of(fade).map(|row| row.seconds)), 1),
-        show(spread(plain), 3),
-        show(spread(fair), 3),
-        show(
-            spread(of(fade).filter_map(|row| Some(row.repeated? as f64))),
-            0
-        ),
-        show(spread(of(fade).filter_map(|row| row.held_share)), 3),
-    );
+    let repeated: Vec<_> = fades.iter().map(repeated).collect();
+    format!("{} | {} |", cells.join(" | "), repeated.join(", "))
 }
