@@ -48,6 +48,9 @@ pub(super) fn leave(log: &std::path::Path) -> Result<(), Failure> {
             log.display()
         ))
     };
+    if let Some(folder) = log.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
     let file = std::fs::File::create(log).map_err(failed)?;
     let failed = |error: rustix::io::Errno| failed(error.into());
     println!("{READY}");

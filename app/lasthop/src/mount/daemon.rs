@@ -1,6 +1,7 @@
 //! The process that keeps a mount: from the address to a file system that works.
 
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +12,8 @@ use std::time::{Duration, Instant};
 use edges::fuse::{Device, Kernel, Limits, MountOptions};
 use edges::signals::{Signal, Signals};
 use edges::wait::{Interest, Waiter};
-use nfs::FileType;
 use nfs::url::Url;
+use nfs::{FileHandle, FileType};
 use rpc::message::{Credentials, Identity, SystemCredentials};
 use runtime::files::{
     ConnectError, ConnectOptions, Connection, Resolver, Root, Server, SourcePort, connect,
@@ -32,7 +33,7 @@ use crate::{entropy, log};
 /// How long a server may take to answer at all, before there is a mount.
 const CONNECT_TIME: units::Duration = units::Duration::from_secs(30);
 /// How long a mount in the background waits before it tries again.
-const PAUSE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_secs(5);
 /// How often it is looked whether somebody wants it to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -75,7 +76,8 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     let (sender, news) = channel();
     watch_signals(sender.clone())?;
     let options = connect_options(&wanted.options)?;
-    let (connection, root, parent) = reach(&wanted, &options, parent)?;
+    let mut terminal = Terminal { parent, log: None };
+    let (connection, root) = reach(&wanted, &options, &mut terminal)?;
     let root = directory(&wanted.url, &connection, &root, &options.caller)?;
     let mounting = MountOptions {
         source: wanted.url.to_string(),
@@ -86,48 +88,89 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
         read_only: wanted.options.read_only,
     };
     let descriptor = edges::fuse::mount(&wanted.point, &mounting).map_err(Failure::setting)?;
-    let device = device_number(&wanted.point)?;
-    let kernel: Arc<dyn Kernel> =
-        Arc::new(Device::start(descriptor, Limits::default()).map_err(Failure::broken)?);
+    let point = wanted.point.clone();
+    let keeper = Keeper {
+        system: file_system(descriptor, root, &connection, &wanted.options)
+            .map_err(|failure| undo(&point, failure))?,
+        wanted,
+        connection,
+        caller: options.caller,
+        log: None,
+        begun: Instant::now(),
+        sender,
+    };
+    let (keeper, _guards) = begin(keeper, terminal).map_err(|failure| undo(&point, failure))?;
+    keeper.run(&news)
+}
+
+/// Whoever waits for the mount to work, and the log once nobody does.
+struct Terminal {
+    parent: Parent,
+    log: Option<PathBuf>,
+}
+
+impl Terminal {
+    /// Lets go whoever waits. Without a choice of the user's the log has this number in its name.
+    fn leave(&mut self, options: &Options, number: u32) -> Result<(), Failure> {
+        if self.parent == Parent::Waits {
+            let log = options.log.clone().unwrap_or_else(|| place::log(number));
+            background::leave(&log)?;
+            self.log = Some(log);
+            self.parent = Parent::None;
+        }
+        Ok(())
+    }
+}
+
+/// Shows the files to the kernel, which waits for that since it has mounted them.
+fn file_system(
+    descriptor: OwnedFd,
+    root: FileHandle,
+    connection: &Connection,
+    options: &Options,
+) -> Result<Arc<FileSystem<Connection>>, Failure> {
+    let device = Device::start(descriptor, Limits::default()).map_err(Failure::broken)?;
+    let kernel: Arc<dyn Kernel> = Arc::new(device);
     let settings = Settings {
         root,
         machine: machine(),
         stamp: std::process::id(),
-        memory: Memory::within(&wanted.options.files.validity),
+        memory: Memory::within(&options.files.validity),
     };
-    let system = FileSystem::new(kernel, connection.clone(), &settings).map_err(Failure::broken)?;
-    serve(&system, &sender)?;
-    connection.observe(observer(sender.clone()));
-    let asked = sender.clone();
+    FileSystem::new(kernel, connection.clone(), &settings).map_err(Failure::broken)
+}
+
+/// Takes requests and questions, and lets go whoever waits for that.
+fn begin(
+    mut keeper: Keeper,
+    mut terminal: Terminal,
+) -> Result<(Keeper, (Control, Reader)), Failure> {
+    let Durability::Server = keeper.wanted.options.durability;
+    let device = device_number(&keeper.wanted.point)?;
+    serve(&keeper.system, &keeper.sender)?;
+    let observer = keeper.sender.clone();
+    keeper.connection.observe(move |event| {
+        let _ = observer.send(News::Server(event));
+    });
+    let asked = keeper.sender.clone();
     let control = Control::start(&place::socket(device), move |question, asker| {
         let _ = asked.send(News::Asked(question, asker));
     });
-    let _control = control.map_err(|error| undo(&wanted.point, error))?;
-    let _hop = hear_the_hop(&wanted.options.hop, &connection)?;
-    let log = log_file(&wanted.options, device);
-    if parent == Parent::Waits {
-        background::leave(&log).map_err(|failure| undo(&wanted.point, failure))?;
-    }
-    tracing::info!("mounted {} on {}", wanted.url, wanted.point.display());
-    let Durability::Server = wanted.options.durability;
-    let keeper = Keeper {
-        wanted,
-        connection,
-        caller: options.caller,
-        system,
-        log: (parent == Parent::Waits).then_some(log),
-        begun: Instant::now(),
-        sender,
-    };
-    keeper.run(&news)
+    let control = control.map_err(Failure::setting)?;
+    let hop = hear_the_hop(&keeper.wanted.options.hop, &keeper.connection)?;
+    terminal.leave(&keeper.wanted.options, device)?;
+    keeper.log = terminal.log;
+    let (url, point) = (&keeper.wanted.url, keeper.wanted.point.display());
+    tracing::info!("mounted {url} on {point}");
+    Ok((keeper, (control, hop)))
 }
 
 /// Unmounts what was mounted before something failed.
-fn undo(point: &Path, error: impl std::fmt::Display) -> Failure {
+fn undo(point: &Path, failure: Failure) -> Failure {
     if let Err(error) = edges::fuse::unmount(point, true) {
         tracing::warn!("cannot unmount again: {error}");
     }
-    Failure::setting(error)
+    failure
 }
 
 fn watch_signals(sender: Sender<News>) -> Result<(), Failure> {
@@ -139,7 +182,7 @@ fn watch_signals(sender: Sender<News>) -> Result<(), Failure> {
         .map_err(failed)?;
     let watch = move || {
         while waiter.wait(None).is_ok() {
-            let ends = |signal: &Signal| matches!(signal, Signal::Terminate | Signal::Interrupt);
+            let ends = |signal: &Signal| *signal != Signal::User1;
             for _ in signals.pending().filter(ends) {
                 INTERRUPTED.store(true, Ordering::Relaxed);
                 let _ = sender.send(News::Signal);
@@ -190,20 +233,17 @@ fn connect_options(options: &Options) -> Result<ConnectOptions, Failure> {
 fn reach(
     wanted: &Wanted,
     options: &ConnectOptions,
-    mut parent: Parent,
-) -> Result<(Connection, Root, Parent), Failure> {
+    terminal: &mut Terminal,
+) -> Result<(Connection, Root), Failure> {
     loop {
         let error = match connect(&wanted.server, options, &interrupted) {
-            Ok((connection, root)) => return Ok((connection, root, parent)),
+            Ok(connected) => return Ok(connected),
             Err(ConnectError::Interrupted) => return Err(Failure::interrupted("interrupted")),
             Err(error) if wanted.options.background => error,
             Err(error) => return Err(Failure::broken(error)),
         };
         tracing::warn!("{error}; trying again");
-        if parent == Parent::Waits {
-            background::leave(&log_file(&wanted.options, std::process::id()))?;
-            parent = Parent::None;
-        }
+        terminal.leave(&wanted.options, std::process::id())?;
         let until = Instant::now() + PAUSE;
         while Instant::now() < until {
             thread::sleep(LOOK);
@@ -220,7 +260,7 @@ fn directory(
     connection: &Connection,
     root: &Root,
     caller: &Arc<Credentials>,
-) -> Result<nfs::FileHandle, Failure> {
+) -> Result<FileHandle, Failure> {
     let resolver = Resolver {
         connection,
         caller,
@@ -237,14 +277,15 @@ fn directory(
     }
 }
 
+/// The number that the kernel gave the mount; the folder of its socket is there afterwards.
 fn device_number(point: &Path) -> Result<u32, Failure> {
     let folder = place::folder();
     std::fs::create_dir_all(&folder)
-        .map_err(|error| undo(point, format!("{}: {error}", folder.display())))?;
-    let all = edges::fuse::mounted().map_err(|error| undo(point, error))?;
+        .map_err(|error| Failure::setting(format!("{}: {error}", folder.display())))?;
+    let all = edges::fuse::mounted().map_err(Failure::broken)?;
     let ours = all.iter().rev().find(|mounted| mounted.point == point);
     ours.map(|mounted| mounted.device)
-        .ok_or_else(|| undo(point, "the kernel does not list what was mounted"))
+        .ok_or_else(|| Failure::broken("the kernel does not list what was mounted"))
 }
 
 fn serve(system: &Arc<FileSystem<Connection>>, sender: &Sender<News>) -> Result<(), Failure> {
@@ -259,20 +300,10 @@ fn serve(system: &Arc<FileSystem<Connection>>, sender: &Sender<News>) -> Result<
     builder.spawn(serve).map(drop).map_err(Failure::broken)
 }
 
-fn observer(sender: Sender<News>) -> impl FnMut(runtime::files::Event) + Send {
-    move |event| {
-        let _ = sender.send(News::Server(event));
-    }
-}
-
 /// Listens to what the daemon of the hop tells, if there is one.
 fn hear_the_hop(name: &str, connection: &Connection) -> Result<Reader, Failure> {
     let ending = runtime::signals::ENDING;
     let path = Path::new(edges::undo::STATE_FOLDER).join(format!("{name}.{ending}"));
     let connection = connection.clone();
     Reader::start(path, move |event| connection.link_event(event)).map_err(Failure::broken)
-}
-
-fn log_file(options: &Options, number: u32) -> PathBuf {
-    options.log.clone().unwrap_or_else(|| place::log(number))
 }

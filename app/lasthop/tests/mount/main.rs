@@ -7,7 +7,9 @@ mod file_server;
 mod rig;
 
 use std::fs;
+use std::net::{TcpListener, UdpSocket};
 
+use file_server::FileServer;
 use fileserver::{Fault, Input};
 use nfs::{Procedure, Status};
 use rig::{Rig, Writer, lasthop, stderr};
@@ -235,4 +237,24 @@ fn a_silence_is_told_once_and_its_end_too() {
     silent(&rig, false);
     rig::wait_until(|| logged("answers again after"));
     assert!(looking.join().unwrap());
+}
+
+#[test]
+fn a_mount_in_the_background_waits_for_its_server() {
+    let Some(rig) = Rig::unmounted() else { return };
+    let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = datagrams.local_addr().unwrap();
+    let streams = TcpListener::bind(address).unwrap();
+    let url = format!("nfs://{address}/export?mountport={}", address.port());
+    drop((datagrams, streams));
+    let mounted = lasthop(&["mount", &url, rig.point(), "-o", "bg,proto=udp"]);
+    assert!(mounted.status.success(), "{}", stderr(&mounted));
+    assert!(!rig.is_mounted());
+    let datagrams = UdpSocket::bind(address).unwrap();
+    let streams = TcpListener::bind(address).unwrap();
+    let server = FileServer::on(datagrams, streams, fileserver::Config::default()).unwrap();
+    server.with(|server| server.add_file("file", b"content").unwrap());
+    rig::wait_until(|| rig.is_mounted());
+    assert_eq!(fs::read(rig.path("file")).unwrap(), b"content");
+    assert!(lasthop(&["unmount", rig.point()]).status.success());
 }

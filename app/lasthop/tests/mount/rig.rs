@@ -103,8 +103,7 @@ pub(crate) struct Rig {
 impl Rig {
     /// Without a mount; none if this system cannot mount.
     pub(crate) fn unmounted() -> Option<Self> {
-        let may =
-            rustix::process::geteuid().is_root() && std::path::Path::new("/dev/fuse").exists();
+        let may = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists();
         if !may {
             assert!(
                 std::env::var_os("CI").is_none(),

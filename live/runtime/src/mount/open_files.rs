@@ -160,8 +160,8 @@ impl<S: FileService> FileSystem<S> {
         });
     }
 
-    /// Writes. At the end of a file means the end that the server knows: the kernel's may be an old one. Then it notices
-    /// by the next attributes that it remembers other content than there is.
+    /// Writes. At the end of a file means the end that the server knows: the kernel's may be an old one. Then it
+    /// notices by the next attributes that it remembers other content than there is.
     pub(super) fn write(
         self: &Arc<Self>,
         call: &Call,
