@@ -67,6 +67,17 @@ pub(crate) fn nowhere_more(
     Ok(Verdict::of(slower.is_empty(), numbers))
 }
 
+/// The same place with another block size.
+pub(crate) fn with_block<'a>(
+    place: &[(&'a str, &'a str)],
+    size: &'a str,
+) -> Vec<(&'a str, &'a str)> {
+    let labels = place.iter();
+    let with =
+        |(axis, label): &(&'a str, &'a str)| (*axis, if *axis == "block" { size } else { *label });
+    labels.map(with).collect()
+}
+
 /// That no other block size that the papers name is better anywhere than 4,096 bytes, beyond the 95 % intervals.
 pub(crate) fn best_block(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     let mut better = Vec::new();
@@ -76,10 +87,7 @@ pub(crate) fn best_block(table: &Table, scheme: &str) -> Result<Verdict, Unknown
         }
         let ours = table.summary(scheme, &place, RESPONSE)?;
         for size in ["1024", "8192"] {
-            let at: Vec<_> = place
-                .iter()
-                .map(|(axis, label)| (*axis, if *axis == "block" { size } else { *label }))
-                .collect();
+            let at = with_block(&place, size);
             let other = table.summary(scheme, &at, RESPONSE)?;
             let slack = ours.ci95.unwrap_or(0.0) + other.ci95.unwrap_or(0.0);
             if other.mean + slack < ours.mean {

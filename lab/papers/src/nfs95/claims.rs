@@ -237,18 +237,33 @@ fn combined() -> Vec<Claim> {
 
 /// The claims over Table 7.
 pub(super) fn without_errors() -> Vec<Claim> {
-    vec![Claim {
-        name: "calibrated",
-        text: "The model is calibrated to the rows without errors (within 3 %)",
-        source: "Table 7",
-        judge: |table| {
-            let read = response(table, "NO-CHANGES", &[(WAY, "read")])? / 30.7;
-            let write = response(table, "NO-CHANGES", &[(WAY, "write")])? / 14.2;
-            let near = |ratio: f64| (ratio - 1.0).abs() <= 0.03;
-            let numbers = format!("{read:.2} and {write:.2}");
-            Ok(Verdict::of(near(read) && near(write), numbers))
+    vec![
+        Claim {
+            name: "calibrated",
+            text: "The model is calibrated to the rows without errors (within 3 %)",
+            source: "Table 7",
+            judge: |table| {
+                let [read, write] = [("read", 30.7), ("write", 14.2)].map(|(way, published)| {
+                    Ok(response(table, "NO-CHANGES", &[(WAY, way)])? / published)
+                });
+                let (read, write) = (read?, write?);
+                let near = |ratio: f64| (ratio - 1.0).abs() <= 0.03;
+                let numbers = format!("{read:.2} and {write:.2}");
+                Ok(Verdict::of(near(read) && near(write), numbers))
+            },
         },
-    }]
+        Claim {
+            name: "repair-ends-overflow",
+            text: "Real link-level retransmission makes reads faster: what overflows no longer waits for NFS",
+            source: "Sections 4.3 and 4.6",
+            judge: |table| {
+                let read = |scheme| response(table, scheme, &[(WAY, "read")]);
+                let (with, without) = (read("LINEAR-ARQ")?, read("LINEAR")?);
+                let numbers = format!("{with:.1} s for {without:.1} s");
+                Ok(Verdict::of(with < without, numbers))
+            },
+        },
+    ]
 }
 
 /// The claims over Tables 8 and 9.

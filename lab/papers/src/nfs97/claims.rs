@@ -3,7 +3,8 @@
 use experiment::{Claim, Table, Unknown, Verdict};
 
 use crate::nfs::judging::{
-    RESPONSE, WAY, best_block, nowhere_more, nowhere_slower, percent, places, response,
+    RESPONSE, WAY, best_block, named, nowhere_more, nowhere_slower, percent, places, response,
+    with_block,
 };
 
 const BOTH: &str = "HYBRID-LINEAR-RETRANSMIT";
@@ -228,6 +229,33 @@ pub(super) fn minimum_timeout() -> Vec<Claim> {
             let wire = at("2800 ms", "wire")? / at("700 ms", "wire")?;
             let numbers = format!("air {air:.2} times, wire {wire:.2} times");
             Ok(Verdict::of(air <= 1.02 && wire > 1.1, numbers))
+        },
+    }]
+}
+
+/// The claims over sizes that the client finds for itself.
+pub(super) fn block_auto() -> Vec<Claim> {
+    vec![Claim {
+        name: "auto-block",
+        text: "The size that the client finds is within 5 % of the best fixed one everywhere",
+        source: "our aim",
+        judge: |table| {
+            let mut far = Vec::new();
+            for place in places(table) {
+                if !place.contains(&("block", "auto")) {
+                    continue;
+                }
+                let mut best = f64::INFINITY;
+                for size in ["1024", "2048", "4096", "8192"] {
+                    let at = with_block(&place, size);
+                    best = best.min(response(table, "ADAPTIVE", &at)?);
+                }
+                let ratio = response(table, "ADAPTIVE", &place)? / best;
+                if ratio > 1.05 {
+                    far.push(format!("{}: {ratio:.2}", named(&place)));
+                }
+            }
+            Ok(Verdict::of(far.is_empty(), far.join("; ")))
         },
     }]
 }

@@ -118,6 +118,12 @@ const SLOW: Copies = copies!(
     claims::slow,
     ["plans/slow.toml", "../nfs/plans/fades.toml"]
 );
+const BLOCK_AUTO: Copies = copies!(
+    "nfs97-block-auto",
+    "Beyond the papers: the size of blocks that the client finds for itself",
+    claims::block_auto,
+    ["plans/block-auto.toml", "../nfs/plans/fades.toml"]
+);
 const CONGESTION: Copies = copies!(
     "nfs97-congestion",
     "Beyond the papers: a silent server and a short queue, met by many clients",
@@ -137,6 +143,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &FILE_SIZE,
     &MINIMUM_TIMEOUT,
     &RETRY_LIMIT,
+    &BLOCK_AUTO,
     &SLOW,
     &CONGESTION,
 ];
