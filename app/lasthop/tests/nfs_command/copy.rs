@@ -145,3 +145,21 @@ fn small_files_cost_few_calls() {
     rig.done(&["cp", "-r", &rig.url("many"), "back"]);
     assert_eq!(local_tree(&rig.path("back")), local_tree(&rig.path("many")));
 }
+
+#[test]
+fn a_directory_is_not_copied_into_itself() {
+    let rig = Rig::new("udp", Config::default());
+    rig.write("tree/file", b"content");
+    rig.done(&["cp", "-r", "tree", &rig.url("")]);
+    let (remote, inner) = (rig.url("tree"), rig.url("tree/copy"));
+    for places in [["tree", "tree/copy"], [remote.as_str(), inner.as_str()]] {
+        let ended = rig.run(&["cp", "-r", places[0], places[1]]);
+        assert!(ended.refusal(1).contains("into itself"), "{}", ended.said);
+    }
+    let copied = |tree: &fileserver::Tree, name: &[u8]| tree.contains_key(name);
+    assert!(copied(&local_tree(&rig.path("tree")), b"copy/file"));
+    assert!(copied(&rig.tree(), b"tree/copy/file"));
+    assert!(!copied(&rig.tree(), b"tree/copy/copy"));
+    let same = rig.run(&["cp", "-r", &remote, &rig.url("")]);
+    assert!(same.refusal(1).contains("the same"), "{}", same.said);
+}

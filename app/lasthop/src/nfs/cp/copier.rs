@@ -82,6 +82,7 @@ impl Copier<'_> {
         finished: &mut Finished,
     ) -> Result<(), Problem> {
         let mut waiting = vec![(origin.clone(), directory.clone(), name.to_vec(), false)];
+        let mut top = None;
         while let Some((origin, directory, name, is_inner)) = waiting.pop() {
             if interrupt::is_set() {
                 return Err(Problem::Interrupted);
@@ -98,11 +99,20 @@ impl Copier<'_> {
                         unreachable!("workers end when there is nobody left to send");
                     }
                 }
+                FileType::Directory if top.as_ref().is_some_and(|top| origin.is(top)) => {
+                    let what = "this is where the copy goes: it is not copied into itself";
+                    self.meter.failed(&Problem::at(&origin.shown, what));
+                }
                 FileType::Directory => {
                     let entered = directory.enter(&name, (&origin.meta, self.how), is_inner);
                     let Ok(inner) = entered.map_err(|problem| self.meter.failed(&problem)) else {
                         continue;
                     };
+                    if top.is_none() && origin.is(&inner) {
+                        let what = "source and destination are the same directory";
+                        return Err(Problem::at(&origin.shown, what));
+                    }
+                    top.get_or_insert_with(|| inner.clone());
                     finished.push((inner.clone(), origin.meta));
                     let listed = origin.children(&mut |child: Origin| {
                         let name = child.name.clone();

@@ -1,5 +1,6 @@
 //! How far it is: a bar on a terminal, and what is said at the end.
 
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,6 +16,8 @@ use crate::nfs::text;
 
 /// How often the bar is drawn anew.
 const TICK: Duration = Duration::from_millis(200);
+/// Over how many ticks the rate is reckoned.
+const TICKS: usize = 15;
 
 #[derive(Default)]
 struct Counted {
@@ -83,12 +86,19 @@ impl Meter {
         let (counted, watched) = (Arc::clone(&self.counted), Arc::clone(&self.watched));
         let (bar, begun) = (self.bar.clone(), self.begun);
         let draw = move || {
+            // What was done at the last ticks: the rate is that of now, not that since the beginning.
+            let mut ticks = VecDeque::from([(begun, 0)]);
             while !counted.ended.load(Ordering::Relaxed) {
                 let bytes = counted.bytes.load(Ordering::Relaxed);
                 let resumed = counted.resumed.load(Ordering::Relaxed);
                 bar.set_length(counted.expected_bytes.load(Ordering::Relaxed));
                 bar.set_position(bytes + resumed);
-                bar.set_message(message(bytes, begun.elapsed(), &lock(&watched)));
+                if ticks.len() > TICKS {
+                    ticks.pop_front();
+                }
+                let (since, before) = ticks.front().copied().unwrap_or((begun, 0));
+                bar.set_message(message(bytes - before, since.elapsed(), &lock(&watched)));
+                ticks.push_back((Instant::now(), bytes));
                 std::thread::sleep(TICK);
             }
         };

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use files::Found;
 use nfs::url::Url;
 use nfs::{FileHandle, FileType};
 
+use super::destination::Directory;
 use super::meta::Meta;
 use crate::nfs::problem::Problem;
 use crate::nfs::session::{Session, Sessions, parse_url};
@@ -120,6 +121,29 @@ impl Origin {
             place: Place::Local(path),
             kind,
             meta: Meta::from(metadata),
+        }
+    }
+
+    /// Whether this is that very directory.
+    pub(super) fn is(&self, directory: &Directory) -> bool {
+        match (&self.place, directory) {
+            (Place::Local(one), Directory::Local(other)) => {
+                let number = |path: &Path| {
+                    let metadata = fs::metadata(path).ok()?;
+                    Some((metadata.dev(), metadata.ino()))
+                };
+                number(one).is_some_and(|one| Some(one) == number(other))
+            }
+            (
+                Place::Remote(one, here),
+                Directory::Remote {
+                    session, directory, ..
+                },
+            ) => {
+                let server = |session: &Session| session.connection.status().server.ip();
+                here == directory && server(one) == server(session)
+            }
+            _ => false,
         }
     }
 
