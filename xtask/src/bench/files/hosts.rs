@@ -17,12 +17,17 @@ impl Running {
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
+
+    /// Kills it, if it still runs.
+    pub(crate) fn stop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.stop();
     }
 }
 

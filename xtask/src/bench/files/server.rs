@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::hosts::{Hosts, Running};
 use crate::bench::peers;
@@ -11,6 +13,9 @@ use crate::shell::Failure;
 /// Where NFS and MOUNT are served.
 pub(crate) const NFS_PORT: u16 = 20_490;
 const MOUNT_PORT: u16 = 20_480;
+
+/// How long one may take to be gone.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// Where Debian has ganesha's file systems, by its name of the architecture.
 const LIBRARIES: &str = "/usr/lib";
@@ -51,8 +56,9 @@ impl Server {
     }
 
     /// The same, called at another port, where something stands before it.
-    pub(crate) fn behind(self, port: u16) -> Self {
-        Self { port, ..self }
+    pub(crate) fn behind(mut self, port: u16) -> Self {
+        self.port = port;
+        self
     }
 
     /// The address of a file in its export.
@@ -79,13 +85,31 @@ impl Server {
 
     /// Resident bytes of the server, if it lives.
     pub(crate) fn memory(&self) -> Option<u64> {
-        let parent = self.running.id();
-        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
-        let child = children.split_whitespace().next()?;
-        let text = fs::read_to_string(format!("/proc/{child}/status")).ok()?;
+        let text = fs::read_to_string(self.process()?.join("status")).ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
         Some(kib << 10)
+    }
+
+    /// What the system tells of ganesha itself.
+    fn process(&self) -> Option<PathBuf> {
+        let parent = self.running.id();
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+        let child = children.split_whitespace().next()?;
+        Some(Path::new("/proc").join(child))
+    }
+}
+
+impl Drop for Server {
+    /// The next server needs its ports, and to give back a gigabyte takes a while.
+    fn drop(&mut self) {
+        let process = self.process();
+        self.running.stop();
+        let deadline = Instant::now() + ENDING;
+        while process.as_ref().is_some_and(|process| process.exists()) && Instant::now() < deadline
+        {
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
