@@ -144,7 +144,7 @@ fn file_system(
 fn begin(
     mut keeper: Keeper,
     mut terminal: Terminal,
-) -> Result<(Keeper, (Control, Reader)), Failure> {
+) -> Result<(Keeper, (Control, Option<Reader>)), Failure> {
     let Durability::Server = keeper.wanted.options.durability;
     let device = device_number(&keeper.wanted.point)?;
     serve(&keeper.system, &keeper.sender)?;
@@ -157,7 +157,7 @@ fn begin(
         let _ = asked.send(News::Asked(question, asker));
     });
     let control = control.map_err(Failure::setting)?;
-    let hop = hear_the_hop(&keeper.wanted.options.hop, &keeper.connection)?;
+    let hop = hear_the_hop(&keeper)?;
     terminal.leave(&keeper.wanted.options, device)?;
     keeper.log = terminal.log;
     let (url, point) = (&keeper.wanted.url, keeper.wanted.point.display());
@@ -300,10 +300,13 @@ fn serve(system: &Arc<FileSystem<Connection>>, sender: &Sender<News>) -> Result<
     builder.spawn(serve).map(drop).map_err(Failure::broken)
 }
 
-/// Listens to what the daemon of the hop tells, if there is one.
-fn hear_the_hop(name: &str, connection: &Connection) -> Result<Reader, Failure> {
-    let ending = runtime::signals::ENDING;
-    let path = Path::new(edges::undo::STATE_FOLDER).join(format!("{name}.{ending}"));
-    let connection = connection.clone();
-    Reader::start(path, move |event| connection.link_event(event)).map_err(Failure::broken)
+/// Listens to what a daemon tells of the hop, if there is one, now or later.
+fn hear_the_hop(keeper: &Keeper) -> Result<Option<Reader>, Failure> {
+    let Some(path) = keeper.wanted.options.signals.clone() else {
+        return Ok(None);
+    };
+    let connection = keeper.connection.clone();
+    Reader::start(path, move |event| connection.link_event(event))
+        .map(Some)
+        .map_err(Failure::broken)
 }

@@ -45,7 +45,7 @@ Options (-o, separated by commas; those of mount(8) and nfs(5) that mean somethi
   allow_other, noallow_other  whether other users may look into it (default: if root mounts)
   bg, fg                 whether to go on in the background while the server does not answer
   durability=server      fsync and close wait for the server's disk: the only one there is so far
-  hop=NAME               the daemon that tells of fades and hand-offs [mobile]
+  signals=SOCKET         where a daemon tells of fades and hand-offs (default: the mobile host's), or nosignals
   log=FILE               where the process in the background writes its log
 
 close() and fsync() tell of errors of earlier writes; sync(2) does not reach a FUSE mount: use `lasthop sync`.

@@ -1,10 +1,11 @@
 //! What stands behind `-o`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use files::{BlockSize, Config, Window};
 use nfs::url::Proto;
 use rpc::{Adaptive, Exponential, HybridLinear, Linear, Policy};
+use runtime::signals::ENDING;
 use units::Duration;
 
 use crate::failure::Failure;
@@ -34,9 +35,6 @@ const WITHOUT_EFFECT: [&str; 16] = [
 /// How long a soft mount waits if it is not said.
 const SOFT: Duration = Duration::from_secs(60);
 
-/// The name that a mobile host's daemon has by default.
-const HOP: &str = "mobile";
-
 /// When `fsync` and `close` say that all is well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Durability {
@@ -59,8 +57,8 @@ pub(super) struct Options {
     pub(super) background: bool,
     pub(super) any_port: bool,
     pub(super) log: Option<PathBuf>,
-    /// The name of the daemon that tells of the hop.
-    pub(super) hop: String,
+    /// Where the hop's fades and hand-offs are told, unless nobody is to listen.
+    pub(super) signals: Option<PathBuf>,
     /// What can also stand behind the address.
     pub(super) url: nfs::url::UrlOptions,
 }
@@ -76,7 +74,7 @@ impl Default for Options {
             background: false,
             any_port: false,
             log: None,
-            hop: HOP.into(),
+            signals: Some(Path::new(edges::undo::STATE_FOLDER).join(format!("mobile.{ENDING}"))),
             url: nfs::url::UrlOptions::default(),
         }
     }
@@ -117,6 +115,7 @@ impl Options {
             "bg" => self.background = true,
             "fg" => self.background = false,
             "resvport" => self.any_port = false,
+            "nosignals" => self.signals = None,
             "noresvport" => self.any_port = true,
             "lock" => return Err("locks hold on this host only; say nolock".into()),
             word if WITHOUT_EFFECT.contains(&word) => {}
@@ -152,7 +151,7 @@ impl Options {
                     directory_max: time,
                 };
             }
-            "hop" => self.hop = value.into(),
+            "signals" => self.signals = Some(value.into()),
             "log" => self.log = Some(value.into()),
             "durability" if value == "server" => self.durability = Durability::Server,
             "durability" => return Err("only `server` is there so far".into()),
