@@ -72,7 +72,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..))]
     per_byte: u64,
     /// How many links are measured at a time
-    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     at_once: u16,
 }
 
