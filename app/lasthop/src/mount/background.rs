@@ -56,6 +56,8 @@ pub(super) fn leave(log: &std::path::Path) -> Result<(), Failure> {
     println!("{READY}");
     // A process that leads a session already has no terminal to leave.
     let _ = rustix::process::setsid();
+    // No file system is kept from being unmounted because this process was started there.
+    rustix::process::chdir("/").map_err(failed)?;
     rustix::stdio::dup2_stdout(&file).map_err(failed)?;
     rustix::stdio::dup2_stderr(&file).map_err(failed)
 }

@@ -208,7 +208,7 @@ impl Keeper {
 
     fn tell(&self, event: Event) {
         match event {
-            Event::Silent { .. } => self.tell_silence(),
+            Event::Silent { since } => self.warn_of(edges::clock::monotonic().since(since)),
             Event::Answering { after } => {
                 let host = &self.wanted.url.host;
                 tracing::info!("server {host} answers again after {after}");
@@ -218,10 +218,14 @@ impl Keeper {
 
     fn tell_silence(&self) {
         if let Some(silence) = self.connection.status().silent_for {
-            let host = &self.wanted.url.host;
-            let seconds = units::Duration::from_secs(silence.as_nanos() / 1_000_000_000);
-            tracing::warn!("server {host} silent for {seconds}, retrying");
+            self.warn_of(silence);
         }
+    }
+
+    fn warn_of(&self, silence: units::Duration) {
+        let host = &self.wanted.url.host;
+        let seconds = units::Duration::from_secs(silence.as_nanos() / 1_000_000_000);
+        tracing::warn!("server {host} silent for {seconds}, retrying");
     }
 
     fn status(&self) -> Value {

@@ -152,7 +152,9 @@ impl Options {
                 };
             }
             "signals" => self.signals = Some(value.into()),
-            "log" => self.log = Some(value.into()),
+            "log" => {
+                self.log = Some(std::path::absolute(value).map_err(|error| error.to_string())?);
+            }
             "durability" if value == "server" => self.durability = Durability::Server,
             "durability" => return Err("only `server` is there so far".into()),
             "vers" | "nfsvers" if value == "3" => {}

@@ -48,7 +48,13 @@ impl Place {
     /// The mount at `point`. Nothing in it is looked at, since that might wait for the server.
     pub(super) fn find(point: &Path) -> Result<Self, Failure> {
         let point = resolve(point)?;
-        match mounted_at(&point)? {
+        let mut mounted = mounted_at(&point)?;
+        if mounted.is_none()
+            && let Ok(behind_links) = point.canonicalize()
+        {
+            mounted = mounted_at(&behind_links)?;
+        }
+        match mounted {
             Some(mounted) => Ok(Self {
                 socket: socket(mounted.device),
                 mounted,

@@ -54,6 +54,23 @@ fn a_mount_works_when_the_command_ends_and_goes_away_whole() {
 }
 
 #[test]
+fn a_mount_is_found_by_any_name_of_its_directory() {
+    let Some(rig) = Rig::mounted(&[]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(rig.point(), &link).unwrap();
+    let around = format!(
+        "{}/../{}/",
+        rig.point(),
+        rig.path("").file_name().unwrap().display()
+    );
+    for name in [link.to_str().unwrap(), &around] {
+        let status = lasthop(&["mount", "--status", name]);
+        assert!(status.status.success(), "{}", stderr(&status));
+    }
+}
+
+#[test]
 fn options_hold() {
     let Some(rig) = Rig::mounted(&["-o", "ro,actimeo=0"]) else {
         return;

@@ -158,3 +158,56 @@ pub fn ask(path: &Path, question: Question, patience: Option<Duration>) -> io::R
     }
     serde_json::from_str(&answer).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn questions_are_answered_also_late() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mount.sock");
+        let (sender, questions) = channel();
+        let control = Control::start(&path, move |question, asker| {
+            sender.send((question, asker)).unwrap();
+        });
+        let control = control.unwrap();
+        for question in Question::ALL {
+            let asked = path.clone();
+            let asking = thread::spawn(move || ask(&asked, question, None).unwrap());
+            let (heard, asker) = questions.recv().unwrap();
+            assert_eq!(heard, question);
+            assert!(asker.waits());
+            asker.answer(&serde_json::json!({ "question": question.name() }));
+            assert_eq!(asking.join().unwrap()["question"], question.name());
+        }
+        drop(control);
+        let gone = ask(&path, Question::Status, None).unwrap_err();
+        assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn who_has_gone_does_not_wait_and_nonsense_is_said_to_be_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mount.sock");
+        let (sender, questions) = channel();
+        let control = Control::start(&path, move |_, asker| sender.send(asker).unwrap());
+        let _control = control.unwrap();
+        let mut stream = UnixStream::connect(&path).unwrap();
+        writeln!(stream, "nonsense").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(
+            answer.contains("known: status, sync, unmount, discard"),
+            "{answer}"
+        );
+        let mut stream = UnixStream::connect(&path).unwrap();
+        writeln!(stream, "sync").unwrap();
+        let asker = questions.recv().unwrap();
+        drop(stream);
+        assert!(!asker.waits());
+        asker.answer(&Value::Null);
+    }
+}

@@ -62,3 +62,55 @@ impl Users {
         credentials
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(user: u32, process: u32) -> Caller {
+        let group = 100;
+        Caller {
+            user,
+            group,
+            process,
+        }
+    }
+
+    fn system(credentials: &Credentials) -> &SystemCredentials {
+        match credentials {
+            Credentials::System(system) => system,
+            Credentials::None => panic!("somebody asks"),
+        }
+    }
+
+    #[test]
+    fn a_user_is_named_by_numbers_and_remembered() {
+        let mut users = Users::new("host", 7);
+        let credentials = users.of(caller(1_000, std::process::id()));
+        let identity = system(&credentials).identity();
+        assert_eq!((identity.user, identity.group), (1_000, 100));
+        assert!(identity.groups.len() <= GROUPS && !identity.groups.contains(&100));
+        let again = users.of(caller(1_000, 0));
+        assert!(Arc::ptr_eq(&credentials, &again));
+        let other = users.of(caller(1_001, 0));
+        assert!(
+            system(&other).identity().groups.is_empty(),
+            "a process that cannot be seen"
+        );
+    }
+
+    #[test]
+    fn a_long_name_of_a_host_is_cut_between_characters() {
+        let users = Users::new(&"ü".repeat(200), 7);
+        assert_eq!(users.machine, "ü".repeat(127));
+    }
+
+    #[test]
+    fn not_all_users_that_ever_were_are_remembered() {
+        let mut users = Users::new("host", 7);
+        for user in 0..3 * REMEMBERED as u32 {
+            users.of(caller(user, 0));
+        }
+        assert!(users.known.len() <= REMEMBERED);
+    }
+}

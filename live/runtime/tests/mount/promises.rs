@@ -165,7 +165,7 @@ fn a_later_signal_ends_what_an_earlier_one_did_not() {
 #[test]
 fn a_soft_mount_gives_up_in_time_and_keeps_what_was_written() {
     let files = files::Config {
-        patience: Some(units::Duration::from_millis(700)),
+        patience: Some(units::Duration::from_secs(2)),
         ..files::Config::default()
     };
     let setup = Setup {
