@@ -296,6 +296,7 @@ fn print(rows: &[Row], fades: &[u32], limit: Limit) {
             }
         }
     }
+    println!();
 }
 
 /// What there is to say of rows that differ only in fades and seeds.
