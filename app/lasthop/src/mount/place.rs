@@ -86,6 +86,14 @@ impl Place {
         })
     }
 
+    /// Removes what a process left that is gone.
+    pub(super) fn remove(&self) -> Result<(), Failure> {
+        edges::fuse::unmount(&self.mounted.point, true).map_err(Failure::setting)?;
+        // It may have had none yet.
+        let _ = std::fs::remove_file(&self.socket);
+        Ok(())
+    }
+
     /// Whether its process is gone.
     pub(super) fn is_abandoned(&self) -> bool {
         let gone = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
@@ -127,7 +135,7 @@ pub(super) fn directory(point: &Path) -> Result<PathBuf, Failure> {
             )));
         }
         tracing::warn!("a dead process left {source} mounted at {shown}: unmounting it");
-        edges::fuse::unmount(&resolved, true).map_err(Failure::setting)?;
+        place.remove()?;
     }
     let metadata = std::fs::metadata(&resolved)
         .map_err(|error| Failure::setting(format!("{}: {error}", point.display())))?;

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = Place::find(&arguments.point)?;
     if place.is_abandoned() {
         eprintln!("its process is gone, and with it what was not safe; unmounting what is left");
-        return edges::fuse::unmount(&place.mounted.point, true).map_err(Failure::setting);
+        return place.remove();
     }
     let question = if arguments.discard {
         Question::Discard
