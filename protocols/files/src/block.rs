@@ -109,9 +109,16 @@ impl BlockChoice {
         }
     }
 
-    /// The size that the next block is to have, in bytes, where the server takes blocks of so many.
-    pub(crate) fn next(&self, limit: u32) -> u32 {
-        let neighbours = [self.size + 1, self.size.wrapping_sub(1)];
+    /// How long a block takes at present that is not lost.
+    pub(crate) fn time(&self) -> Option<Duration> {
+        self.known[self.size].time
+    }
+
+    /// The size that the next block is to have, in bytes, where the server takes blocks of so many; no larger one than
+    /// at present if it is not to grow.
+    pub(crate) fn next(&self, limit: u32, may_grow: bool) -> u32 {
+        let larger = if may_grow { self.size + 1 } else { SIZES };
+        let neighbours = [larger, self.size.wrapping_sub(1)];
         let worth = |size: &usize| *size < SIZES && bytes(*size) <= limit && self.is_worth(*size);
         let trial = match self.rule {
             BlockSize::Auto => neighbours.into_iter().find(worth),

@@ -28,6 +28,9 @@ pub(crate) struct BlockWindow {
     starting: bool,
 }
 
+/// A block that takes no longer is fast.
+const FAST: Duration = Duration::from_millis(20);
+
 /// Rounds after which the fastest block of long ago is no measure any more: the way may be another.
 const PERIOD: u64 = 256;
 
@@ -55,6 +58,13 @@ impl BlockWindow {
     /// How many blocks may be on their way.
     pub(crate) fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// Whether blocks that take so long wait for others: then larger ones bring no more, and take longer. What is fast
+    /// for people is not looked at: there, calls cost more than bytes.
+    pub(crate) fn is_crowded(&self, time: Duration) -> bool {
+        let alone = self.fastest.iter().flatten().min().copied();
+        time > FAST && alone.is_some_and(|alone| time > alone * 2)
     }
 
     /// Whether there is room for another block.

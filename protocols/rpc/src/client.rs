@@ -38,6 +38,8 @@ struct Learned {
     round_trip: Option<RoundTrip>,
     /// Timeouts that the next call starts with (Karn 1987).
     timeouts: u32,
+    /// Replies to later calls that have been seen to show no loss: servers answer in any order.
+    reordering: u32,
 }
 
 /// One end of the conversation with one server: the one that calls.
@@ -188,12 +190,11 @@ impl Client {
     fn remove(&mut self, xid: u32) -> Option<Pending> {
         let call = self.table.remove(xid)?;
         if call.sent.is_some() {
-            let class = call.class;
-            let doubtful = None;
             self.recent.insert(Ended {
                 xid,
-                class,
-                doubtful,
+                class: call.class,
+                doubtful: None,
+                overtaken_by: call.doubts.overtaken_by,
             });
         }
         if self.table.is_empty() {

@@ -145,7 +145,7 @@ pub(super) struct Options {
     /// Do not listen to the daemon of the hop
     #[arg(long, global = true, conflicts_with = "signals")]
     no_signals: bool,
-    /// A TOML file with the tables [files] and [calls]; what is said here comes before it
+    /// A TOML file with the tables `files` and `calls`; what is said here comes before it
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }

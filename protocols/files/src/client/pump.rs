@@ -4,6 +4,7 @@ use nfs::FileHandle;
 use units::Instant;
 
 use super::Client;
+use crate::block::BlockChoice;
 
 impl Client {
     /// A file may have blocks to send.
@@ -28,6 +29,14 @@ impl Client {
             }
         }
         sent
+    }
+
+    /// The size of the next block, by what is known of its direction.
+    pub(super) fn next_block(&self, choice: &BlockChoice, limit: u32) -> u32 {
+        let crowded = choice
+            .time()
+            .is_some_and(|time| self.window.is_crowded(time));
+        choice.next(limit, !crowded)
     }
 
     /// How many bytes a READ asks for.

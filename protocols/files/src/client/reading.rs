@@ -156,7 +156,7 @@ impl Client {
 
     /// Asks the server for the first block that is wanted; says whether there was one.
     pub(super) fn send_read(&mut self, now: Instant, file: FileHandle) -> bool {
-        let block = self.read_size.next(self.server.read);
+        let block = self.next_block(&self.read_size, self.server.read);
         let content = &mut self.node(file).content;
         let Some((offset, count)) = content.extents.next_wanted(block) else {
             return false;

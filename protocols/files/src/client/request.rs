@@ -163,11 +163,19 @@ pub(super) fn encode(running: &Running, paging: Paging) -> Option<(Procedure, By
     Some((procedure, bytes.into()))
 }
 
-/// What a file gets after CREATE: all that it shall have if CREATE could not tell the server, only the length if it was
-/// there before.
+/// What a file gets after CREATE: all that it shall have if CREATE could not tell the server, and times, in whose place
+/// the server may have kept the verifier (RFC 1813 §3.3.8); only the length if the file was there before.
 fn dress(running: &Running, attributes: &NewAttributes) -> NewAttributes {
+    let time = |wanted| match wanted {
+        SetTime::Keep => SetTime::ServerTime,
+        wanted => wanted,
+    };
     match running.verifier {
-        Some(_) => *attributes,
+        Some(_) => NewAttributes {
+            accessed: time(attributes.accessed),
+            modified: time(attributes.modified),
+            ..*attributes
+        },
         None => NewAttributes {
             size: attributes.size,
             ..NewAttributes::default()

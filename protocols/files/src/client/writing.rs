@@ -172,7 +172,7 @@ impl Client {
     /// Sends the first block that is to be written; says whether there was one.
     pub(super) fn send_write(&mut self, now: Instant, file: FileHandle) -> bool {
         let whole_only = !self.writes_all(now, file);
-        let block = self.write_size.next(self.server.write);
+        let block = self.next_block(&self.write_size, self.server.write);
         let synchronous = self.config.writes == Writes::Synchronous;
         let content = &self.node(file).content;
         if content.is_changing() || content.not_before.is_some_and(|when| now < when) {

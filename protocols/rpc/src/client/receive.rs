@@ -12,6 +12,9 @@ use super::Client;
 /// their way. Linux: 2.
 const MALFORMED_MAX: u32 = 2;
 
+/// More replies than that to later calls show a loss, whatever the server's order: more calls are not under way.
+const REORDERING_MAX: u32 = 1_024;
+
 impl Client {
     /// A datagram, or the next bytes of the stream.
     pub(super) fn receive(&mut self, now: Instant, bytes: &Bytes) {
@@ -49,9 +52,13 @@ impl Client {
         } else if let Some(call) = self.recent.get_mut(reply.xid) {
             self.counters.received.late += 1;
             let (class, sample) = (call.class, call.doubtful.take());
+            let overtaken_by = std::mem::take(&mut call.overtaken_by);
             // Two replies to two transmissions: the first reply was to the first.
             if let Some(sample) = sample {
                 self.sample(class, sample);
+                let learned = &mut self.learned[class.index()];
+                let harmless = overtaken_by.saturating_mul(2).min(REORDERING_MAX);
+                learned.reordering = learned.reordering.max(harmless);
             }
             self.heard(now);
         } else {

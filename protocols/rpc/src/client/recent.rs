@@ -16,6 +16,8 @@ pub(super) struct Ended {
     pub(super) class: Class,
     /// It was sent twice and answered after so long, which a second reply shows to be its round trip.
     pub(super) doubtful: Option<Duration>,
+    /// It was sent again after so many replies to later calls.
+    pub(super) overtaken_by: u32,
 }
 
 /// The calls that ended last.

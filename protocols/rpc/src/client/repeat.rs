@@ -181,6 +181,7 @@ impl Client {
         let Some(usual) = self.round_trip(class).filter(|_| self.stream.is_none()) else {
             return;
         };
+        let enough = enough.max(self.learned[class.index()].reordering);
         let overdue = now - usual.smoothed;
         for xid in self.table.overtaken(class, place) {
             let Some(call) = self.table.get_mut(xid) else {
@@ -189,6 +190,7 @@ impl Client {
             call.doubts.overtakers += 1;
             let is_overdue = call.sent.is_some_and(|sent| sent.last <= overdue);
             if is_overdue && call.doubts.overtakers >= enough {
+                call.doubts.overtaken_by = call.doubts.overtakers;
                 self.counters.repeated.overtaken += 1;
                 self.transmit(now, xid);
             }

@@ -27,6 +27,8 @@ pub(super) struct Doubts {
     pub(super) timeouts: u32,
     /// Replies to later calls since it was sent last.
     pub(super) overtakers: u32,
+    /// As many of them as had it sent again.
+    pub(super) overtaken_by: u32,
     /// Messages with its transaction that are no reply.
     pub(super) malformed: u32,
     /// It is sent next because the hop or the server works again, which is no timeout.

@@ -213,6 +213,26 @@ fn three_replies_to_later_calls_show_a_loss() {
     assert_eq!(answer.transmissions, 2);
 }
 
+#[test]
+fn a_server_that_answers_in_any_order_is_not_asked_again_for_that() {
+    let mut driven = adaptive();
+    let messages: Vec<_> = (1..=4).map(|ticket| driven.sends(call(ticket))).collect();
+    driven.wait(millis(80));
+    for message in &messages[1..] {
+        driven.input(Input::Received(echo(message)));
+    }
+    assert_eq!(driven.client.counters().repeated.overtaken, 1);
+    // Both transmissions are answered: nothing was lost.
+    driven.answered(echo(&messages[0]));
+    driven.input(Input::Received(echo(&messages[0])));
+    let messages: Vec<_> = (5..=9).map(|ticket| driven.sends(call(ticket))).collect();
+    driven.wait(millis(85));
+    for message in &messages[1..] {
+        driven.answered(echo(message));
+    }
+    assert_eq!(driven.client.counters().repeated.overtaken, 1);
+}
+
 /// Round trips of 13.6 s (four blocks at 9.6 kbit/s) where the first wait is 0.7 s, and no second replies.
 #[test]
 fn a_slow_hop_is_found_although_every_call_is_repeated_at_first() {
