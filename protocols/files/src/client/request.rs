@@ -7,7 +7,7 @@ use nfs::{
     Call, Create, CreateHow, CreateVerifier, DeviceData, FileHandle, FileSystemStatus, FileType,
     GetAttributes, Link, LookUp, MakeDirectory, MakeNode, MakeSymbolicLink, Name, NewAttributes,
     Node, Path, Place, Procedure, ReadDirectory, ReadDirectoryPlus, ReadLink, Remove,
-    RemoveDirectory, Rename, SetAttributes,
+    RemoveDirectory, Rename, SetAttributes, SetTime,
 };
 use rpc::message::Credentials;
 
