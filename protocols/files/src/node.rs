@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -55,6 +56,13 @@ pub(crate) struct Reader {
     pub(crate) end: u64,
 }
 
+impl Reader {
+    /// Whether it wants bytes of `range`.
+    pub(crate) fn wants(&self, range: &Range<u64>) -> bool {
+        self.offset < range.end && self.end > range.start
+    }
+}
+
 /// A request that waits until what was written is with the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flusher {
@@ -90,6 +98,7 @@ pub(crate) struct Content {
     /// Where sequential readers are, and how far is read ahead of them.
     pub(crate) read_to: u64,
     pub(crate) ahead: u64,
+    pub(crate) ahead_to: u64,
     /// In whose name.
     pub(crate) reader: Option<Arc<Credentials>>,
     pub(crate) writer: Option<Arc<Credentials>>,

@@ -110,7 +110,7 @@ impl Client {
         self.commit(now, file);
         self.admit_writers(now, file);
         self.feed(now);
-        self.serve_readers(now, file);
+        self.serve_readers(now, file, None);
         self.enqueue(file);
     }
 

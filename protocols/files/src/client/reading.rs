@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use nfs::{FileHandle, Read};
+use std::ops::Range;
 use std::sync::Arc;
 use units::Instant;
 
@@ -51,7 +52,7 @@ impl Client {
             end
         };
         content.ahead = if is_sequential { ahead } else { 0 };
-        self.serve_readers(now, file);
+        self.serve_readers(now, file, None);
     }
 
     /// How far is read ahead.
@@ -60,15 +61,22 @@ impl Client {
         (window * 2).clamp(AHEAD_MIN, AHEAD_MAX)
     }
 
-    /// Answers those reads whose data are there, and asks for what is missing.
-    pub(super) fn serve_readers(&mut self, now: Instant, file: FileHandle) {
+    /// Answers those reads whose data are there, and asks for what is missing; looks only at those that want bytes of
+    /// `news`, if nothing else is new.
+    pub(super) fn serve_readers(
+        &mut self,
+        now: Instant,
+        file: FileHandle,
+        news: Option<&Range<u64>>,
+    ) {
         let readers = std::mem::take(&mut self.node(file).content.readers);
         if readers.is_empty() {
             return;
         }
         let mut waiting = Vec::new();
         for reader in readers {
-            match self.data(now, file, reader) {
+            let concerns = news.is_none_or(|news| reader.wants(news));
+            match concerns.then(|| self.data(now, file, reader)).flatten() {
                 Some(data) => self.end(reader.ticket, Ok(Reply::Data(data))),
                 None => waiting.push(reader),
             }
@@ -149,8 +157,12 @@ impl Client {
         } else {
             end - end % u64::from(block)
         };
-        if from < whole && !content.ranges.touches(&(from..whole)) {
-            content.extents.want(&(from..whole), block);
+        // What was wanted once need not be looked at again: if it was spoiled meanwhile, who reads it will want it.
+        let known = (from..=whole).contains(&content.ahead_to);
+        let start = if known { content.ahead_to } else { from };
+        if start < whole && !content.ranges.touches(&(start..whole)) {
+            content.extents.want(&(start..whole), block);
+            content.ahead_to = whole;
         }
     }
 
@@ -195,6 +207,7 @@ impl Client {
             self.read_size.failed(asked);
         }
         let read = self.take_in(now, (file, asked), told);
+        let news = read.as_ref().ok().cloned().flatten();
         if let Err(error) = read {
             let refused = self.node(file).content.extents.failed(told.call);
             if wants_time {
@@ -210,7 +223,7 @@ impl Client {
                 self.fail_readers(file, &refused, error);
             }
         }
-        self.serve_readers(now, file);
+        self.serve_readers(now, file, news.as_ref());
         self.enqueue(file);
     }
 
@@ -219,7 +232,7 @@ impl Client {
         now: Instant,
         (file, asked): (FileHandle, u32),
         told: &Told,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Range<u64>>, Error> {
         let procedure = told.procedure;
         let read = told.done::<Read>()?;
         read.check(asked)
@@ -230,14 +243,14 @@ impl Client {
         let node = self.node(file);
         // What is being written may have moved the end of the file behind the call's back.
         let end_of_file = read.end_of_file && node.is_newest(told.call);
-        node.content.extents.fetched(told.call, data, end_of_file);
-        Ok(())
+        let extents = &mut node.content.extents;
+        Ok(extents.fetched(told.call, data, end_of_file))
     }
 
     /// Tells those who wait for bytes of `range` that they will not come.
-    fn fail_readers(&mut self, file: FileHandle, range: &std::ops::Range<u64>, error: Error) {
+    fn fail_readers(&mut self, file: FileHandle, range: &Range<u64>, error: Error) {
         let content = &mut self.node(file).content;
-        let hit = |reader: &Reader| reader.offset < range.end && reader.end > range.start;
+        let hit = |reader: &Reader| reader.wants(range);
         let (failed, others) = content.readers.drain(..).partition::<Vec<_>, _>(hit);
         content.readers = others;
         content.ahead = 0;

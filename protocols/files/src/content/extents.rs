@@ -144,16 +144,20 @@ impl Extents {
 
     /// The answer to a call. If the extent has gone stale, or did not come whole, what is missing is no longer asked
     /// for: [`want`](Self::want) it again.
-    pub(crate) fn fetched(&mut self, call: u64, data: Bytes, end_of_file: bool) {
-        let Some(offset) = self.fetching.get(&call).copied() else {
-            return;
-        };
-        let Some(extent) = self.remove(offset) else {
-            return;
-        };
+    ///
+    /// Returns the bytes that are there now, if all came that were asked for and nothing else was learned.
+    pub(crate) fn fetched(
+        &mut self,
+        call: u64,
+        data: Bytes,
+        end_of_file: bool,
+    ) -> Option<Range<u64>> {
+        let offset = self.fetching.get(&call).copied()?;
+        let extent = self.remove(offset)?;
         if matches!(extent.state, State::Fetching { stale: true, .. }) {
-            return;
+            return None;
         }
+        let is_whole = data.len() as u64 == u64::from(extent.length);
         let length = (data.len() as u32).min(extent.length);
         if end_of_file {
             self.end = Some(offset + u64::from(length));
@@ -167,6 +171,7 @@ impl Extents {
                 },
             );
         }
+        (is_whole && !end_of_file).then_some(offset..offset + u64::from(length))
     }
 
     /// The call has failed. Returns what it had asked for.
