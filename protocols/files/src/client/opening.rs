@@ -90,7 +90,10 @@ impl Client {
             } else if node.content.refused {
                 self.discard(file);
             }
-            self.node(file).content.extents.forget();
+            let content = &mut self.node(file).content;
+            if content.readers.is_empty() {
+                content.extents.forget();
+            }
             self.look_after(now, file);
         }
         self.end(ticket, Ok(Reply::Done));

@@ -84,6 +84,11 @@ impl Client {
         let content = &mut self.node(file).content;
         waiting.append(&mut content.readers);
         content.readers = waiting;
+        // What somebody waits for is kept, however far others are ahead.
+        let lowest = content.readers.iter().map(|reader| reader.offset).min();
+        let passed = content.read_to.saturating_sub(NEAR);
+        let passed = lowest.map_or(passed, |lowest| passed.min(lowest));
+        content.extents.forget_before(passed);
         self.read_ahead(now, file);
         self.enqueue(file);
     }
@@ -121,7 +126,6 @@ impl Client {
             };
             Some(pieces)
         };
-        let passed = content.read_to.saturating_sub(NEAR).min(range.end);
         let pieces = match pieces {
             Some(pieces) if !ranges.touches(&range) && server_end == range.end => pieces,
             pieces => {
@@ -135,7 +139,6 @@ impl Client {
                 vec![whole.freeze()]
             }
         };
-        content.extents.forget_before(passed);
         Some(pieces)
     }
 

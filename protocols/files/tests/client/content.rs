@@ -187,6 +187,35 @@ fn writers_wait_when_there_is_too_much() {
 }
 
 #[test]
+fn many_reads_at_once_end_and_nothing_is_read_twice() {
+    let config = Config {
+        block: BlockSize::Fixed(32_768),
+        ..Config::default()
+    };
+    let mut pair = Pair::new(config, fileserver::Config::default(), Way::default());
+    let data = pattern(16 << 20);
+    pair.server.add_file("a", &data).unwrap();
+    let file = pair.look_up("a").unwrap().file;
+    let (open, _) = pair.open(file);
+    let reads = (0..16).map(|index| {
+        pair.start(Operation::Read {
+            open,
+            offset: index << 20,
+            count: 1 << 20,
+        })
+    });
+    let reads: Vec<_> = reads.collect();
+    for (index, ticket) in reads.into_iter().enumerate() {
+        let Ok(Reply::Data(pieces)) = pair.end(ticket) else {
+            panic!("no data");
+        };
+        let start = index << 20;
+        assert!(pieces.concat() == data[start..start + (1 << 20)]);
+    }
+    assert_eq!(pair.server.counters().executed(nfs::Procedure::Read), 512);
+}
+
+#[test]
 fn blocks_grow_where_nothing_is_lost_and_shrink_where_long_ones_are() {
     let mut pair = Pair::usual();
     let (open, _) = pair.create("a");
