@@ -5,9 +5,11 @@
 
 pub mod conformance;
 mod random;
+mod rules;
 mod timers;
 
 pub use random::RandomStream;
+pub use rules::{ConfigError, check_rules};
 pub use timers::{TimerName, Timers};
 use units::Instant;
 

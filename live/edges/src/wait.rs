@@ -4,6 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::Errno;
@@ -130,6 +131,44 @@ impl Waker {
             // The counter is full: it wakes already.
             Ok(_) | Err(Errno::AGAIN) => Ok(()),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A thread that waits for descriptors. Dropped, it is [woken](WOKEN), which it takes as the wish that it end, and its
+/// end is waited for.
+#[derive(Debug)]
+pub struct WaitingThread {
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WaitingThread {
+    /// Starts `run` with its waiter in a thread of that name.
+    ///
+    /// # Errors
+    /// When the system has no thread.
+    pub fn start(
+        name: &str,
+        waiter: Waiter,
+        run: impl FnOnce(Waiter) + Send + 'static,
+    ) -> io::Result<Self> {
+        let waker = waiter.waker();
+        let thread = Builder::new()
+            .name(name.into())
+            .spawn(move || run(waiter))?;
+        Ok(Self {
+            waker,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for WaitingThread {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
+            // If it has panicked, its message has been seen.
+            let _ = thread.join();
         }
     }
 }

@@ -1,5 +1,7 @@
 //! How a client behaves.
 
+pub use machine::ConfigError;
+use machine::check_rules;
 use nfs::{Limits, ServerAbilities};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
@@ -153,40 +155,38 @@ impl Default for ServerLimits {
 /// What a server's answers may hold.
 pub(crate) const LIMITS: Limits = Limits::USUAL;
 
-/// A value that makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("files configuration: {rule}")]
-pub struct ConfigError {
-    rule: &'static str,
-}
-
 impl Config {
     /// Says what is wrong with the configuration, if anything is.
     ///
     /// # Errors
     /// The first value that makes no sense.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let unless = |holds: bool, rule| holds.then_some(()).ok_or(ConfigError { rule });
-        if let BlockSize::Fixed(size) = self.block {
-            unless(
-                (BLOCK_MIN..=BLOCK_MAX).contains(&size),
-                "`block` must lie between 1,024 and 32,768 bytes",
-            )?;
-        }
-        if let Window::Fixed(blocks) = self.window {
-            unless(
-                (1..=1_024).contains(&blocks),
-                "`window` must lie between 1 and 1,024 blocks",
-            )?;
-        }
-        unless(
-            self.dirty_limit.get() >= 65_536,
-            "`dirty_limit` must be at least 64 KiB",
-        )?;
-        unless(self.requests > 0, "`requests` must be at least 1")?;
-        unless(
-            self.patience.is_none_or(|patience| !patience.is_zero()),
-            "`patience` must be more than 0 s",
+        let block_fits = match self.block {
+            BlockSize::Auto => true,
+            BlockSize::Fixed(size) => (BLOCK_MIN..=BLOCK_MAX).contains(&size),
+        };
+        let window_fits = match self.window {
+            Window::Auto => true,
+            Window::Fixed(blocks) => (1..=1_024).contains(&blocks),
+        };
+        check_rules(
+            "files",
+            &[
+                (
+                    block_fits,
+                    "`block` must lie between 1,024 and 32,768 bytes",
+                ),
+                (window_fits, "`window` must lie between 1 and 1,024 blocks"),
+                (
+                    self.dirty_limit.get() >= 65_536,
+                    "`dirty_limit` must be at least 64 KiB",
+                ),
+                (self.requests > 0, "`requests` must be at least 1"),
+                (
+                    self.patience.is_none_or(|patience| !patience.is_zero()),
+                    "`patience` must be more than 0 s",
+                ),
+            ],
         )
     }
 }

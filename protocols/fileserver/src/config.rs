@@ -1,5 +1,7 @@
 //! How a server behaves.
 
+pub use machine::ConfigError;
+use machine::check_rules;
 use nfs::Path;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Probability};
@@ -113,34 +115,32 @@ impl Config {
     /// # Errors
     /// The first value that makes no sense.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let unless = |holds: bool, rule| holds.then_some(()).ok_or(ConfigError { rule });
-        unless(
-            self.export.starts_with('/') && Path::new(self.export.as_bytes()).is_ok(),
-            "`export` must begin with `/` and have at most 1,024 bytes, none of them zero",
-        )?;
-        unless(
-            (65_536..=1 << 40).contains(&self.disk.get()),
-            "`disk` must lie between 64 KiB and 1,024 GiB",
-        )?;
-        unless(self.transfer >= 512, "`transfer` must be at least 512")?;
-        unless(
-            (1_024..=1 << 24).contains(&self.longest_message.get()),
-            "`longest_message` must lie between 1 KiB and 16 MiB",
-        )?;
-        unless(
-            self.reply_cache <= 1 << 20,
-            "`reply_cache` must be at most 1,048,576 replies",
-        )?;
-        unless(
-            (self.longest_message..=Bytes::mebi(1_024)).contains(&self.service.receive_buffer),
-            "`receive_buffer` must lie between `longest_message` and 1,024 MiB",
+        check_rules(
+            "file server",
+            &[
+                (
+                    self.export.starts_with('/') && Path::new(self.export.as_bytes()).is_ok(),
+                    "`export` must begin with `/` and have at most 1,024 bytes, none of them zero",
+                ),
+                (
+                    (65_536..=1 << 40).contains(&self.disk.get()),
+                    "`disk` must lie between 64 KiB and 1,024 GiB",
+                ),
+                (self.transfer >= 512, "`transfer` must be at least 512"),
+                (
+                    (1_024..=1 << 24).contains(&self.longest_message.get()),
+                    "`longest_message` must lie between 1 KiB and 16 MiB",
+                ),
+                (
+                    self.reply_cache <= 1 << 20,
+                    "`reply_cache` must be at most 1,048,576 replies",
+                ),
+                (
+                    (self.longest_message..=Bytes::mebi(1_024))
+                        .contains(&self.service.receive_buffer),
+                    "`receive_buffer` must lie between `longest_message` and 1,024 MiB",
+                ),
+            ],
         )
     }
-}
-
-/// A value that makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("file server configuration: {rule}")]
-pub struct ConfigError {
-    rule: &'static str,
 }

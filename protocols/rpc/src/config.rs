@@ -1,5 +1,6 @@
 //! How a client behaves.
 
+pub use machine::ConfigError;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
@@ -66,28 +67,22 @@ impl Config {
             Transport::Datagrams => DATAGRAM_MAX,
             Transport::Stream => (1 << 31) - 1,
         };
-        ConfigError::unless(self.in_flight > 0, "`in_flight` must be at least 1")?;
-        ConfigError::unless(
-            (1_024..=longest).contains(&self.longest_message.get()),
-            "`longest_message` must lie between 1 KiB and 65,507 bytes, or 2 GiB over a stream",
-        )?;
-        ConfigError::unless(
-            !self.silent_after.is_zero() && !self.reconnect_after.is_zero(),
-            "`silent_after` and `reconnect_after` must be more than 0 s",
-        )?;
+        check_rules(&[
+            (self.in_flight > 0, "`in_flight` must be at least 1"),
+            (
+                (1_024..=longest).contains(&self.longest_message.get()),
+                "`longest_message` must lie between 1 KiB and 65,507 bytes, or 2 GiB over a stream",
+            ),
+            (
+                !self.silent_after.is_zero() && !self.reconnect_after.is_zero(),
+                "`silent_after` and `reconnect_after` must be more than 0 s",
+            ),
+        ])?;
         self.retransmission.check()
     }
 }
 
-/// A value that makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("RPC configuration: {rule}")]
-pub struct ConfigError {
-    rule: &'static str,
-}
-
-impl ConfigError {
-    pub(crate) fn unless(holds: bool, rule: &'static str) -> Result<(), Self> {
-        if holds { Ok(()) } else { Err(Self { rule }) }
-    }
+/// Checks rules of the configuration, be they the client's or a policy's.
+pub(crate) fn check_rules(rules: &[(bool, &'static str)]) -> Result<(), ConfigError> {
+    machine::check_rules("RPC", rules)
 }

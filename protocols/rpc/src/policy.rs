@@ -19,6 +19,7 @@ pub use exponential::{Cascade, Exponential};
 pub use hybrid_linear::HybridLinear;
 pub use linear::Linear;
 
+use crate::config::check_rules;
 use crate::{ConfigError, RoundTrip};
 
 /// When a call is sent again over datagrams. (Over a stream, that is after a reconnection and only then.)
@@ -114,6 +115,8 @@ fn doubled(base: Duration, doublings: u32, longest: Duration) -> Duration {
 
 /// The parameters that most rules have.
 fn check_spans(initial: Duration, maximum: Duration) -> Result<(), ConfigError> {
-    ConfigError::unless(!initial.is_zero(), "`initial` must be more than 0 s")?;
-    ConfigError::unless(maximum >= initial, "`maximum` must be at least `initial`")
+    check_rules(&[
+        (!initial.is_zero(), "`initial` must be more than 0 s"),
+        (maximum >= initial, "`maximum` must be at least `initial`"),
+    ])
 }

@@ -1,5 +1,7 @@
 //! What an agent does, and how much of it.
 
+pub use machine::ConfigError;
+use machine::check_rules;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
@@ -168,16 +170,8 @@ impl Config {
                 "`limits.high_water` must not exceed `limits.flow_bytes`",
             ),
         ];
-        let broken = rules.iter().find(|(holds, _)| !holds);
-        broken.map_or(Ok(()), |(_, rule)| Err(ConfigError { rule }))
+        check_rules("snoop", &rules)
     }
-}
-
-/// A value that makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("snoop configuration: {rule}")]
-pub struct ConfigError {
-    rule: &'static str,
 }
 
 /// The snoop protocol.

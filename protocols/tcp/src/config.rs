@@ -1,5 +1,7 @@
 //! How an endpoint behaves.
 
+pub use machine::ConfigError;
+use machine::check_rules;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
@@ -279,8 +281,7 @@ impl Config {
                 "`recovery.duplicates` and `recovery.marked_duplicates` must be at least 1",
             ),
         ];
-        let broken = rules.iter().find(|(holds, _)| !holds);
-        broken.map_or(Ok(()), |(_, rule)| Err(ConfigError { rule }))
+        check_rules("TCP", &rules)
     }
 }
 
@@ -292,13 +293,6 @@ impl Acknowledging {
         let passed = (now.as_nanos() + delay - phase) / delay;
         Instant::from_nanos(passed.saturating_mul(delay).saturating_add(phase))
     }
-}
-
-/// A value that makes no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("TCP configuration: {rule}")]
-pub struct ConfigError {
-    rule: &'static str,
 }
 
 /// 4.4BSD.

@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::thread::JoinHandle;
 
 use channel::{Link, Outage};
 use edges::clock;
-use edges::wait::{Interest, WOKEN, Waiter, Waker};
+use edges::wait::{Interest, WOKEN, Waiter, WaitingThread};
 use runtime::signals::{Audience, Publisher};
 use signals::{Event, Signal};
 use units::{Duration, Instant};
@@ -89,10 +88,9 @@ fn signal(at: Instant, event: Event) -> Signal {
 }
 
 /// Tells outages until it is dropped, in a thread of its own: who listens must not delay packets.
-pub(super) struct Announcements {
-    waker: Waker,
-    thread: Option<JoinHandle<()>>,
-}
+pub(super) struct Announcements(
+    #[expect(dead_code, reason = "it ends when it is dropped")] WaitingThread,
+);
 
 impl Announcements {
     /// Tells the outages in `outlook` on a socket at `path`.
@@ -106,26 +104,12 @@ impl Announcements {
         publisher.publish(signal(outlook.origin, well));
         let waiter = Waiter::new()?;
         waiter.add(&publisher, PUBLISHER, Interest::Readable)?;
-        let waker = waiter.waker();
-        let builder = std::thread::Builder::new().name("signals".into());
-        let thread = builder.spawn(move || {
+        let telling = move |waiter| {
             if let Err(error) = tell(publisher, waiter, outlook) {
                 tracing::warn!("outages cannot be told any more: {error}");
             }
-        })?;
-        Ok(Self {
-            waker,
-            thread: Some(thread),
-        })
-    }
-}
-
-impl Drop for Announcements {
-    fn drop(&mut self) {
-        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
-            // If it has panicked, its message has been seen.
-            let _ = thread.join();
-        }
+        };
+        WaitingThread::start("signals", waiter, telling).map(Self)
     }
 }
 

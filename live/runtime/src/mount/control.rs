@@ -5,12 +5,9 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use edges::wait::{Interest, Waiter, Waker};
+use edges::wait::{Interest, WOKEN, Waiter, WaitingThread};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use serde_json::Value;
@@ -70,11 +67,7 @@ impl Asker {
 }
 
 /// The end of the process that keeps the mount. The socket is readable and writable by its owner alone.
-pub struct Control {
-    ended: Arc<AtomicBool>,
-    waker: Waker,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct Control(#[expect(dead_code, reason = "it ends when it is dropped")] WaitingThread);
 
 impl Control {
     /// Listens at `path`, in the place of a socket that a dead process left. Questions are handed to `asked`, in a
@@ -87,13 +80,14 @@ impl Control {
         mut asked: impl FnMut(Question, Asker) + Send + 'static,
     ) -> io::Result<Self> {
         let socket = SocketFile::bind(path, 0o600, "control")?;
-        let mut waiter = Waiter::new()?;
+        let waiter = Waiter::new()?;
         waiter.add(&socket, 0, Interest::Readable)?;
-        let waker = waiter.waker();
-        let ended = Arc::new(AtomicBool::new(false));
-        let stop = Arc::clone(&ended);
-        let listen = move || {
-            while waiter.wait(None).is_ok() && !stop.load(Ordering::Relaxed) {
+        let listen = move |mut waiter: Waiter| {
+            let goes_on = |waiter: &mut Waiter| {
+                let ready = waiter.wait(None);
+                ready.is_ok_and(|mut ready| ready.all(|ready| ready.token != WOKEN))
+            };
+            while goes_on(&mut waiter) {
                 while let Some(stream) = socket.accept() {
                     if let Ok(Some((question, asker))) = hear(stream) {
                         asked(question, asker);
@@ -101,24 +95,7 @@ impl Control {
                 }
             }
         };
-        let thread = thread::Builder::new()
-            .name("control".into())
-            .spawn(listen)?;
-        Ok(Self {
-            ended,
-            waker,
-            thread: Some(thread),
-        })
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
-            // If it has panicked, its message has been seen.
-            let _ = thread.join();
-        }
+        WaitingThread::start("control", waiter, listen).map(Self)
     }
 }
 
@@ -162,6 +139,7 @@ pub fn ask(path: &Path, question: Question, patience: Option<Duration>) -> io::R
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
+    use std::thread;
 
     use super::*;
 

@@ -2,9 +2,8 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::thread::JoinHandle;
 
-use edges::wait::{Interest, WOKEN, Waiter, Waker};
+use edges::wait::{Interest, WOKEN, Waiter, WaitingThread};
 use rpc::LinkEvent;
 use units::Duration;
 
@@ -16,10 +15,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 const SOCKET: u64 = 0;
 
 /// Listens at a socket until it is dropped. That there is no daemon is no error: it comes, or it does not.
-pub struct Reader {
-    waker: Waker,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct Reader(#[expect(dead_code, reason = "it ends when it is dropped")] WaitingThread);
 
 impl Reader {
     /// Listens at `path`, and calls `hear`, in a thread of its own, with what happens on the hop; where the socket
@@ -28,33 +24,19 @@ impl Reader {
     /// # Errors
     /// When the system has no thread or no descriptor.
     pub fn start(path: PathBuf, hear: impl FnMut(LinkEvent) + Send + 'static) -> io::Result<Self> {
-        let waiter = Waiter::new()?;
-        let waker = waiter.waker();
-        let listener = Listener {
-            path,
-            waiter,
-            pause: PAUSE_MIN,
-            hear: Box::new(hear),
-        };
-        let builder = std::thread::Builder::new().name("signals".into());
-        let thread = builder.spawn(move || {
+        let hear = Box::new(hear);
+        let listen = move |waiter| {
+            let listener = Listener {
+                path,
+                waiter,
+                pause: PAUSE_MIN,
+                hear,
+            };
             if let Err(error) = listener.run() {
                 tracing::warn!("cannot listen to the daemon of the hop any more: {error}");
             }
-        })?;
-        Ok(Self {
-            waker,
-            thread: Some(thread),
-        })
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
-            // If it has panicked, its message has been seen.
-            let _ = thread.join();
-        }
+        };
+        WaitingThread::start("signals", Waiter::new()?, listen).map(Self)
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::{Rule, Situation, check_spans, doubled};
+use crate::config::check_rules;
 use crate::{ConfigError, RoundTrip};
 
 /// A fade is not congestion, and neither is a lost call, unless it happens again and again.
@@ -100,11 +101,13 @@ impl Rule for Adaptive {
 
     fn check(&self) -> Result<(), ConfigError> {
         check_spans(self.initial, self.maximum)?;
-        ConfigError::unless(!self.minimum.is_zero(), "`minimum` must be more than 0 s")?;
-        ConfigError::unless(
-            self.minimum <= self.maximum,
-            "`minimum` must not exceed `maximum`",
-        )?;
-        ConfigError::unless(!self.spacing.is_zero(), "`spacing` must be more than 0 s")
+        check_rules(&[
+            (!self.minimum.is_zero(), "`minimum` must be more than 0 s"),
+            (
+                self.minimum <= self.maximum,
+                "`minimum` must not exceed `maximum`",
+            ),
+            (!self.spacing.is_zero(), "`spacing` must be more than 0 s"),
+        ])
     }
 }

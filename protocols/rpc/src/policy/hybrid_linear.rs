@@ -5,6 +5,7 @@ use units::Duration;
 
 use super::{Rule, Situation, check_spans, doubled};
 use crate::ConfigError;
+use crate::config::check_rules;
 
 /// The hybrid linear back-off of Dube, Rais and Tripathi 1997 (§5.2): the first few losses are taken for a fade, those
 /// after them for congestion.
@@ -47,9 +48,9 @@ impl Rule for HybridLinear {
     fn check(&self) -> Result<(), ConfigError> {
         check_spans(self.initial, self.maximum)?;
         let last = self.initial + self.step * u64::from(self.linear_steps);
-        ConfigError::unless(
+        check_rules(&[(
             last <= self.maximum,
             "`initial` + `linear_steps` × `step` must not exceed `maximum`",
-        )
+        )])
     }
 }

@@ -139,10 +139,7 @@ pub enum ConnectError {
     },
     /// A setting makes no sense.
     #[error(transparent)]
-    Files(#[from] files::ConfigError),
-    /// A setting makes no sense.
-    #[error(transparent)]
-    Calls(#[from] rpc::ConfigError),
+    Setting(#[from] machine::ConfigError),
     /// Our own system does not let us.
     #[error("cannot start the connection: {0}")]
     System(#[source] io::Error),
