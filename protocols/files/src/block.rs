@@ -166,16 +166,14 @@ impl BlockChoice {
         }
     }
 
-    /// It will not be answered.
-    pub(crate) fn failed(&mut self, length: u32) {
+    /// A block of so many bytes is no longer on its way; if it was answered, sent so often and after so long.
+    pub(crate) fn ended(&mut self, length: u32, answered: Option<(u32, Duration)>) {
         if length > bytes(self.size) {
             self.trials = self.trials.saturating_sub(1);
         }
-    }
-
-    /// A block of so many bytes was answered after `elapsed`, sent so often.
-    pub(crate) fn answered(&mut self, length: u32, transmissions: u32, elapsed: Duration) {
-        self.failed(length);
+        let Some((transmissions, elapsed)) = answered else {
+            return;
+        };
         if self.rule != BlockSize::Auto || !length.is_power_of_two() || length < BLOCK_MIN {
             return;
         }

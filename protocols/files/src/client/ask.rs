@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use machine::Machine;
-use nfs::{Attributes, FileHandle, Procedure, Stability, Status, Value, WeakCacheData};
+use nfs::checks::Implausible;
+use nfs::{
+    Attributes, FileHandle, FileSystemStatus, GetAttributes, Procedure, Stability, Status, Value,
+    WeakCacheData,
+};
 use rpc::Failure;
 use rpc::message::Credentials;
 use units::{Duration, Instant};
@@ -12,7 +16,7 @@ use units::{Duration, Instant};
 use super::request::{self, Paging, Stage};
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::config::LIMITS;
-use crate::{Entry, Error, Ticket};
+use crate::{Entry, Error, Operation, Reply, Ticket};
 
 /// Why a call was made.
 #[derive(Debug, Clone)]
@@ -64,9 +68,20 @@ impl Told {
 
     /// What was done by `R`, if it was.
     pub(super) fn done<R: nfs::Request>(&self) -> Result<R::Done<'_>, Error> {
-        let procedure = self.procedure;
-        let refused = |status| Error::Refused { procedure, status };
+        let refused = |status| self.refused(status);
         self.outcome::<R>()?.done().map_err(refused)
+    }
+
+    /// The server said no.
+    pub(super) fn refused(&self, status: Status) -> Error {
+        let procedure = self.procedure;
+        Error::Refused { procedure, status }
+    }
+
+    /// The answer cannot be true.
+    pub(super) fn implausible(&self, fault: Implausible) -> Error {
+        let procedure = self.procedure;
+        Error::Implausible { procedure, fault }
     }
 
     /// `part` of the answer, without a copy.
@@ -82,6 +97,13 @@ impl Told {
         (self.result.is_ok() && !self.repeated()).then_some(self.elapsed)
     }
 
+    /// How often the call was sent until it was answered, and how long that took.
+    pub(super) fn cost(&self) -> Option<(u32, Duration)> {
+        self.result
+            .is_ok()
+            .then_some((self.transmissions, self.elapsed))
+    }
+
     /// Whether the server may have carried it out before it made this answer.
     pub(super) fn repeated(&self) -> bool {
         self.transmissions > 1
@@ -92,6 +114,16 @@ impl Told {
         let status = self.result.as_ref().ok().and_then(|bytes| bytes.get(..4));
         status == Some(&(Status::TryLater as u32).to_be_bytes()[..])
     }
+}
+
+/// A call of `request`, with room for so many bytes at first.
+pub(super) fn encoded<'a, R>(request: &R, room: usize) -> (Procedure, Bytes)
+where
+    R: nfs::Request + Value<'a>,
+{
+    let mut arguments = Vec::with_capacity(room);
+    request.encode(&mut arguments);
+    (R::PROCEDURE, arguments.into())
 }
 
 impl Client {
@@ -203,6 +235,38 @@ impl Client {
         }
     }
 
+    /// A request's own call was answered.
+    fn main_answered(&mut self, now: Instant, ticket: Ticket, told: &Told) -> Result<(), Error> {
+        let Some(running) = self.requests.get(&ticket) else {
+            return Ok(());
+        };
+        match running.operation.clone() {
+            Operation::LookUp(entry) => self.looked_up(now, ticket, &entry, told),
+            Operation::Attributes(file) => {
+                let attributes = self.told_attributes(now, told, file)?;
+                self.end(ticket, Ok(Reply::Attributes(attributes)));
+                Ok(())
+            }
+            Operation::SetAttributes { file, .. } => self.attributes_set(now, ticket, file, told),
+            Operation::ReadLink(link) => self.link_read(now, ticket, link, told),
+            Operation::List { directory, from } => {
+                self.listed(now, ticket, (directory, from), told)
+            }
+            Operation::Space(root) => {
+                let space = told.done::<FileSystemStatus>()?;
+                self.note(now, told, root, space.attributes)?;
+                self.end(ticket, Ok(Reply::Space(space)));
+                Ok(())
+            }
+            Operation::Open(file) => self.opened(now, ticket, file, told),
+            Operation::Remove(entry) => self.removed(now, ticket, &entry, told),
+            Operation::RemoveDirectory(entry) => self.directory_removed(now, ticket, &entry, told),
+            Operation::Rename { from, to } => self.renamed(now, ticket, (&from, &to), told),
+            Operation::Link { file, entry } => self.linked(now, ticket, file, (&entry, told)),
+            _ => self.made(now, ticket, told),
+        }
+    }
+
     /// The server told a file's attributes.
     pub(super) fn note(
         &mut self,
@@ -214,14 +278,36 @@ impl Client {
         let Some(attributes) = attributes else {
             return Ok(None);
         };
-        let procedure = told.procedure;
         let attributes = attributes
             .checked()
-            .map_err(|fault| Error::Implausible { procedure, fault })?;
+            .map_err(|fault| told.implausible(fault))?;
         let validity = self.config.validity;
         let node = self.node(file);
         node.note(now, told.call, attributes, &validity);
         Ok(node.known())
+    }
+
+    /// A file's attributes, where they are what was asked for: as they will be when the server has everything.
+    pub(super) fn told_attributes(
+        &mut self,
+        now: Instant,
+        told: &Told,
+        file: FileHandle,
+    ) -> Result<Attributes, Error> {
+        let attributes = told.done::<GetAttributes>()?;
+        let known = self.note(now, told, file, Some(attributes))?;
+        Ok(known.unwrap_or(attributes))
+    }
+
+    /// A file's attributes, as long as they are taken for true.
+    pub(super) fn fresh(&self, now: Instant, file: FileHandle) -> Option<Attributes> {
+        self.nodes.get(&file)?.fresh(now)
+    }
+
+    /// Whether a request may have been carried out before its call was answered.
+    pub(super) fn is_repeated(&self, ticket: Ticket, told: &Told) -> bool {
+        let running = self.requests.get(&ticket);
+        told.repeated() || running.is_some_and(|running| running.repeated)
     }
 
     /// The server told what a file was before and after a call of ours.

@@ -1,10 +1,9 @@
 //! What was written is made safe.
 
 use nfs::{Commit, FileHandle};
-use std::sync::Arc;
 use units::Instant;
 
-use super::ask::{Purpose, Told};
+use super::ask::{self, Purpose, Told};
 use super::request::Stage;
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::node::{Barrier, Flusher};
@@ -200,15 +199,13 @@ impl Client {
             return;
         };
         content.ranges.commit();
-        let mut arguments = Vec::new();
         let commit = Commit {
             file,
             offset: 0,
             count: 0,
         };
-        nfs::Value::encode(&commit, &mut arguments);
-        let call = (nfs::Procedure::Commit, arguments.into());
-        let number = self.call(now, Arc::clone(&caller), call, Purpose::Commit(file));
+        let call = ask::encoded(&commit, 0);
+        let number = self.call(now, caller, call, Purpose::Commit(file));
         let node = self.node(file);
         node.content.commit = Some(number);
         node.change_began();

@@ -23,8 +23,7 @@ fn next_place(
     verifier: CookieVerifier,
     cookie: Result<Option<u64>, Implausible>,
 ) -> Result<Option<ListPlace>, Error> {
-    let procedure = told.procedure;
-    let cookie = cookie.map_err(|fault| Error::Implausible { procedure, fault })?;
+    let cookie = cookie.map_err(|fault| told.implausible(fault))?;
     Ok(cookie.map(|cookie| ListPlace { cookie, verifier }))
 }
 
@@ -58,11 +57,8 @@ impl Client {
         }
         let Page { entries, next } = page?;
         if next.is_some_and(|next| next.cookie == from.cookie) {
-            let procedure = told.procedure;
-            let fault = Implausible::CookieLoop {
-                cookie: from.cookie,
-            };
-            return Err(Error::Implausible { procedure, fault });
+            let cookie = from.cookie;
+            return Err(told.implausible(Implausible::CookieLoop { cookie }));
         }
         self.end(ticket, Ok(Reply::Page { entries, next }));
         Ok(())

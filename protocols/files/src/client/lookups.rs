@@ -1,7 +1,7 @@
 //! Names, attributes, and where links lead.
 
 use bytes::Bytes;
-use nfs::{FileHandle, FileSystemStatus, GetAttributes, Procedure, ReadLink, Status};
+use nfs::{FileHandle, Procedure, ReadLink, Status};
 use units::Instant;
 
 use super::Client;
@@ -11,52 +11,13 @@ use crate::node::Leads;
 use crate::{Entry, Error, Found, Operation, Reply, Ticket};
 
 impl Client {
-    /// A request's own call was answered.
-    pub(super) fn main_answered(
-        &mut self,
-        now: Instant,
-        ticket: Ticket,
-        told: &Told,
-    ) -> Result<(), Error> {
-        let Some(running) = self.requests.get(&ticket) else {
-            return Ok(());
-        };
-        match running.operation.clone() {
-            Operation::LookUp(entry) => self.looked_up(now, ticket, &entry, told),
-            Operation::Attributes(file) => {
-                let attributes = told.done::<GetAttributes>()?;
-                let known = self.note(now, told, file, Some(attributes))?;
-                self.end(ticket, Ok(Reply::Attributes(known.unwrap_or(attributes))));
-                Ok(())
-            }
-            Operation::SetAttributes { file, .. } => self.attributes_set(now, ticket, file, told),
-            Operation::ReadLink(link) => self.link_read(now, ticket, link, told),
-            Operation::List { directory, from } => {
-                self.listed(now, ticket, (directory, from), told)
-            }
-            Operation::Space(root) => {
-                let space = told.done::<FileSystemStatus>()?;
-                self.note(now, told, root, space.attributes)?;
-                self.end(ticket, Ok(Reply::Space(space)));
-                Ok(())
-            }
-            Operation::Open(file) => self.opened(now, ticket, file, told),
-            Operation::Remove(entry) => self.removed(now, ticket, &entry, told),
-            Operation::RemoveDirectory(entry) => self.directory_removed(now, ticket, &entry, told),
-            Operation::Rename { from, to } => self.renamed(now, ticket, (&from, &to), told),
-            Operation::Link { file, entry } => self.linked(now, ticket, file, (&entry, told)),
-            _ => self.made(now, ticket, told),
-        }
-    }
-
     pub(super) fn look_up(&mut self, now: Instant, ticket: Ticket, entry: &Entry) {
         let directory = self.nodes.get(&entry.directory());
         let name = entry.name().bytes();
         let leads = directory.map_or(Leads::Unknown, |node| node.name(now, name));
         match leads {
             Leads::To(file) => {
-                let attributes = self.nodes.get(&file).and_then(|node| node.fresh(now));
-                if let Some(attributes) = attributes {
+                if let Some(attributes) = self.fresh(now, file) {
                     self.end(ticket, Ok(Reply::Found(Found { file, attributes })));
                     return;
                 }
@@ -89,8 +50,7 @@ impl Client {
                 if status == Status::NoEntry && node.fresh(now).is_some() {
                     node.set_name(&name, None);
                 }
-                let procedure = told.procedure;
-                return Err(Error::Refused { procedure, status });
+                return Err(told.refused(status));
             }
         };
         self.note(now, told, directory, found.directory)?;
@@ -103,7 +63,7 @@ impl Client {
         ))
     }
 
-    fn looked_up(
+    pub(super) fn looked_up(
         &mut self,
         now: Instant,
         ticket: Ticket,
@@ -125,16 +85,13 @@ impl Client {
         file: FileHandle,
         told: &Told,
     ) -> Result<(), Error> {
-        let attributes = told.done::<GetAttributes>()?;
-        let known = self.note(now, told, file, Some(attributes))?;
-        let attributes = known.unwrap_or(attributes);
+        let attributes = self.told_attributes(now, told, file)?;
         self.has_made(now, ticket, Found { file, attributes });
         Ok(())
     }
 
     pub(super) fn attributes(&mut self, now: Instant, ticket: Ticket, file: FileHandle) {
-        let fresh = self.nodes.get(&file).and_then(|node| node.fresh(now));
-        match fresh {
+        match self.fresh(now, file) {
             Some(attributes) => self.end(ticket, Ok(Reply::Attributes(attributes))),
             None => self.ask(now, ticket, Stage::Main),
         }
@@ -155,7 +112,7 @@ impl Client {
         self.ask(now, ticket, Stage::Main);
     }
 
-    fn attributes_set(
+    pub(super) fn attributes_set(
         &mut self,
         now: Instant,
         ticket: Ticket,
@@ -179,15 +136,14 @@ impl Client {
             self.resize(file, size);
         }
         done?;
-        let known = self.nodes.get(&file).and_then(|node| node.fresh(now));
-        match known {
+        match self.fresh(now, file) {
             Some(attributes) => self.end(ticket, Ok(Reply::Attributes(attributes))),
             None => self.ask(now, ticket, Stage::Attributes(file)),
         }
         Ok(())
     }
 
-    fn link_read(
+    pub(super) fn link_read(
         &mut self,
         now: Instant,
         ticket: Ticket,

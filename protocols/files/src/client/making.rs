@@ -6,7 +6,7 @@ use units::Instant;
 
 use super::Client;
 use super::ask::Told;
-use super::request::Stage;
+use super::request::{Running, Stage};
 use crate::{Entry, Error, Found, Operation, Reply, Ticket};
 
 /// What came of a call that makes something.
@@ -48,7 +48,6 @@ impl Client {
         let Some(running) = self.requests.get(&ticket) else {
             return Ok(());
         };
-        let repeated = told.repeated() || running.repeated;
         let operation = running.operation.clone();
         let Some(entry) = running.entry().cloned() else {
             return Ok(());
@@ -70,7 +69,7 @@ impl Client {
             }
             Outcome::Failed { status, rest } => {
                 self.note_own(now, told, directory, &rest);
-                self.not_made(now, ticket, (status, repeated), told)
+                self.not_made(now, ticket, status, told)
             }
         }
     }
@@ -79,11 +78,11 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        (status, repeated): (Status, bool),
+        status: Status,
         told: &Told,
     ) -> Result<(), Error> {
-        let procedure = told.procedure;
-        let refused = Error::Refused { procedure, status };
+        let refused = told.refused(status);
+        let repeated = self.is_repeated(ticket, told);
         let Some(running) = self.requests.get_mut(&ticket) else {
             return Ok(());
         };
@@ -182,15 +181,12 @@ impl Client {
         found: Found,
         told: &Told,
     ) -> Result<(), Error> {
-        let is_mine = {
-            let there = told.done::<ReadLink>()?;
-            let wanted = match self.requests.get(&ticket).map(|running| &running.operation) {
-                Some(Operation::MakeSymbolicLink { target, .. }) => target.clone(),
-                _ => Bytes::new(),
-            };
-            there.path.bytes() == wanted
+        let there = told.done::<ReadLink>()?.path;
+        let is_mine = |running: &Running| match &running.operation {
+            Operation::MakeSymbolicLink { target, .. } => there.bytes() == target,
+            _ => false,
         };
-        if !is_mine {
+        if !self.requests.get(&ticket).is_some_and(is_mine) {
             let procedure = Procedure::MakeSymbolicLink;
             let status = Status::Exists;
             return Err(Error::Refused { procedure, status });
@@ -239,7 +235,7 @@ impl Client {
         {
             self.resize(file, size);
         }
-        match self.nodes.get(&file).and_then(|node| node.fresh(now)) {
+        match self.fresh(now, file) {
             Some(attributes) => self.open(ticket, Found { file, attributes }),
             None => self.ask(now, ticket, Stage::Attributes(file)),
         }
@@ -258,17 +254,12 @@ impl Client {
         let (Outcome::Done(linked) | Outcome::Failed { rest: linked, .. }) = outcome;
         self.note_own(now, told, entry.directory(), &linked.directory);
         let known = self.note(now, told, file, linked.attributes)?;
-        let repeated = self
-            .requests
-            .get(&ticket)
-            .is_some_and(|running| running.repeated);
         if let Outcome::Failed { status, .. } = outcome {
-            if status == Status::Exists && (told.repeated() || repeated) {
+            if status == Status::Exists && self.is_repeated(ticket, told) {
                 self.ask(now, ticket, Stage::Mine);
                 return Ok(());
             }
-            let procedure = told.procedure;
-            return Err(Error::Refused { procedure, status });
+            return Err(told.refused(status));
         }
         self.name_leads_to(entry, Some(file));
         match known {

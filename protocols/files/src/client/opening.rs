@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nfs::{CreateVerifier, FileHandle, FileType, GetAttributes, Status};
+use nfs::{CreateVerifier, FileHandle, FileType, Status};
 use units::Instant;
 
 use super::ask::Told;
@@ -28,15 +28,11 @@ impl Client {
         file: FileHandle,
         told: &Told,
     ) -> Result<(), Error> {
-        let attributes = told.done::<GetAttributes>()?;
-        let known = self.note(now, told, file, Some(attributes))?;
-        let attributes = known.unwrap_or(attributes);
-        let procedure = told.procedure;
-        let refused = |status| Err(Error::Refused { procedure, status });
+        let attributes = self.told_attributes(now, told, file)?;
         match attributes.kind {
             FileType::Regular => self.open(ticket, Found { file, attributes }),
-            FileType::Directory => return refused(Status::IsDirectory),
-            _ => return refused(Status::InvalidArgument),
+            FileType::Directory => return Err(told.refused(Status::IsDirectory)),
+            _ => return Err(told.refused(Status::InvalidArgument)),
         }
         Ok(())
     }

@@ -3,10 +3,9 @@
 use bytes::{Bytes, BytesMut};
 use nfs::{FileHandle, Read};
 use std::ops::Range;
-use std::sync::Arc;
 use units::Instant;
 
-use super::ask::{Purpose, Told};
+use super::ask::{self, Purpose, Told};
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::config::BLOCK_MIN;
 use crate::node::Reader;
@@ -184,10 +183,8 @@ impl Client {
             offset,
             count,
         };
-        let mut arguments = Vec::new();
-        nfs::Value::encode(&read, &mut arguments);
-        let call = (nfs::Procedure::Read, arguments.into());
-        let number = self.call(now, Arc::clone(&caller), call, Purpose::Read(file, count));
+        let call = ask::encoded(&read, 0);
+        let number = self.call(now, caller, call, Purpose::Read(file, count));
         self.node(file).content.extents.asked(offset, number);
         self.read_size.sent(count);
         self.window.sent();
@@ -203,12 +200,7 @@ impl Client {
         wants_time: bool,
     ) {
         self.window.ended(told.round_trip());
-        if told.result.is_ok() {
-            let elapsed = told.elapsed;
-            self.read_size.answered(asked, told.transmissions, elapsed);
-        } else {
-            self.read_size.failed(asked);
-        }
+        self.read_size.ended(asked, told.cost());
         let read = self.take_in(now, (file, asked), told);
         let news = read.as_ref().ok().cloned().flatten();
         if let Err(error) = read {
@@ -236,10 +228,8 @@ impl Client {
         (file, asked): (FileHandle, u32),
         told: &Told,
     ) -> Result<Option<Range<u64>>, Error> {
-        let procedure = told.procedure;
         let read = told.done::<Read>()?;
-        read.check(asked)
-            .map_err(|fault| Error::Implausible { procedure, fault })?;
+        read.check(asked).map_err(|fault| told.implausible(fault))?;
         self.note(now, told, file, read.attributes)?;
         let data = told.slice(read.data);
         self.counters.read_bytes += data.len() as u64;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use units::Instant;
 
 use super::Client;
-use super::ask::{Purpose, Told};
+use super::ask::{self, Purpose, Told};
 use super::request::{self, Stage};
 use crate::node::Leads;
 use crate::{Entry, Error, Operation, Reply, Ticket};
@@ -95,8 +95,7 @@ impl Client {
         if let Outcome::Failed { status, .. } = outcome
             && !(status == Status::NoEntry && told.repeated())
         {
-            let procedure = told.procedure;
-            return Err(Error::Refused { procedure, status });
+            return Err(told.refused(status));
         }
         self.name_leads_to(&entry, None);
         let name = request::doomed_name(number);
@@ -115,9 +114,7 @@ impl Client {
             directory: entry.directory(),
             name: entry.name(),
         };
-        let mut arguments = Vec::new();
-        nfs::Value::encode(&nfs::Remove { place }, &mut arguments);
-        let call = (nfs::Procedure::Remove, arguments.into());
+        let call = ask::encoded(&nfs::Remove { place }, 0);
         self.call(now, caller, call, Purpose::Doomed(entry));
     }
 
@@ -161,15 +158,10 @@ impl Client {
         let victim = self.known_name(now, entry);
         let (Outcome::Done(data) | Outcome::Failed { rest: data, .. }) = &outcome;
         self.note_own(now, told, entry.directory(), data);
-        let repeated = self
-            .requests
-            .get(&ticket)
-            .is_some_and(|running| running.repeated);
         if let Outcome::Failed { status, .. } = outcome
-            && !(status == Status::NoEntry && (told.repeated() || repeated))
+            && !(status == Status::NoEntry && self.is_repeated(ticket, told))
         {
-            let procedure = told.procedure;
-            return Err(Error::Refused { procedure, status });
+            return Err(told.refused(status));
         }
         self.name_leads_to(entry, None);
         if let Some(victim) = victim {
@@ -251,12 +243,11 @@ impl Client {
             return Ok(());
         };
         if let Outcome::Failed { status, .. } = outcome {
-            if status == Status::NoEntry && (told.repeated() || running.repeated) {
+            if status == Status::NoEntry && self.is_repeated(ticket, told) {
                 self.ask(now, ticket, Stage::Moved);
                 return Ok(());
             }
-            let procedure = told.procedure;
-            return Err(Error::Refused { procedure, status });
+            return Err(told.refused(status));
         }
         let moved = running.moved;
         self.has_moved((from, to), moved, victim);

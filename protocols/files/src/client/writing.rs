@@ -4,10 +4,9 @@ use bytes::Bytes;
 use nfs::{FileHandle, Stability, Status, Write};
 use rpc::Failure;
 use std::ops::Range;
-use std::sync::Arc;
 use units::Instant;
 
-use super::ask::{Purpose, Told};
+use super::ask::{self, Purpose, Told};
 use super::{AGAIN_AFTER, Alarm, Client, REFUSED_AFTER};
 use crate::config::BLOCK_MIN;
 use crate::content::Ranges;
@@ -15,6 +14,9 @@ use crate::{Error, OpenFile, Operation, Reply, Ticket, Writes};
 
 /// The end of the largest file.
 const FILE_END_MAX: u64 = i64::MAX as u64;
+
+/// What a WRITE's arguments take beside the data, at most, in bytes.
+const HEADERS: usize = 128;
 
 /// COMMITs in a row that find another life of the server than their WRITEs had, before WRITEs are made safe one by one:
 /// that either succeeds or says why not.
@@ -198,11 +200,9 @@ impl Client {
             stability,
             data: &data,
         };
-        let mut arguments = Vec::with_capacity(data.len() + 128);
-        nfs::Value::encode(&write, &mut arguments);
-        let call = (nfs::Procedure::Write, arguments.into());
+        let call = ask::encoded(&write, data.len() + HEADERS);
         let purpose = Purpose::Write(file, data.len(), stability);
-        let number = self.call(now, Arc::clone(&caller), call, purpose);
+        let number = self.call(now, caller, call, purpose);
         self.write_size.sent(data.len() as u32);
         self.with_ranges(file, |ranges| ranges.sent(range.start, data, number));
         let node = self.node(file);
@@ -223,13 +223,7 @@ impl Client {
         wants_time: bool,
     ) {
         self.window.ended(told.round_trip());
-        if told.result.is_ok() {
-            let elapsed = told.elapsed;
-            self.write_size
-                .answered(given as u32, told.transmissions, elapsed);
-        } else {
-            self.write_size.failed(given as u32);
-        }
+        self.write_size.ended(given as u32, told.cost());
         let calls = self.calls_made;
         self.node(file).change_ended(told.call, calls);
         if let Err(error) = self.write_answered(now, (file, given, asked), told) {
@@ -253,22 +247,17 @@ impl Client {
         (file, given, asked): (FileHandle, usize, Stability),
         told: &Told,
     ) -> Result<(), Error> {
-        let procedure = told.procedure;
         let written = told.done::<Write<'_>>()?;
         written
             .check(given, asked)
-            .map_err(|fault| Error::Implausible { procedure, fault })?;
+            .map_err(|fault| told.implausible(fault))?;
         self.note_own(now, told, file, &written.file);
         let count = written.count as usize;
         self.counters.written_bytes += u64::from(written.count);
-        let content = &mut self.node(file).content;
-        if content
-            .verifier
-            .is_some_and(|before| before != written.verifier)
-        {
+        let before = self.node(file).content.verifier.replace(written.verifier);
+        if before.is_some_and(|before| before != written.verifier) {
             self.counters.restarts += 1;
         }
-        self.node(file).content.verifier = Some(written.verifier);
         let fate = (written.stability, written.verifier);
         let safe = self.with_ranges(file, |ranges| ranges.answered(told.call, count, fate));
         let content = &mut self.node(file).content;

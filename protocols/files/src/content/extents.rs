@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::{Span, touching};
+
 #[derive(Debug, Clone)]
 enum State {
     Wanted,
@@ -20,6 +22,12 @@ enum State {
 struct Extent {
     length: u32,
     state: State,
+}
+
+impl Span for Extent {
+    fn length(&self) -> u64 {
+        u64::from(self.length)
+    }
 }
 
 /// Extents of one file, by their offset. No two overlap.
@@ -60,34 +68,16 @@ impl Extents {
         Some(extent)
     }
 
-    fn stop(offset: u64, extent: &Extent) -> u64 {
-        offset + u64::from(extent.length)
-    }
-
-    /// Offsets of the extents that share bytes with `range`.
-    fn touching(&self, range: &Range<u64>) -> Vec<u64> {
-        let before = self.by_offset.range(..range.start).next_back();
-        let before = before.filter(|(offset, extent)| Self::stop(**offset, extent) > range.start);
-        let inside = self
-            .by_offset
-            .range(range.start..range.end.max(range.start));
-        before
-            .into_iter()
-            .chain(inside)
-            .map(|(offset, _)| *offset)
-            .collect()
-    }
-
     /// Asks for what is missing of `range`, in blocks that end at multiples of `block` bytes.
     pub(crate) fn want(&mut self, range: &Range<u64>, block: u32) {
         let mut at = range.start;
         let stop = range.end.min(self.end.unwrap_or(u64::MAX));
         let mut gaps = Vec::new();
-        for offset in self.touching(range) {
+        for (offset, extent) in touching(&self.by_offset, range) {
             if offset > at {
                 gaps.push(at..offset.min(stop));
             }
-            at = Self::stop(offset, &self.by_offset[&offset]);
+            at = offset + extent.length();
         }
         gaps.push(at..stop);
         for gap in gaps {
@@ -178,7 +168,7 @@ impl Extents {
     pub(crate) fn failed(&mut self, call: u64) -> Option<Range<u64>> {
         let offset = self.fetching.get(&call).copied()?;
         let extent = self.remove(offset)?;
-        Some(offset..Self::stop(offset, &extent))
+        Some(offset..offset + extent.length())
     }
 
     /// The bytes of `range`, one piece behind the other; nothing while some are missing.
@@ -190,7 +180,7 @@ impl Extents {
             let State::Ready(data) = &extent.state else {
                 return None;
             };
-            let stop = Self::stop(*offset, extent).min(range.end);
+            let stop = (offset + extent.length()).min(range.end);
             if stop <= at {
                 return None;
             }
@@ -205,7 +195,8 @@ impl Extents {
         if self.end.is_some_and(|end| range.end > end) {
             self.end = None;
         }
-        for offset in self.touching(range) {
+        let touched = touching(&self.by_offset, range).map(|(offset, _)| offset);
+        for offset in touched.collect::<Vec<_>>() {
             let Some(extent) = self.by_offset.get_mut(&offset) else {
                 continue;
             };
@@ -223,7 +214,7 @@ impl Extents {
     pub(crate) fn forget_before(&mut self, offset: u64) {
         let behind = self.by_offset.range(..offset);
         let idle = behind.filter(|(start, extent)| {
-            Self::stop(**start, extent) <= offset && !matches!(extent.state, State::Fetching { .. })
+            **start + extent.length() <= offset && !matches!(extent.state, State::Fetching { .. })
         });
         for start in idle.map(|(start, _)| *start).collect::<Vec<_>>() {
             self.remove(start);

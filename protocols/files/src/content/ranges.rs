@@ -10,6 +10,8 @@ use std::ops::Range;
 use bytes::{Bytes, BytesMut};
 use nfs::{Stability, WriteVerifier};
 
+use super::{Span, touching};
+
 /// What a piece takes beside its data, in bytes: many tiny pieces must not take much more than they count for.
 const PIECE_OVERHEAD: u64 = 128;
 
@@ -33,6 +35,12 @@ struct Piece {
     state: State,
     /// Which write it is of, counted from the first.
     sequence: u64,
+}
+
+impl Span for Piece {
+    fn length(&self) -> u64 {
+        self.data.len() as u64
+    }
 }
 
 /// The written bytes of one file, by their offset. No two pieces overlap.
@@ -105,21 +113,10 @@ impl Ranges {
         Some(piece)
     }
 
-    /// Offsets of the pieces that share bytes with `range`.
-    fn touching(&self, range: &Range<u64>) -> Vec<u64> {
-        let before = self.pieces.range(..range.start).next_back();
-        let before = before.filter(|(offset, piece)| end(**offset, piece.data.len()) > range.start);
-        let inside = self.pieces.range(range.clone());
-        before
-            .into_iter()
-            .chain(inside)
-            .map(|(offset, _)| *offset)
-            .collect()
-    }
-
     /// Forgets what is known of `range`.
     fn carve(&mut self, range: &Range<u64>) {
-        for offset in self.touching(range) {
+        let touched = touching(&self.pieces, range).map(|(offset, _)| offset);
+        for offset in touched.collect::<Vec<_>>() {
             let Some(piece) = self.remove(offset) else {
                 continue;
             };
@@ -169,8 +166,8 @@ impl Ranges {
     /// Whether some of the bytes in `range` are on their way: until their fate is known, nothing else may be sent
     /// there.
     pub(crate) fn is_in_flight(&self, range: &Range<u64>) -> bool {
-        let flies = |offset: &u64| matches!(self.pieces[offset].state, State::InFlight(_));
-        !self.in_flight.is_empty() && self.touching(range).iter().any(flies)
+        let flies = |(_, piece): (u64, &Piece)| matches!(piece.state, State::InFlight(_));
+        !self.in_flight.is_empty() && touching(&self.pieces, range).any(flies)
     }
 
     /// The first bytes to send: they end at a multiple of `block` bytes or where the written bytes do. With
@@ -207,10 +204,7 @@ impl Ranges {
     /// The dirty bytes at `offset` are on their way as `data`, in this call.
     pub(crate) fn sent(&mut self, offset: u64, data: Bytes, call: u64) {
         let range = offset..end(offset, data.len());
-        let sequences = self
-            .touching(&range)
-            .into_iter()
-            .map(|offset| self.pieces[&offset].sequence);
+        let sequences = touching(&self.pieces, &range).map(|(_, piece)| piece.sequence);
         // Who waits for any of the writes that are sent together waits for all of them.
         let Some(sequence) = sequences.min() else {
             return;
@@ -342,8 +336,7 @@ impl Ranges {
     /// Writes the bytes that are known over those of a file from `offset` on.
     pub(crate) fn overlay(&self, offset: u64, bytes: &mut BytesMut) {
         let range = offset..end(offset, bytes.len());
-        for start in self.touching(&range) {
-            let data = &self.pieces[&start].data;
+        for (start, Piece { data, .. }) in touching(&self.pieces, &range) {
             let from = start.max(range.start);
             let to = end(start, data.len()).min(range.end);
             let source = &data[(from - start) as usize..(to - start) as usize];
@@ -354,17 +347,17 @@ impl Ranges {
 
     /// Whether bytes of `range` are known.
     pub(crate) fn touches(&self, range: &Range<u64>) -> bool {
-        !self.pieces.is_empty() && !self.touching(range).is_empty()
+        touching(&self.pieces, range).next().is_some()
     }
 
     /// Whether all bytes of `range` are known.
     pub(crate) fn covers(&self, range: &Range<u64>) -> bool {
         let mut at = range.start;
-        for offset in self.touching(range) {
+        for (offset, piece) in touching(&self.pieces, range) {
             if offset > at {
                 return false;
             }
-            at = end(offset, self.pieces[&offset].data.len());
+            at = offset + piece.length();
         }
         at >= range.end
     }
