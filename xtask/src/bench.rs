@@ -11,6 +11,7 @@ mod peers;
 mod row;
 mod setting;
 mod simulator;
+mod spread;
 mod tunnel;
 
 /// What to measure.

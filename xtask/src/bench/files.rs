@@ -21,7 +21,6 @@ mod row;
 mod server;
 pub(crate) mod service;
 mod small;
-mod table;
 
 /// Programs and the Debian packages that hold them. The peer's is the last one.
 const NEEDED: [(&str, &str); 4] = [

@@ -11,8 +11,8 @@ use super::link::{self, Link};
 use super::row::Row;
 use super::server::Server;
 use super::service;
-use super::table::{show, spread};
 use super::{Measured, folder_in_memory};
+use crate::bench::spread::{show, spread};
 use crate::shell::Failure;
 
 const SIZES: [u64; 2] = [1_000_000, 20_000_000];

@@ -4,8 +4,8 @@ use super::copy::{self, Client, Way};
 use super::hosts::Hosts;
 use super::row::Row;
 use super::server::Server;
-use super::table::{show, spread};
 use super::{Measured, folder_in_memory};
+use crate::bench::spread::{show, spread};
 use crate::shell::Failure;
 
 pub(crate) const SERVER: &str = "10.78.0.2";

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 
+use crate::bench::spread::{show, spread};
+
 #[cfg(test)]
 mod tests;
 
@@ -127,13 +129,13 @@ pub(crate) fn of(turns: &[Vec<Run>]) -> String {
         "\n| on the processor, in the same turn | aim | median (least – most) |\n|---|---|---|\n",
     );
     for ratio in RATIOS {
-        let values = turns.iter().map(ratio.of).collect();
+        let values = turns.iter().map(ratio.of);
         let _ = writeln!(
             text,
             "| {} | {} | {} |",
             ratio.what,
             ratio.aim,
-            spread(values, 2)
+            show(spread(values), 2)
         );
     }
     text
@@ -146,7 +148,7 @@ fn line(case: &Case, runs: &[Run]) -> String {
         Some(bytes) => format!("{bytes} bytes of each"),
     };
     let packets = runs.first().map_or(0, |run| run.packets);
-    let speeds = spread(runs.iter().map(Run::speed).collect(), 0);
+    let speeds = show(spread(runs.iter().map(Run::speed)), 0);
     let peak = runs.iter().map(|run| run.peak_kib).max().unwrap_or(0) as f64 / 1024.0;
     let (name, flows) = (case.program.name(), case.flows);
     format!("| {name} | {flows} | {capture} | {packets} | {speeds} | {peak:.1} |")
@@ -216,18 +218,3 @@ const RATIOS: [Ratio; 11] = [
         of: |turn| turn[OURS_LONGER].peak_kib as f64 / turn[OURS].peak_kib as f64,
     },
 ];
-
-/// The median with the least and the most, with so many places.
-fn spread(mut values: Vec<f64>, places: usize) -> String {
-    values.sort_by(f64::total_cmp);
-    let (Some(least), Some(most)) = (values.first(), values.last()) else {
-        return "–".into();
-    };
-    let middle = values.len() / 2;
-    let median = if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    };
-    format!("{median:.places$} ({least:.places$} – {most:.places$})")
-}

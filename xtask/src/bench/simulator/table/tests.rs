@@ -18,13 +18,6 @@ fn turn() -> Vec<Run> {
 }
 
 #[test]
-fn a_spread_is_median_least_and_most() {
-    assert_eq!(spread(vec![3.0, 1.0, 2.0], 0), "2 (1 – 3)");
-    assert_eq!(spread(vec![4.0, 1.0, 2.0, 3.0], 1), "2.5 (1.0 – 4.0)");
-    assert_eq!(spread(Vec::new(), 1), "–");
-}
-
-#[test]
 fn each_case_has_a_line() {
     let text = of(&[turn(), turn()]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What was measured, as Markdown.
+//! What was measured more than once, as Markdown.
 
 #[cfg(test)]
 mod tests;
