@@ -24,7 +24,8 @@ pub enum RecordError {
     EmptyFragment,
 }
 
-/// Finds the records in a stream. It holds no more than has arrived of one record, and keeps that room for the next.
+/// Finds the records in a stream. A record that lies in one piece is handed on from there; of others it holds no more
+/// than has arrived, and keeps that room for the next.
 #[derive(Debug, Clone)]
 pub struct RecordReader {
     limit: usize,
@@ -69,9 +70,14 @@ impl RecordReader {
             }
             let (content, rest) = bytes.split_at(bytes.len().min(self.remaining));
             bytes = rest;
-            self.record.extend(content);
             self.remaining -= content.len();
-            if self.remaining == 0 && self.last {
+            let is_whole = self.remaining == 0 && self.last;
+            if is_whole && self.record.is_empty() {
+                deliver(content);
+                continue;
+            }
+            self.record.extend(content);
+            if is_whole {
                 deliver(&self.record);
                 self.record.clear();
             }
