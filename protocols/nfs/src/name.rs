@@ -69,88 +69,54 @@ fn check_path(bytes: &[u8], limit: usize) -> Result<(), BadName> {
     position(bytes, 0).map_or(Ok(()), |at| Err(BadName::Zero { at }))
 }
 
-/// Says what is wrong with bytes of which so many are allowed.
-type Check = fn(&[u8], usize) -> Result<(), BadName>;
+/// Bytes that a check lets pass. Their encoding is anything else.
+macro_rules! checked_bytes {
+    ($($(#[$doc:meta])* $kind:ident: $check:ident, $most:ident, $limit:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $kind<'a>(&'a [u8]);
 
-/// Bytes that a limit and a check let pass.
-fn read_checked<'a>(
-    what: &'static str,
-    reader: &mut Reader<'a>,
-    (limit, check): (usize, Check),
-) -> Result<&'a [u8], Malformed> {
-    let at = reader.at();
-    let bytes = reader.opaque(what, limit)?;
-    check(bytes, limit).map_err(|fault| Malformed::Name { what, at, fault })?;
-    Ok(bytes)
+        impl<'a> $kind<'a> {
+            #[doc = concat!("From `bytes`, at most [`", stringify!($most), "`] of them.")]
+            ///
+            /// # Errors
+            /// [`BadName`] says why it is none.
+            pub fn new(bytes: &'a [u8]) -> Result<Self, BadName> {
+                $check(bytes, $most)?;
+                Ok(Self(bytes))
+            }
+
+            /// The bytes.
+            pub fn bytes(self) -> &'a [u8] {
+                self.0
+            }
+        }
+
+        impl<'a> Value<'a> for $kind<'a> {
+            fn read(
+                what: &'static str,
+                reader: &mut Reader<'a>,
+                limits: &Limits,
+            ) -> Result<Self, Malformed> {
+                let at = reader.at();
+                let bytes = reader.opaque(what, limits.$limit)?;
+                $check(bytes, limits.$limit)
+                    .map_err(|fault| Malformed::Name { what, at, fault })?;
+                Ok(Self(bytes))
+            }
+
+            fn write(&self, out: &mut Writer<'_>) {
+                out.opaque(self.0);
+            }
+        }
+    )*};
 }
 
-/// The name of an entry of a directory: not empty, without `/` and zero bytes, neither `.` nor `..`.
-/// Its encoding is anything else.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name<'a>(&'a [u8]);
-
-impl<'a> Name<'a> {
-    /// The name `bytes`, at most [`NAME_MAX`] of them.
-    ///
-    /// # Errors
-    /// [`BadName`] says why it is none.
-    pub fn new(bytes: &'a [u8]) -> Result<Self, BadName> {
-        check_name(bytes, NAME_MAX)?;
-        Ok(Self(bytes))
-    }
-
-    /// The name's bytes.
-    pub fn bytes(self) -> &'a [u8] {
-        self.0
-    }
-}
-
-impl<'a> Value<'a> for Name<'a> {
-    fn read(
-        what: &'static str,
-        reader: &mut Reader<'a>,
-        limits: &Limits,
-    ) -> Result<Self, Malformed> {
-        read_checked(what, reader, (limits.name, check_name)).map(Self)
-    }
-
-    fn write(&self, out: &mut Writer<'_>) {
-        out.opaque(self.0);
-    }
-}
-
-/// A path: not empty, and without zero bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Path<'a>(&'a [u8]);
-
-impl<'a> Path<'a> {
-    /// The path `bytes`, at most [`PATH_MAX`] of them.
-    ///
-    /// # Errors
-    /// [`BadName`] says why it is none.
-    pub fn new(bytes: &'a [u8]) -> Result<Self, BadName> {
-        check_path(bytes, PATH_MAX)?;
-        Ok(Self(bytes))
-    }
-
-    /// The path's bytes.
-    pub fn bytes(self) -> &'a [u8] {
-        self.0
-    }
-}
-
-impl<'a> Value<'a> for Path<'a> {
-    fn read(
-        what: &'static str,
-        reader: &mut Reader<'a>,
-        limits: &Limits,
-    ) -> Result<Self, Malformed> {
-        read_checked(what, reader, (limits.path, check_path)).map(Self)
-    }
-
-    fn write(&self, out: &mut Writer<'_>) {
-        out.opaque(self.0);
-    }
+checked_bytes! {
+    /// The name of an entry of a directory: not empty, without `/` and zero bytes, neither `.` nor `..`.
+    Name: check_name, NAME_MAX, name;
+    /// A path: not empty, and without zero bytes.
+    Path: check_path, PATH_MAX, path;
 }
 
 /// A name as a server lists it, which may be anything: only [`check`](Self::check) shows what it is, so
@@ -188,49 +154,42 @@ impl<'a> ListedName<'a> {
     }
 }
 
-impl<'a> Value<'a> for ListedName<'a> {
-    fn read(
-        what: &'static str,
-        reader: &mut Reader<'a>,
-        limits: &Limits,
-    ) -> Result<Self, Malformed> {
-        Ok(Self(reader.opaque(what, limits.name)?))
-    }
-
-    fn write(&self, out: &mut Writer<'_>) {
-        out.opaque(self.0);
-    }
-}
-
 /// The name of a host or of a group of hosts, for people to read. It is shown with everything escaped
 /// that is no printable character of ASCII.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostName<'a>(pub &'a [u8]);
 
-impl<'a> Value<'a> for HostName<'a> {
-    fn read(
-        what: &'static str,
-        reader: &mut Reader<'a>,
-        limits: &Limits,
-    ) -> Result<Self, Malformed> {
-        Ok(Self(reader.opaque(what, limits.name)?))
-    }
+/// Reads and writes bytes of which only so many are allowed as a name may have.
+macro_rules! any_bytes {
+    ($($kind:ident)*) => {$(
+        impl<'a> Value<'a> for $kind<'a> {
+            fn read(
+                what: &'static str,
+                reader: &mut Reader<'a>,
+                limits: &Limits,
+            ) -> Result<Self, Malformed> {
+                Ok(Self(reader.opaque(what, limits.name)?))
+            }
 
-    fn write(&self, out: &mut Writer<'_>) {
-        out.opaque(self.0);
-    }
+            fn write(&self, out: &mut Writer<'_>) {
+                out.opaque(self.0);
+            }
+        }
+    )*};
 }
+
+any_bytes!(ListedName HostName);
 
 /// Shows bytes with everything escaped that is no printable character of ASCII.
 macro_rules! shown_escaped {
-    ($($name:ident)*) => {$(
-        impl fmt::Display for $name<'_> {
+    ($($kind:ident)*) => {$(
+        impl fmt::Display for $kind<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{}", self.0.escape_ascii())
             }
         }
 
-        impl fmt::Debug for $name<'_> {
+        impl fmt::Debug for $kind<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "\"{}\"", self.0.escape_ascii())
             }
