@@ -2,6 +2,7 @@
 
 mod link_repair;
 mod links;
+mod moment;
 mod nfs;
 mod router;
 

@@ -197,6 +197,16 @@ impl Parameters {
             "hosts.mtu",
             "256 B to 65535 B",
         )?;
+        within(
+            parameters.mobile.variation <= 100,
+            "mobile.variation",
+            "0 to 100",
+        )?;
+        within(
+            parameters.station.variation <= 100,
+            "station.variation",
+            "0 to 100",
+        )?;
         parameters.check_parts(case)?;
         Ok(parameters)
     }

@@ -7,7 +7,7 @@ use channel::QueueBound;
 use machine::RandomStream;
 use serde::Deserialize;
 use simulator::Packet as _;
-use units::{Duration, Instant, Probability};
+use units::{Duration, Instant};
 
 use super::packet::Packet;
 
@@ -19,10 +19,8 @@ pub(crate) struct ProcessorConfig {
     pub(crate) packet: Duration,
     /// Every 1,000 bytes of a packet.
     pub(crate) kilobyte: Duration,
-    /// The chance that the host is busy elsewhere when a packet has arrived (its disk, its interrupts held off).
-    pub(crate) pause: Probability,
-    /// For how long at most; every length from nothing on is equally likely.
-    pub(crate) longest_pause: Duration,
+    /// By so many percent, 0 to 100, a packet may cost less or more; every cost between is equally likely.
+    pub(crate) variation: u64,
     /// What the card holds of packets that arrive, the one at work included; what comes on top of that is lost.
     pub(crate) receive_buffer: QueueBound,
 }
@@ -55,8 +53,7 @@ impl ProcessorConfig {
         Self {
             packet: Duration::ZERO,
             kilobyte: Duration::ZERO,
-            pause: Probability::NEVER,
-            longest_pause: Duration::ZERO,
+            variation: 0,
             receive_buffer: QueueBound::Packets(u64::MAX),
         }
     }
@@ -125,13 +122,10 @@ impl Processor {
     fn cost(&mut self, done: &Done) -> Duration {
         let (Done::Received(packet) | Done::Sent(packet)) = done;
         let config = &self.config;
-        let cost = config.packet + config.kilobyte.scaled(packet.length().get(), 1_000);
-        let is_paused = matches!(done, Done::Received(_)) && self.chance.chance(config.pause);
-        if is_paused {
-            cost + self.chance.uniform(Duration::ZERO, config.longest_pause)
-        } else {
-            cost
-        }
+        let mean = config.packet + config.kilobyte.scaled(packet.length().get(), 1_000);
+        let spread = mean.scaled(config.variation, 100);
+        self.chance
+            .uniform(mean.saturating_sub(spread), mean + spread)
     }
 
     /// Finishes the work whose time has come.

@@ -1,15 +1,12 @@
 //! The experiments that show a run over time, as the papers' captures do.
-//!
-//! Time is an axis of their plans, and a run shows the state at one moment. With one seed, as the plans have it, the
-//! moments are those of one and the same run.
 
 use experiment::{About, Case, Claim, Experiment, Measurements, Metric, PlanError, RunError};
-use units::Instant;
 
 use super::client::ClientHost;
 use super::copies::set_up;
 use super::run::Run;
 use crate::metric;
+use crate::moment::moment;
 
 /// What a moment shows.
 pub(crate) const METRICS: &[Metric] = &[
@@ -43,16 +40,12 @@ impl Experiment for Watch {
     }
 
     fn check(&self, case: &Case) -> Result<(), PlanError> {
-        let set_up = set_up(case, 0)?;
-        if set_up.parameters.at.is_none() {
-            return Err(case.wrong_parameter("at", "give a moment, such as \"10 s\""));
-        }
-        Ok(())
+        moment(case, set_up(case, 0)?.parameters.at).map(drop)
     }
 
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
         let set_up = set_up(case, seed)?;
-        let at = Instant::ZERO + set_up.parameters.at.unwrap_or_default();
+        let at = moment(case, set_up.parameters.at)?;
         let run = Run::until(set_up.build()?, at, &mut ())?;
         let client = run.client(0).map(ClientHost::counts);
         let client = client.ok_or_else(|| RunError::Failed("there is no client".into()))?;

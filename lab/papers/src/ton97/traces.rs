@@ -1,7 +1,4 @@
 //! The experiments that show a run over time: windows and sequence numbers.
-//!
-//! Time is an axis of their plans, and a run shows the state at one moment. With one seed, as the plans have it,
-//! the moments are those of one and the same run.
 
 use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunError};
 use simulator::{Limits, OnEvent};
@@ -11,6 +8,7 @@ use units::Instant;
 use super::base::Work;
 use super::node::{Event, Node};
 use super::tables::{about, set_up};
+use crate::moment::moment;
 
 const WINDOWS: &[Metric] = &[
     Metric {
@@ -124,16 +122,12 @@ impl Experiment for OverTime {
     }
 
     fn check(&self, case: &Case) -> Result<(), PlanError> {
-        let set_up = set_up(case, 0)?;
-        if set_up.parameters.at.is_none() {
-            return Err(case.wrong_parameter("at", "give a moment, such as \"10 s\""));
-        }
-        Ok(())
+        moment(case, set_up(case, 0)?.parameters.at).map(drop)
     }
 
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
         let set_up = set_up(case, seed)?;
-        let at = Instant::ZERO + set_up.parameters.at.unwrap_or_default();
+        let at = moment(case, set_up.parameters.at)?;
         let mut network = set_up.build(|node: Node| node)?;
         let mut end = OnEvent(|_: Instant, _, _: &Event| std::ops::ControlFlow::Break(()));
         let simulation = &mut network.simulation;

@@ -73,6 +73,8 @@ fn plans_that_make_no_sense_are_refused_by_name() {
         ("air.rate=0 bit/s", "air"),
         ("errors.bad.mean=0 s", "errors"),
         ("mobile.speed=1", "speed"),
+        ("mobile.variation=101", "mobile.variation"),
+        ("station.variation=101", "station.variation"),
         ("schemes.LINEAR.policy=magic", "magic"),
         ("schemes.LINEAR.tries=3", "schemes.LINEAR.tries"),
         ("schemes.LINEAR-ARQ.tries=0", "schemes.LINEAR-ARQ.tries"),
@@ -117,10 +119,7 @@ fn tables_are_the_golden_ones_and_only_claims_fail_that_docs_explain() {
 
 const FAST: &[&str] = &[
     "experiment.seeds=2",
-    "mobile.pause=0 %",
-    "station.pause=0 %",
     "mobile.receive_buffer=50 packets",
-    "station.receive_buffer=50 packets",
 ];
 
 /// Every run checks what it read and what the server has in the end.
