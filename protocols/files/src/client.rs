@@ -99,7 +99,7 @@ impl Client {
             write_size: BlockChoice::new(config.block, rpc.transport()),
             config,
             server,
-            rpc,
+            rpc: rpc.checking(nfs::are_results),
             calls: BTreeMap::new(),
             calls_made: 0,
             requests: BTreeMap::new(),

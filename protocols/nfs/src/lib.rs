@@ -36,6 +36,7 @@ mod malformed;
 mod name;
 mod outcome;
 mod procedure;
+mod results;
 mod status;
 mod value;
 
@@ -52,5 +53,6 @@ pub use malformed::Malformed;
 pub use name::{BadName, HostName, Listed, ListedName, Name, Path};
 pub use outcome::{Answer, Outcome, Request};
 pub use procedure::{Idempotency, PROGRAM, Procedure, VERSION};
+pub use results::are_results;
 pub use status::Status;
 pub use value::{Numbered, Value};

@@ -20,8 +20,8 @@ use units::{Duration, Instant};
 use crate::message::{Call, Credentials};
 use crate::record::{MARK_BYTES, write_record};
 use crate::{
-    Answer, Class, Config, ConfigError, Counters, Failure, Input, Output, Request, RoundTrip,
-    Ticket, Transport,
+    Answer, Class, Config, ConfigError, Counters, Failure, Input, Output, Procedure, Request,
+    RoundTrip, Ticket, Transport,
 };
 use link::Link;
 use recent::{Ended, Recent};
@@ -42,6 +42,9 @@ struct Learned {
     reordering: u32,
 }
 
+/// Whether bytes are what a procedure answers, whatever they say.
+pub type ResultCheck = fn(Procedure, &[u8]) -> bool;
+
 /// One end of the conversation with one server: the one that calls.
 ///
 /// A call that is sent again has the same transaction and the same bytes, by which servers recognize it. They also
@@ -52,6 +55,7 @@ struct Learned {
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Config,
+    check: Option<ResultCheck>,
     table: Table,
     recent: Recent,
     learned: [Learned; Class::ALL.len()],
@@ -77,6 +81,7 @@ impl Client {
         let stream = (config.transport == Transport::Stream).then(|| Stream::new(limit));
         Ok(Self {
             config,
+            check: None,
             table: Table::default(),
             recent: Recent::default(),
             learned: <[Learned; Class::ALL.len()]>::default(),
@@ -88,6 +93,17 @@ impl Client {
             outputs: VecDeque::new(),
             counters: Counters::default(),
         })
+    }
+
+    /// With a look at results: over datagrams, a reply without any may have been cut on its way. It is counted as
+    /// malformed and dropped, and the call is sent again in its time. A server that goes on to answer so ends the call,
+    /// with its answer.
+    #[must_use]
+    pub fn checking(self, check: ResultCheck) -> Self {
+        Self {
+            check: Some(check),
+            ..self
+        }
     }
 
     /// What has been done so far.
@@ -144,10 +160,7 @@ impl Client {
             return;
         }
         self.next_xid = xid.wrapping_add(1);
-        let mut call = Pending::new(request.ticket, request.class, message);
-        call.patience = request.patience;
-        call.expires = request.patience.map(|patience| now + patience);
-        self.table.insert(xid, call);
+        self.table.insert(xid, Pending::new(now, request, message));
         self.silence.asked(now);
         self.fill(now);
     }

@@ -58,7 +58,7 @@ pub struct Received {
     pub late: u64,
     /// Replies to calls that were never made, or too long ago.
     pub unknown: u64,
-    /// Messages that are no reply.
+    /// Messages that are no reply, or a reply without the results that it should have.
     pub malformed: u64,
     /// Streams that could not be read on.
     pub broken_streams: u64,

@@ -47,7 +47,7 @@ mod round_trip;
 pub mod xdr;
 
 pub use class::Class;
-pub use client::Client;
+pub use client::{Client, ResultCheck};
 pub use config::{Config, ConfigError, Transport};
 pub use counters::{Counters, Received, Repeated, Sent};
 pub use events::{Answer, Failure, Input, LinkEvent, Output, Request, Ticket};

@@ -1,6 +1,6 @@
 //! Servers that fail, forget, refuse and lie.
 
-use files::{Config, Error, Operation};
+use files::{Config, Error, ListPlace, Operation, Reply};
 use fileserver::{Fault, Input, Lie};
 use nfs::{Procedure, Status};
 use units::Duration;
@@ -289,4 +289,63 @@ fn files_cross_a_way_that_loses_and_a_server_that_stumbles() {
     let file = pair.look_up("a").unwrap().file;
     let (again, _) = pair.open(file);
     assert_eq!(pair.read(again, 0, 1_600_000).unwrap(), data);
+}
+
+/// Through which what a server says is cut, or longer than it was, so often.
+fn damaging(percentage: u64) -> Pair {
+    let faults = fileserver::Faults {
+        broken_replies: percent(percentage),
+        ..fileserver::Faults::default()
+    };
+    let server = fileserver::Config {
+        faults,
+        ..fileserver::Config::default()
+    };
+    Pair::new(Config::default(), server, Way::default())
+}
+
+#[test]
+fn answers_that_are_damaged_on_their_way_are_asked_for_again() {
+    let mut pair = damaging(3);
+    let data = pattern(300_000);
+    for number in 0..20 {
+        let name = format!("file-{number}");
+        let (open, _) = pair.create(&name);
+        pair.write(open, 0, &data[..15_000 * number]).unwrap();
+        pair.flush(open).unwrap();
+        let moved = Operation::Rename {
+            from: pair.entry(&name),
+            to: pair.entry(&format!("moved-{number}")),
+        };
+        pair.call(moved).unwrap();
+        assert_eq!(
+            pair.read(open, 0, 400_000).unwrap(),
+            data[..15_000 * number]
+        );
+        pair.close(open);
+    }
+    let from = ListPlace::START;
+    let directory = pair.root();
+    let listed = pair.call(Operation::List { directory, from }).unwrap();
+    assert!(matches!(listed, Reply::Page { entries, .. } if entries.len() == 22));
+    let calls = pair.client.calls();
+    assert!(calls.received.malformed > 10, "{calls:?}");
+}
+
+#[test]
+fn a_server_that_never_says_anything_whole_is_no_silent_one() {
+    let mut pair = damaging(0);
+    let (open, found) = pair.create("a");
+    pair.write(open, 0, b"for nobody").unwrap();
+    let faults = fileserver::Faults {
+        broken_replies: percent(100),
+        ..fileserver::Faults::default()
+    };
+    pair.tell_server(Input::Fault(Fault::Chances(faults)));
+    assert!(pair.flush(open).is_err());
+    let before = pair.client.calls().sent.messages;
+    let error = pair.call(Operation::Open(found.file)).unwrap_err();
+    assert!(error.to_string().contains("GETATTR"), "{error}");
+    assert!(error.status().is_none() && !error.is_expired());
+    assert!(pair.client.calls().sent.messages - before <= 8);
 }

@@ -8,8 +8,8 @@ use crate::{Class, Failure, Output, RoundTrip};
 
 use super::Client;
 
-/// Messages with a call's transaction that are no reply, after which it is given up; they may have been damaged on
-/// their way. Linux: 2.
+/// Messages with a call's transaction that are no reply to it, after which the next is believed; they may have been
+/// damaged on their way. Linux: 2.
 const MALFORMED_MAX: u32 = 2;
 
 /// More replies than that to later calls show a loss, whatever the server's order: more calls are not under way.
@@ -43,6 +43,14 @@ impl Client {
             }
         };
         if self.is_under_way(reply.xid) {
+            if let Ok(results) = reply.outcome
+                && self.is_cut(reply.xid, results)
+            {
+                self.counters.received.malformed += 1;
+                if !self.is_believed_now(reply.xid) {
+                    return;
+                }
+            }
             match reply.outcome {
                 Ok(_) => self.counters.received.replies += 1,
                 Err(_) => self.counters.received.refusals += 1,
@@ -76,15 +84,27 @@ impl Client {
         let Some(xid) = transaction(bytes).filter(|xid| self.is_under_way(*xid)) else {
             return;
         };
-        let Some(call) = self.table.get_mut(xid) else {
-            return;
-        };
-        call.doubts.malformed += 1;
-        // Over a stream there is no damage on the way, and the call is not sent again.
-        if self.stream.is_some() || call.doubts.malformed > MALFORMED_MAX {
+        if self.is_believed_now(xid) {
             self.end(now, xid, Err(Failure::Malformed(error)));
             self.fill(now);
         }
+    }
+
+    /// Whether these are no results of the call.
+    fn is_cut(&self, xid: u32, results: &[u8]) -> bool {
+        let call = self.table.get(xid);
+        let check = call.zip(self.check);
+        check.is_some_and(|(call, check)| !check(call.procedure, results))
+    }
+
+    /// A message with a call's transaction is no reply to it. Says whether it is what the server wants to say: over a
+    /// stream there is no damage on the way, and the call is not sent again.
+    fn is_believed_now(&mut self, xid: u32) -> bool {
+        let Some(call) = self.table.get_mut(xid) else {
+            return false;
+        };
+        call.doubts.malformed += 1;
+        self.stream.is_some() || call.doubts.malformed > MALFORMED_MAX
     }
 
     /// The reply to a call under way.
@@ -93,10 +113,11 @@ impl Client {
             return;
         };
         if let Some(sent) = sent {
-            let passed = self.link.passed(now) - sent.worked_first;
-            let elapsed = passed.min(now.since(sent.first));
-            if sent.count == 1 {
-                self.sample(class, elapsed);
+            let passed = self.link.passed(now);
+            let elapsed = (passed - sent.worked_first).min(now.since(sent.first));
+            let since_last = (passed - sent.worked_last).min(now.since(sent.last));
+            if sent.count == 1 || self.shows_loss(class, since_last) {
+                self.sample(class, since_last);
             }
             self.end(now, xid, result);
             if let Some(ended) = self.recent.get_mut(xid).filter(|_| sent.count == 2) {
@@ -106,6 +127,13 @@ impl Client {
             self.overtake(now, class, sent.first_place);
         }
         self.fill(now);
+    }
+
+    /// Whether a reply to a repeated call that came so long after it was sent last shows that what was sent before was
+    /// lost: it came as soon as the fastest, so nothing waits on the way, and it was to the last.
+    fn shows_loss(&self, class: Class, since_last: Duration) -> bool {
+        self.round_trip(class)
+            .is_some_and(|known| known.is_fastest(since_last))
     }
 
     fn sample(&mut self, class: Class, sample: Duration) {

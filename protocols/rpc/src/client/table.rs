@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 use units::{Duration, Instant};
 
-use crate::{Class, Ticket};
+use crate::{Class, Procedure, Request, Ticket};
 
 /// When a call was sent. Places count all messages, so that what was sent at one instant has an order.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ pub(super) struct Doubts {
     pub(super) overtakers: u32,
     /// As many of them as had it sent again.
     pub(super) overtaken_by: u32,
-    /// Messages with its transaction that are no reply.
+    /// Messages with its transaction that are no reply, or have no results.
     pub(super) malformed: u32,
     /// It is sent next because the hop or the server works again, which is no timeout.
     pub(super) resuming: bool,
@@ -39,6 +39,7 @@ pub(super) struct Doubts {
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     pub(super) ticket: Ticket,
+    pub(super) procedure: Procedure,
     pub(super) class: Class,
     /// As it is sent, every time.
     pub(super) message: Bytes,
@@ -51,13 +52,15 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(ticket: Ticket, class: Class, message: Bytes) -> Self {
+    /// What is asked for, as `message` says it, and will be waited for as long as it says from `now` on.
+    pub(super) fn new(now: Instant, request: &Request, message: Bytes) -> Self {
         Self {
-            ticket,
-            class,
+            ticket: request.ticket,
+            procedure: request.procedure,
+            class: request.class,
             message,
-            patience: None,
-            expires: None,
+            patience: request.patience,
+            expires: request.patience.map(|patience| now + patience),
             sent: None,
             doubts: Doubts::default(),
             due: None,

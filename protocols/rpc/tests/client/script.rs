@@ -151,6 +151,27 @@ fn refusals_and_replies_that_are_none_end_a_call() {
 }
 
 #[test]
+fn results_that_are_cut_are_waited_for_until_the_server_insists_on_them() {
+    let mut driven = classic();
+    driven.client = driven.client.checking(|_, results| results.len() == 8);
+    let message = driven.sends(call(1));
+    let cut = echo(&message).slice(..28);
+    assert_eq!(driven.input(Input::Received(cut.clone())), []);
+    let repeated = &driven.wait(millis(700))[..];
+    assert_eq!(repeated, [(700, Output::Send(message.clone()))]);
+    let answer = driven.answered(echo(&message));
+    assert_eq!((answer.result.unwrap().len(), answer.transmissions), (8, 2));
+    let message = driven.sends(call(2));
+    let cut = echo(&message).slice(..28);
+    for _ in 0..2 {
+        assert_eq!(driven.input(Input::Received(cut.clone())), []);
+    }
+    assert_eq!(driven.answered(cut).result.unwrap().len(), 4);
+    let received = driven.client.counters().received;
+    assert_eq!((received.malformed, received.replies), (4, 2));
+}
+
+#[test]
 fn soft_calls_end_when_their_time_is_over_and_hard_calls_never() {
     let mut driven = Driven::new(rpc::Config {
         in_flight: 1,

@@ -64,6 +64,17 @@ fn calls_wait_for_a_stream_and_replies_come_in_pieces() {
 }
 
 #[test]
+fn results_that_are_none_are_not_asked_for_again_since_nothing_is_damaged_on_a_stream() {
+    let mut driven = driven();
+    driven.client = driven.client.checking(|_, _| false);
+    driven.input(Input::Connected);
+    let message = driven.sends(call(1));
+    let answer = driven.answered(marked(&echo(&unmarked(&message))));
+    assert_eq!((answer.result.is_ok(), answer.transmissions), (true, 1));
+    assert_eq!(driven.client.counters().received.malformed, 1);
+}
+
+#[test]
 fn a_new_stream_carries_the_same_bytes_again() {
     let mut driven = driven();
     driven.input(Input::Connected);
