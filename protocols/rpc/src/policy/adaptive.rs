@@ -11,7 +11,9 @@ use crate::{ConfigError, RoundTrip};
 ///
 /// - The wait follows the round trips of the call's class: their average and four mean deviations (Jacobson 1988), or
 ///   `minimum` if that is more, measured on calls that were sent once (Karn 1987). Until there is one, that of the
-///   slowest class stands in, and calls start where timeouts left the last.
+///   slowest class stands in. Calls start where timeouts left the last, until a round trip is measured again.
+/// - So it is as well when the reply to a repeated call comes as long after the last copy as the fastest calls take,
+///   to an eighth: it was to that copy, nothing queues, and what was sent before was lost, not late.
 /// - The first few timeouts of a call do not lengthen the wait; those after them double it.
 /// - While the hop reports a fade or a hand-off nothing is sent again and no timeout counts. When it ends, a call that
 ///   was sent into it is repeated at once and one that was on its way as soon as its reply is overdue by the average,

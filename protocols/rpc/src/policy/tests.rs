@@ -92,6 +92,7 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
     let known = RoundTrip {
         smoothed: millis(80),
         deviation: millis(30),
+        fastest: millis(80),
     };
     assert_eq!(
         waits(Policy::Adaptive(rule), Some(known), 14),
@@ -104,12 +105,14 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
     let slow = RoundTrip {
         smoothed: millis(40_000),
         deviation: millis(5_000),
+        fastest: millis(40_000),
     };
     assert_eq!(waits(Policy::Adaptive(rule), Some(slow), 6), [60_000; 6]);
     // Round trips that do not vary leave room for the first that does.
     let steady = RoundTrip {
         smoothed: millis(140),
         deviation: millis(0),
+        fastest: millis(140),
     };
     assert_eq!(waits(Policy::Adaptive(rule), Some(steady), 1), [240]);
 }
@@ -124,7 +127,7 @@ fn adaptive_takes_the_slowest_class_where_nothing_is_known() {
         };
         policy.wait(&situation)
     };
-    assert_eq!([wait(10), wait(4_000)], [millis(700), millis(12_000)]);
+    assert_eq!([wait(10), wait(4_000)], [millis(700), millis(8_000)]);
 }
 
 /// The bound that its description states.
@@ -157,6 +160,7 @@ fn adaptive_repeats_at_once_what_went_into_a_fade() {
         round_trip: Some(RoundTrip {
             smoothed: millis(80),
             deviation: millis(20),
+            fastest: millis(80),
         }),
         ..Situation::default()
     };
@@ -173,13 +177,27 @@ fn adaptive_repeats_at_once_what_went_into_a_fade() {
 #[test]
 fn the_estimate_is_jacobsons() {
     let first = RoundTrip::first(millis(80));
-    assert_eq!((first.smoothed, first.deviation), (millis(80), millis(40)));
+    assert_eq!((first.smoothed, first.deviation), (millis(80), millis(20)));
     let second = first.with(millis(160));
     assert_eq!(
         (second.smoothed, second.deviation),
-        (millis(90), millis(50))
+        (millis(90), millis(35))
     );
-    assert_eq!(second.most(), millis(290));
+    assert_eq!(second.most(), millis(230));
+}
+
+#[test]
+fn the_fastest_call_is_forgotten_slowly() {
+    let mut known = RoundTrip::first(millis(80));
+    assert_eq!(
+        [69, 70, 90, 91].map(|span| known.is_fastest(millis(span))),
+        [false, true, true, false]
+    );
+    for _ in 0..256 {
+        known = known.with(millis(200));
+    }
+    assert!(known.fastest > millis(195), "{known:?}");
+    assert_eq!(known.with(millis(60)).fastest, millis(60));
 }
 
 #[test]

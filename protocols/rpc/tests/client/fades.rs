@@ -233,6 +233,31 @@ fn a_server_that_answers_in_any_order_is_not_asked_again_for_that() {
     assert_eq!(driven.client.counters().repeated.overtaken, 1);
 }
 
+/// A call is lost five times; when the sixth copy is answered so long after it was sent, how long does the next wait?
+fn wait_after_losses(answered_after: Duration) -> u64 {
+    let mut driven = adaptive();
+    let start = driven.now.since_origin().as_millis();
+    let message = driven.sends(call(1));
+    let sendings = driven.sendings(millis(1_080));
+    assert_eq!(
+        sendings,
+        [180, 360, 540, 720, 1_080].map(|after| start + after)
+    );
+    driven.wait(answered_after);
+    driven.answered(echo(&message));
+    let start = driven.now.since_origin().as_millis();
+    driven.sends(call(2));
+    driven.sendings(millis(1_000))[0] - start
+}
+
+#[test]
+fn losses_do_not_lengthen_the_waits_of_later_calls_but_waiting_replies_do() {
+    assert_eq!(wait_after_losses(millis(80)), 180);
+    assert_eq!(wait_after_losses(millis(85)), 180);
+    assert_eq!(wait_after_losses(millis(30)), 720);
+    assert_eq!(wait_after_losses(millis(120)), 720);
+}
+
 /// Round trips of 13.6 s (four blocks at 9.6 kbit/s) where the first wait is 0.7 s, and no second replies.
 #[test]
 fn a_slow_hop_is_found_although_every_call_is_repeated_at_first() {
