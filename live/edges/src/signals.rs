@@ -22,6 +22,13 @@ pub enum Signal {
     User1,
 }
 
+impl Signal {
+    /// Whether it asks the program to end.
+    pub fn ends(self) -> bool {
+        self != Self::User1
+    }
+}
+
 /// The signals that came, to be waited for by their descriptor.
 ///
 /// From its making on the signals no longer end the process, whichever threads exist.

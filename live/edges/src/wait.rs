@@ -4,7 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, current};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::Errno;
@@ -25,6 +25,17 @@ pub enum Interest {
     Readable,
     /// There is something to read, or room to write.
     ReadableOrWritable,
+}
+
+impl Interest {
+    /// In what there is to read; and in room, while something waits for it.
+    pub fn in_room_too(waits: bool) -> Self {
+        if waits {
+            Self::ReadableOrWritable
+        } else {
+            Self::Readable
+        }
+    }
 }
 
 /// A descriptor that can be used now.
@@ -136,7 +147,7 @@ impl Waker {
 }
 
 /// A thread that waits for descriptors. Dropped, it is [woken](WOKEN), which it takes as the wish that it end, and its
-/// end is waited for.
+/// end is waited for, unless it is the thread itself that drops it.
 #[derive(Debug)]
 pub struct WaitingThread {
     waker: Waker,
@@ -166,7 +177,11 @@ impl WaitingThread {
 
 impl Drop for WaitingThread {
     fn drop(&mut self) {
-        if let Some(thread) = self.thread.take().filter(|_| self.waker.wake().is_ok()) {
+        let is_woken = self.waker.wake().is_ok();
+        let is_another = |thread: &JoinHandle<()>| thread.thread().id() != current().id();
+        if let Some(thread) = self.thread.take().filter(is_another)
+            && is_woken
+        {
             // If it has panicked, its message has been seen.
             let _ = thread.join();
         }
