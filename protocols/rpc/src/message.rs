@@ -7,7 +7,7 @@ mod reply;
 mod tests;
 
 pub use call::{Call, CallError, Procedure};
-pub use credentials::{Credentials, CredentialsError, Identity, SystemCredentials};
+pub use credentials::{Credentials, CredentialsError, GROUPS_MAX, Identity, SystemCredentials};
 pub use reply::{AuthStatus, Refusal, Reply, ReplyError};
 
 use crate::xdr::{Malformed, Reader, Writer};

@@ -9,7 +9,7 @@ const AUTH_SYS: u32 = 1;
 /// The longest name of a machine, in bytes (RFC 5531, appendix A).
 const MACHINE_MAX: usize = 255;
 /// The most groups beside the first (RFC 5531, appendix A).
-const GROUPS_MAX: usize = 16;
+pub const GROUPS_MAX: usize = 16;
 
 /// Who calls, as the server is told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
