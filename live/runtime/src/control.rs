@@ -1,6 +1,6 @@
-//! The control socket: a Unix stream socket on which a daemon answers questions about itself.
+//! Control sockets: Unix stream sockets on which a process answers questions about itself.
 //!
-//! A question is one line, the answer one line of JSON; then the daemon closes the connection.
+//! A question is one line, the answer one line of JSON; then the process closes the connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,16 +9,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use edges::wait::{Interest, Waiter};
+use serde_json::Value;
 
 use crate::socket_file::SocketFile;
 
-/// The question that is known.
-const STATUS: &[u8] = b"status";
+/// The question that a daemon knows.
+const STATUS: &str = "status";
 /// The longest question in bytes.
 const LONGEST_QUESTION: usize = 64;
 /// How many may ask at the same time; one more, and the one who came first is sent away.
 const CLIENTS: usize = 8;
-/// How long a question may wait for its answer.
+/// The longest answer in bytes.
+const LONGEST_ANSWER: u64 = 1 << 20;
+/// How long a daemon's answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Somebody who asks.
@@ -104,7 +107,7 @@ impl Client {
                 return Ok(true);
             }
             let answer = match self.question.trim_ascii() {
-                STATUS => status(),
+                known if known == STATUS.as_bytes() => status(),
                 _ => r#"{"error":"unknown question; known: status"}"#.into(),
             };
             self.answer = Some(answer.into_bytes());
@@ -134,17 +137,29 @@ impl AsFd for Control {
     }
 }
 
-/// Asks the daemon whose control socket stands at `path` how it does; gives its JSON.
+/// Asks the daemon whose control socket stands at `path` how it does.
 ///
 /// # Errors
-/// `NotFound` or `ConnectionRefused` if no daemon is there, `WouldBlock` if it does not answer.
-pub fn ask_status(path: &Path) -> io::Result<String> {
+/// As of [`ask`].
+pub fn ask_status(path: &Path) -> io::Result<Value> {
+    ask(path, STATUS, Some(PATIENCE))
+}
+
+/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for
+/// ever.
+///
+/// # Errors
+/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
+/// ended without an answer.
+pub(crate) fn ask(path: &Path, question: &str, patience: Option<Duration>) -> io::Result<Value> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(STATUS)?;
-    stream.write_all(b"\n")?;
+    stream.set_read_timeout(patience)?;
+    stream.set_write_timeout(patience)?;
+    writeln!(stream, "{question}")?;
     let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer)?;
-    Ok(answer)
+    BufReader::new(stream.take(LONGEST_ANSWER)).read_line(&mut answer)?;
+    if answer.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    serde_json::from_str(&answer).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

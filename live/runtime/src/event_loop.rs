@@ -365,11 +365,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
         let blocked = !self.work.outbox.is_empty();
         if blocked != self.blocked {
-            let interest = if blocked {
-                Interest::ReadableOrWritable
-            } else {
-                Interest::Readable
-            };
+            let interest = Interest::in_room_too(blocked);
             self.waiter.modify(&self.ports.bearer, BEARER, interest)?;
             // The device would stay ready, and a wait return at once.
             if blocked {
@@ -478,7 +474,7 @@ fn deliver(packet: &mut Packet, device: &mut impl PacketDevice, counters: &mut L
 
 /// The signal that ends the loop, if one came.
 fn ending(signals: &mut Signals) -> Option<Stopped> {
-    let ends = |signal: &Signal| *signal != Signal::User1;
+    let ends = |signal: &Signal| signal.ends();
     // Every signal that came is taken, whichever of them counts.
     let came: Vec<_> = signals.pending().filter(ends).collect();
     came.first().map(|signal| Stopped::By(*signal))

@@ -12,9 +12,12 @@ pub mod signals;
 
 mod event_loop;
 mod host;
+mod lock;
 mod moderation;
 mod outbox;
 mod socket_file;
+
+use lock::lock;
 
 pub use event_loop::{EventLoop, LoopCounters, Ports, RuntimeError, Stopped};
 pub use host::Driven;

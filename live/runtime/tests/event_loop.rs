@@ -16,7 +16,6 @@ use edges::udp::DatagramBearer;
 use edges::wait::{Interest, Waiter};
 use runtime::control::{Control, ask_status};
 use runtime::{EventLoop, Ports, Stopped};
-use serde_json::Value;
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
@@ -127,7 +126,7 @@ fn drops_what_the_device_has_no_room_for() {
             let many: Vec<_> = (0..50_u8).map(|n| PacketBuffer::copy_of(&[n])).collect();
             assert_eq!(peer.send(to, &many).handled, 50);
             let lost = loop {
-                let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
+                let status = ask_status(&socket).unwrap();
                 if status["bearer"]["received"] == 50 {
                     break status["device"]["without_room"].as_u64().unwrap();
                 }
@@ -179,7 +178,7 @@ fn answers_questions_and_survives_odd_askers() {
             let mut answer = String::new();
             odd.read_to_string(&mut answer).unwrap();
             assert!(answer.contains("unknown question"), "{answer}");
-            let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
+            let status = ask_status(&socket).unwrap();
             assert_eq!(status["host"]["walls"], 1);
             assert!(
                 Control::bind(&socket).is_err(),
@@ -201,7 +200,7 @@ fn takes_the_place_of_a_dead_daemons_socket() {
         [10, 10],
         |ports| ports.control = Some(Control::bind(&socket).unwrap()),
         |_, _| {
-            assert!(ask_status(&socket).unwrap().contains("uptime_s"));
+            assert!(!ask_status(&socket).unwrap()["uptime_s"].is_null());
         },
     );
 }
@@ -217,7 +216,7 @@ fn tells_the_host_when_the_network_has_changed() {
     };
     let address = "192.0.2.9/32".parse().unwrap();
     let link_ups = || {
-        let status: Value = serde_json::from_str(&ask_status(&socket).unwrap()).unwrap();
+        let status = ask_status(&socket).unwrap();
         status["host"]["link_ups"].as_u64().unwrap()
     };
     with_loop([1, 1], prepare, |_, _| {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use runtime::control::ask_status;
-use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -41,14 +40,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(name) => arguments.state_dir.join(format!("{name}.{ENDING}")),
         None => only_socket(&arguments.state_dir, ENDING)?,
     };
-    let answer = ask_status(&socket).map_err(|error| unanswered(&socket, &error))?;
+    let status = ask_status(&socket).map_err(|error| unanswered(&socket, &error))?;
     if arguments.json {
-        print!("{answer}");
-        return Ok(());
+        println!("{status}");
+    } else {
+        print!("{}", page::render(&status));
     }
-    let status: Value = serde_json::from_str(&answer)
-        .map_err(|error| Failure::broken(format!("the daemon's answer cannot be read: {error}")))?;
-    print!("{}", page::render(&status));
     Ok(())
 }
 
@@ -100,6 +97,7 @@ pub(crate) fn unanswered(path: &Path, error: &io::Error) -> Failure {
             format!("{path} is closed to this user; ask as the user that runs the daemon (root)")
         }
         io::ErrorKind::WouldBlock => format!("the daemon of {path} does not answer"),
+        io::ErrorKind::UnexpectedEof => format!("the daemon of {path} ended before it answered"),
         _ => format!("cannot ask at {path}: {error}"),
     })
 }

@@ -2,21 +2,21 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use edges::clock;
-use edges::wait::Waker;
+use edges::wait::{WaitingThread, Waker};
 use files::{Operation, Reply, Request, Ticket};
 use rpc::LinkEvent;
 use rpc::message::Credentials;
 
 use super::status::Snapshot;
 use super::{Event, Status};
+use crate::lock;
 
-/// How often a call that waits looks whether it shall wait on.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often whoever waits is asked whether to wait on.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
 
 /// Why there is no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,11 @@ impl CallError {
             Self::Files(error) => Some(*error),
             Self::Cancelled | Self::Closed => None,
         }
+    }
+
+    /// What the server says, if that is the reason.
+    pub fn status(&self) -> Option<nfs::Status> {
+        self.files().and_then(|error| error.status())
     }
 }
 
@@ -69,17 +74,12 @@ pub(super) struct Shared {
     pub(super) snapshot: Mutex<Snapshot>,
 }
 
-/// Locks what no panic can leave half done.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// What all handles of a connection share; the last one closes it.
 struct Owner {
     shared: Arc<Shared>,
     waker: Waker,
     next_ticket: AtomicU64,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<WaitingThread>>,
 }
 
 /// A connection to a server of files: a handle, of which there may be many. It is closed with the last.
@@ -87,7 +87,7 @@ struct Owner {
 pub struct Connection(Arc<Owner>);
 
 impl Connection {
-    pub(super) fn new(shared: Arc<Shared>, waker: Waker, thread: JoinHandle<()>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, waker: Waker, thread: WaitingThread) -> Self {
         Self(Arc::new(Owner {
             shared,
             waker,
@@ -214,14 +214,9 @@ impl Connection {
 impl Owner {
     fn close(&self) {
         lock(&self.shared.inbox).closed = true;
-        let _ = self.waker.wake();
-        let Some(thread) = lock(&self.thread).take() else {
-            return;
-        };
-        // The last handle may be dropped by what the thread itself calls.
-        if thread.thread().id() != std::thread::current().id() {
-            let _ = thread.join();
-        }
+        // Its end is waited for without the lock: what it calls last may close us too.
+        let thread = lock(&self.thread).take();
+        drop(thread);
     }
 }
 

@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use edges::clock;
 use edges::netlink::NetworkWatch;
-use edges::wait::{Interest, Ready, Waiter};
+use edges::wait::{Interest, Ready, Waiter, WaitingThread};
 use files::{Answer, Client, Input, Output, Ticket};
 use machine::{Machine, earlier};
 use rpc::LinkEvent;
 use units::{Duration, Instant};
 
-use super::Event;
-use super::connection::{CallError, Command, Connection, Done, Inbox, Observer, Shared, lock};
+use super::connection::{CallError, Command, Connection, Done, Inbox, Observer, Shared};
 use super::link::{Link, News, SOCKET, Way};
-use super::status::Snapshot;
+use super::status::{Event, Snapshot, Status};
+use crate::lock;
 
 /// The token of news of the network.
 const NETWORK: u64 = 1;
@@ -61,35 +61,42 @@ pub(super) fn start(parts: Parts) -> io::Result<Connection> {
     if let Some(network) = &network {
         waiter.add(network, NETWORK, Interest::Readable)?;
     }
-    let waker = waiter.waker();
-    let shared = Arc::new(Shared {
-        inbox: Mutex::new(Inbox::default()),
-        snapshot: Mutex::new(snapshot(&client, &link, way)),
-    });
-    let driver = Driver {
-        client,
-        link,
-        waiter,
-        way,
-        network,
-        news_due: None,
-        shared: Arc::clone(&shared),
-        waiting: HashMap::new(),
-        observers: Vec::new(),
+    let snapshot = Snapshot {
+        status: status(&client, &link, way),
         silent_since: None,
     };
-    let thread = std::thread::Builder::new()
-        .name("files".into())
-        .spawn(move || driver.run())?;
+    let shared = Arc::new(Shared {
+        inbox: Mutex::new(Inbox::default()),
+        snapshot: Mutex::new(snapshot),
+    });
+    let of_driver = Arc::clone(&shared);
+    let waker = waiter.waker();
+    let run = move |waiter| {
+        let driver = Driver {
+            client,
+            link,
+            waiter,
+            way,
+            network,
+            news_due: None,
+            shared: of_driver,
+            waiting: HashMap::new(),
+            observers: Vec::new(),
+            silent_since: None,
+        };
+        driver.run();
+    };
+    let thread = WaitingThread::start("files", waiter, run)?;
     Ok(Connection::new(shared, waker, thread))
 }
 
-fn snapshot(client: &Client, link: &Link, way: Way) -> Snapshot {
-    Snapshot {
+/// How the connection does, but for what only the driver knows.
+fn status(client: &Client, link: &Link, way: Way) -> Status {
+    Status {
         server: way.server,
         protocol: link.protocol(),
         local: link.local_address(),
-        silent_since: None,
+        silent_for: None,
         calls: client.calls(),
         waiting: 0,
         unsafe_bytes: client.unsafe_bytes(),
@@ -245,9 +252,11 @@ impl Driver {
 
     fn publish(&self) {
         *lock(&self.shared.snapshot) = Snapshot {
+            status: Status {
+                waiting: self.waiting.len(),
+                ..status(&self.client, &self.link, self.way)
+            },
             silent_since: self.silent_since,
-            waiting: self.waiting.len(),
-            ..snapshot(&self.client, &self.link, self.way)
         };
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
 use bytes::Bytes;
 use edges::connected::ConnectedUdp;
@@ -60,6 +61,34 @@ pub(super) enum News {
     Moved,
     /// The network reports something.
     Trouble(io::Error),
+}
+
+/// What the waiter watches the socket for.
+#[derive(Debug)]
+pub(super) struct Watch {
+    for_room: bool,
+}
+
+impl Watch {
+    /// Begins to watch a socket.
+    pub(super) fn begin(waiter: &Waiter, socket: &impl AsFd, for_room: bool) -> io::Result<Self> {
+        waiter.add(socket, SOCKET, Interest::in_room_too(for_room))?;
+        Ok(Self { for_room })
+    }
+
+    /// Watches the same socket for room too, or not.
+    pub(super) fn for_room(
+        &mut self,
+        waiter: &Waiter,
+        socket: &impl AsFd,
+        for_room: bool,
+    ) -> io::Result<()> {
+        if for_room != self.for_room {
+            self.for_room = for_room;
+            waiter.modify(socket, SOCKET, Interest::in_room_too(for_room))?;
+        }
+        Ok(())
+    }
 }
 
 /// The way to the server and back.
@@ -158,7 +187,7 @@ pub(super) struct DatagramLink {
     local: SocketAddr,
     outgoing: VecDeque<Bytes>,
     news: VecDeque<News>,
-    blocked: bool,
+    watch: Watch,
     /// When the socket is opened again, or looked after.
     retry: Option<Instant>,
     checked: Instant,
@@ -168,14 +197,13 @@ pub(super) struct DatagramLink {
 impl DatagramLink {
     fn open(way: Way, waiter: &Waiter) -> io::Result<Self> {
         let socket = way.port.open(way.seed, |port| marked(way.server, port))?;
-        waiter.add(&socket, SOCKET, Interest::Readable)?;
         Ok(Self {
             way,
+            watch: Watch::begin(waiter, &socket, false)?,
             local: socket.local_address(),
             socket: Some(socket),
             outgoing: VecDeque::new(),
             news: VecDeque::new(),
-            blocked: false,
             retry: None,
             checked: Instant::ZERO,
             reopened: 0,
@@ -203,16 +231,8 @@ impl DatagramLink {
             is_lost |= error.kind() != io::ErrorKind::ConnectionRefused;
             self.news.push_back(News::Trouble(error));
         }
-        let blocked = !self.outgoing.is_empty();
-        if blocked != self.blocked {
-            self.blocked = blocked;
-            let interest = if blocked {
-                Interest::ReadableOrWritable
-            } else {
-                Interest::Readable
-            };
-            waiter.modify(&*socket, SOCKET, interest)?;
-        }
+        let is_blocked = !self.outgoing.is_empty();
+        self.watch.for_room(waiter, socket, is_blocked)?;
         if is_lost {
             self.check(now);
         }
@@ -240,10 +260,9 @@ impl DatagramLink {
         }
         match marked(self.way.server, self.local.port()) {
             Ok(socket) => {
-                waiter.add(&socket, SOCKET, Interest::Readable)?;
+                self.watch = Watch::begin(waiter, &socket, false)?;
                 self.local = socket.local_address();
                 self.socket = Some(socket);
-                self.blocked = false;
                 self.reopened += 1;
                 self.news.push_back(News::Moved);
             }

@@ -49,6 +49,16 @@ pub enum ResolveError {
     TooManyLinks,
 }
 
+impl ResolveError {
+    /// What the server says, if that is the reason.
+    pub fn status(&self) -> Option<nfs::Status> {
+        match self {
+            Self::Call { error, .. } => error.status(),
+            _ => None,
+        }
+    }
+}
+
 /// A walk below an export.
 pub struct Resolver<'c> {
     /// The way to the server.
@@ -86,8 +96,10 @@ impl Resolver<'_> {
                     return Err(ResolveError::LeavesExport { at: shown() });
                 }
                 trail.pop();
+                walked.extend(b"/..");
                 continue;
             }
+            let parent = walked.len();
             walked.push(b'/');
             walked.extend(&part);
             let found = self.look_up(here.file, &part, &walked)?;
@@ -105,6 +117,7 @@ impl Resolver<'_> {
                 let at = walked.escape_ascii().to_string();
                 return Err(ResolveError::LeavesExport { at });
             }
+            walked.truncate(parent);
             rest.extend(parts(&target));
         }
         Ok(trail[trail.len() - 1])

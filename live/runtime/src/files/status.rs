@@ -29,43 +29,19 @@ pub struct Status {
     pub reopened: u64,
 }
 
-/// What the driver knows of a [`Status`], after each of its turns.
+/// What the driver tells of the connection after each of its turns.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
-    pub(super) server: SocketAddr,
-    pub(super) protocol: Protocol,
-    pub(super) local: Option<SocketAddr>,
+    /// All but for how long the server has been silent.
+    pub(super) status: Status,
     pub(super) silent_since: Option<Instant>,
-    pub(super) calls: rpc::Counters,
-    pub(super) waiting: usize,
-    pub(super) unsafe_bytes: u64,
-    pub(super) unsafe_files: usize,
-    pub(super) reopened: u64,
 }
 
 impl Snapshot {
     pub(super) fn at(self, now: Instant) -> Status {
-        let Self {
-            server,
-            protocol,
-            local,
-            silent_since,
-            calls,
-            waiting,
-            unsafe_bytes,
-            unsafe_files,
-            reopened,
-        } = self;
         Status {
-            server,
-            protocol,
-            local,
-            silent_for: silent_since.map(|since| now.since(since)),
-            calls,
-            waiting,
-            unsafe_bytes,
-            unsafe_files,
-            reopened,
+            silent_for: self.silent_since.map(|since| now.since(since)),
+            ..self.status
         }
     }
 }

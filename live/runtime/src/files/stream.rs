@@ -6,11 +6,11 @@ use std::net::TcpStream;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use bytes::{Buf, Bytes, BytesMut};
-use edges::wait::{Interest, Ready, Waiter};
+use edges::wait::{Ready, Waiter};
 use socket2::{Domain, Socket, Type};
 use units::{Duration, Instant};
 
-use super::link::{News, SOCKET, Way};
+use super::link::{News, Watch, Way};
 
 /// What one read takes.
 const ROOM: usize = 256 << 10;
@@ -33,24 +33,25 @@ enum State {
     },
     Connecting {
         socket: TcpStream,
+        watch: Watch,
         until: Instant,
     },
     Connected {
         socket: TcpStream,
+        watch: Watch,
     },
 }
 
 /// A stream of records.
 pub(super) struct StreamLink {
     way: Way,
-    /// The local port that the server knows us by.
-    port: Option<u16>,
+    /// Our end of the latest stream: the server knows us by its port.
+    local: Option<SocketAddr>,
     state: State,
     pause: Duration,
     outgoing: VecDeque<Bytes>,
     incoming: BytesMut,
     news: VecDeque<News>,
-    blocked: bool,
     opened: u64,
 }
 
@@ -59,7 +60,7 @@ impl StreamLink {
     pub(super) fn new(way: Way) -> Self {
         Self {
             way,
-            port: None,
+            local: None,
             state: State::Closed {
                 until: Instant::ZERO,
             },
@@ -67,14 +68,13 @@ impl StreamLink {
             outgoing: VecDeque::new(),
             incoming: BytesMut::new(),
             news: VecDeque::new(),
-            blocked: false,
             opened: 0,
         }
     }
 
     pub(super) fn local_address(&self) -> Option<SocketAddr> {
         match &self.state {
-            State::Connected { socket } => socket.local_addr().ok(),
+            State::Connected { .. } => self.local,
             State::Closed { .. } | State::Connecting { .. } => None,
         }
     }
@@ -107,7 +107,7 @@ impl StreamLink {
         let until = now + self.pause;
         let closed = State::Closed { until };
         match std::mem::replace(&mut self.state, closed) {
-            State::Connected { socket } => {
+            State::Connected { socket, .. } => {
                 let _ = waiter.remove(&socket);
                 self.news.push_back(News::Disconnected);
             }
@@ -156,7 +156,7 @@ impl StreamLink {
     /// Begins to connect: from the port that the server knows, if it can be had.
     fn open(&mut self, now: Instant, waiter: &Waiter) -> io::Result<()> {
         let Way { server, port, seed } = self.way;
-        let known = self.port.map(|port| begin(server, port));
+        let known = self.local.map(|local| begin(server, local.port()));
         let begun = match known {
             Some(Ok(socket)) => Ok(socket),
             Some(Err(error)) if !is_about_the_port(&error) => Err(error),
@@ -164,10 +164,12 @@ impl StreamLink {
         };
         match begun {
             Ok(socket) => {
-                waiter.add(&socket, SOCKET, Interest::ReadableOrWritable)?;
-                self.blocked = true;
-                let until = now + ATTEMPT;
-                self.state = State::Connecting { socket, until };
+                self.state = State::Connecting {
+                    // It has room once it is connected.
+                    watch: Watch::begin(waiter, &socket, true)?,
+                    socket,
+                    until: now + ATTEMPT,
+                };
             }
             Err(error) => self.fail(now, waiter, error),
         }
@@ -186,9 +188,10 @@ impl StreamLink {
             return Ok(());
         }
         let closed = State::Closed { until: now };
-        if let State::Connecting { socket, .. } = std::mem::replace(&mut self.state, closed) {
-            self.port = socket.local_addr().ok().map(|address| address.port());
-            self.state = State::Connected { socket };
+        let connecting = std::mem::replace(&mut self.state, closed);
+        if let State::Connecting { socket, watch, .. } = connecting {
+            self.local = socket.local_addr().ok();
+            self.state = State::Connected { socket, watch };
         }
         self.pause = PAUSE_MIN;
         self.opened += 1;
@@ -198,7 +201,7 @@ impl StreamLink {
 
     fn read(&mut self) -> io::Result<()> {
         for _ in 0..READS_A_TURN {
-            let State::Connected { socket } = &mut self.state else {
+            let State::Connected { socket, .. } = &mut self.state else {
                 return Ok(());
             };
             self.incoming.resize(ROOM, 0);
@@ -221,7 +224,7 @@ impl StreamLink {
 
     fn write(&mut self) -> io::Result<()> {
         while !self.outgoing.is_empty() {
-            let State::Connected { socket } = &mut self.state else {
+            let State::Connected { socket, .. } = &mut self.state else {
                 return Ok(());
             };
             let slices: Vec<_> = self.outgoing.iter().take(SLICES).collect();
@@ -250,20 +253,10 @@ impl StreamLink {
 
     /// Watches for room while something waits for it.
     fn watch(&mut self, waiter: &Waiter) -> io::Result<()> {
-        let State::Connected { socket } = &self.state else {
+        let State::Connected { socket, watch } = &mut self.state else {
             return Ok(());
         };
-        let blocked = !self.outgoing.is_empty();
-        if blocked != self.blocked {
-            self.blocked = blocked;
-            let interest = if blocked {
-                Interest::ReadableOrWritable
-            } else {
-                Interest::Readable
-            };
-            waiter.modify(socket, SOCKET, interest)?;
-        }
-        Ok(())
+        watch.for_room(waiter, socket, !self.outgoing.is_empty())
     }
 }
 

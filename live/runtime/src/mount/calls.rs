@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::errno::{errno_of, is_servers_fault};
 use super::file_system::FileSystem;
-use super::lock;
 use super::service::FileService;
 use crate::files::CallError;
+use crate::lock;
 
 /// A request of the kernel.
 #[derive(Debug, Clone)]

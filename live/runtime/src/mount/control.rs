@@ -12,12 +12,11 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use serde_json::Value;
 
+use crate::control;
 use crate::socket_file::SocketFile;
 
 /// The longest question in bytes.
 const LONGEST_QUESTION: u64 = 64;
-/// The longest answer in bytes.
-const LONGEST_ANSWER: u64 = 1 << 20;
 /// How long the end of a question may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -125,15 +124,7 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
 /// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
 /// ended without an answer.
 pub fn ask(path: &Path, question: Question, patience: Option<Duration>) -> io::Result<Value> {
-    let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(patience)?;
-    writeln!(stream, "{}", question.name())?;
-    let mut answer = String::new();
-    BufReader::new(stream.take(LONGEST_ANSWER)).read_line(&mut answer)?;
-    if answer.is_empty() {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    serde_json::from_str(&answer).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    control::ask(path, question.name(), patience)
 }
 
 #[cfg(test)]

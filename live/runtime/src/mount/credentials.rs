@@ -5,14 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edges::fuse::{Caller, groups_of};
-use rpc::message::{Credentials, Identity, SystemCredentials};
+use rpc::message::{Credentials, GROUPS_MAX, Identity, SystemCredentials};
 
 /// For how long a user's groups are taken for true: to read them costs a look into `/proc`.
 const VALID: Duration = Duration::from_secs(5);
 /// How many users are remembered.
 const REMEMBERED: usize = 1_024;
-/// How many groups beside the first the server can be told.
-const GROUPS: usize = 16;
 
 /// Credentials of the users of this host.
 pub(super) struct Users {
@@ -45,7 +43,7 @@ impl Users {
         }
         let mut groups = groups_of(caller.process);
         groups.retain(|group| *group != caller.group);
-        groups.truncate(GROUPS);
+        groups.truncate(GROUPS_MAX);
         let identity = Identity {
             user: caller.user,
             group: caller.group,
@@ -89,7 +87,7 @@ mod tests {
         let credentials = users.of(caller(1_000, std::process::id()));
         let identity = system(&credentials).identity();
         assert_eq!((identity.user, identity.group), (1_000, 100));
-        assert!(identity.groups.len() <= GROUPS && !identity.groups.contains(&100));
+        assert!(identity.groups.len() <= GROUPS_MAX && !identity.groups.contains(&100));
         let again = users.of(caller(1_000, 0));
         assert!(Arc::ptr_eq(&credentials, &again));
         let other = users.of(caller(1_001, 0));

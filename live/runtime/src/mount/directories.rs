@@ -16,9 +16,9 @@ use rustix::io::Errno;
 use super::attributes::to_kernel;
 use super::calls::Call;
 use super::file_system::FileSystem;
-use super::lock;
 use super::service::FileService;
 use crate::files::CallError;
+use crate::lock;
 
 /// A listing that is under way in an open directory.
 #[derive(Debug)]

@@ -14,11 +14,11 @@ use super::calls::{Call, Calls};
 use super::credentials::Users;
 use super::directories::Directories;
 use super::interrupts::Later;
-use super::lock;
 use super::nodes::Nodes;
 use super::open_files::OpenFiles;
 use super::service::FileService;
 use crate::files::CallError;
+use crate::lock;
 
 /// The unit in which a file system's room is told, in bytes.
 const BLOCK: u32 = 4_096;

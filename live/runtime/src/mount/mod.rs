@@ -28,10 +28,3 @@ mod tests;
 pub use errno::errno_of;
 pub use file_system::{FileSystem, Memory, Settings, Waiting};
 pub use service::FileService;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Locks what no panic can leave half done.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

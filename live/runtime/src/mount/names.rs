@@ -13,8 +13,8 @@ use super::attributes::{kind_of, new_file, with_mode};
 use super::calls::Call;
 use super::errno::{errno_of, errno_of_name};
 use super::file_system::FileSystem;
-use super::lock;
 use super::service::FileService;
+use crate::lock;
 
 impl<S: FileService> FileSystem<S> {
     /// Does what has to do with names.

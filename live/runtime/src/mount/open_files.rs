@@ -13,9 +13,9 @@ use rustix::io::Errno;
 use super::attributes::new_file;
 use super::calls::Call;
 use super::file_system::FileSystem;
-use super::lock;
 use super::names::entry_of;
 use super::service::FileService;
+use crate::lock;
 
 /// The files that are open, by whom.
 #[derive(Debug, Default)]

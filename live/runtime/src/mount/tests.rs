@@ -15,6 +15,9 @@ use rustix::io::Errno;
 
 use super::*;
 use crate::files::CallError;
+use crate::lock;
+
+const DATA: Bytes = Bytes::from_static(b"data");
 
 type Done = Box<dyn FnOnce(Result<Reply, CallError>) + Send>;
 
@@ -186,6 +189,17 @@ impl Rig {
         self.serve(Ok(opened));
         assert!(matches!(self.answer(request), Some(Answer::Opened(_))));
     }
+
+    /// Appends [`DATA`] to the file with handle 1; `offset` is where the kernel believes that it ends.
+    fn append(&self, node: Node, offset: u64) -> u64 {
+        let write = Operation::Write {
+            handle: Handle(1),
+            offset,
+            data: DATA,
+            append: true,
+        };
+        self.ask(node, write)
+    }
 }
 
 #[test]
@@ -336,16 +350,7 @@ fn a_signal_cancels_also_what_comes_after_the_first_step() {
     let rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     rig.open(node, 1);
-    let data = Bytes::from_static(b"data");
-    let request = rig.ask(
-        node,
-        Operation::Write {
-            handle: Handle(1),
-            offset: 10,
-            data,
-            append: true,
-        },
-    );
+    let request = rig.append(node, 10);
     assert_eq!(rig.system.waiting().requests, 1);
     rig.ask(Node(0), Operation::Interrupt(RequestId(request)));
     assert_eq!(rig.answer(request), Some(Answer::Error(Errno::INTR)));
@@ -359,22 +364,17 @@ fn appending_goes_to_the_end_that_the_server_knows() {
     let rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     rig.open(node, 1);
-    let data = Bytes::from_static(b"data");
-    let request = rig.ask(
-        node,
-        Operation::Write {
-            handle: Handle(1),
-            offset: 3,
-            data: data.clone(),
-            append: true,
-        },
-    );
+    let request = rig.append(node, 3);
     let attributes = found(1, FileType::Regular).attributes;
     rig.serve(Ok(Reply::Attributes(attributes)));
     let (open, offset) = (OpenFile(1), attributes.size);
     assert_eq!(
         rig.serve(Ok(Reply::Done)),
-        Wanted::Write { open, offset, data }
+        Wanted::Write {
+            open,
+            offset,
+            data: DATA
+        }
     );
     assert_eq!(rig.answer(request), Some(Answer::Written(4)));
 }

@@ -99,6 +99,19 @@ pub(crate) struct Setup {
     pub(crate) files: files::Config,
 }
 
+impl Setup {
+    /// With a client that takes nothing for true that it was told before.
+    pub(crate) fn without_memory() -> Self {
+        Self {
+            files: files::Config {
+                validity: files::Validity::NONE,
+                ..files::Config::default()
+            },
+            ..Self::default()
+        }
+    }
+}
+
 /// A server, a connection, and a mount.
 pub(crate) struct Rig {
     pub(crate) served: Served,

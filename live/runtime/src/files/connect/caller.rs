@@ -13,11 +13,9 @@ use rpc::{Class, Client, Failure, Input, Output, Procedure, Request, Ticket};
 use units::{Duration, Instant};
 
 use super::error::Silence;
+use crate::files::connection::LOOK;
 use crate::files::link::{Link, News, SOCKET, Way};
 use crate::files::{Protocol, SourcePort};
-
-/// How often it is asked whether anybody waits yet.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// What all callers of one connection share.
 #[derive(Clone, Copy)]
@@ -158,7 +156,7 @@ impl Caller {
             }
             let deadline = earlier(self.rpc.poll_timeout(), self.link.poll_timeout());
             let deadline = deadline.map_or(until, |deadline| deadline.min(until));
-            let timeout = deadline.since(now).min(LOOK);
+            let timeout = deadline.since(now).min(LOOK.into());
             ready = self
                 .waiter
                 .wait(Some(timeout))

@@ -15,6 +15,7 @@ use super::caller::{Caller, Question, Setting};
 use super::error::{ConnectError, Silence};
 use super::export;
 use super::{ConnectOptions, Root, Server, Transport};
+use crate::files::connection::LOOK;
 use crate::files::{Protocol, SourcePort};
 
 /// Where a server is looked for if no port mapper tells.
@@ -128,7 +129,7 @@ fn addresses(host: &str, setting: Setting<'_>) -> Result<Vec<IpAddr>, ConnectErr
         .spawn(resolve)
         .map_err(failed)?;
     loop {
-        match receiver.recv_timeout(std::time::Duration::from_millis(50)) {
+        match receiver.recv_timeout(LOOK) {
             Ok(resolved) => {
                 let mut addresses = Vec::new();
                 for address in resolved.map_err(failed)? {
