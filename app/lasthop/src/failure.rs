@@ -3,6 +3,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
+/// The exit code of a program that Ctrl-C ended, as shells expect it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// A command's end before its aim: what is wrong, where, and what helps.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -28,11 +31,11 @@ impl Failure {
         }
     }
 
-    /// The user broke it off; exit code 130, as shells expect it after Ctrl-C.
+    /// The user broke it off; exit code [`INTERRUPTED`].
     pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
         Self {
             message: message.to_string(),
-            code: 130,
+            code: INTERRUPTED,
         }
     }
 

@@ -1,12 +1,15 @@
 //! Makes files and TCP fast across a lossy last hop. One binary plays every part; each command is a
 //! module of its name.
 
+mod bar;
+mod client;
 mod config;
 mod daemon;
 mod demo;
 mod emulate;
 mod entropy;
 mod failure;
+mod interrupt;
 mod key_file;
 mod keygen;
 mod lab;

@@ -5,7 +5,7 @@ mod options;
 mod percent;
 
 pub use error::{Fault, UrlError};
-pub use options::{Proto, UrlOptions};
+pub use options::{Transport, UrlOptions};
 
 use std::fmt;
 

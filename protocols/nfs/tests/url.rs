@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use nfs::url::{Fault, Proto, Url, UrlError, UrlOptions};
+use nfs::url::{Fault, Transport, Url, UrlError, UrlOptions};
 use proptest::prelude::*;
 
 fn parsed(text: &str) -> Url {
@@ -33,7 +33,7 @@ fn the_usual_forms() {
     let options = UrlOptions {
         export: Some(b"/a/b".into()),
         mount_port: Some(20_480),
-        proto: Some(Proto::Tcp),
+        transport: Some(Transport::Tcp),
         read_size: Some(4_096),
         ..UrlOptions::default()
     };
@@ -61,8 +61,12 @@ fn what_is_wrong_is_named_with_its_place() {
     refused("nfs://h/?ro", 9, Fault::Option);
     refused("nfs://h/?rsize=1&speed=9", 15, Fault::Size);
     refused("nfs://h/?speed=9", 9, Fault::Unknown("speed".into()));
-    refused("nfs://h/?proto=udp&proto=tcp", 19, Fault::Twice("proto"));
-    refused("nfs://h/?proto=sctp", 15, Fault::Proto);
+    refused(
+        "nfs://h/?proto=udp&proto=tcp",
+        19,
+        Fault::Twice("proto".into()),
+    );
+    refused("nfs://h/?proto=sctp", 15, Fault::Transport);
     refused("nfs://h/?export=a", 16, Fault::Export);
     let said = Url::parse(b"nfs://h/?speed=9").unwrap_err().to_string();
     assert!(said.contains("there is no option `speed`; there are export, mountport"));
@@ -82,25 +86,25 @@ fn url() -> impl Strategy<Value = Url> {
         "[a-z0-9._-]{1,20}",
         any::<std::net::Ipv6Addr>().prop_map(|address| address.to_string())
     ];
-    let proto = prop::option::of(prop_oneof![
-        Just(Proto::Auto),
-        Just(Proto::Udp),
-        Just(Proto::Tcp)
+    let transport = prop::option::of(prop_oneof![
+        Just(Transport::Auto),
+        Just(Transport::Udp),
+        Just(Transport::Tcp)
     ]);
     let options = (
         prop::option::of(path()),
         port(),
         port(),
-        proto,
+        transport,
         size(),
         size(),
     )
         .prop_map(
-            |(export, mount_port, nfs_port, proto, read_size, write_size)| UrlOptions {
+            |(export, mount_port, nfs_port, transport, read_size, write_size)| UrlOptions {
                 export,
                 mount_port,
                 nfs_port,
-                proto,
+                transport,
                 read_size,
                 write_size,
             },

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use edges::signals::{Signal, Signals};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use units::{BitRate, Bytes};
 
 use super::measure::Progress;
 use super::plan::RunPlan;
+use crate::bar::bar;
 
 /// The line of one run.
 pub(crate) struct Line {
@@ -18,15 +19,8 @@ impl Line {
     /// A line for `plan`; one that nobody sees unless `visible`.
     pub(crate) fn new(plan: &RunPlan, visible: bool) -> Self {
         let length = plan.size.get() * plan.way.directions().len() as u64;
-        let bar = if visible {
-            ProgressBar::new(length)
-        } else {
-            ProgressBar::hidden()
-        };
-        let template = "{prefix:<26} {bar:36} {bytes:>11} {msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        let bar = bar("{prefix:<26} {bar:36} {bytes:>11} {msg}", visible);
+        bar.set_length(length);
         bar.set_prefix(plan.scheme.describe(&plan.sender));
         Self { bar }
     }
@@ -39,7 +33,7 @@ impl Line {
         let rate = rate.bits_per_second() as f64 / 1e6;
         self.bar
             .set_message(format!("{seconds:5.1} s  {rate:7.2} Mbit/s"));
-        if signals.pending().any(|signal| signal != Signal::User1) {
+        if signals.pending().any(Signal::ends) {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

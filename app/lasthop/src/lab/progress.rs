@@ -6,17 +6,18 @@ use std::time::{Duration, Instant};
 
 use edges::signals::{Signal, Signals};
 use experiment::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
+
+use crate::bar::{bar, say};
+use crate::failure::INTERRUPTED;
 
 /// How often a line is written where there is no terminal.
 const LINE: Duration = Duration::from_secs(10);
-/// Of a program that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
 
 /// The progress of one experiment, on standard error.
 pub(crate) struct Line<'a> {
     name: &'static str,
-    bar: Option<ProgressBar>,
+    bar: ProgressBar,
     signals: &'a mut Signals,
     begun: Instant,
     told: Instant,
@@ -27,9 +28,12 @@ pub(crate) struct Line<'a> {
 impl<'a> Line<'a> {
     pub(crate) fn new(name: &'static str, signals: &'a mut Signals) -> Self {
         let now = Instant::now();
+        let template = "{prefix:<20} {bar:32} {pos}/{len} runs  {per_sec}  {eta} left";
+        let bar = bar(template, std::io::stderr().is_terminal());
+        bar.set_prefix(name);
         Self {
             name,
-            bar: std::io::stderr().is_terminal().then(|| bar(name)),
+            bar,
             signals,
             begun: now,
             told: now,
@@ -43,17 +47,16 @@ impl<'a> Line<'a> {
         if self.is_first {
             self.begin(progress);
         }
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(progress.total);
-                bar.set_position(progress.done);
-            }
-            None => self.tell(progress),
+        if self.bar.is_hidden() {
+            self.tell(progress);
+        } else {
+            self.bar.set_length(progress.total);
+            self.bar.set_position(progress.done);
         }
-        let asked = self.signals.pending().any(|signal| signal != Signal::User1);
+        let asked = self.signals.pending().any(Signal::ends);
         if asked && self.is_ending {
             // What ended is stored; runs in flight are dropped with us.
-            std::process::exit(INTERRUPTED);
+            std::process::exit(INTERRUPTED.into());
         }
         if asked {
             self.is_ending = true;
@@ -74,10 +77,8 @@ impl<'a> Line<'a> {
         if progress.dropped > 0 {
             self.say(&format!("{} torn lines are run again", progress.dropped));
         }
-        if let Some(bar) = &self.bar {
-            bar.set_position(progress.resumed);
-            bar.reset_eta();
-        }
+        self.bar.set_position(progress.resumed);
+        self.bar.reset_eta();
     }
 
     fn tell(&mut self, progress: Progress) {
@@ -95,28 +96,12 @@ impl<'a> Line<'a> {
     }
 
     fn say(&self, text: &str) {
-        let line = format!("{}: {text}", self.name);
-        match &self.bar {
-            Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
-        }
+        say(&self.bar, &format!("{}: {text}", self.name));
     }
-}
-
-fn bar(name: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let template = "{prefix:<20} {bar:32} {pos}/{len} runs  {per_sec}  {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.set_prefix(name);
-    bar
 }
 
 impl Drop for Line<'_> {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }

@@ -1,6 +1,6 @@
 //! A process in the background, of which the one in the foreground tells how it began.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
@@ -53,7 +53,9 @@ pub(super) fn leave(log: &std::path::Path) -> Result<(), Failure> {
     }
     let file = std::fs::File::create(log).map_err(failed)?;
     let failed = |error: rustix::io::Errno| failed(error.into());
-    println!("{READY}");
+    writeln!(std::io::stdout(), "{READY}").map_err(|error| {
+        Failure::broken(format!("whoever started this process has gone: {error}"))
+    })?;
     // A process that leads a session already has no terminal to leave.
     let _ = rustix::process::setsid();
     // No file system is kept from being unmounted because this process was started there.

@@ -4,19 +4,17 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use edges::fuse::{Device, Kernel, Limits, MountOptions};
-use edges::signals::{Signal, Signals};
-use edges::wait::{Interest, Waiter};
 use nfs::url::Url;
 use nfs::{FileHandle, FileType};
-use rpc::message::{Credentials, Identity, SystemCredentials};
+use rpc::message::Credentials;
 use runtime::files::{
-    ConnectError, ConnectOptions, Connection, Resolver, Root, Server, SourcePort, connect,
+    CallError, ConnectError, ConnectOptions, Connection, ResolveError, Resolver, Root, Server,
+    connect,
 };
 use runtime::mount::control::Control;
 use runtime::mount::{FileSystem, Memory, Settings};
@@ -26,19 +24,12 @@ use super::background;
 use super::ending::{Keeper, News};
 use super::options::{Durability, Options};
 use super::place;
+use crate::client::{host_name, parse_url, server_of};
 use crate::failure::Failure;
-use crate::nfs::{merged, server_of};
-use crate::{entropy, log};
+use crate::{interrupt, log};
 
-/// How long a server may take to answer at all, before there is a mount.
-const CONNECT_TIME: units::Duration = units::Duration::from_secs(30);
 /// How long a mount in the background waits before it tries again.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How often it is looked whether somebody wants it to end.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// Whether somebody asked for the end before there was a mount.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Who waits for the mount to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +51,10 @@ pub(super) struct Wanted {
 impl Wanted {
     /// The address with what the options say of it.
     pub(super) fn new(url: &OsStr, point: PathBuf, options: Options) -> Result<Self, Failure> {
-        let url = merged(url, &options.url)?;
+        let url = parse_url(url).map_err(Failure::setting)?;
+        let url = options.client.address(&url);
         Ok(Self {
-            server: server_of(&url)?,
+            server: server_of(&url).map_err(Failure::setting)?,
             url,
             point,
             options,
@@ -74,10 +66,14 @@ impl Wanted {
 pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     log::start()?;
     let (sender, news) = channel();
-    watch_signals(sender.clone())?;
-    let options = connect_options(&wanted.options)?;
+    let signalled = sender.clone();
+    interrupt::watch(move |_| {
+        // Nobody hears it once the process ends.
+        let _ = signalled.send(News::Signal);
+    })?;
+    let options = wanted.options.client.connect_options()?;
     let mut terminal = Terminal { parent, log: None };
-    let (connection, root) = reach(&wanted, &options, &mut terminal)?;
+    let (connection, root) = reach(&wanted, &options, (&mut terminal, &news))?;
     let root = directory(&wanted.url, &connection, &root, &options.caller)?;
     let mounting = MountOptions {
         source: wanted.url.to_string(),
@@ -133,9 +129,9 @@ fn file_system(
     let kernel: Arc<dyn Kernel> = Arc::new(device);
     let settings = Settings {
         root,
-        machine: machine(),
+        machine: host_name(),
         stamp: std::process::id(),
-        memory: Memory::within(&options.files.validity),
+        memory: Memory::within(&options.client.files.validity),
     };
     FileSystem::new(kernel, connection.clone(), &settings).map_err(Failure::broken)
 }
@@ -157,7 +153,12 @@ fn begin(
         let _ = asked.send(News::Asked(question, asker));
     });
     let control = control.map_err(Failure::setting)?;
-    let hop = hear_the_hop(&keeper)?;
+    let hop = keeper
+        .wanted
+        .options
+        .client
+        .hear_the_hop(&keeper.connection)
+        .map_err(Failure::broken)?;
     terminal.leave(&keeper.wanted.options, device)?;
     keeper.log = terminal.log;
     let (url, point) = (&keeper.wanted.url, keeper.wanted.point.display());
@@ -173,70 +174,14 @@ fn undo(point: &Path, failure: Failure) -> Failure {
     failure
 }
 
-fn watch_signals(sender: Sender<News>) -> Result<(), Failure> {
-    let failed = |error| Failure::broken(format!("cannot catch signals: {error}"));
-    let mut signals = Signals::catch().map_err(failed)?;
-    let mut waiter = Waiter::new().map_err(failed)?;
-    waiter
-        .add(&signals, 0, Interest::Readable)
-        .map_err(failed)?;
-    let watch = move || {
-        while waiter.wait(None).is_ok() {
-            let ends = |signal: &Signal| *signal != Signal::User1;
-            for _ in signals.pending().filter(ends) {
-                INTERRUPTED.store(true, Ordering::Relaxed);
-                let _ = sender.send(News::Signal);
-            }
-        }
-    };
-    let builder = thread::Builder::new().name("signals".into());
-    builder.spawn(watch).map(drop).map_err(failed)
-}
-
-fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
-}
-
-fn machine() -> String {
-    let system = rustix::system::uname();
-    system.nodename().to_string_lossy().into_owned()
-}
-
-fn connect_options(options: &Options) -> Result<ConnectOptions, Failure> {
-    let identity = Identity {
-        user: rustix::process::geteuid().as_raw(),
-        group: rustix::process::getegid().as_raw(),
-        groups: Vec::new(),
-    };
-    let credentials = SystemCredentials::new(std::process::id(), &machine(), identity);
-    let mut calls = rpc::Config::default();
-    if let Some(policy) = &options.policy {
-        calls.retransmission = *policy;
-    }
-    let mut seed = [0; 8];
-    entropy::fill(&mut seed);
-    Ok(ConnectOptions {
-        files: options.files.clone(),
-        calls,
-        caller: Arc::new(Credentials::System(credentials.map_err(Failure::setting)?)),
-        time: CONNECT_TIME,
-        source_port: if options.any_port {
-            SourcePort::Any
-        } else {
-            SourcePort::Reserved
-        },
-        seed: u64::from_le_bytes(seed),
-    })
-}
-
 /// Connects; in the background, as often as it takes.
 fn reach(
     wanted: &Wanted,
     options: &ConnectOptions,
-    terminal: &mut Terminal,
+    (terminal, news): (&mut Terminal, &Receiver<News>),
 ) -> Result<(Connection, Root), Failure> {
     loop {
-        let error = match connect(&wanted.server, options, &interrupted) {
+        let error = match connect(&wanted.server, options, &interrupt::is_set) {
             Ok(connected) => return Ok(connected),
             Err(ConnectError::Interrupted) => return Err(Failure::interrupted("interrupted")),
             Err(error) if wanted.options.background => error,
@@ -244,12 +189,9 @@ fn reach(
         };
         tracing::warn!("{error}; trying again");
         terminal.leave(&wanted.options, std::process::id())?;
-        let until = Instant::now() + PAUSE;
-        while Instant::now() < until {
-            thread::sleep(LOOK);
-            if interrupted() {
-                return Err(Failure::interrupted("interrupted"));
-            }
+        // Before there is a mount, there is no other news than that somebody wants it to end.
+        if news.recv_timeout(PAUSE).is_ok() {
+            return Err(Failure::interrupted("interrupted"));
         }
     }
 }
@@ -264,11 +206,17 @@ fn directory(
     let resolver = Resolver {
         connection,
         caller,
-        wanted: &|| !interrupted(),
+        wanted: &|| !interrupt::is_set(),
     };
     let found = resolver
         .resolve(root.handle, &root.rest, true)
-        .map_err(|error| Failure::broken(format!("{url}: {error}")))?;
+        .map_err(|error| match error {
+            ResolveError::Call {
+                error: CallError::Cancelled,
+                ..
+            } => Failure::interrupted("interrupted"),
+            error => Failure::broken(format!("{url}: {error}")),
+        })?;
     match found.attributes.kind {
         FileType::Directory => Ok(found.file),
         _ => Err(Failure::setting(format!(
@@ -298,15 +246,4 @@ fn serve(system: &Arc<FileSystem<Connection>>, sender: &Sender<News>) -> Result<
     };
     let builder = thread::Builder::new().name("mount".into());
     builder.spawn(serve).map(drop).map_err(Failure::broken)
-}
-
-/// Listens to what a daemon tells of the hop, if there is one, now or later.
-fn hear_the_hop(keeper: &Keeper) -> Result<Option<Reader>, Failure> {
-    let Some(path) = keeper.wanted.options.signals.clone() else {
-        return Ok(None);
-    };
-    let connection = keeper.connection.clone();
-    Reader::start(path, move |event| connection.link_event(event))
-        .map(Some)
-        .map_err(Failure::broken)
 }

@@ -111,8 +111,13 @@ impl Keeper {
             News::Asked(Question::Unmount, asker) => self.sync(Purpose::Unmount(asker)),
             News::Asked(Question::Discard, asker) => {
                 let lost = page::unsafe_data(&self.status());
-                asker.answer(&json!({ "lost": lost }));
-                return Some(self.discard().map_err(Failure::broken));
+                match self.discard() {
+                    Ok(()) => {
+                        asker.answer(&json!({ "lost": lost }));
+                        return Some(Ok(()));
+                    }
+                    Err(error) => asker.answer(&json!({ "error": error.to_string() })),
+                }
             }
             News::Signal if progress.leaving || progress.ended => {
                 let lost = page::unsafe_data(&self.status());

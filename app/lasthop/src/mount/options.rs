@@ -1,13 +1,13 @@
 //! What stands behind `-o`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use files::{BlockSize, Config, Window};
-use nfs::url::Proto;
-use rpc::{Adaptive, Exponential, HybridLinear, Linear, Policy};
-use runtime::signals::ENDING;
+use nfs::url::Transport;
+use runtime::files::SourcePort;
 use units::Duration;
 
+use crate::client::ClientOptions;
+use crate::client::values::{block, policy, time, window};
 use crate::failure::Failure;
 
 #[cfg(test)]
@@ -35,6 +35,8 @@ const WITHOUT_EFFECT: [&str; 16] = [
 /// How long a soft mount waits if it is not said.
 const SOFT: Duration = Duration::from_secs(60);
 
+const UNKNOWN: &str = "unknown; `lasthop mount --help` lists the options";
+
 /// When `fsync` and `close` say that all is well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Durability {
@@ -44,40 +46,17 @@ pub(super) enum Durability {
 }
 
 /// How to mount.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Options {
     /// How the client of files behaves.
-    pub(super) files: Config,
-    pub(super) policy: Option<Policy>,
+    pub(super) client: ClientOptions,
     pub(super) durability: Durability,
     pub(super) read_only: bool,
     /// Whether other users may look into it, if it is said.
     pub(super) allow_other: Option<bool>,
     /// Whether to go on in the background while the server does not answer.
     pub(super) background: bool,
-    pub(super) any_port: bool,
     pub(super) log: Option<PathBuf>,
-    /// Where the hop's fades and hand-offs are told, unless nobody is to listen.
-    pub(super) signals: Option<PathBuf>,
-    /// What can also stand behind the address.
-    pub(super) url: nfs::url::UrlOptions,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            files: Config::default(),
-            policy: None,
-            durability: Durability::default(),
-            read_only: false,
-            allow_other: None,
-            background: false,
-            any_port: false,
-            log: None,
-            signals: Some(Path::new(edges::undo::STATE_FOLDER).join(format!("mobile.{ENDING}"))),
-            url: nfs::url::UrlOptions::default(),
-        }
-    }
 }
 
 /// Why an option is not taken.
@@ -95,49 +74,50 @@ impl Options {
             };
             taken.map_err(|reason| Failure::setting(format!("-o {text}: {reason}")))?;
         }
-        options.files.check().map_err(Failure::setting)?;
         Ok(options)
     }
 
     fn take_word(&mut self, word: &str) -> Result<(), Reason> {
+        let client = &mut self.client;
         match word {
-            "hard" => self.files.patience = None,
-            "soft" | "softerr" => self.files.patience = Some(SOFT),
+            "hard" => client.files.patience = None,
+            "soft" | "softerr" => client.files.patience = Some(SOFT),
             "ro" => self.read_only = true,
             "rw" => self.read_only = false,
-            "sync" => self.files.writes = files::Writes::Synchronous,
-            "noac" => self.files.validity = files::Validity::NONE,
-            "ac" => self.files.validity = files::Validity::default(),
-            "udp" => self.url.proto = Some(Proto::Udp),
-            "tcp" => self.url.proto = Some(Proto::Tcp),
+            "sync" => client.files.writes = files::Writes::Synchronous,
+            "noac" => client.files.validity = files::Validity::NONE,
+            "ac" => client.files.validity = files::Validity::default(),
+            "udp" => client.url.transport = Some(Transport::Udp),
+            "tcp" => client.url.transport = Some(Transport::Tcp),
             "allow_other" => self.allow_other = Some(true),
             "noallow_other" => self.allow_other = Some(false),
             "bg" => self.background = true,
             "fg" => self.background = false,
-            "resvport" => self.any_port = false,
-            "nosignals" => self.signals = None,
-            "noresvport" => self.any_port = true,
+            "resvport" => client.source_port = SourcePort::Reserved,
+            "noresvport" => client.source_port = SourcePort::Any,
+            "nosignals" => client.signals = None,
             "lock" => return Err("locks hold on this host only; say nolock".into()),
             word if WITHOUT_EFFECT.contains(&word) => {}
-            _ => return Err("unknown; `lasthop mount --help` lists the options".into()),
+            _ => return Err(UNKNOWN.into()),
         }
         Ok(())
     }
 
     fn take_value(&mut self, name: &str, value: &str) -> Result<(), Reason> {
-        let url = &mut self.url;
-        let validity = &mut self.files.validity;
+        let client = &mut self.client;
+        let validity = &mut client.files.validity;
+        let mut in_url = |name| {
+            let set = client.url.set(name, value.as_bytes());
+            set.map_err(|fault| fault.to_string())
+        };
         match name {
-            "soft" => self.files.patience = Some(time(value)?),
-            "block" => self.files.block = block(value)?,
-            "window" => self.files.window = window(value)?,
-            "policy" => self.policy = Some(policy(value)?),
-            "rsize" => url.read_size = Some(number(value)?),
-            "wsize" => url.write_size = Some(number(value)?),
-            "port" | "nfsport" => url.nfs_port = Some(number(value)?),
-            "mountport" => url.mount_port = Some(number(value)?),
-            "export" => url.export = Some(value.into()),
-            "proto" | "mountproto" => url.proto = Some(proto(value)?),
+            "soft" => client.files.patience = Some(time(value)?),
+            "block" => client.files.block = block(value)?,
+            "window" => client.files.window = window(value)?,
+            "policy" => client.calls.retransmission = policy(value)?.into(),
+            "export" | "mountport" | "nfsport" | "proto" | "rsize" | "wsize" => in_url(name)?,
+            "port" => in_url("nfsport")?,
+            "mountproto" => in_url("proto")?,
             "acregmin" => validity.file_min = time(value)?,
             "acregmax" => validity.file_max = time(value)?,
             "acdirmin" => validity.directory_min = time(value)?,
@@ -151,7 +131,7 @@ impl Options {
                     directory_max: time,
                 };
             }
-            "signals" => self.signals = Some(value.into()),
+            "signals" => client.signals = Some(value.into()),
             "log" => {
                 self.log = Some(std::path::absolute(value).map_err(|error| error.to_string())?);
             }
@@ -162,55 +142,8 @@ impl Options {
             "sec" if value == "sys" => {}
             "sec" => return Err("only `sys` is there".into()),
             "local_lock" => {}
-            _ => return Err("unknown; `lasthop mount --help` lists the options".into()),
+            _ => return Err(UNKNOWN.into()),
         }
         Ok(())
-    }
-}
-
-fn number<T: std::str::FromStr>(value: &str) -> Result<T, Reason> {
-    value
-        .parse()
-        .map_err(|_| format!("`{value}` is no such number"))
-}
-
-/// A time with its unit, or seconds, as mount(8) has them.
-fn time(value: &str) -> Result<Duration, Reason> {
-    match value.parse::<u32>() {
-        Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
-        Err(_) => value.parse().map_err(|error| format!("{error}")),
-    }
-}
-
-fn block(value: &str) -> Result<BlockSize, Reason> {
-    match value {
-        "auto" => Ok(BlockSize::Auto),
-        value => number(value).map(BlockSize::Fixed),
-    }
-}
-
-fn window(value: &str) -> Result<Window, Reason> {
-    match value {
-        "auto" => Ok(Window::Auto),
-        value => number(value).map(Window::Fixed),
-    }
-}
-
-fn proto(value: &str) -> Result<Proto, Reason> {
-    match value {
-        "udp" => Ok(Proto::Udp),
-        "tcp" => Ok(Proto::Tcp),
-        "auto" => Ok(Proto::Auto),
-        _ => Err("udp, tcp or auto".into()),
-    }
-}
-
-fn policy(value: &str) -> Result<Policy, Reason> {
-    match value {
-        "adaptive" => Ok(Policy::Adaptive(Adaptive::default())),
-        "exponential" => Ok(Policy::Exponential(Exponential::default())),
-        "linear" => Ok(Policy::Linear(Linear::default())),
-        "hybrid-linear" => Ok(Policy::HybridLinear(HybridLinear::default())),
-        _ => Err("adaptive, exponential, linear or hybrid-linear".into()),
     }
 }

@@ -24,9 +24,10 @@ pub(super) fn folder() -> PathBuf {
         .join("lasthop")
 }
 
-/// The control socket of the mount with this device number.
+/// The control socket of the mount with this device number. It is not called like a daemon's, which `lasthop status`
+/// looks for in the same folder.
 pub(super) fn socket(device: u32) -> PathBuf {
-    file(device, "sock")
+    file(device, "control")
 }
 
 /// The log of the mount with this device number.
@@ -134,7 +135,7 @@ pub(super) fn directory(point: &Path) -> Result<PathBuf, Failure> {
                 "{source} is mounted at {shown} already; `lasthop unmount {shown}` first"
             )));
         }
-        tracing::warn!("a dead process left {source} mounted at {shown}: unmounting it");
+        eprintln!("a dead process left {source} mounted at {shown}: unmounting it");
         place.remove()?;
     }
     let metadata = std::fs::metadata(&resolved)

@@ -5,13 +5,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::Args;
-use edges::signals::{Signal, Signals};
 use runtime::mount::control::{Question, ask};
 use serde_json::Value;
 
 use super::place::Place;
 use super::{PATIENCE, page};
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// How often it is said what is left.
 const TELL: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         Question::Unmount
     };
-    let mut signals = Signals::catch().map_err(Failure::broken)?;
+    interrupt::watch(|_| ())?;
     let (sender, receiver) = channel();
     let socket = place.socket.clone();
     std::thread::spawn(move || {
@@ -66,32 +66,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if signals.pending().any(|signal| signal != Signal::User1) {
-            let left = left(&place).unwrap_or_else(|| "what it has".into());
+        if interrupt::is_set() {
+            let left = status(&place).map_or("what it has".into(), |it| page::unsafe_data(&it));
             return Err(Failure::interrupted(format!(
-                "not unmounted; {left} would be lost (--discard does that). Once all is safe it will be unmounted"
+                "not unmounted, since {left} would be lost (--discard gives that up); the mount stays as it is"
             )));
         }
         until_told = until_told.saturating_sub(LOOK);
         if until_told.is_zero() {
             until_told = TELL;
-            if let Some(left) = left(&place) {
-                eprintln!("waiting: {left}");
+            if let Some(status) = status(&place) {
+                eprintln!("waiting: {}", left(&status));
             }
         }
     }
 }
 
+fn status(place: &Place) -> Option<Value> {
+    ask(&place.socket, Question::Status, Some(PATIENCE)).ok()
+}
+
 /// What is not safe yet, and why.
-fn left(place: &Place) -> Option<String> {
-    let status = ask(&place.socket, Question::Status, Some(PATIENCE)).ok()?;
-    let unsafe_data = page::unsafe_data(&status);
-    Some(match page::silence(&status) {
+fn left(status: &Value) -> String {
+    let unsafe_data = page::unsafe_data(status);
+    match page::silence(status) {
         Some(silence) => {
             format!("{unsafe_data} not safe; the server has been silent for {silence}")
         }
         None => format!("{unsafe_data} not safe"),
-    })
+    }
 }
 
 fn ended(answer: &Value) -> Result<(), Failure> {

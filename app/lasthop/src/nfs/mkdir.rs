@@ -74,18 +74,12 @@ fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
                     "a part of the path is no directory",
                 ));
             }
-            Err(error) if is_missing(&error) => make(place, named(place, here.file, part)?, mode)?,
+            Err(error) if error.status() == Some(Status::NoEntry) => {
+                make(place, named(place, here.file, part)?, mode)?
+            }
             Err(error) => return Err(Problem::of_way(place.shown(), &error)),
         };
         path.push(b'/');
     }
     Ok(())
-}
-
-/// Whether a path ends because there is no such name.
-pub(super) fn is_missing(error: &runtime::files::ResolveError) -> bool {
-    let runtime::files::ResolveError::Call { error, .. } = error else {
-        return false;
-    };
-    error.files().and_then(|error| error.status()) == Some(Status::NoEntry)
 }

@@ -3,7 +3,6 @@
 mod cat;
 mod cp;
 mod df;
-mod interrupt;
 mod ls;
 mod mkdir;
 mod options;
@@ -16,12 +15,11 @@ mod transfer;
 
 use clap::Subcommand;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
+use crate::interrupt;
 use options::Options;
 use problem::Problem;
 use session::Sessions;
-
-pub(crate) use session::{merged, server_of};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,10 +61,12 @@ enum Command {
 
 /// Does what was asked.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    interrupt::catch()?;
-    let options = arguments.options.connect_options()?;
-    let mut sessions = Sessions::new(options, arguments.options.transport());
-    sessions.listen(arguments.options.signals());
+    interrupt::watch(|again| {
+        if again {
+            std::process::exit(INTERRUPTED.into());
+        }
+    })?;
+    let mut sessions = Sessions::new(arguments.options.client()?)?;
     let outcome = match &arguments.command {
         Command::Ls(arguments) => ls::run(arguments, &mut sessions),
         Command::Cat(arguments) => cat::run(arguments, &mut sessions),

@@ -1,56 +1,20 @@
 //! What all subcommands understand.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use files::{BlockSize, Window};
-use rpc::message::{Credentials, Identity, SystemCredentials};
-use rpc::{Adaptive, Exponential, HybridLinear, Linear, Policy};
-use runtime::files::{ConnectOptions, SourcePort, Transport};
-use runtime::signals::ENDING;
+use nfs::url::{Transport, UrlOptions};
+use rpc::message::{GROUPS_MAX, Identity};
+use runtime::files::SourcePort;
 use serde::Deserialize;
-use units::{Bytes, Duration};
+use units::Duration;
 
+use crate::client::ClientOptions;
+use crate::client::values::{PolicyName, block, time, window};
 use crate::config::Source;
-use crate::entropy;
 use crate::failure::Failure;
-
-/// The most groups that a call can tell of, beside the first.
-const GROUPS_MAX: usize = 16;
-
-/// Which rule says when a call is sent again.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PolicyName {
-    /// The classic client's doubling
-    Exponential,
-    /// A constant more each time
-    Linear,
-    /// A constant more a few times, then doubling
-    HybridLinear,
-    /// By measured round trips and what the hop reports
-    Adaptive,
-}
-
-impl From<PolicyName> for Policy {
-    fn from(name: PolicyName) -> Self {
-        match name {
-            PolicyName::Exponential => Self::Exponential(Exponential::default()),
-            PolicyName::Linear => Self::Linear(Linear::default()),
-            PolicyName::HybridLinear => Self::HybridLinear(HybridLinear::default()),
-            PolicyName::Adaptive => Self::Adaptive(Adaptive::default()),
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Proto {
-    /// UDP if the server answers there, else TCP
-    Auto,
-    Udp,
-    Tcp,
-}
 
 /// A user and groups, by number.
 #[derive(Debug, Clone)]
@@ -79,29 +43,6 @@ impl FromStr for Caller {
     }
 }
 
-fn block(text: &str) -> Result<BlockSize, String> {
-    if text == "auto" {
-        return Ok(BlockSize::Auto);
-    }
-    let bytes = match text.parse::<u64>() {
-        Ok(bytes) => bytes,
-        Err(_) => text.parse::<Bytes>().map_err(|e| e.to_string())?.get(),
-    };
-    let size = u32::try_from(bytes)
-        .ok()
-        .filter(|size| (files::BLOCK_MIN..=files::BLOCK_MAX).contains(size));
-    size.map(BlockSize::Fixed)
-        .ok_or_else(|| "a block has 1024 to 32768 bytes, or 'auto'".into())
-}
-
-fn window(text: &str) -> Result<Window, String> {
-    match (text, text.parse()) {
-        ("auto", _) => Ok(Window::Auto),
-        (_, Ok(blocks)) if (1..=1_024).contains(&blocks) => Ok(Window::Fixed(blocks)),
-        _ => Err("a window has 1 to 1024 blocks, or 'auto'".into()),
-    }
-}
-
 /// What a configuration file can say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -124,16 +65,17 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", value_parser = window, global = true)]
     window: Option<Window>,
     /// Give up when the server is silent for so long, such as '1 min' [default: never]
-    #[arg(long, value_name = "TIME", global = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, global = true)]
     soft: Option<Duration>,
-    /// The transport; an address can say it too (?proto=)
-    #[arg(long, value_enum, global = true)]
-    proto: Option<Proto>,
+    /// The transport: udp, tcp, or auto (UDP if the server answers there, else TCP); an address can say it too
+    /// (?proto=)
+    #[arg(long, value_name = "TRANSPORT", global = true)]
+    proto: Option<Transport>,
     /// In whose name [default: this process's user and groups]
     #[arg(long, value_name = "UID:GID[,GID...]", global = true)]
     caller: Option<Caller>,
     /// How long the server may take to answer at all
-    #[arg(long, value_name = "TIME", default_value = "30 s", global = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "30 s", global = true)]
     connect_time: Duration,
     /// Call from any local port, not from a privileged one where that is permitted
     #[arg(long, global = true)]
@@ -151,8 +93,8 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// How connections are made.
-    pub(super) fn connect_options(&self) -> Result<ConnectOptions, Failure> {
+    /// The client that they describe.
+    pub(super) fn client(&self) -> Result<ClientOptions, Failure> {
         let Configuration {
             mut files,
             mut calls,
@@ -166,65 +108,23 @@ impl Options {
         if let Some(policy) = self.policy {
             calls.retransmission = policy.into();
         }
-        files.check().map_err(Failure::setting)?;
-        calls.check().map_err(Failure::setting)?;
-        let mut seed = [0; 8];
-        entropy::fill(&mut seed);
-        Ok(ConnectOptions {
+        let usual = ClientOptions::default();
+        let signals = self.signals.clone().or(usual.signals);
+        Ok(ClientOptions {
             files,
             calls,
-            caller: Arc::new(self.credentials()?),
-            time: self.connect_time,
+            caller: self.caller.clone().map(|Caller(identity)| identity),
+            connect_time: self.connect_time,
             source_port: if self.any_port {
                 SourcePort::Any
             } else {
                 SourcePort::Reserved
             },
-            seed: u64::from_le_bytes(seed),
+            signals: signals.filter(|_| !self.no_signals),
+            url: UrlOptions {
+                transport: self.proto,
+                ..UrlOptions::default()
+            },
         })
     }
-
-    /// The transport, if the command line says it.
-    pub(super) fn transport(&self) -> Option<Transport> {
-        self.proto.map(|proto| match proto {
-            Proto::Auto => Transport::Auto,
-            Proto::Udp => Transport::Udp,
-            Proto::Tcp => Transport::Tcp,
-        })
-    }
-
-    /// Where signals are told, unless nobody is to listen.
-    pub(super) fn signals(&self) -> Option<PathBuf> {
-        let usual = || Path::new(edges::undo::STATE_FOLDER).join(format!("mobile.{ENDING}"));
-        (!self.no_signals).then(|| self.signals.clone().unwrap_or_else(usual))
-    }
-
-    fn credentials(&self) -> Result<Credentials, Failure> {
-        let identity = match &self.caller {
-            Some(Caller(identity)) => identity.clone(),
-            None => own_identity()?,
-        };
-        let system = rustix::system::uname();
-        let machine = system.nodename().to_string_lossy();
-        let stamp = std::process::id();
-        SystemCredentials::new(stamp, &machine, identity)
-            .map(Credentials::System)
-            .map_err(Failure::setting)
-    }
-}
-
-/// The user and the groups that this process belongs to; of many groups, the first 16.
-fn own_identity() -> Result<Identity, Failure> {
-    let group = rustix::process::getegid();
-    let groups = rustix::process::getgroups()
-        .map_err(|error| Failure::broken(format!("cannot list this process's groups: {error}")))?;
-    let others = groups.into_iter().filter(|other| *other != group);
-    Ok(Identity {
-        user: rustix::process::geteuid().as_raw(),
-        group: group.as_raw(),
-        groups: others
-            .take(GROUPS_MAX)
-            .map(rustix::process::Gid::as_raw)
-            .collect(),
-    })
 }

@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
 
 /// Whether something is not there (any more), which is what was wanted.
 fn is_missing(error: &CallError) -> bool {
-    error.files().and_then(|error| error.status()) == Some(Status::NoEntry)
+    error.status() == Some(Status::NoEntry)
 }
 
 fn content(result: Result<(), CallError>, place: &Place) -> Result<(), Problem> {

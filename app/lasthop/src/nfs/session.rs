@@ -1,26 +1,24 @@
 //! Servers that the command talks to, and what it asks them.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use bytes::Bytes;
 use files::{Entry, Found, ListPlace, Listed, OpenFile, Operation, Reply};
-use nfs::url::{Proto, Url, UrlOptions};
+use nfs::url::{Url, UrlOptions};
 use nfs::{Attributes, FileHandle, NewAttributes, Space};
 use rpc::message::Credentials;
 use runtime::files::{
-    CallError, ConnectError, ConnectOptions, Connection, Largest, Resolver, Root, Server,
-    Transport, connect,
+    CallError, ConnectError, ConnectOptions, Connection, Resolver, Root, connect,
 };
 use runtime::signals::Reader;
 
-use super::interrupt;
 use super::problem::Problem;
+use crate::client::{self, ClientOptions};
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// How many small operations are on their way at once.
 const AT_ONCE: usize = 256;
@@ -29,32 +27,23 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Reads an address from the command line.
 pub(super) fn parse_url(text: &OsStr) -> Result<Url, Problem> {
-    Url::parse(text.as_bytes())
-        .map_err(|error| Problem::Setting(format!("{}: {error}", text.display())))
+    client::parse_url(text).map_err(Problem::Setting)
 }
 
 /// The connections of a command: one for each server and way to it.
 pub(super) struct Sessions {
+    client: ClientOptions,
     options: ConnectOptions,
-    transport: Option<Transport>,
-    /// Where the daemon of the hop tells of fades.
-    signals: Option<PathBuf>,
     open: Vec<(Url, Arc<Session>)>,
 }
 
 impl Sessions {
-    pub(super) fn new(options: ConnectOptions, transport: Option<Transport>) -> Self {
-        Self {
-            options,
-            transport,
-            signals: None,
+    pub(super) fn new(client: ClientOptions) -> Result<Self, Failure> {
+        Ok(Self {
+            options: client.connect_options()?,
+            client,
             open: Vec::new(),
-        }
-    }
-
-    /// Lets connections from now on hear of fades and hand-offs, if a daemon tells of them there.
-    pub(super) fn listen(&mut self, signals: Option<PathBuf>) {
-        self.signals = signals;
+        })
     }
 
     /// The place that an address names.
@@ -91,7 +80,8 @@ impl Sessions {
     }
 
     fn connect(&mut self, url: &Url) -> Result<(Arc<Session>, Vec<u8>), Problem> {
-        let server = server(url, self.transport)?;
+        let address = self.client.address(url);
+        let server = client::server_of(&address).map_err(Problem::Setting)?;
         self.options.seed = self.options.seed.wrapping_add(1);
         let (connection, root) =
             connect(&server, &self.options, &interrupt::is_set).map_err(|error| match error {
@@ -99,10 +89,7 @@ impl Sessions {
                 error => Problem::Broken(error.to_string()),
             })?;
         let path = root.rest.clone();
-        let handle = connection.clone();
-        let listen =
-            |path: &PathBuf| Reader::start(path.clone(), move |event| handle.link_event(event));
-        let reader = self.signals.as_ref().map(listen).transpose();
+        let reader = self.client.hear_the_hop(&connection);
         let session = Arc::new(Session {
             _reader: reader.map_err(|error| Problem::Broken(error.to_string()))?,
             connection,
@@ -112,60 +99,6 @@ impl Sessions {
         self.open.push((url.clone(), Arc::clone(&session)));
         Ok((session, path))
     }
-}
-
-/// The server that an address names.
-pub(crate) fn server_of(url: &Url) -> Result<Server, Failure> {
-    server(url, None).map_err(Problem::into_failure)
-}
-
-/// An address from the command line, with what options beside it say.
-pub(crate) fn merged(text: &OsStr, beside: &UrlOptions) -> Result<Url, Failure> {
-    let mut url = parse_url(text).map_err(Problem::into_failure)?;
-    let UrlOptions {
-        export,
-        mount_port,
-        nfs_port,
-        proto,
-        read_size,
-        write_size,
-    } = beside.clone();
-    let options = &mut url.options;
-    options.export = export.or(options.export.take());
-    options.mount_port = mount_port.or(options.mount_port);
-    options.nfs_port = nfs_port.or(options.nfs_port);
-    options.proto = proto.or(options.proto);
-    options.read_size = read_size.or(options.read_size);
-    options.write_size = write_size.or(options.write_size);
-    Ok(url)
-}
-
-fn server(url: &Url, transport: Option<Transport>) -> Result<Server, Problem> {
-    let options = &url.options;
-    let nfs_port = match (url.port, options.nfs_port) {
-        (Some(one), Some(other)) if one != other => {
-            return Err(Problem::Setting(format!(
-                "{url}: port {one} behind the host and nfsport={other}: leave one out"
-            )));
-        }
-        (one, other) => one.or(other),
-    };
-    let said = options.proto.map(|proto| match proto {
-        Proto::Auto => Transport::Auto,
-        Proto::Udp => Transport::Udp,
-        Proto::Tcp => Transport::Tcp,
-    });
-    Ok(Server {
-        nfs_port,
-        mount_port: options.mount_port,
-        transport: transport.or(said).unwrap_or_default(),
-        export: options.export.clone(),
-        largest: Largest {
-            read: options.read_size,
-            write: options.write_size,
-        },
-        ..Server::new(&url.host, &url.path)
-    })
 }
 
 /// What an address names: there may be something, or not.

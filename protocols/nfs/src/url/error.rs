@@ -42,12 +42,12 @@ pub enum Fault {
     Unknown(String),
     /// An option stands there twice.
     #[error("the option `{0}` stands there twice")]
-    Twice(&'static str),
+    Twice(String),
     /// The transport is unknown.
     #[error("`proto` is udp, tcp or auto")]
-    Proto,
+    Transport,
     /// A size makes no sense.
-    #[error("a size is a number of bytes from 1024 to 32768")]
+    #[error("a size is a number of bytes, 1024 or more")]
     Size,
     /// An export begins with `/`.
     #[error("an export begins with `/`")]

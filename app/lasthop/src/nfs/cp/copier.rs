@@ -12,7 +12,7 @@ use super::job::{Job, Shared};
 use super::meta::Meta;
 use super::meter::Meter;
 use super::origin::Origin;
-use crate::nfs::interrupt;
+use crate::interrupt;
 use crate::nfs::problem::Problem;
 use crate::nfs::session::Session;
 

@@ -98,7 +98,7 @@ impl Destination {
             Ok(_) if must_be_directory => {
                 return Err(Problem::at(shown, "this is no directory"));
             }
-            Err(error) if must_be_directory || !crate::nfs::mkdir::is_missing(&error) => {
+            Err(error) if must_be_directory || error.status() != Some(Status::NoEntry) => {
                 return Err(Problem::of_way(shown, &error));
             }
             Ok(_) | Err(_) => {}
@@ -185,7 +185,7 @@ impl Directory {
                     ..NewAttributes::default()
                 };
                 let found = match session.make_directory(entry.clone(), attributes) {
-                    Err(error) if status(&error) == Some(Status::Exists) => {
+                    Err(error) if error.status() == Some(Status::Exists) => {
                         let found = session.look_up(entry).map_err(|error| problem(&error))?;
                         if found.attributes.kind != FileType::Directory {
                             return Err(problem(&error));
@@ -256,7 +256,7 @@ impl Directory {
                     })
                 };
                 let made = match make() {
-                    Err(error) if status(&error) == Some(Status::Exists) => session
+                    Err(error) if error.status() == Some(Status::Exists) => session
                         .perform(Operation::Remove(entry.clone()))
                         .and_then(|()| make()),
                     made => made,
@@ -328,8 +328,4 @@ impl Directory {
 fn entry(directory: FileHandle, name: &[u8], shown: &str) -> Result<Entry, Problem> {
     Entry::new(directory, name)
         .map_err(|fault| Problem::at(shown, format!("`{}`: {fault}", name.escape_ascii())))
-}
-
-fn status(error: &CallError) -> Option<Status> {
-    error.files().and_then(|error| error.status())
 }

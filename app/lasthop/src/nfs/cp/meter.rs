@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use runtime::files::{Connection, Event};
 use serde_json::{Value, json};
 
+use crate::bar::{bar, say};
 use crate::nfs::problem::Problem;
 use crate::nfs::text;
 
@@ -57,20 +58,11 @@ impl Meter {
     /// A meter that is seen where standard error is a terminal.
     pub(super) fn start(quiet: bool) -> Self {
         let is_seen = !quiet && std::io::stderr().is_terminal();
-        let bar = if is_seen {
-            ProgressBar::new(0)
-        } else {
-            ProgressBar::hidden()
-        };
-        let template = "{bar:24} {bytes:>10} of {total_bytes:<10} {msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
         let meter = Self {
             counted: Arc::default(),
             wrong: Mutex::default(),
             watched: Arc::default(),
-            bar,
+            bar: bar("{bar:24} {bytes:>10} of {total_bytes:<10} {msg}", is_seen),
             quiet,
             begun: Instant::now(),
             ended: Mutex::new(None),
@@ -247,14 +239,6 @@ impl Meter {
             }
             (None, false) => Ok(()),
         }
-    }
-}
-
-fn say(bar: &ProgressBar, line: &str) {
-    if bar.is_hidden() {
-        eprintln!("{line}");
-    } else {
-        bar.println(line);
     }
 }
 

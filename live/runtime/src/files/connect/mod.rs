@@ -17,6 +17,7 @@ use super::driver::{self, Parts};
 use super::{Connection, SourcePort};
 
 pub use error::{ConnectError, Silence};
+pub use nfs::url::Transport;
 
 /// A server of files, and what is wanted of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,18 +60,6 @@ impl Server {
             largest: Largest::default(),
         }
     }
-}
-
-/// Through what a server is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Transport {
-    /// UDP if the server answers there, else TCP.
-    #[default]
-    Auto,
-    /// UDP.
-    Udp,
-    /// TCP.
-    Tcp,
 }
 
 /// How a connection is made, and behaves.

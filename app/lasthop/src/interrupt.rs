@@ -1,0 +1,35 @@
+//! Ctrl-C and its like, for commands that end as soon as they can leave things in order.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use edges::signals::Signals;
+use edges::wait::{Interest, Waiter};
+
+use crate::failure::Failure;
+
+static IS_SET: AtomicBool = AtomicBool::new(false);
+
+/// Calls `asked`, in a thread of its own, at each signal that asks for the end, from now on; with whether it is not the
+/// first.
+pub(crate) fn watch(mut asked: impl FnMut(bool) + Send + 'static) -> Result<(), Failure> {
+    let failed = |error| Failure::broken(format!("cannot catch signals: {error}"));
+    let mut signals = Signals::catch().map_err(failed)?;
+    let mut waiter = Waiter::new().map_err(failed)?;
+    waiter
+        .add(&signals, 0, Interest::Readable)
+        .map_err(failed)?;
+    let watch = move || {
+        while waiter.wait(None).is_ok() {
+            for _ in signals.pending().filter(|signal| signal.ends()) {
+                asked(IS_SET.swap(true, Ordering::Relaxed));
+            }
+        }
+    };
+    let builder = std::thread::Builder::new().name("signals".into());
+    builder.spawn(watch).map(drop).map_err(failed)
+}
+
+/// Whether the end was asked for.
+pub(crate) fn is_set() -> bool {
+    IS_SET.load(Ordering::Relaxed)
+}
