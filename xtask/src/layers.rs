@@ -39,6 +39,7 @@ const HOUSE: &[Layer] = &[
             "fileserver",
             "files",
             "signals",
+            "scheduler",
             "session",
             "air",
             "association",

@@ -1,0 +1,44 @@
+//! By small frames that find the end of a burst.
+
+use units::Instant;
+
+use super::{Channel, Look, Monitor};
+use crate::config::Probing;
+use crate::{Cause, Outcome};
+
+/// Marks after some missing acknowledgements; then probes at growing intervals until one is acknowledged.
+#[derive(Debug)]
+pub(super) struct Prober(pub(super) Probing);
+
+impl Monitor for Prober {
+    fn outcome(&self, now: Instant, channel: &mut Channel, outcome: Outcome) {
+        let cause = match outcome {
+            Outcome::Delivered => return channel.heard(now),
+            Outcome::Missing { cause, .. } => cause,
+        };
+        // What collided says nothing; a probe that did is sent again.
+        if cause == Cause::Collision && !channel.is_marked {
+            return;
+        }
+        let Probing {
+            missing,
+            first,
+            maximum,
+        } = self.0;
+        let is_due = channel.due.is_some();
+        let Some(burst) = channel.missed(now, missing, cause == Cause::Fade) else {
+            return;
+        };
+        if !is_due {
+            let longer = burst.wait.map_or(first, |wait| wait + wait / 2);
+            let wait = longer.min(maximum);
+            burst.wait = Some(wait);
+            channel.due = Some(now + wait);
+        }
+        channel.is_marked = true;
+    }
+
+    fn due(&self, _now: Instant, _channel: &mut Channel) -> Look {
+        Look::Probe
+    }
+}

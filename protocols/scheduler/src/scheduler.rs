@@ -1,0 +1,255 @@
+//! The machine.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use machine::Machine;
+use units::{Duration, Instant};
+
+use crate::discipline::{self, Discipline, Marks};
+use crate::lines::{Line, Lines};
+use crate::monitor::{self, Look, Monitor};
+use crate::{Config, Destination, Input, Outcome, Output, Status, Waiting};
+
+/// Picks destinations. A pick takes a time that grows with the logarithm of their number; memory grows with the
+/// highest of their numbers.
+#[derive(Debug)]
+pub struct Scheduler {
+    discipline: Box<dyn Discipline>,
+    monitor: Box<dyn Monitor>,
+    lines: Lines,
+    /// When the monitor looks at which channel.
+    dues: BTreeSet<(Instant, Destination)>,
+    /// Channels that wait for the air to be probed.
+    probes: VecDeque<Destination>,
+    air_is_free: bool,
+    outputs: VecDeque<Output>,
+}
+
+impl Scheduler {
+    /// A scheduler without destinations, on an air that is busy.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            discipline: discipline::of(config.discipline),
+            monitor: monitor::of(config.monitor),
+            lines: Lines::default(),
+            dues: BTreeSet::new(),
+            probes: VecDeque::new(),
+            air_is_free: false,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// What was done for a destination, if it is there.
+    pub fn status(&self, destination: Destination) -> Option<Status> {
+        let line = self.lines.get(destination)?;
+        let known = line.channel.bursts.mean_and_deviation();
+        Some(Status {
+            is_marked: line.channel.is_marked,
+            bursts: line.channel.bursts.count(),
+            burst_length: known.map(|(mean, _)| mean),
+            burst_deviation: known.map(|(_, deviation)| deviation),
+            ..line.tally
+        })
+    }
+
+    fn leave(&mut self, destination: Destination) {
+        let line = self.lines.leave(destination);
+        if let Some(due) = line.and_then(|line| line.channel.due) {
+            self.dues.remove(&(due, destination));
+        }
+        self.probes.retain(|probed| *probed != destination);
+    }
+
+    fn queue(&mut self, destination: Destination, waiting: Option<Waiting>) {
+        if let Some(line) = self.lines.get_mut(destination) {
+            let before = std::mem::replace(&mut line.waiting, waiting);
+            if before.is_none() && waiting.is_some() {
+                self.discipline.filled(line);
+            }
+        }
+    }
+
+    fn sent(&mut self, destination: Destination, airtime: Duration) {
+        if let Some(line) = self.lines.get_mut(destination) {
+            line.tally.airtime += airtime;
+            self.discipline.sent(line, airtime);
+        }
+    }
+
+    fn outcome(&mut self, now: Instant, destination: Destination, outcome: Outcome) {
+        let Some(line) = self.lines.get_mut(destination) else {
+            return;
+        };
+        let (left, count) = match outcome {
+            Outcome::Delivered => (true, &mut line.tally.delivered),
+            Outcome::Missing { given_up, .. } => (given_up, &mut line.tally.missing),
+        };
+        *count += 1;
+        if left {
+            self.discipline.left(line);
+        }
+        self.watch(destination, |monitor, line| {
+            monitor.outcome(now, &mut line.channel, outcome);
+        });
+    }
+
+    /// Lets the monitor look at a channel, and follows what it concludes.
+    fn watch<T>(
+        &mut self,
+        destination: Destination,
+        look: impl FnOnce(&dyn Monitor, &mut Line) -> T,
+    ) -> Option<T> {
+        let line = self.lines.get_mut(destination)?;
+        let (was_marked, was_due) = (line.channel.is_marked, line.channel.due);
+        let seen = look(&*self.monitor, line);
+        let (is_marked, due) = (line.channel.is_marked, line.channel.due);
+        if due != was_due {
+            let entry = |due| (due, destination);
+            was_due.map(|due| self.dues.remove(&entry(due)));
+            due.map(|due| self.dues.insert(entry(due)));
+        }
+        if is_marked != was_marked {
+            let told = if is_marked {
+                Output::Marked
+            } else {
+                Output::Unmarked
+            };
+            self.outputs.push_back(told(destination));
+        }
+        Some(seen)
+    }
+
+    /// Puts a destination where it now belongs.
+    fn place(&mut self, destination: Destination) {
+        let Some(line) = self.lines.get(destination) else {
+            return;
+        };
+        let counts = self.discipline.marks() != Marks::Ignored;
+        let place = line
+            .waiting
+            .map(|_| (counts && line.channel.is_marked, self.discipline.rank(line)));
+        self.lines.place(destination, place);
+    }
+
+    /// Uses the air, if it is free and there is a use.
+    fn dispatch(&mut self) {
+        if !self.air_is_free {
+            return;
+        }
+        let Some(output) = self.due_probe().or_else(|| self.pick()) else {
+            return;
+        };
+        self.air_is_free = false;
+        self.outputs.push_back(output);
+    }
+
+    fn due_probe(&mut self) -> Option<Output> {
+        while let Some(destination) = self.probes.pop_front() {
+            let line = self.lines.get_mut(destination);
+            if let Some(line) = line.filter(|line| line.channel.is_marked) {
+                line.tally.probed += 1;
+                return Some(Output::Probe(destination));
+            }
+        }
+        None
+    }
+
+    fn pick(&mut self) -> Option<Output> {
+        loop {
+            let marked = || {
+                let serves = self.discipline.marks() == Marks::Last;
+                serves.then(|| self.lines.first(true)).flatten()
+            };
+            let destination = self.lines.first(false).or_else(marked)?;
+            let line = self.lines.get_mut(destination)?;
+            if self.discipline.admits(line) {
+                line.tally.served += 1;
+                return Some(Output::Serve(destination));
+            }
+            self.place(destination);
+        }
+    }
+}
+
+impl Machine for Scheduler {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        let changed = match input {
+            Input::AirFree => {
+                self.air_is_free = true;
+                None
+            }
+            Input::Join {
+                destination,
+                weight,
+            } => {
+                self.lines.join(destination, weight);
+                None
+            }
+            Input::Leave(destination) => {
+                self.leave(destination);
+                None
+            }
+            Input::Queue {
+                destination,
+                waiting,
+            } => {
+                self.queue(destination, waiting);
+                Some(destination)
+            }
+            Input::Sent {
+                destination,
+                airtime,
+            } => {
+                self.sent(destination, airtime);
+                Some(destination)
+            }
+            Input::Outcome {
+                destination,
+                outcome,
+            } => {
+                self.outcome(now, destination, outcome);
+                Some(destination)
+            }
+            Input::Channel {
+                destination,
+                is_good,
+            } => {
+                self.watch(destination, |monitor, line| {
+                    monitor.told(now, &mut line.channel, is_good);
+                });
+                Some(destination)
+            }
+        };
+        if let Some(destination) = changed {
+            self.place(destination);
+        }
+        self.dispatch();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some((due, destination)) = self.dues.first().copied()
+            && due <= now
+        {
+            let look = self.watch(destination, |monitor, line| {
+                line.channel.due = None;
+                monitor.due(now, &mut line.channel)
+            });
+            if look == Some(Look::Probe) {
+                self.probes.push_back(destination);
+            }
+            self.place(destination);
+        }
+        self.dispatch();
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.dues.first().map(|(due, _)| *due)
+    }
+}
