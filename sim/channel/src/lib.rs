@@ -5,6 +5,8 @@
 //! time, the emulator in real time. A [`Link`] is its configuration: a TOML file, or one of the
 //! [`links`] with a name.
 //!
+//! A [`CsmaAir`] is the air of many mobile hosts, who take turns on it by carrier sense.
+//!
 //! State changes of the error models that work in time depend on the seed alone, so two schemes that
 //! are compared meet the same fades.
 
@@ -12,6 +14,7 @@ mod capacity;
 mod channel;
 mod config;
 mod counters;
+mod csma;
 mod direction;
 pub mod errors;
 mod lane;
@@ -26,6 +29,7 @@ mod problem;
 pub use channel::{Cause, Channel, Input, Output};
 pub use config::{DirectionConfig, LinkConfig, Medium, StepConfig};
 pub use counters::{Amount, Counters};
+pub use csma::{CsmaAir, CsmaConfig, CsmaCounters, Fate, Frame, Heard, Station};
 pub use direction::{Direction, PerDirection};
 pub use link::{Link, ReadFile};
 pub use opportunities::{OPPORTUNITY, Opportunities};
