@@ -215,9 +215,9 @@ fn a_reservation_lets_a_bad_channel_cost_little() {
 fn an_answer_that_is_lost_makes_the_frame_arrive_twice() {
     let config = CsmaConfig::default();
     // The channel turns bad for good while the first frame's answer is on its way.
-    let errors = errors(
-        "model = \"temporal\"\ngood = { distribution = \"deterministic\", mean = \"6600 us\" }\nbad = { distribution = \"deterministic\", mean = \"1 s\" }",
-    );
+    let state = |mean: &str| format!("{{ distribution = \"deterministic\", mean = \"{mean}\" }}");
+    let (good, bad) = (state("6600 us"), state("1 s"));
+    let errors = errors(&format!("model = \"temporal\"\ngood = {good}\nbad = {bad}"));
     let mut air = CsmaAir::new(config, &[errors], 7);
     air.handle_input(Instant::ZERO, down(0, 0));
     let mut heard = Vec::new();
