@@ -156,6 +156,7 @@ impl Client {
                 result: Err(Failure::TooLong { length, limit }),
                 transmissions: 0,
                 elapsed: Duration::ZERO,
+                since_last: Duration::ZERO,
             }));
             return;
         }
@@ -224,13 +225,13 @@ impl Client {
         let Some(call) = self.remove(xid) else {
             return;
         };
+        let since = |sent: Option<Instant>| sent.map_or(Duration::ZERO, |sent| now.since(sent));
         self.outputs.push_back(Output::Answer(Answer {
             ticket: call.ticket,
             result,
             transmissions: call.sent.map_or(0, |sent| sent.count),
-            elapsed: call
-                .sent
-                .map_or(Duration::ZERO, |sent| now.since(sent.first)),
+            elapsed: since(call.sent.map(|sent| sent.first)),
+            since_last: since(call.sent.map(|sent| sent.last)),
         }));
     }
 

@@ -95,6 +95,8 @@ pub struct Answer {
     pub transmissions: u32,
     /// From sending it first to this.
     pub elapsed: Duration,
+    /// From sending it last to this. Less than any call takes: it is the answer to an earlier copy.
+    pub since_last: Duration,
 }
 
 impl Answer {

@@ -16,6 +16,7 @@ use units::{Duration, Instant};
 use super::request::{self, Paging, Stage};
 use super::{AGAIN_AFTER, Alarm, Client};
 use crate::config::LIMITS;
+use crate::window::Pace;
 use crate::{Entry, Error, Operation, Reply, Ticket};
 
 /// Why a call was made.
@@ -50,6 +51,8 @@ pub(super) struct Told {
     /// How often the call was sent.
     pub(super) transmissions: u32,
     pub(super) elapsed: Duration,
+    /// From sending the call last to this.
+    pub(super) since_last: Duration,
 }
 
 impl Told {
@@ -92,9 +95,14 @@ impl Told {
         }
     }
 
-    /// How long it took, where that is known.
-    pub(super) fn round_trip(&self) -> Option<Duration> {
-        (self.result.is_ok() && !self.repeated()).then_some(self.elapsed)
+    /// How a block was answered, if it was.
+    pub(super) fn pace(&self) -> Option<Pace> {
+        let pace = if self.repeated() {
+            Pace::Repeated(self.since_last)
+        } else {
+            Pace::AtFirst(self.elapsed)
+        };
+        self.result.is_ok().then_some(pace)
     }
 
     /// How often the call was sent until it was answered, and how long that took.
@@ -187,6 +195,7 @@ impl Client {
             transmissions: answer.transmissions,
             result: answer.result,
             elapsed: answer.elapsed,
+            since_last: answer.since_last,
         };
         let wants_time = told.wants_time();
         if wants_time {

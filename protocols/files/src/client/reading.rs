@@ -199,7 +199,7 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        self.window.ended(told.round_trip());
+        self.window.ended(told.pace());
         self.read_size.ended(asked, told.cost());
         let read = self.take_in(now, (file, asked), told);
         let news = read.as_ref().ok().cloned().flatten();

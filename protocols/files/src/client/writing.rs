@@ -222,7 +222,7 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        self.window.ended(told.round_trip());
+        self.window.ended(told.pace());
         self.write_size.ended(given as u32, told.cost());
         let calls = self.calls_made;
         self.node(file).change_ended(told.call, calls);

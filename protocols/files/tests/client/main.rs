@@ -4,4 +4,5 @@ mod content;
 mod drive;
 mod model;
 mod names;
+mod pace;
 mod trouble;

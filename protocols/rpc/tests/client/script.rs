@@ -31,6 +31,7 @@ fn a_call_goes_out_and_its_reply_comes_back() {
         result: Ok(request(5).arguments),
         transmissions: 1,
         elapsed: millis(30),
+        since_last: millis(30),
     };
     assert_eq!(answer, expected);
     assert_eq!(
