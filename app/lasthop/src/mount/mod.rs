@@ -49,7 +49,8 @@ Options (-o, separated by commas; those of mount(8) and nfs(5) that mean somethi
   log=FILE               where the process in the background writes its log
 
 close() and fsync() tell of errors of earlier writes; sync(2) does not reach a FUSE mount: use `lasthop sync`.
-Root mounts by itself; other users need `fusermount3` (package fuse3).";
+Root mounts by itself; other users need `fusermount3` (package fuse3).
+Exit codes: 0 mounted, 1 something failed, 2 the command line or a setting is wrong, 130 interrupted.";
 
 /// Mount files at an NFS server: what the air swallows is asked for again.
 #[derive(Debug, Args)]

@@ -138,8 +138,13 @@ pub(super) fn directory(point: &Path) -> Result<PathBuf, Failure> {
         eprintln!("a dead process left {source} mounted at {shown}: unmounting it");
         place.remove()?;
     }
-    let metadata = std::fs::metadata(&resolved)
-        .map_err(|error| Failure::setting(format!("{}: {error}", point.display())))?;
+    let metadata = std::fs::metadata(&resolved).map_err(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound => "; make the directory first",
+            _ => "",
+        };
+        Failure::setting(format!("{}: {error}{remedy}", point.display()))
+    })?;
     if !metadata.is_dir() {
         return Err(Failure::setting(format!(
             "{}: no directory; a mount needs one, which may have files in it",

@@ -36,9 +36,12 @@ interruption leaves can be gone on with by --resume, as long as the source has n
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// What is copied, and where to: addresses, or paths of this host
-    #[arg(required = true, num_args = 2.., value_name = "SOURCE... DESTINATION")]
-    places: Vec<OsString>,
+    /// What is copied: addresses, or paths of this host
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<OsString>,
+    /// Where to: an address, or a path of this host
+    #[arg(value_name = "DESTINATION")]
+    destination: OsString,
     /// Directories with all that is in them; symbolic links are copied as such
     #[arg(short, long)]
     recursive: bool,
@@ -73,10 +76,7 @@ struct How {
 }
 
 pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), Problem> {
-    let (last, sources) = match arguments.places.as_slice() {
-        [sources @ .., last] if !sources.is_empty() => (last, sources),
-        _ => unreachable!("the command line has two places at least"),
-    };
+    let sources = &arguments.sources;
     let how = How {
         preserve: arguments.preserve,
         resume: arguments.resume,
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         mask: if arguments.preserve { 0 } else { umask() },
     };
     let meter = Meter::start(arguments.quiet);
-    let destination = Destination::find(last, sources.len() > 1, sessions)?;
+    let destination = Destination::find(&arguments.destination, sources.len() > 1, sessions)?;
     let mut origins = Vec::new();
     for source in sources {
         origins.push(Origin::find(source, arguments.recursive, sessions)?);
