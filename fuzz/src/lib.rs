@@ -16,7 +16,7 @@ pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
 pub use files::files_tape;
 pub use fileserver::fileserver_calls;
-pub use nfs::{nfs_answers, nfs_calls, nfs_url, nfs_walk};
+pub use nfs::{nfs_answers, nfs_calls, nfs_url};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use tcp::tcp_tape;
 
@@ -39,7 +39,6 @@ pub const TARGETS: &[Target] = &[
     ("nfs_calls", nfs_calls),
     ("nfs_answers", nfs_answers),
     ("nfs_url", nfs_url),
-    ("nfs_walk", nfs_walk),
     ("files_tape", files_tape),
     ("fileserver_calls", fileserver_calls),
 ];

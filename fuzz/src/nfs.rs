@@ -4,7 +4,6 @@ use nfs::checks::CookieWatch;
 use nfs::mount::{ExportList, MountAnswer, MountList};
 use nfs::portmap::{GetPort, Port};
 use nfs::url::Url;
-use nfs::walk::Walk;
 use nfs::{Answer, Call, Limits, Numbered, Outcome, Path, Procedure, Value};
 
 /// Whatever can be read as one of the types can be written, and is the same when that is read.
@@ -81,23 +80,6 @@ pub fn nfs_answers(bytes: &[u8]) {
     if let Ok(exports) = ExportList::decode(bytes, &Limits::USUAL) {
         let groups = exports.iter().map(|export| export.groups.iter().count());
         assert!(groups.sum::<usize>() <= bytes.len() / 8);
-    }
-}
-
-/// Walks to a file through answers of any bytes.
-pub fn nfs_walk(bytes: &[u8]) {
-    let export = Path::new(b"/srv").expect("a path");
-    let mut walk = Walk::new(export, b"one/../two/./three", true);
-    for answer in crate::pieces(bytes) {
-        if let Ok(Some(question)) = walk.question() {
-            question.encode(&mut Vec::new());
-        } else {
-            return;
-        }
-        if let Err(error) = walk.answer(answer, &Limits::USUAL) {
-            assert!(!error.to_string().is_empty());
-            return;
-        }
     }
 }
 

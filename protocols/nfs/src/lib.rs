@@ -20,11 +20,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod attach;
 pub mod checks;
 pub mod mount;
 pub mod portmap;
 pub mod url;
-pub mod walk;
 
 mod attributes;
 mod call;

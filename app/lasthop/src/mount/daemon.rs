@@ -204,9 +204,7 @@ fn directory(
     caller: &Arc<Credentials>,
 ) -> Result<FileHandle, Failure> {
     let resolver = Resolver {
-        connection,
-        caller,
-        wanted: &|| !interrupt::is_set(),
+        ask: &|operation| connection.call_while(caller, operation, &|| !interrupt::is_set()),
     };
     let found = resolver
         .resolve(root.handle, &root.rest, true)

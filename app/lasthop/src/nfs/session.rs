@@ -182,9 +182,7 @@ impl Session {
         follow_last: bool,
     ) -> Result<Found, runtime::files::ResolveError> {
         let resolver = Resolver {
-            connection: &self.connection,
-            caller: &self.caller,
-            wanted: &|| !interrupt::is_set(),
+            ask: &|operation| self.call(operation),
         };
         resolver.resolve(self.root.handle, path, follow_last)
     }

@@ -1,12 +1,12 @@
 //! From a path to a file, by asking for one name after the other.
 
-use std::sync::Arc;
+#[cfg(test)]
+mod tests;
 
 use files::{Entry, Found, Operation, Reply};
 use nfs::{BadName, FileHandle, FileType};
-use rpc::message::Credentials;
 
-use super::{CallError, Connection};
+use super::CallError;
 
 /// How many symbolic links are followed before they count as a circle, as on the usual systems.
 const LINKS_MAX: u32 = 40;
@@ -60,13 +60,9 @@ impl ResolveError {
 }
 
 /// A walk below an export.
-pub struct Resolver<'c> {
-    /// The way to the server.
-    pub connection: &'c Connection,
-    /// Who asks.
-    pub caller: &'c Arc<Credentials>,
-    /// Asked every 50 ms whether to go on.
-    pub wanted: &'c dyn Fn() -> bool,
+pub struct Resolver<'a> {
+    /// Asks the server, in whose name and for as long as the caller wants.
+    pub ask: &'a dyn Fn(Operation) -> Result<Reply, CallError>,
 }
 
 impl Resolver<'_> {
@@ -157,12 +153,10 @@ impl Resolver<'_> {
     }
 
     fn call(&self, operation: Operation, walked: &[u8]) -> Result<Reply, ResolveError> {
-        self.connection
-            .call_while(self.caller, operation, self.wanted)
-            .map_err(|error| ResolveError::Call {
-                at: walked.escape_ascii().to_string(),
-                error,
-            })
+        (self.ask)(operation).map_err(|error| ResolveError::Call {
+            at: walked.escape_ascii().to_string(),
+            error,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod answers;
+mod attach;
 mod errors;
 mod listings;
 mod mount;
@@ -9,4 +10,3 @@ mod requests;
 mod samples;
 mod theirs;
 mod trust;
-mod walk;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use nfs::walk::WalkError;
+use nfs::attach::AttachError;
 use rpc::Failure;
 use units::Duration;
 
@@ -60,6 +60,19 @@ pub enum Silence {
     Interrupted,
 }
 
+impl Silence {
+    fn protocol(&self) -> Option<Protocol> {
+        match self {
+            Self::Refused { protocol, .. }
+            | Self::NoAnswer { protocol, .. }
+            | Self::NotRegistered { protocol }
+            | Self::Failed { protocol, .. }
+            | Self::Socket { protocol, .. } => Some(*protocol),
+            Self::Interrupted => None,
+        }
+    }
+}
+
 fn reported(trouble: Option<&io::Error>) -> String {
     trouble.map_or(String::new(), |error| format!(" ({error})"))
 }
@@ -79,7 +92,7 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// The service cannot be reached.
-    #[error("cannot reach the file service of {host}: {}; {REMEDY_NFS}", all(.tried))]
+    #[error("cannot reach the file service of {host}: {}; {}", all(.tried), remedy(.tried))]
     Nfs {
         /// The host.
         host: String,
@@ -94,6 +107,16 @@ pub enum ConnectError {
         /// What was tried, one after the other.
         tried: Vec<Silence>,
     },
+    /// The path lies elsewhere than in the export that the user names.
+    #[error(
+        "`{path}` does not lie in the export `{export}`; name a path that does, or leave the export out"
+    )]
+    OutsideExport {
+        /// The path.
+        path: String,
+        /// The export.
+        export: String,
+    },
     /// No part of the path is exported.
     #[error("{host} exports nothing that `{path}` lies in: {error}{}", offer(.exports))]
     NotExported {
@@ -102,7 +125,7 @@ pub enum ConnectError {
         /// The path.
         path: String,
         /// What the server said of the last that was tried.
-        error: Box<WalkError>,
+        error: Box<AttachError>,
         /// What it exports, if it told.
         exports: Vec<String>,
     },
@@ -117,7 +140,7 @@ pub enum ConnectError {
         /// The export.
         export: String,
         /// What the server said.
-        error: Box<WalkError>,
+        error: Box<AttachError>,
     },
     /// The server gives a handle and then does not go on.
     #[error("export `{export}` of {host}: {error}")]
@@ -127,7 +150,7 @@ pub enum ConnectError {
         /// The export.
         export: String,
         /// What the server said.
-        error: Box<WalkError>,
+        error: Box<AttachError>,
     },
     /// The path is none.
     #[error("the path `{path}`: {fault}")]
@@ -145,10 +168,23 @@ pub enum ConnectError {
     System(#[source] io::Error),
 }
 
-const REMEDY_NFS: &str = "check that the server runs and that no firewall is between, try the other transport \
-    (proto=udp or proto=tcp), or say where it listens (nfs://HOST:PORT/...)";
 const REMEDY_MOUNT: &str = "check that the server runs MOUNT version 3 and that no firewall is between, or say where \
     it listens (mountport=PORT)";
+
+/// What helps to reach the file service: another transport only if there is one that was not tried.
+fn remedy(tried: &[Silence]) -> String {
+    let protocols = [Protocol::Udp, Protocol::Tcp];
+    let is_tried = |protocol: &Protocol| tried.iter().any(|one| one.protocol() == Some(*protocol));
+    let other = match protocols.iter().find(|protocol| !is_tried(protocol)) {
+        Some(Protocol::Udp) => ", try UDP (proto=udp)",
+        Some(Protocol::Tcp) => ", try TCP (proto=tcp)",
+        None => "",
+    };
+    format!(
+        "check that the server runs and that no firewall is between{other}, or say where it listens \
+         (nfs://HOST:PORT/...)"
+    )
+}
 
 fn all(tried: &[Silence]) -> String {
     let texts: Vec<_> = tried.iter().map(ToString::to_string).collect();

@@ -5,9 +5,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use bytes::Bytes;
 use edges::clock;
+use nfs::attach::{self, AttachError};
 use nfs::portmap::{self, GET_PORT, GetPort, Port};
-use nfs::walk::{self, Walk, WalkError};
-use nfs::{Limits, List, Path, Value, mount};
+use nfs::{FileHandle, FileSystemInfo, Limits, List, Path, ServerAbilities, Value, mount};
 use rpc::Class;
 use units::Duration;
 
@@ -245,33 +245,36 @@ impl Steps<'_> {
     /// Finds the export, and what its server can do.
     fn mount(&self, mount: &mut Caller, nfs: &mut Caller) -> Result<Root, ConnectError> {
         let path = export::normal(&self.server.path);
-        let listed = match self.server.export {
-            Some(_) => Vec::new(),
-            None => self.exports(mount)?,
+        let (candidates, listed) = if let Some(export) = &self.server.export {
+            (vec![export::normal(export)], Vec::new())
+        } else {
+            let listed = self.exports(mount)?;
+            (export::candidates(&path, &listed), listed)
         };
-        let candidates = match &self.server.export {
-            Some(export) => vec![export::normal(export)],
-            None => export::candidates(&path, &listed),
-        };
-        let mut last = None;
+        let mut refused = None;
         for candidate in candidates {
             let Some(rest) = export::below(&path, &candidate) else {
-                continue;
+                return Err(ConnectError::OutsideExport {
+                    path: shown(&path),
+                    export: shown(&candidate),
+                });
             };
             match self.mount_export(&candidate, mount, nfs) {
-                Ok((root, found)) => {
+                Ok((handle, abilities)) => {
                     return Ok(Root {
-                        handle: root.object,
-                        attributes: found.and_then(|found| found.attributes),
-                        abilities: root.abilities,
+                        handle,
+                        attributes: abilities.attributes,
+                        abilities,
                         export: candidate.clone(),
                         rest: rest.to_vec(),
                     });
                 }
-                Err(StepError::Walk(error)) if matches!(*error, WalkError::NotMounted { .. }) => {
-                    last = Some((candidate, error));
+                Err(StepError::Attach(error))
+                    if matches!(*error, AttachError::NotMounted { .. }) =>
+                {
+                    refused = Some((candidate, error));
                 }
-                Err(StepError::Walk(error)) => {
+                Err(StepError::Attach(error)) => {
                     return Err(ConnectError::Export {
                         host: self.server.host.clone(),
                         export: shown(&candidate),
@@ -281,19 +284,18 @@ impl Steps<'_> {
                 Err(StepError::Other(error)) => return Err(error),
             }
         }
-        Err(self.not_mounted(&path, last, &listed))
+        let refused = refused.expect("the path itself may be an export");
+        Err(self.not_mounted(&path, refused, &listed))
     }
 
     fn not_mounted(
         &self,
         path: &[u8],
-        last: Option<(Vec<u8>, Box<WalkError>)>,
+        (export, error): (Vec<u8>, Box<AttachError>),
         listed: &[Vec<u8>],
     ) -> ConnectError {
         let host = self.server.host.clone();
-        let (export, error) =
-            last.unwrap_or_else(|| (path.to_vec(), Box::new(WalkError::LeavesExport)));
-        if let WalkError::NotMounted { status, .. } = &*error
+        if let AttachError::NotMounted { status, .. } = &*error
             && matches!(
                 status,
                 mount::Status::AccessDenied | mount::Status::NotOwner
@@ -347,62 +349,59 @@ impl Steps<'_> {
         export: &[u8],
         mount: &mut Caller,
         nfs: &mut Caller,
-    ) -> Result<(walk::Root, Option<walk::Found>), StepError> {
-        let path = Path::new(export).map_err(|fault| {
-            StepError::Other(ConnectError::Path {
-                path: shown(export),
-                fault,
-            })
+    ) -> Result<(FileHandle, ServerAbilities), StepError> {
+        let path = Path::new(export).map_err(|fault| ConnectError::Path {
+            path: shown(export),
+            fault,
         })?;
-        let mut walk = Walk::new(path, b"", true);
-        while let Some(question) = walk.question()? {
-            let is_mount = matches!(question, walk::Question::Mount(_));
-            let mut arguments = Vec::new();
-            question.encode(&mut arguments);
-            let question = Question {
-                procedure: question.procedure(),
-                class: question.class(),
-                arguments,
-                patience: self.bounded(Duration::MAX),
-            };
-            let caller = if is_mount { &mut *mount } else { &mut *nfs };
-            let results = self.ask(caller, question, is_mount)?;
-            walk.answer(&results, &Limits::USUAL)?;
-        }
-        let root = walk.root().ok_or(WalkError::LeavesExport)?;
-        Ok((root, walk.found()))
+        let host = self.server.host.clone();
+        let failed = |tried| ConnectError::Mount { host, tried };
+        let results = self.ask(mount, mount::Procedure::Mount.into(), &path);
+        let root = attach::handle_of(path, &results.map_err(unless_cut(failed))?, &Limits::USUAL)?;
+        let host = self.server.host.clone();
+        let failed = |tried| ConnectError::Nfs { host, tried };
+        let information = FileSystemInfo { root };
+        let results = self.ask(nfs, nfs::Procedure::FileSystemInfo.into(), &information);
+        let abilities = attach::abilities(&results.map_err(unless_cut(failed))?, &Limits::USUAL)?;
+        Ok((root, abilities))
     }
 
-    fn ask(
+    /// The results of a call that may take what time is left.
+    fn ask<'a>(
         &self,
         caller: &mut Caller,
-        question: Question,
-        is_mount: bool,
-    ) -> Result<Bytes, StepError> {
-        let host = self.server.host.clone();
-        caller.call(question, self.setting).map_err(|silence| {
-            let tried = vec![silence];
-            let failed = |tried| {
-                if is_mount {
-                    ConnectError::Mount { host, tried }
-                } else {
-                    ConnectError::Nfs { host, tried }
-                }
-            };
-            StepError::Other(unless_cut(failed)(tried))
-        })
+        procedure: rpc::Procedure,
+        arguments: &impl Value<'a>,
+    ) -> Result<Bytes, Vec<Silence>> {
+        let mut bytes = Vec::new();
+        arguments.encode(&mut bytes);
+        let question = Question {
+            procedure,
+            class: Class::Other,
+            arguments: bytes,
+            patience: self.bounded(Duration::MAX),
+        };
+        caller
+            .call(question, self.setting)
+            .map_err(|silence| vec![silence])
     }
 }
 
 /// Why a step failed.
 enum StepError {
-    Walk(Box<WalkError>),
+    Attach(Box<AttachError>),
     Other(ConnectError),
 }
 
-impl From<WalkError> for StepError {
-    fn from(error: WalkError) -> Self {
-        Self::Walk(Box::new(error))
+impl From<AttachError> for StepError {
+    fn from(error: AttachError) -> Self {
+        Self::Attach(Box::new(error))
+    }
+}
+
+impl From<ConnectError> for StepError {
+    fn from(error: ConnectError) -> Self {
+        Self::Other(error)
     }
 }
 
