@@ -1,10 +1,8 @@
 //! Whole trees, many files at the same time.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-
-use nfs::FileType;
 
 use super::How;
 use super::destination::{Destination, Directory};
@@ -12,6 +10,7 @@ use super::job::{Job, Shared};
 use super::meta::Meta;
 use super::meter::Meter;
 use super::origin::Origin;
+use super::walk::Walk;
 use crate::interrupt;
 use crate::nfs::problem::Problem;
 use crate::nfs::session::Session;
@@ -23,14 +22,14 @@ const QUEUE: usize = 1_024;
 pub(super) struct Copier<'c> {
     pub(super) how: How,
     /// Files that are copied at the same time.
-    pub(super) jobs: usize,
+    pub(super) jobs: u16,
     pub(super) meter: &'c Meter,
     /// Through what copies at a server are read back.
     pub(super) reader: Option<Arc<Session>>,
 }
 
 /// Directories whose rights and times are set at the end.
-type Finished = Vec<(Directory, Meta)>;
+pub(super) type Finished = Vec<(Directory, Meta)>;
 
 impl Copier<'_> {
     /// Copies everything. What fails is told at once, and the rest goes on.
@@ -54,8 +53,17 @@ impl Copier<'_> {
             }
             for origin in origins {
                 let (directory, name) = destination.target(&origin.name);
-                let walked = self.walk(origin, (directory, &name), &sender, &mut finished);
-                self.note(walked);
+                let walk = Walk {
+                    copier: self,
+                    jobs: &sender,
+                    finished: &mut finished,
+                    top: None,
+                };
+                self.note(walk.run(Job {
+                    origin: origin.clone(),
+                    directory: directory.clone(),
+                    name,
+                }));
             }
             drop(sender);
         });
@@ -67,70 +75,10 @@ impl Copier<'_> {
         self.meter.outcome()
     }
 
-    fn note(&self, result: Result<(), Problem>) {
+    pub(super) fn note(&self, result: Result<(), Problem>) {
         if let Err(problem) = result {
             self.meter.failed(&problem);
         }
-    }
-
-    /// Makes directories and links, and hands files to the workers.
-    fn walk(
-        &self,
-        origin: &Origin,
-        (directory, name): (&Directory, &[u8]),
-        jobs: &SyncSender<Job>,
-        finished: &mut Finished,
-    ) -> Result<(), Problem> {
-        let mut waiting = vec![(origin.clone(), directory.clone(), name.to_vec(), false)];
-        let mut top = None;
-        while let Some((origin, directory, name, is_inner)) = waiting.pop() {
-            if interrupt::is_set() {
-                return Err(Problem::Interrupted);
-            }
-            match origin.kind {
-                FileType::Regular => {
-                    self.meter.found(origin.meta.size);
-                    let job = Job {
-                        origin,
-                        directory,
-                        name,
-                    };
-                    if jobs.send(job).is_err() {
-                        unreachable!("workers end when there is nobody left to send");
-                    }
-                }
-                FileType::Directory if top.as_ref().is_some_and(|top| origin.is(top)) => {
-                    let what = "this is where the copy goes: it is not copied into itself";
-                    self.meter.failed(&Problem::at(&origin.shown, what));
-                }
-                FileType::Directory => {
-                    let entered = directory.enter(&name, (&origin.meta, self.how), is_inner);
-                    let Ok(inner) = entered.map_err(|problem| self.meter.failed(&problem)) else {
-                        continue;
-                    };
-                    if top.is_none() && origin.is(&inner) {
-                        let what = "source and destination are the same directory";
-                        return Err(Problem::at(&origin.shown, what));
-                    }
-                    top.get_or_insert_with(|| inner.clone());
-                    finished.push((inner.clone(), origin.meta));
-                    let listed = origin.children(&mut |child: Origin| {
-                        let name = child.name.clone();
-                        waiting.push((child, inner.clone(), name, true));
-                        Ok(())
-                    });
-                    self.note(listed);
-                }
-                FileType::SymbolicLink => {
-                    let made = origin
-                        .target()
-                        .and_then(|target| directory.make_link(&name, &target));
-                    self.note(made);
-                }
-                _ => self.meter.failed(&origin.special()),
-            }
-        }
-        Ok(())
     }
 }
 

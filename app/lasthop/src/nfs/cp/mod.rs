@@ -10,9 +10,11 @@ mod origin;
 mod part;
 mod remote;
 mod verify;
+mod walk;
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
+
+use clap::value_parser;
 
 use super::problem::Problem;
 use super::session::Sessions;
@@ -54,9 +56,9 @@ pub(super) struct Arguments {
     /// Read back what was written, and compare
     #[arg(long)]
     verify: bool,
-    /// Files that are copied at the same time
-    #[arg(short, long, value_name = "N", default_value = "32")]
-    jobs: NonZeroUsize,
+    /// Files that are copied at the same time, at most 256
+    #[arg(short, long, value_name = "N", default_value = "32", value_parser = value_parser!(u16).range(1..=256))]
+    jobs: u16,
     /// No progress, and no summary
     #[arg(short, long)]
     quiet: bool,
@@ -98,7 +100,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
     }
     let copier = Copier {
         how,
-        jobs: arguments.jobs.get(),
+        jobs: arguments.jobs,
         meter: &meter,
         reader: readers.flatten(),
     };
