@@ -132,8 +132,8 @@ impl Run {
             if aborted == ATTEMPTS {
                 let ends = vec![None; run.ends.len()];
                 return Ok(Self {
-                    aborted,
                     ends,
+                    aborted,
                     ..run
                 });
             }

@@ -198,7 +198,7 @@ fn runs_that_take_too_long_are_terminated_and_run_again() {
     let hopeless = with("5 s");
     let none = hopeless.summary("NO-CHANGES", &at, "response");
     assert!(none.is_err());
-    assert!(hopeless.mean("NO-CHANGES", &at, "aborted").unwrap() == 50.0);
+    assert!(hopeless.mean("NO-CHANGES", &at, "aborted").unwrap() > 49.0);
 }
 
 #[test]
