@@ -16,7 +16,7 @@ use crate::socket_file::SocketFile;
 /// The question that a daemon knows.
 const STATUS: &str = "status";
 /// The longest question in bytes.
-const LONGEST_QUESTION: usize = 64;
+pub(crate) const LONGEST_QUESTION: usize = 64;
 /// How many may ask at the same time; one more, and the one who came first is sent away.
 const CLIENTS: usize = 8;
 /// The longest answer in bytes.

@@ -12,11 +12,9 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use serde_json::Value;
 
-use crate::control;
+use crate::control::{self, LONGEST_QUESTION};
 use crate::socket_file::SocketFile;
 
-/// The longest question in bytes.
-const LONGEST_QUESTION: u64 = 64;
 /// How long the end of a question may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -104,7 +102,7 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
-    BufReader::new((&stream).take(LONGEST_QUESTION)).read_line(&mut line)?;
+    BufReader::new((&stream).take(LONGEST_QUESTION as u64)).read_line(&mut line)?;
     let name = line.trim();
     let known = Question::ALL.into_iter().find(|known| known.name() == name);
     let asker = Asker(stream);
