@@ -3,7 +3,8 @@
 //! A block crosses as one datagram, which is lost with any of its fragments; a larger one is lost more often, and costs
 //! more to send again, but asks for fewer answers. Dube, Rais and Tripathi found 4,096 bytes best on their hop, where
 //! 8,192 overran a receiver. `auto` goes by what is measured: the bytes of a block over the time that it takes until it
-//! is answered, repeats included.
+//! is answered, repeats included. It tries the next larger size now and then, and the next smaller one where many
+//! blocks are lost, and takes one that moves more; what it has not seen much of it expects from the size at present.
 
 use rpc::Transport;
 use units::Duration;
@@ -19,19 +20,19 @@ const SIZES: usize = (BLOCK_MAX / BLOCK_MIN).ilog2() as usize + 1;
 const ROUND: u32 = 16;
 /// What is known of a size counts half when so many blocks are known.
 const MEMORY: u32 = 512;
-/// The losses that other sizes make expect count as much as so many blocks.
-const EXPECTED: u64 = 8;
+/// The losses that are to be expected count as much as so many blocks.
+const EXPECTED: u64 = 24;
 /// Another size must promise so much more to be taken, in percent.
-const GAIN: u64 = 4;
-/// Answers that another size must have had to be taken: a larger one, one where blocks are lost, and a smaller one.
+const GAIN: u64 = 3;
+/// Answers that another size must have had to be taken: a larger one, and a smaller one.
 const TRIALS: u32 = 4;
-const TRIALS_OF_LOSSY: u32 = 8;
 const TRIALS_OF_SMALLER: u32 = 16;
 /// After so many, a larger size is tried on only if it seems better.
 const FIRST_TRIALS: u32 = 2;
-/// A larger size is tried by a block in so many; where some are lost, by one in so many.
+/// That another size seemed worse may have been chance: it is tried on until it has had one of so many blocks.
+const TRIED_ON: u32 = 8;
+/// A larger size is tried by a block in so many.
 const EVERY: u32 = 2;
-const EVERY_OF_LOSSY: u32 = 8;
 /// Repeats of a block, in a million: below the first, hardly any are lost; beyond the second, a smaller size may be
 /// better; and a larger one is not tried if the third is to be expected.
 const FEW: u64 = 20_000;
@@ -39,6 +40,17 @@ const MANY: u64 = 50_000;
 const MOST: u64 = 500_000;
 /// Rounds after which what is known of other sizes counts half.
 const FORGETTING: u32 = 64;
+
+/// What a block took that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// How often it was sent.
+    pub(crate) copies: u32,
+    /// From sending it first to the answer.
+    pub(crate) elapsed: Duration,
+    /// From sending it last to the answer.
+    pub(crate) since_last: Duration,
+}
 
 /// What is known of blocks of one size.
 #[derive(Debug, Clone, Copy, Default)]
@@ -129,32 +141,30 @@ impl BlockChoice {
 
     /// Answers that another size must have had to be taken.
     fn trials(&self, size: usize) -> u32 {
-        match self.repeats(self.size) {
-            _ if size < self.size => TRIALS_OF_SMALLER,
-            lost if lost < FEW => TRIALS,
-            _ => TRIALS_OF_LOSSY,
+        if size < self.size {
+            TRIALS_OF_SMALLER
+        } else {
+            TRIALS
         }
     }
 
     /// Whether a size is to be tried with the next block.
     fn is_worth(&self, size: usize) -> bool {
         let (here, there) = (self.known[self.size], self.known[size]);
-        if here.blocks < TRIALS || there.blocks >= self.trials(size) {
+        if here.blocks < TRIALS {
             return false;
         }
         let lost = self.repeats(self.size);
+        let is_rare = there.blocks <= here.blocks / TRIED_ON;
         if size < self.size {
-            return lost > MANY;
+            return lost > MANY && (there.blocks < TRIALS_OF_SMALLER || is_rare);
         }
         // Where some are lost, larger ones are tried one at a time: little waits for one that is never answered.
-        let (every, at_once) = if lost < FEW {
-            (EVERY, TRIALS)
-        } else {
-            (EVERY_OF_LOSSY, 1)
-        };
+        let at_once = if lost < FEW { TRIALS } else { 1 };
+        let is_due = self.trials < at_once && self.since >= EVERY;
         let is_promising = there.blocks < FIRST_TRIALS || self.is_better(size);
-        let is_due = self.trials < at_once && self.since >= every;
-        is_due && is_promising && self.expected(size) < MOST
+        let is_open = there.blocks < TRIALS && is_promising || is_rare;
+        is_due && is_open && self.expected(size) < MOST
     }
 
     /// A block of so many bytes was sent.
@@ -166,19 +176,19 @@ impl BlockChoice {
         }
     }
 
-    /// A block of so many bytes is no longer on its way; if it was answered, sent so often and after so long.
-    pub(crate) fn ended(&mut self, length: u32, answered: Option<(u32, Duration)>) {
+    /// A block of so many bytes is no longer on its way; if it was answered, what that took.
+    pub(crate) fn ended(&mut self, length: u32, cost: Option<Cost>) {
         if length > bytes(self.size) {
             self.trials = self.trials.saturating_sub(1);
         }
-        let Some((transmissions, elapsed)) = answered else {
+        let Some(cost) = cost else {
             return;
         };
         if self.rule != BlockSize::Auto || !length.is_power_of_two() || length < BLOCK_MIN {
             return;
         }
         let size = ((length / BLOCK_MIN).ilog2() as usize).min(SIZES - 1);
-        self.learn(size, transmissions.saturating_sub(1), elapsed);
+        self.learn(size, cost);
         if size != self.size {
             if self.known[size].blocks >= self.trials(size) && self.is_better(size) {
                 self.size = size;
@@ -193,7 +203,18 @@ impl BlockChoice {
         }
     }
 
-    fn learn(&mut self, size: usize, losses: u32, elapsed: Duration) {
+    fn learn(&mut self, size: usize, cost: Cost) {
+        let Cost {
+            copies, elapsed, ..
+        } = cost;
+        // A larger block takes longer than those by which calls are waited for, and is then asked for twice, in vain.
+        let losses = if !self.is_late(size, cost) {
+            copies.saturating_sub(1)
+        } else if copies == 2 {
+            0
+        } else {
+            return;
+        };
         let known = &mut self.known[size];
         known.blocks += 1;
         known.losses += losses;
@@ -208,6 +229,13 @@ impl BlockChoice {
         if self.known[size].blocks >= MEMORY {
             self.known[size].halve();
         }
+    }
+
+    /// Whether the answer came so soon after the last copy that it is one to an earlier copy.
+    fn is_late(&self, size: usize, cost: Cost) -> bool {
+        let smaller = self.known[size.min(self.size)].time;
+        let usual = self.known[size].time.or(smaller);
+        cost.copies > 1 && usual.is_some_and(|usual| cost.since_last < usual.scaled(3, 4))
     }
 
     /// Time to judge the neighbours by what is known of them, and to forget.
@@ -247,18 +275,13 @@ impl BlockChoice {
         Some(u64::from(known.losses) * 1_000_000 / u64::from(known.blocks))
     }
 
-    /// Repeats of a block, in a million, that are to be expected at another size: twice as many for blocks twice as
-    /// long, or more if that is how they have grown so far.
+    /// Repeats of a block, in a million, that are to be expected at another size: half as many more for blocks twice as
+    /// long. A fade takes those that are on their way when it begins, twice as many then, and those that are sent into
+    /// it, as many as ever.
     fn expected(&self, size: usize) -> u64 {
         let here = self.seen(self.size).unwrap_or_default();
-        if size <= self.size {
-            return here >> (self.size - size);
-        }
-        let smaller = self
-            .seen(self.size.wrapping_sub(1))
-            .filter(|smaller| *smaller > 0);
-        let growth = smaller.map_or(here * 2, |smaller| here * here / smaller);
-        growth.max(here * 2)
+        let smaller = (size..self.size).fold(here, |lost, _| lost * 2 / 3);
+        (self.size..size).fold(smaller, |lost, _| lost * 3 / 2)
     }
 
     /// Repeats of a block, in a million: those that were seen, and until these are many, those to be expected.

@@ -79,10 +79,10 @@ impl BlockWindow {
     }
 
     /// Whether blocks that take so long wait for others: then larger ones bring no more, and take longer. What is fast
-    /// for people is not looked at: there, calls cost more than bytes.
+    /// for people is not looked at: there, calls cost more than bytes. One alone on its way waits for no other.
     pub(crate) fn is_crowded(&self, time: Duration) -> bool {
         let alone = self.alone();
-        time > FAST && alone.is_some_and(|alone| time > alone * 2)
+        self.limit > 1 && time > FAST && alone.is_some_and(|alone| time > alone * 2)
     }
 
     /// How long a block takes that waits for none.
@@ -104,9 +104,6 @@ impl BlockWindow {
     pub(crate) fn ended(&mut self, pace: Option<Pace>) {
         let was_full = self.in_flight >= self.limit;
         self.in_flight -= 1;
-        if self.rule != Window::Auto {
-            return;
-        }
         match pace {
             Some(Pace::AtFirst(span)) => {
                 self.fastest[0] = Some(faster(self.fastest[0], span));
@@ -128,7 +125,7 @@ impl BlockWindow {
         self.answers = 0;
         self.rounds += 1;
         let (fastest, late) = (self.of_round.take(), std::mem::take(&mut self.late));
-        if !std::mem::take(&mut self.settling) {
+        if self.rule == Window::Auto && !std::mem::take(&mut self.settling) {
             let before = self.limit;
             match fastest {
                 Some(fastest) => self.judge(fastest, was_full),

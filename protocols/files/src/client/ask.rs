@@ -15,6 +15,7 @@ use units::{Duration, Instant};
 
 use super::request::{self, Paging, Stage};
 use super::{AGAIN_AFTER, Alarm, Client};
+use crate::block::Cost;
 use crate::config::LIMITS;
 use crate::window::Pace;
 use crate::{Entry, Error, Operation, Reply, Ticket};
@@ -105,11 +106,13 @@ impl Told {
         self.result.is_ok().then_some(pace)
     }
 
-    /// How often the call was sent until it was answered, and how long that took.
-    pub(super) fn cost(&self) -> Option<(u32, Duration)> {
-        self.result
-            .is_ok()
-            .then_some((self.transmissions, self.elapsed))
+    /// What a block took until it was answered, if it was.
+    pub(super) fn cost(&self) -> Option<Cost> {
+        self.result.is_ok().then_some(Cost {
+            copies: self.transmissions,
+            elapsed: self.elapsed,
+            since_last: self.since_last,
+        })
     }
 
     /// Whether the server may have carried it out before it made this answer.
