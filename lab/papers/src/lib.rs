@@ -6,6 +6,7 @@ mod moment;
 mod nfs;
 mod router;
 
+pub mod csdp96;
 pub mod nfs95;
 pub mod nfs97;
 pub mod ton97;

@@ -2,7 +2,7 @@
 
 use experiment::Experiment;
 use experiment::channel_errors;
-use papers::{nfs95, nfs97, ton97};
+use papers::{csdp96, nfs95, nfs97, ton97};
 
 use crate::failure::Failure;
 
@@ -10,6 +10,7 @@ use crate::failure::Failure;
 const GROUPS: &[&[&dyn Experiment]] = &[
     channel_errors::EXPERIMENTS,
     nfs95::EXPERIMENTS,
+    csdp96::EXPERIMENTS,
     nfs97::EXPERIMENTS,
     ton97::EXPERIMENTS,
 ];

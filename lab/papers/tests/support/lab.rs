@@ -6,11 +6,16 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
-use papers::{nfs95, nfs97, ton97};
+use papers::{csdp96, nfs95, nfs97, ton97};
 
 /// The experiment of this name.
 pub(crate) fn named(name: &str) -> &'static dyn Experiment {
-    let groups = [nfs95::EXPERIMENTS, nfs97::EXPERIMENTS, ton97::EXPERIMENTS];
+    let groups = [
+        nfs95::EXPERIMENTS,
+        csdp96::EXPERIMENTS,
+        nfs97::EXPERIMENTS,
+        ton97::EXPERIMENTS,
+    ];
     let mut known = groups.into_iter().flatten();
     *known.find(|known| known.about().name == name).unwrap()
 }

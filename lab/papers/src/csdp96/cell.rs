@@ -1,0 +1,130 @@
+//! The air with all who stand on it: the base station and the mobile hosts.
+
+use std::collections::VecDeque;
+
+use channel::{CsmaAir, Heard, Station as OnAir};
+use machine::{Machine, earlier};
+use simulator::{Input, Output};
+use units::Instant;
+
+use super::mobile::Mobile;
+use super::node::{Event, WIRED};
+use super::packet::{Carried, Packet};
+use super::station::Station;
+
+/// The air and its stations. It decides nothing: it hands on what they have for each other.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    air: CsmaAir<Carried>,
+    station: Station,
+    mobiles: Vec<Mobile>,
+    outputs: VecDeque<Output<Packet, Event>>,
+}
+
+impl Cell {
+    /// An idle air and its stations.
+    pub(crate) fn new(air: CsmaAir<Carried>, station: Station, mobiles: Vec<Mobile>) -> Self {
+        Self {
+            air,
+            station,
+            mobiles,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// The base station.
+    pub(crate) fn station(&self) -> &Station {
+        &self.station
+    }
+
+    /// The mobile hosts, by number.
+    pub(crate) fn mobiles(&self) -> &[Mobile] {
+        &self.mobiles
+    }
+
+    /// Hands on until nobody has anything for another.
+    fn settle(&mut self, now: Instant) {
+        loop {
+            let Some(heard) = self.air.poll_output() else {
+                let Some(frame) = self.station.poll_frame() else {
+                    return;
+                };
+                self.air.handle_input(now, frame);
+                continue;
+            };
+            self.hear(now, heard);
+        }
+    }
+
+    fn hear(&mut self, now: Instant, heard: Heard<Carried>) {
+        match heard {
+            Heard::Delivered(frame) if frame.from == OnAir::Base => {
+                self.with_mobile(now, frame.mobile, |mobile| {
+                    mobile.from_air(now, frame.payload);
+                });
+            }
+            Heard::Delivered(frame) => {
+                if let Some(packet) = self.station.from_air(frame.mobile, frame.payload) {
+                    let port = WIRED;
+                    self.outputs.push_back(Output::Send { port, packet });
+                }
+            }
+            Heard::Ended {
+                frame,
+                fate,
+                airtime,
+            } if frame.from == OnAir::Base => self.station.ended(now, &frame, (fate, airtime)),
+            Heard::Ended { frame, fate, .. } => {
+                self.with_mobile(now, frame.mobile, |mobile| mobile.ended(now, fate));
+            }
+        }
+    }
+
+    /// Something happens at a mobile host, which then acts.
+    fn with_mobile(&mut self, now: Instant, number: u16, happens: impl FnOnce(&mut Mobile)) {
+        let Some(mobile) = self.mobiles.get_mut(usize::from(number)) else {
+            return;
+        };
+        happens(mobile);
+        let event = mobile.act(now);
+        self.outputs.extend(event.map(Output::Event));
+        if let Some(frame) = mobile.poll_frame() {
+            self.air.handle_input(now, frame);
+        }
+    }
+}
+
+impl Machine for Cell {
+    type Input = Input<Packet>;
+    type Output = Output<Packet, Event>;
+
+    fn handle_input(&mut self, now: Instant, input: Self::Input) {
+        if let Input::Packet { packet, .. } = input {
+            self.station.from_wire(now, packet);
+        }
+        self.settle(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.air.handle_timeout(now);
+        self.station.handle_timeout(now);
+        let due = |mobile: &Mobile| mobile.poll_timeout().is_some_and(|due| due <= now);
+        for number in 0..self.mobiles.len() {
+            if due(&self.mobiles[number]) {
+                let number = u16::try_from(number).unwrap_or(u16::MAX);
+                self.with_mobile(now, number, |mobile| mobile.handle_timeout(now));
+            }
+        }
+        self.settle(now);
+    }
+
+    fn poll_output(&mut self) -> Option<Self::Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let own = earlier(self.air.poll_timeout(), self.station.poll_timeout());
+        let mobiles = self.mobiles.iter().filter_map(Mobile::poll_timeout).min();
+        earlier(own, mobiles)
+    }
+}

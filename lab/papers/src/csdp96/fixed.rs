@@ -1,0 +1,123 @@
+//! The fixed hosts: one TCP each, and an application that writes all that it has at once.
+
+use machine::Machine;
+use simulator::{Input, Output};
+use tcp::Endpoint;
+use units::{Duration, Instant};
+
+use super::node::{Event, WIRED};
+use super::packet::Packet;
+
+/// The fixed hosts, which share a wire.
+#[derive(Debug)]
+pub(crate) struct FixedHosts {
+    hosts: Vec<Host>,
+    /// What each has still to connect and write, in bytes.
+    transfer: Option<u64>,
+    /// The host whose outputs are taken next.
+    next: usize,
+}
+
+/// A fixed host.
+#[derive(Debug)]
+pub(crate) struct Host {
+    endpoint: Endpoint,
+    longest_timeout: Duration,
+}
+
+impl Host {
+    /// Its TCP.
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The longest retransmission timeout that it had since it knows its round trip.
+    pub(crate) fn longest_timeout(&self) -> Duration {
+        self.longest_timeout
+    }
+
+    fn look(&mut self) {
+        if self.endpoint.smoothed_round_trip().is_some() {
+            let timeout = self.endpoint.retransmission_timeout();
+            self.longest_timeout = self.longest_timeout.max(timeout);
+        }
+    }
+}
+
+impl FixedHosts {
+    /// Hosts that each send `transfer` bytes from time zero on.
+    pub(crate) fn new(endpoints: Vec<Endpoint>, transfer: u64) -> Self {
+        let hosts = endpoints.into_iter().map(|endpoint| Host {
+            endpoint,
+            longest_timeout: Duration::ZERO,
+        });
+        Self {
+            hosts: hosts.collect(),
+            transfer: Some(transfer),
+            next: 0,
+        }
+    }
+
+    /// The hosts, by the number of the mobile host that they send to.
+    pub(crate) fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+}
+
+impl Machine for FixedHosts {
+    type Input = Input<Packet>;
+    type Output = Output<Packet, Event>;
+
+    fn handle_input(&mut self, now: Instant, input: Self::Input) {
+        let Input::Packet { packet, .. } = input else {
+            return;
+        };
+        self.next = usize::from(packet.mobile);
+        if let Some(host) = self.hosts.get_mut(self.next) {
+            let segment = tcp::Input::Segment(packet.segment);
+            host.endpoint.handle_input(now, segment);
+            host.look();
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.next = 0;
+        let begins = self.transfer.take();
+        for host in &mut self.hosts {
+            if let Some(transfer) = begins {
+                host.endpoint.handle_input(now, tcp::Input::Connect);
+                host.endpoint.handle_input(now, tcp::Input::Write(transfer));
+                host.endpoint.handle_input(now, tcp::Input::Close);
+            } else if host.endpoint.poll_timeout().is_some_and(|due| due <= now) {
+                host.endpoint.handle_timeout(now);
+                host.look();
+            }
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Self::Output> {
+        while let Some(host) = self.hosts.get_mut(self.next) {
+            let mobile = u16::try_from(self.next).unwrap_or(u16::MAX);
+            while let Some(output) = host.endpoint.poll_output() {
+                match output {
+                    tcp::Output::Segment(segment) => {
+                        let (port, packet) = (WIRED, Packet { mobile, segment });
+                        return Some(Output::Send { port, packet });
+                    }
+                    tcp::Output::Reset => return Some(Output::Event(Event::Broken(mobile))),
+                    _ => {}
+                }
+            }
+            self.next += 1;
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if self.transfer.is_some() {
+            return Some(Instant::ZERO);
+        }
+        let hosts = self.hosts.iter();
+        hosts.filter_map(|host| host.endpoint.poll_timeout()).min()
+    }
+}

@@ -1,0 +1,39 @@
+//! Bhagwat, Bhattacharya, Krishna, Tripathi, "Enhancing Throughput over Wireless LANs Using Channel State Dependent
+//! Packet Scheduling", INFOCOM 1996.
+//!
+//! Fixed hosts send to mobile hosts across a wire, a base station and one air that all share by carrier sense, whose
+//! channels fade independently; the base station's driver decides whose frame is next. The paper's numbers are lost:
+//! docs/papers/csdp96.md says what was assumed in their place, and which of its findings hold.
+//!
+//! # How to read it
+//! 1. `parameters.rs`: a plan's parameters; its schemes are [`scheduler::Config`]; `plans/`: the default plans.
+//! 2. `network.rs`: the nodes of a case. `fixed.rs`: the fixed hosts. `cell.rs`: the air with `station.rs` (the base
+//!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: what crosses wire and air.
+//! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one.
+//! 4. `run.rs`: a run and what is measured; `tables.rs`: the experiments; `claims.rs`: what they show.
+
+mod cell;
+mod claims;
+mod fixed;
+mod mobile;
+mod network;
+mod node;
+mod opportunity;
+mod packet;
+mod parameters;
+mod queue;
+mod run;
+mod station;
+mod tables;
+
+use experiment::Experiment;
+
+/// The experiments of the group `csdp96`: the paper's figures and what it says in words, then what goes beyond it.
+pub const EXPERIMENTS: &[&dyn Experiment] = &[
+    &tables::FINISH,
+    &tables::BURST,
+    &tables::RANDOM,
+    &tables::SWEEP,
+    &tables::MONITOR,
+    &tables::ISOLATION,
+];

@@ -1,0 +1,120 @@
+//! The network: fixed hosts, wire, base station, one air, mobile hosts.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use channel::CsmaAir;
+use experiment::{Case, PlanError, RunError};
+use simulator::{NodeId, Simulation};
+use tcp::{Connection, Endpoint};
+use units::SeqNumber;
+
+use super::cell::Cell;
+use super::fixed::FixedHosts;
+use super::mobile::Mobile;
+use super::node::{Node, WIRED};
+use super::opportunity::Channels;
+use super::parameters::Parameters;
+use super::station::Station;
+
+/// Where connections begin and end; each has hosts of its own, told apart by the last number of their addresses.
+const PORTS: [u16; 2] = [5_001, 5_002];
+
+/// A case with its seed, ready to be built.
+#[derive(Debug, Clone)]
+pub(crate) struct SetUp {
+    /// The plan's parameters.
+    pub(crate) parameters: Parameters,
+    /// The plan's scheme: how the base station picks.
+    pub(crate) scheme: scheduler::Config,
+    /// Of all chance.
+    pub(crate) seed: u64,
+}
+
+/// The network, at rest.
+pub(crate) struct Network {
+    pub(crate) simulation: Simulation<Node>,
+    pub(crate) fixed: NodeId,
+    pub(crate) cell: NodeId,
+}
+
+/// An error of a part as that of the run.
+fn failed(error: impl std::fmt::Display) -> RunError {
+    RunError::Failed(error.to_string())
+}
+
+impl SetUp {
+    /// Reads and checks a case.
+    pub(crate) fn read(case: &Case, seed: u64) -> Result<Self, PlanError> {
+        let parameters = Parameters::read(case)?;
+        let scheme: scheduler::Config = case.scheme()?;
+        scheme
+            .check()
+            .map_err(|error| case.wrong_scheme("monitor", error))?;
+        Ok(Self {
+            parameters,
+            scheme,
+            seed,
+        })
+    }
+
+    /// The network.
+    pub(crate) fn build(&self) -> Result<Network, RunError> {
+        let mut simulation = Simulation::new();
+        let fixed = simulation.add("fixed", Node::Fixed(Box::new(self.fixed()?)));
+        let cell = simulation.add("cell", Node::Cell(Box::new(self.cell()?)));
+        let wire = self.parameters.wire.line().map_err(failed)?;
+        simulation
+            .connect((fixed, WIRED), (cell, WIRED), &wire)
+            .map_err(failed)?;
+        Ok(Network {
+            simulation,
+            fixed,
+            cell,
+        })
+    }
+
+    fn fixed(&self) -> Result<FixedHosts, RunError> {
+        let endpoints = (0..self.parameters.connections).map(|number| {
+            let [connection, _] = connections(number);
+            let config = self.parameters.host("fixed", number, self.seed);
+            Endpoint::new(connection, config).map_err(failed)
+        });
+        let endpoints = endpoints.collect::<Result<_, _>>()?;
+        let transfer = self.parameters.transfer.get();
+        Ok(FixedHosts::new(endpoints, transfer))
+    }
+
+    fn cell(&self) -> Result<Cell, RunError> {
+        let (parameters, seed) = (&self.parameters, self.seed);
+        let (driver, count) = (parameters.driver, parameters.connections);
+        let errors = parameters.channels();
+        let air = CsmaAir::new(parameters.air, &errors, seed);
+        let channels = Channels::new(&errors, seed);
+        let station = Station::new(&self.scheme, driver, (channels, count), seed);
+        let mobiles = (0..count).map(|number| {
+            let [_, connection] = connections(number);
+            let config = parameters.host("mobile", number, seed);
+            let endpoint = Endpoint::listening(connection, config).map_err(failed)?;
+            let transfer = parameters.transfer.get();
+            Ok(Mobile::new(number, endpoint, transfer, driver))
+        });
+        let mobiles = mobiles.collect::<Result<_, RunError>>()?;
+        Ok(Cell::new(air, station, mobiles))
+    }
+}
+
+/// The connection of that number as its fixed and its mobile host see it.
+fn connections(number: u16) -> [Connection; 2] {
+    let [high, low] = number.to_be_bytes();
+    let [fixed, mobile] = [(1, PORTS[0]), (2, PORTS[1])]
+        .map(|(net, port)| SocketAddrV4::new(Ipv4Addr::new(10, net, high, low), port));
+    let connection = |local, remote, initial| Connection {
+        local,
+        remote,
+        initial_sequence: SeqNumber(initial),
+    };
+    [
+        connection(fixed, mobile, 1_000),
+        connection(mobile, fixed, 3_000),
+    ]
+}

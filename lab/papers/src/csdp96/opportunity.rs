@@ -1,0 +1,132 @@
+//! The states of the channels, and for how long there was something to send to a good one.
+
+use std::collections::BTreeSet;
+
+use channel::CsmaAir;
+use channel::errors::{ErrorConfig, Timeline};
+use units::{Duration, Instant};
+
+/// The channels of all mobile hosts. One is *open* while it is good and something waits for its host.
+#[derive(Debug, Clone)]
+pub(crate) struct Channels {
+    each: Vec<Channel>,
+    /// When which channel changes.
+    changes: BTreeSet<(Instant, u16)>,
+    /// How many are open, since when, and for how long any was before.
+    open: u32,
+    any: Span,
+}
+
+/// For how long something was so.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    since: Option<Instant>,
+    before: Duration,
+}
+
+impl Span {
+    fn set(&mut self, now: Instant, is_so: bool) {
+        match (self.since, is_so) {
+            (None, true) => self.since = Some(now),
+            (Some(since), false) => {
+                self.before += now.since(since);
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn total(&self, now: Instant) -> Duration {
+        let current = self.since.map(|since| now.since(since));
+        self.before + current.unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Channel {
+    timeline: Option<Timeline>,
+    is_good: bool,
+    is_backlogged: bool,
+    open: Span,
+}
+
+impl Channels {
+    /// The channels of a run with `seed`; one whose model has no states is always good.
+    pub(crate) fn new(errors: &[ErrorConfig], seed: u64) -> Self {
+        let mut changes = BTreeSet::new();
+        let each = (0..).zip(errors).map(|(mobile, errors)| {
+            let timeline = CsmaAir::<()>::timeline(errors, seed, mobile);
+            let period = timeline.as_ref().map(Timeline::current);
+            if let Some(until) = period.and_then(|period| period.until) {
+                changes.insert((until, mobile));
+            }
+            Channel {
+                timeline,
+                is_good: period.is_none_or(|period| period.good),
+                is_backlogged: false,
+                open: Span::default(),
+            }
+        });
+        Self {
+            each: each.collect(),
+            changes,
+            open: 0,
+            any: Span::default(),
+        }
+    }
+
+    /// Whether a channel is good.
+    pub(crate) fn is_good(&self, mobile: u16) -> bool {
+        self.each
+            .get(usize::from(mobile))
+            .is_some_and(|channel| channel.is_good)
+    }
+
+    /// Whether something waits for a mobile host.
+    pub(crate) fn backlog(&mut self, now: Instant, mobile: u16, is_backlogged: bool) {
+        self.set(now, mobile, |channel| channel.is_backlogged = is_backlogged);
+    }
+
+    /// When the next channel changes.
+    pub(crate) fn next_change(&self) -> Option<Instant> {
+        self.changes.first().map(|(at, _)| *at)
+    }
+
+    /// A channel that has changed by now, and whether it is good.
+    pub(crate) fn change(&mut self, now: Instant) -> Option<(u16, bool)> {
+        let (at, mobile) = self.changes.first().copied().filter(|(at, _)| *at <= now)?;
+        self.changes.remove(&(at, mobile));
+        let timeline = self.each.get_mut(usize::from(mobile))?.timeline.as_mut()?;
+        timeline.advance_to(at);
+        let period = timeline.current();
+        if let Some(until) = period.until {
+            self.changes.insert((until, mobile));
+        }
+        self.set(now, mobile, |channel| channel.is_good = period.good);
+        Some((mobile, period.good))
+    }
+
+    fn set(&mut self, now: Instant, mobile: u16, change: impl FnOnce(&mut Channel)) {
+        let Some(channel) = self.each.get_mut(usize::from(mobile)) else {
+            return;
+        };
+        let was_open = channel.open.since.is_some();
+        change(channel);
+        let is_open = channel.is_good && channel.is_backlogged;
+        channel.open.set(now, is_open);
+        self.open += u32::from(is_open);
+        self.open -= u32::from(was_open);
+        self.any.set(now, self.open > 0);
+    }
+
+    /// For how long any channel was open.
+    pub(crate) fn any_open(&self, now: Instant) -> Duration {
+        self.any.total(now)
+    }
+
+    /// For how long a channel was.
+    pub(crate) fn open(&self, now: Instant, mobile: u16) -> Duration {
+        let channel = self.each.get(usize::from(mobile));
+        channel.map_or(Duration::ZERO, |channel| channel.open.total(now))
+    }
+}

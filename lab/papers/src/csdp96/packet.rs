@@ -1,0 +1,64 @@
+//! What crosses the wire and the air.
+
+use simulator::Packet as Crossing;
+use units::Bytes;
+use wire::TcpSegment;
+
+/// A packet of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Packet {
+    /// The mobile host that it comes from or goes to.
+    pub(crate) mobile: u16,
+    /// What it carries.
+    pub(crate) segment: TcpSegment,
+}
+
+impl Crossing for Packet {
+    type Flow = u16;
+
+    fn length(&self) -> Bytes {
+        Bytes::from(self.segment.packet_length())
+    }
+
+    fn flow(&self) -> u16 {
+        self.mobile
+    }
+}
+
+/// What a frame of the air carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// A packet; the number tells copies of one frame from the next frame (IEEE 802.11-1997 §9.2.9).
+    Packet { number: u64, packet: Packet },
+    /// Nothing: its acknowledgement is what it is sent for.
+    Probe,
+}
+
+impl Carried {
+    /// Bytes besides the MAC's own.
+    pub(crate) fn length(&self) -> Bytes {
+        match self {
+            Self::Packet { packet, .. } => packet.length(),
+            Self::Probe => Bytes::ZERO,
+        }
+    }
+}
+
+/// Takes each frame of one sender once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Filter {
+    next: u64,
+}
+
+impl Filter {
+    /// The packet of a frame, if it is no copy of one that came.
+    pub(crate) fn take(&mut self, carried: Carried) -> Option<Packet> {
+        match carried {
+            Carried::Packet { number, packet } if number >= self.next => {
+                self.next = number + 1;
+                Some(packet)
+            }
+            Carried::Packet { .. } | Carried::Probe => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a plan says: the network, its hosts, the channels, and how the base station's driver works.
+
+use channel::errors::ErrorConfig;
+use channel::{CsmaConfig, DirectionConfig, Link, LinkConfig, QueueBound, Rate};
+use experiment::{Case, PlanError};
+use machine::RandomStream;
+use serde::Deserialize;
+use units::{Bytes, Duration, Probability};
+
+use crate::links::Wire;
+
+/// More than any run needs, and little enough to wait for.
+const TRANSFER_MAX: Bytes = Bytes::new(1 << 28);
+/// Mobile hosts on one air.
+const CONNECTIONS_MAX: u16 = 256;
+/// Packets that wait for one mobile host.
+const QUEUE_MAX: usize = 100_000;
+
+/// The plan's `[parameters]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Parameters {
+    /// Mobile hosts, each with one connection from a fixed host of its own.
+    pub(crate) connections: u16,
+    /// What each connection moves.
+    pub(crate) transfer: Bytes,
+    /// What each connection moves in the run without errors that utilisation is compared with.
+    pub(crate) reference: Bytes,
+    /// When a run is given up, or ends, in experiments that look at a span of time.
+    pub(crate) until: Duration,
+    /// All hosts.
+    #[serde(default)]
+    pub(crate) tcp: tcp::Config,
+    /// From the fixed hosts to the base station; they share it.
+    pub(crate) wire: Wire,
+    /// The medium access.
+    #[serde(default)]
+    pub(crate) air: CsmaConfig,
+    /// The drivers of base station and mobile hosts.
+    pub(crate) driver: Driver,
+    /// What each channel loses, in both directions.
+    #[serde(default)]
+    pub(crate) errors: ErrorConfig,
+    /// What the channel of the last mobile host loses, if it differs.
+    pub(crate) last: Option<ErrorConfig>,
+}
+
+/// How drivers hand frames to their card.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Driver {
+    /// A frame is dropped when more tries than this have failed.
+    pub(crate) retries: u32,
+    /// Packets that may wait for one mobile host, or at one.
+    pub(crate) queue: usize,
+    /// What receivers tell of losses.
+    #[serde(default)]
+    pub(crate) hints: Hints,
+}
+
+/// What receivers tell of losses (the paper: a collision raises the signal, a fade lowers it).
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Hints {
+    /// The share of losses whose cause is told.
+    pub(crate) told: Probability,
+    /// Of the collisions whose cause is told, the share that is taken for fades.
+    pub(crate) mistaken: Probability,
+}
+
+impl Parameters {
+    /// Reads and checks the parameters of a case.
+    pub(crate) fn read(case: &Case) -> Result<Self, PlanError> {
+        let parameters: Self = case.parameters()?;
+        for (key, amount) in [
+            ("transfer", parameters.transfer),
+            ("reference", parameters.reference),
+        ] {
+            if !(Bytes::new(1)..=TRANSFER_MAX).contains(&amount) {
+                return Err(case.wrong_parameter(key, "allowed: 1 B to 256 MiB"));
+            }
+        }
+        if !(1..=CONNECTIONS_MAX).contains(&parameters.connections) {
+            return Err(case.wrong_parameter("connections", "allowed: 1 to 256"));
+        }
+        if !(1..=QUEUE_MAX).contains(&parameters.driver.queue) {
+            return Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"));
+        }
+        let wrong = |key: &'static str| move |error: String| case.wrong_parameter(key, error);
+        let text = |error: machine::ConfigError| error.to_string();
+        parameters.tcp.check().map_err(text).map_err(wrong("tcp"))?;
+        parameters.air.check().map_err(text).map_err(wrong("air"))?;
+        parameters.wire.line().map_err(wrong("wire"))?;
+        check_errors(&parameters.errors).map_err(wrong("errors"))?;
+        if let Some(last) = &parameters.last {
+            check_errors(last).map_err(wrong("last"))?;
+        }
+        Ok(parameters)
+    }
+
+    /// What each channel loses, by the number of its mobile host.
+    pub(crate) fn channels(&self) -> Vec<ErrorConfig> {
+        let mut channels = vec![self.errors.clone(); usize::from(self.connections)];
+        if let (Some(channel), Some(errors)) = (channels.last_mut(), &self.last) {
+            errors.clone_into(channel);
+        }
+        channels
+    }
+
+    /// The TCP of a host, which ticks in its own time.
+    pub(crate) fn host(&self, name: &str, number: u16, seed: u64) -> tcp::Config {
+        let mut config = self.tcp.clone();
+        let mut chance = RandomStream::named(seed, &format!("csdp96/tick/{name}/{number}"));
+        let last = config.timing.tick.saturating_sub(Duration::from_nanos(1));
+        config.timing.phase = chance.uniform(Duration::ZERO, last);
+        config
+    }
+
+    /// The same network without errors, for what utilisation is compared with.
+    pub(crate) fn without_errors(&self) -> Self {
+        Self {
+            transfer: self.reference,
+            errors: ErrorConfig::default(),
+            last: None,
+            ..self.clone()
+        }
+    }
+}
+
+/// Says what is wrong with an error model, if anything is.
+fn check_errors(errors: &ErrorConfig) -> Result<(), String> {
+    let bound = QueueBound::Packets(1);
+    let each = DirectionConfig::steady(Rate::Unlimited, Duration::ZERO, bound);
+    let config = LinkConfig {
+        each: Some(each),
+        errors: Some(errors.clone()),
+        ..LinkConfig::default()
+    };
+    let refuse = |_: &str| Err("a plan names no files".to_owned());
+    let link = Link::from_config(config, "channel", &refuse);
+    link.map(drop).map_err(|error| error.to_string())
+}

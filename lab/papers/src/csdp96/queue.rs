@@ -1,0 +1,116 @@
+//! Packets that wait for one receiver, and the tries of the one at their head.
+
+use std::collections::VecDeque;
+
+use scheduler::Waiting;
+use simulator::Packet as _;
+use units::{Bytes, Duration, Instant};
+
+use super::packet::{Carried, Packet};
+use super::parameters::Driver;
+
+/// A queue whose head is tried until it is acknowledged or given up (the paper, on scheduler operation).
+#[derive(Debug, Clone)]
+pub(crate) struct Queue {
+    driver: Driver,
+    packets: VecDeque<(Instant, Packet)>,
+    bytes: Bytes,
+    /// Tries of the head that failed.
+    failures: u32,
+    /// The head's number: how many have left.
+    number: u64,
+    tally: Tally,
+}
+
+/// What happened in a queue.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    /// Bytes that were acknowledged.
+    pub(crate) delivered: Bytes,
+    /// Frames that were acknowledged.
+    pub(crate) frames: u64,
+    /// From the wire to the acknowledgement, all of these frames together.
+    pub(crate) waited: Duration,
+    /// Failed tries after which the frame was put back.
+    pub(crate) put_back: u64,
+    /// Frames that were dropped after the last try.
+    pub(crate) given_up: u64,
+    /// Packets that the queue had no room for.
+    pub(crate) refused: u64,
+}
+
+impl Queue {
+    /// An empty queue.
+    pub(crate) fn new(driver: Driver) -> Self {
+        Self {
+            driver,
+            packets: VecDeque::new(),
+            bytes: Bytes::ZERO,
+            failures: 0,
+            number: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// What happened so far.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// A packet comes.
+    pub(crate) fn push(&mut self, now: Instant, packet: Packet) {
+        if self.packets.len() >= self.driver.queue {
+            self.tally.refused += 1;
+            return;
+        }
+        self.bytes += packet.length();
+        self.packets.push_back((now, packet));
+    }
+
+    /// What waits.
+    pub(crate) fn waiting(&self) -> Option<Waiting> {
+        let (oldest, _) = self.packets.front()?;
+        Some(Waiting {
+            bytes: self.bytes,
+            oldest: *oldest,
+        })
+    }
+
+    /// The frame at the head.
+    pub(crate) fn head(&self) -> Option<Carried> {
+        let (_, packet) = self.packets.front()?;
+        Some(Carried::Packet {
+            number: self.number,
+            packet: *packet,
+        })
+    }
+
+    /// The head was acknowledged.
+    pub(crate) fn delivered(&mut self, now: Instant) {
+        if let Some((came, packet)) = self.leave() {
+            self.tally.delivered += packet.length();
+            self.tally.frames += 1;
+            self.tally.waited += now.since(came);
+        }
+    }
+
+    /// A try of the head failed; whether it was given up.
+    pub(crate) fn failed(&mut self) -> bool {
+        self.failures += 1;
+        if self.failures <= self.driver.retries {
+            self.tally.put_back += 1;
+            return false;
+        }
+        self.tally.given_up += 1;
+        self.leave();
+        true
+    }
+
+    fn leave(&mut self) -> Option<(Instant, Packet)> {
+        let (came, packet) = self.packets.pop_front()?;
+        self.bytes -= packet.length();
+        self.failures = 0;
+        self.number += 1;
+        Some((came, packet))
+    }
+}

@@ -1,0 +1,188 @@
+//! The base station: a queue for each mobile host, the scheduler that picks one, and a driver with one frame at a time.
+
+use channel::{Fate, Frame, Station as OnAir};
+use machine::{Machine, RandomStream, earlier};
+use scheduler::config::Monitor;
+use scheduler::{Cause, Destination, Input, Outcome, Output, Scheduler, Status};
+use units::{Duration, Instant};
+
+use super::opportunity::Channels;
+use super::packet::{Carried, Filter, Packet};
+use super::parameters::{Driver, Hints};
+use super::queue::Queue;
+
+/// The base station.
+#[derive(Debug)]
+pub(crate) struct Station {
+    scheduler: Scheduler,
+    queues: Vec<Queue>,
+    channels: Channels,
+    /// The scheduler is told of the channels' states.
+    tells_states: bool,
+    hints: Hints,
+    chance: RandomStream,
+    /// Of frames from each mobile host.
+    filters: Vec<Filter>,
+}
+
+impl Station {
+    /// A base station at rest, with a queue for each channel.
+    pub(crate) fn new(
+        config: &scheduler::Config,
+        driver: Driver,
+        channels: (Channels, u16),
+        seed: u64,
+    ) -> Self {
+        let mut scheduler = Scheduler::new(config);
+        let (channels, count) = channels;
+        for number in 0..count {
+            let join = Input::Join {
+                destination: Destination(number),
+                weight: 1,
+            };
+            scheduler.handle_input(Instant::ZERO, join);
+        }
+        scheduler.handle_input(Instant::ZERO, Input::AirFree);
+        Self {
+            scheduler,
+            queues: vec![Queue::new(driver); usize::from(count)],
+            channels,
+            tells_states: config.monitor == Monitor::Perfect,
+            hints: driver.hints,
+            chance: RandomStream::named(seed, "csdp96/hints"),
+            filters: vec![Filter::default(); usize::from(count)],
+        }
+    }
+
+    /// The queues, by mobile host.
+    pub(crate) fn queues(&self) -> &[Queue] {
+        &self.queues
+    }
+
+    /// The channels, as the run has them.
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.channels
+    }
+
+    /// What the scheduler did for a mobile host.
+    pub(crate) fn status(&self, mobile: u16) -> Status {
+        let status = self.scheduler.status(Destination(mobile));
+        status.unwrap_or_default()
+    }
+
+    /// A packet came from the wire.
+    pub(crate) fn from_wire(&mut self, now: Instant, packet: Packet) {
+        if let Some(queue) = self.queues.get_mut(usize::from(packet.mobile)) {
+            queue.push(now, packet);
+            self.tell_queue(now, packet.mobile);
+        }
+    }
+
+    /// A frame came from the air; gives the packet that goes on to the wire.
+    pub(crate) fn from_air(&mut self, mobile: u16, carried: Carried) -> Option<Packet> {
+        let filter = self.filters.get_mut(usize::from(mobile))?;
+        filter.take(carried)
+    }
+
+    fn tell_queue(&mut self, now: Instant, mobile: u16) {
+        let queue = self.queues.get(usize::from(mobile));
+        let waiting = queue.and_then(Queue::waiting);
+        self.channels.backlog(now, mobile, waiting.is_some());
+        let destination = Destination(mobile);
+        let told = Input::Queue {
+            destination,
+            waiting,
+        };
+        self.scheduler.handle_input(now, told);
+    }
+
+    /// The card is done with a frame, for which the air was used so long.
+    pub(crate) fn ended(
+        &mut self,
+        now: Instant,
+        frame: &Frame<Carried>,
+        (fate, airtime): (Fate, Duration),
+    ) {
+        let destination = Destination(frame.mobile);
+        let sent = Input::Sent {
+            destination,
+            airtime,
+        };
+        self.scheduler.handle_input(now, sent);
+        let outcome = self.outcome(now, frame, fate);
+        let ended = Input::Outcome {
+            destination,
+            outcome,
+        };
+        self.scheduler.handle_input(now, ended);
+        self.tell_queue(now, frame.mobile);
+        self.scheduler.handle_input(now, Input::AirFree);
+    }
+
+    fn outcome(&mut self, now: Instant, frame: &Frame<Carried>, fate: Fate) -> Outcome {
+        let is_packet = matches!(frame.payload, Carried::Packet { .. });
+        let queue = self.queues.get_mut(usize::from(frame.mobile));
+        let queue = queue.filter(|_| is_packet);
+        if fate == Fate::Acknowledged {
+            queue.into_iter().for_each(|queue| queue.delivered(now));
+            return Outcome::Delivered;
+        }
+        let given_up = queue.is_some_and(Queue::failed);
+        let cause = self.cause(frame.mobile, fate);
+        Outcome::Missing { cause, given_up }
+    }
+
+    /// What the receiver tells of a loss.
+    fn cause(&mut self, mobile: u16, fate: Fate) -> Cause {
+        let is_told = self.chance.chance(self.hints.told);
+        let is_mistaken = self.chance.chance(self.hints.mistaken);
+        match fate {
+            _ if !is_told => Cause::Unknown,
+            Fate::Collided if is_mistaken => Cause::Fade,
+            Fate::Collided => Cause::Collision,
+            // A checksum that failed at full signal is no fade.
+            _ if self.channels.is_good(mobile) => Cause::Unknown,
+            _ => Cause::Fade,
+        }
+    }
+
+    /// The frame that the driver hands to the card.
+    pub(crate) fn poll_frame(&mut self) -> Option<Frame<Carried>> {
+        loop {
+            let (mobile, payload) = match self.scheduler.poll_output()? {
+                Output::Serve(Destination(mobile)) => {
+                    let queue = self.queues.get(usize::from(mobile));
+                    (mobile, queue.and_then(Queue::head)?)
+                }
+                Output::Probe(Destination(mobile)) => (mobile, Carried::Probe),
+                Output::Marked(_) | Output::Unmarked(_) => continue,
+            };
+            return Some(Frame {
+                from: OnAir::Base,
+                mobile,
+                size: payload.length(),
+                payload,
+            });
+        }
+    }
+
+    /// See [`Machine::handle_timeout`].
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        while let Some((mobile, is_good)) = self.channels.change(now) {
+            if self.tells_states {
+                let destination = Destination(mobile);
+                let told = Input::Channel {
+                    destination,
+                    is_good,
+                };
+                self.scheduler.handle_input(now, told);
+            }
+        }
+        self.scheduler.handle_timeout(now);
+    }
+
+    /// See [`Machine::poll_timeout`].
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        earlier(self.scheduler.poll_timeout(), self.channels.next_change())
+    }
+}

@@ -1,0 +1,177 @@
+//! The experiments.
+
+use experiment::{
+    About, Calibration, Case, Claim, Experiment, Measurements, Metric, PlanError, RunError,
+};
+
+use super::claims;
+use super::network::SetUp;
+use super::run::{METRICS, SPAN_METRICS, Transfers};
+
+const SOURCE: &str = "Bhagwat, Bhattacharya, Krishna, Tripathi, \"Enhancing Throughput over Wireless LANs Using \
+    Channel State Dependent Packet Scheduling\", IEEE INFOCOM 1996; all numbers of the paper are lost";
+
+/// The parts of a plan after one another.
+macro_rules! plan {
+    ($($part:literal),+) => {
+        concat!($(include_str!(concat!("plans/", $part, ".toml"))),+, include_str!("plans/parameters.toml"))
+    };
+}
+
+/// Transfers by all connections: name, title, claims, and the parts of the plan that are its own.
+macro_rules! transfers {
+    ($name:literal, $title:literal, $claims:expr, [$($part:literal),+]) => {
+        Study {
+            about: about([$name, $title], METRICS, plan!($($part),+)),
+            claims: $claims,
+            measure: transfers,
+        }
+    };
+}
+
+pub(super) const FINISH: Study = transfers!(
+    "csdp96-finish",
+    "When connections end, by discipline, at two burst lengths",
+    claims::finish,
+    ["finish", "transfer", "fades", "schemes", "beyond"]
+);
+pub(super) const BURST: Study = transfers!(
+    "csdp96-burst",
+    "Burst lengths at a constant ratio of good and bad",
+    claims::burst,
+    ["burst", "transfer", "fades", "schemes"]
+);
+pub(super) const RANDOM: Study = transfers!(
+    "csdp96-random",
+    "Random errors in place of bursts",
+    claims::random,
+    ["random", "transfer"]
+);
+pub(super) const SWEEP: Study = transfers!(
+    "csdp96-sweep",
+    "The findings over link rate, number of mobile hosts, burst length and retries",
+    claims::sweep,
+    ["sweep", "transfer-small", "fades"]
+);
+pub(super) const MONITOR: Study = transfers!(
+    "csdp96-monitor",
+    "How the channels' states are known, and what receivers tell of losses",
+    claims::monitor,
+    ["monitor", "transfer", "fades"]
+);
+pub(super) const ISOLATION: Study = Study {
+    about: about(
+        [
+            "csdp96-isolation",
+            "Beyond the paper: one mobile host in fades half of the time, and what the others get",
+        ],
+        SPAN_METRICS,
+        plan!("isolation", "span", "isolation-schemes"),
+    ),
+    claims: claims::isolation,
+    measure: SetUp::span,
+};
+
+const fn about(
+    [name, title]: [&'static str; 2],
+    metrics: &'static [Metric],
+    plan: &'static str,
+) -> About {
+    About {
+        name,
+        group: "csdp96",
+        title,
+        source: SOURCE,
+        plan,
+        metrics,
+        published: "",
+        calibration: CALIBRATION,
+        deviations: include_str!("../../../../docs/papers/csdp96.md"),
+    }
+}
+
+const CALIBRATION: &[Calibration] = &[
+    Calibration {
+        key: "connections",
+        reason: "lost; the paper's figure has eight boxes of hosts",
+    },
+    Calibration {
+        key: "transfer",
+        reason: "lost; ours",
+    },
+    Calibration {
+        key: "air.rate",
+        reason: "lost; the wire is said to be an order of magnitude faster, and WaveLAN of the time had 2 Mbit/s",
+    },
+    Calibration {
+        key: "wire.rate",
+        reason: "lost; Ethernet of the time",
+    },
+    Calibration {
+        key: "wire.delay",
+        reason: "lost but for \"representative of LANs\"; ours",
+    },
+    Calibration {
+        key: "errors.bad.mean",
+        reason: "lost; the NFS papers of the same group have 10 to 100 ms",
+    },
+    Calibration {
+        key: "errors.good.mean",
+        reason: "lost but for \"sec\"; ours",
+    },
+    Calibration {
+        key: "errors.loss_bad",
+        reason: "lost; ours",
+    },
+    Calibration {
+        key: "errors.loss_good",
+        reason: "said to be far below that in bad periods; ours",
+    },
+    Calibration {
+        key: "driver.retries",
+        reason: "lost; ours",
+    },
+    Calibration {
+        key: "driver.queue",
+        reason: "\"sufficient buffering\": more than the window of a connection",
+    },
+    Calibration {
+        key: "tcp.timing.tick",
+        reason: "the paper says \"coarse\", with a lost number of milliseconds; 4.4BSD's",
+    },
+    Calibration {
+        key: "tcp.receive_buffer",
+        reason: "not stated; that of ton97",
+    },
+];
+
+/// Runs of a plan.
+#[derive(Debug)]
+pub(super) struct Study {
+    about: About,
+    claims: fn() -> Vec<Claim>,
+    measure: fn(&SetUp) -> Result<Measurements, RunError>,
+}
+
+/// All connections to their ends.
+fn transfers(set_up: &SetUp) -> Result<Measurements, RunError> {
+    Transfers::run(set_up)?.measurements(set_up)
+}
+
+impl Experiment for Study {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn check(&self, case: &Case) -> Result<(), PlanError> {
+        SetUp::read(case, 0).map(drop)
+    }
+
+    fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
+        (self.measure)(&SetUp::read(case, seed)?)
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        (self.claims)()
+    }
+}
