@@ -103,13 +103,14 @@ fn block_of_slow_bytes(window: usize, lost: u64) -> u32 {
 /// A larger block takes longer than calls are waited for that were smaller: it is asked for twice, and not lost.
 #[test]
 fn larger_blocks_that_take_longer_are_not_lost() {
-    assert!(block_of_slow_bytes(1, 0) >= 16_384);
+    assert_eq!(block_of_slow_bytes(1, 0), 32_768);
 }
 
 /// Losses that do not depend on the size are no reason for small blocks.
 #[test]
 fn larger_blocks_are_tried_on_where_some_are_lost() {
-    assert!(block_of_slow_bytes(1, 5) >= 16_384);
+    assert_eq!(block_of_slow_bytes(1, 2), 32_768);
+    assert_eq!(block_of_slow_bytes(1, 5), 32_768);
 }
 
 /// Blocks that wait for others at the server are not made larger, however many are on their way by configuration.
