@@ -167,6 +167,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         key: key("gateway"),
         peers: vec![peer],
         bearer_mtu: 1_500,
+        shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(1),
     };

@@ -3,13 +3,17 @@
 //! [`Air`] paces transmissions at the rate of the hop, which it measures: the rate at which frames
 //! *arrive* while some wait in the hop, lost ones counted as sent, so that a loss on the air never lowers
 //! it, while a growing queue does. The queue thus stands in our own daemon and not in the hop.
+//!
+//! [`SharedAir`] is the air of several destinations, who take turns on it.
 
 mod estimate;
 mod pacer;
+mod shared;
 
 use arq::Sample;
 pub use estimate::Estimate;
-use pacer::Pacer;
+pub use pacer::Pacer;
+pub use shared::{SharedAir, Turn};
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// The pacer and the rate of one shared medium.
@@ -20,6 +24,7 @@ pub struct Air {
     given: Option<BitRate>,
     /// Sent before any rate was measured.
     blind: Bytes,
+    learned_at: Option<Instant>,
 }
 
 /// What may be sent at the initial pace before any rate is measured: a few initial windows of TCP.
@@ -35,6 +40,7 @@ impl Air {
             estimate: Estimate::default(),
             given,
             blind: Bytes::ZERO,
+            learned_at: None,
         }
     }
 
@@ -60,6 +66,12 @@ impl Air {
     /// Learns from the latest transmission that arrived.
     pub fn learn(&mut self, now: Instant, sample: &Sample) {
         self.estimate.learn(now, sample);
+        self.learned_at = Some(now);
+    }
+
+    /// When it learned last.
+    pub fn learned_at(&self) -> Option<Instant> {
+        self.learned_at
     }
 
     /// The rate of the hop.
@@ -73,7 +85,7 @@ impl Air {
     }
 
     /// The rate at which frames leave now: that of the hop, but for what fills or drains its queue.
-    fn pace(&self) -> BitRate {
+    pub fn pace(&self) -> BitRate {
         let blind = self.blind > BLIND_MAX && !self.estimate.has_measured();
         let measured = if blind {
             BLIND_PACE

@@ -9,22 +9,25 @@ const CATCH_UP: Duration = Duration::from_millis(4);
 
 /// Counts transmissions against a rate.
 #[derive(Debug, Default)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     free_at: Instant,
 }
 
 impl Pacer {
-    pub(crate) fn free_at(&self) -> Instant {
+    /// When the air is free next.
+    pub fn free_at(&self) -> Instant {
         self.free_at
     }
 
-    pub(crate) fn grant(&self, now: Instant, rate: BitRate) -> Option<Bytes> {
+    /// How many bytes may go on the air now, at `rate`; `None` while it is busy.
+    pub fn grant(&self, now: Instant, rate: BitRate) -> Option<Bytes> {
         let late = now.since(self.free_at).as_nanos().min(CATCH_UP.as_nanos());
         let span = SLOT + Duration::from_nanos(late);
         (now >= self.free_at).then(|| rate.bytes_in(span).max(Bytes::new(1)))
     }
 
-    pub(crate) fn spent(&mut self, now: Instant, bytes: Bytes, rate: BitRate) {
+    /// Bytes have gone on the air, at `rate`.
+    pub fn spent(&mut self, now: Instant, bytes: Bytes, rate: BitRate) {
         self.free_at = self.free_at.max(now - CATCH_UP) + rate.time_for(bytes);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use machine::Machine;
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
 use wire::hop::{AckRanges, Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
@@ -13,6 +13,7 @@ use crate::flow::{Admission, Lane};
 use crate::inbox::{Inbox, Refused};
 use crate::ledger::{Content, Ledger, Outcome, Settled};
 use crate::outbox::{Outbox, QueueLimits};
+use crate::pace::Pace;
 use crate::round_trip::RoundTrip;
 use crate::stats::{Fade, LossMonitor, Stats};
 use crate::watch::Pattern;
@@ -49,20 +50,6 @@ pub struct Arq {
     stats: Stats,
     /// Ranges of the acknowledgement at hand, kept for its storage.
     scratch: Vec<(u64, u64)>,
-}
-
-/// What the times of the past decide.
-#[derive(Debug, Default)]
-struct Pace {
-    rate: Option<BitRate>,
-    last_heard: Instant,
-    /// Fades are to be expected until then.
-    fading_until: Option<Instant>,
-    /// When the next probe of a long fade may leave.
-    next_probe: Instant,
-    next_tidy: Option<Instant>,
-    /// Whole segments of a packet that is still incomplete can be released.
-    next_release: Option<Instant>,
 }
 
 impl Arq {
@@ -127,20 +114,26 @@ impl Arq {
 
     /// Whether a grant would be used now.
     pub fn wants_air(&self, now: Instant) -> bool {
-        let acknowledge = self
-            .acknowledger
-            .due(self.ack_spacing())
-            .is_some_and(|due| due <= now);
-        acknowledge || (self.outbox.has_work() && self.may_send(now))
+        let acknowledges = self.acknowledges_from().is_some_and(|due| due <= now);
+        acknowledges || self.has_content(now)
+    }
+
+    /// When an acknowledgement is due.
+    pub fn acknowledges_from(&self) -> Option<Instant> {
+        self.acknowledger.due(self.ack_spacing())
+    }
+
+    /// Whether a grant would be used now for more than an acknowledgement.
+    pub fn has_content(&self, now: Instant) -> bool {
+        self.outbox.has_work() && self.may_send(now)
     }
 
     /// When [`wants_air`](Self::wants_air) becomes true, or since when it is; `None` if nothing that is
     /// known now leads to that.
     pub fn air_wanted_from(&self) -> Option<Instant> {
-        let acknowledge = self.acknowledger.due(self.ack_spacing());
         let work = self.outbox.has_work() && self.ledger.len() < LEDGER_MAX;
         let send = work.then_some(self.pace.next_probe);
-        machine::earlier(acknowledge, send)
+        machine::earlier(self.acknowledges_from(), send)
     }
 
     /// Whether new transmissions may leave: the ledger has room, and a long fade only gets probes.
@@ -160,19 +153,18 @@ impl Arq {
         self.repeat_due(now);
         let mut left = bytes.get() as i64;
         while left > 0 && self.wants_air(now) {
-            match self.send_frame(now) {
+            match self.send_frame(now, !self.has_content(now)) {
                 Some(wire_bytes) => left -= wire_bytes as i64,
                 None => break,
             }
         }
     }
 
-    /// Sends one frame with whatever is due; returns its bytes on the wire.
-    fn send_frame(&mut self, now: Instant) -> Option<usize> {
+    /// Sends one frame with whatever is due, or with an acknowledgement `alone`; returns its bytes on the wire.
+    fn send_frame(&mut self, now: Instant, alone: bool) -> Option<usize> {
         let number = self.ledger.next_number();
         let buffer = PacketBuffer::with_room(HEADROOM + self.config.frame + TAILROOM, HEADROOM);
         let mut frame = FrameWriter::new(buffer, number, self.config.frame);
-        let alone = !(self.outbox.has_work() && self.may_send(now));
         self.acknowledger.write(now, &mut frame, alone);
         let mut contents = 0;
         if !alone {
@@ -396,6 +388,7 @@ impl Arq {
         if count == 0 {
             return;
         }
+        self.outputs.push_back(Output::Silence);
         self.stats.sent.frames_presumed_lost += count as u64;
         self.pace.fading_until = Some(now + FADING);
         if self.fade.is_none() {
@@ -453,6 +446,12 @@ impl Machine for Arq {
             }
             Input::Frame { arrived, frame } => self.receive(now, arrived.min(now), &frame),
             Input::AirFree(bytes) => self.grant(now, bytes),
+            Input::AcknowledgementFree => {
+                if self.acknowledges_from().is_some_and(|due| due <= now) {
+                    self.send_frame(now, true);
+                }
+            }
+            Input::Elsewhere(bytes) => self.ledger.elsewhere(bytes.get()),
             Input::Rate(rate) => {
                 self.pace.rate = Some(rate);
                 self.set_limits();

@@ -116,6 +116,11 @@ impl Ledger {
         self.contents.push_back(content);
     }
 
+    /// Others have used the medium for so many bytes.
+    pub(crate) fn elsewhere(&mut self, wire_bytes: u64) {
+        self.sent_total += wire_bytes;
+    }
+
     /// Notes that the next transmission has left, with the last `contents` noted.
     pub(crate) fn sent(&mut self, now: Instant, wire_bytes: usize, contents: usize, asks: bool) {
         self.sent_total += wire_bytes as u64;

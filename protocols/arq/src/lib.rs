@@ -20,6 +20,7 @@ mod flow;
 mod inbox;
 mod ledger;
 mod outbox;
+mod pace;
 mod queue;
 mod ranges;
 mod round_trip;
@@ -101,6 +102,10 @@ pub enum Input {
     },
     /// The medium can take so many bytes on the wire now; a last frame may exceed them.
     AirFree(Bytes),
+    /// The medium can take one frame now that only acknowledges.
+    AcknowledgementFree,
+    /// Others used the medium for so many bytes: they count where its rate is measured.
+    Elsewhere(Bytes),
     /// The rate of the hop, as far as it is known: it sizes the queues.
     Rate(BitRate),
 }
@@ -116,6 +121,8 @@ pub enum Output {
     Event(LinkEvent),
     /// How a transmission fared, for whoever estimates the rate of the hop.
     Sample(Sample),
+    /// Nothing that was sent of late is acknowledged: a fade has begun, or goes on.
+    Silence,
 }
 
 /// What happens on the link.

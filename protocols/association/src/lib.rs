@@ -39,6 +39,12 @@ pub enum Input {
     },
     /// Whether frames can be sent at all; without a link everything waits. It is there at first.
     Link(bool),
+    /// Of an air that is shared: so many bytes may go on it.
+    AirFree(Bytes),
+    /// Of an air that is shared: one frame may go on it that only acknowledges.
+    AcknowledgementFree,
+    /// Of an air that is shared: others have used it for so many bytes.
+    Elsewhere(Bytes),
 }
 
 /// What an [`Association`] asks of its driver.
@@ -50,6 +56,8 @@ pub enum Output {
     Frame(PacketBuffer),
     /// Something happened on the link.
     Event(LinkEvent),
+    /// Nothing that was sent of late is acknowledged: a fade has begun, or goes on.
+    Silence,
 }
 
 /// One end of the relation of a mobile host and a gateway.
@@ -63,6 +71,8 @@ pub struct Association {
     told: BitRate,
     malformed: u64,
     linked: bool,
+    /// Somebody else grants the air, since others use it too.
+    is_granted: bool,
     tcp: TcpLane,
     marks: Marks,
 }
@@ -79,8 +89,43 @@ impl Association {
             told: BitRate::ZERO,
             malformed: 0,
             linked: true,
+            is_granted: false,
             marks: Marks::default(),
         }
+    }
+
+    /// The same association on an air that it shares with others: it sends when that is granted.
+    #[must_use]
+    pub fn on_shared_air(self) -> Self {
+        Self {
+            is_granted: true,
+            ..self
+        }
+    }
+
+    /// How many bytes a frame takes on the wire.
+    pub fn on_wire(&self, frame: &PacketBuffer) -> Bytes {
+        Bytes::from(frame.len() + self.overhead)
+    }
+
+    /// What is known of its air.
+    pub fn air(&self) -> &Air {
+        &self.air
+    }
+
+    /// Bytes of packets that wait for a grant, if it would be used now; zero where only repairs wait.
+    pub fn wants_grant(&self, now: Instant) -> Option<Bytes> {
+        (self.linked && self.arq.has_content(now)).then(|| self.arq.queued())
+    }
+
+    /// When an acknowledgement is due.
+    pub fn acknowledges_from(&self) -> Option<Instant> {
+        self.arq.acknowledges_from().filter(|_| self.linked)
+    }
+
+    /// When [`wants_grant`](Self::wants_grant) becomes true, or since when it is.
+    pub fn grant_wanted_from(&self) -> Option<Instant> {
+        self.arq.air_wanted_from().filter(|_| self.linked)
     }
 
     /// The state of the hop, as this end sees it.
@@ -158,7 +203,7 @@ impl Association {
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
-        while self.linked && self.arq.wants_air(now) {
+        while self.linked && !self.is_granted && self.arq.wants_air(now) {
             let Some(bytes) = self.air.grant(now) else {
                 break;
             };
@@ -182,13 +227,13 @@ impl Association {
             match output {
                 arq::Output::Frame(frame) => {
                     frames += 1;
-                    self.air
-                        .spent(now, Bytes::from(frame.len() + self.overhead));
+                    self.air.spent(now, self.on_wire(&frame));
                     self.outputs.push_back(Output::Frame(frame));
                 }
                 arq::Output::Packet(packet) => self.arrived(now, packet),
                 arq::Output::Event(event) => self.outputs.push_back(Output::Event(event)),
                 arq::Output::Sample(sample) => self.air.learn(now, &sample),
+                arq::Output::Silence => self.outputs.push_back(Output::Silence),
             }
         }
         frames
@@ -207,6 +252,12 @@ impl Machine for Association {
                     .handle_input(now, arq::Input::Frame { arrived, frame });
             }
             Input::Link(linked) => self.linked = linked,
+            Input::AirFree(bytes) => self.arq.handle_input(now, arq::Input::AirFree(bytes)),
+            Input::AcknowledgementFree => {
+                let free = arq::Input::AcknowledgementFree;
+                self.arq.handle_input(now, free);
+            }
+            Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
         }
         self.pump(now);
     }
@@ -222,7 +273,8 @@ impl Machine for Association {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let wanted = self.arq.air_wanted_from().filter(|_| self.linked);
+        let grants_itself = self.linked && !self.is_granted;
+        let wanted = self.arq.air_wanted_from().filter(|_| grants_itself);
         let grant = wanted.map(|at| at.max(self.air.free_at()));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());
         machine::earlier(own, grant)

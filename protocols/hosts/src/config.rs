@@ -29,6 +29,8 @@ pub struct Config {
     pub bearer_mtu: usize,
     /// The rate of the hop from here, if it is not to be measured.
     pub rate: Option<BitRate>,
+    /// How peers share one air; without it each is taken to have its own.
+    pub shared_air: Option<scheduler::Config>,
     /// What the snoop protocol may keep for each peer, where TCP goes by it.
     pub snoop_cache: Bytes,
 }

@@ -9,12 +9,13 @@ use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, DropCause, Endpoint, Entropy, PeerId, Received, Route,
 };
 use thiserror::Error;
-use units::Instant;
+use units::{Bytes, Instant};
 use wire::ip::IpPacket;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::peer::{Bearer, Moving, Peer};
 use crate::route::Routes;
+use crate::sharing::Sharing;
 use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status, TcpMethod};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
@@ -30,13 +31,18 @@ pub enum HostError {
         /// What is wrong with it.
         cause: session::PeerError,
     },
+    /// There are too many.
+    #[error("too many peers: at most 65,535")]
+    TooMany,
 }
 
 /// A mobile host or a gateway.
 pub struct Host {
     role: Role,
     endpoint: Endpoint,
-    peers: Vec<Peer>,
+    pub(crate) peers: Vec<Peer>,
+    /// Where peers share one air; elsewhere each has its own.
+    pub(crate) sharing: Option<Sharing>,
     routes: Routes,
     bearer: Bearer,
     outputs: VecDeque<Output>,
@@ -65,6 +71,7 @@ impl Host {
             rate: config.rate,
             role: config.role,
             snoop_cache: config.snoop_cache,
+            is_shared: config.shared_air.is_some(),
         };
         let (mut peers, mut routes) = (Vec::new(), Routes::default());
         for (index, peer) in config.peers.into_iter().enumerate() {
@@ -94,9 +101,12 @@ impl Host {
                 tcp: peer.tcp,
             });
         }
+        let count = u16::try_from(peers.len()).map_err(|_| HostError::TooMany)?;
+        let sharing = config.shared_air.map(|air| Sharing::new(&air, count));
         Ok(Self {
             role: config.role,
             endpoint,
+            sharing,
             peers,
             routes,
             bearer,
@@ -119,7 +129,14 @@ impl Host {
             peers: self
                 .peers
                 .iter()
-                .map(|peer| peer_status(peer, now))
+                .enumerate()
+                .map(|(index, peer)| PeerStatus {
+                    air: self
+                        .sharing
+                        .as_ref()
+                        .and_then(|sharing| sharing.air.status(index)),
+                    ..peer_status(peer, now)
+                })
                 .collect(),
             datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
             packets_unroutable: self.packets_unroutable,
@@ -201,10 +218,10 @@ impl Host {
         let moved = from.filter(|from| known.is_some_and(|known| known != *from));
         if let Some(moving) = peer.moving.take_if(|moving| moving.arrived) {
             let lasted = now.since(moving.since);
-            self.tell(index, EventKind::HandoffEnded { lasted });
+            self.announce(index, EventKind::HandoffEnded { lasted });
         }
         if let Some(to) = moved {
-            self.tell(index, EventKind::Moved { to });
+            self.announce(index, EventKind::Moved { to });
         }
     }
 
@@ -218,7 +235,7 @@ impl Host {
             let since = peer.moving.map_or(now, |moving| moving.since);
             let arrived = false;
             if peer.moving.replace(Moving { since, arrived }).is_none() {
-                self.tell(index, EventKind::HandoffBegan);
+                self.announce(index, EventKind::HandoffBegan);
             }
         }
     }
@@ -234,7 +251,7 @@ impl Host {
         }
     }
 
-    fn tell(&mut self, index: usize, kind: EventKind) {
+    fn announce(&mut self, index: usize, kind: EventKind) {
         let peer = self.peers[index].name.clone();
         self.outputs.push_back(Output::Event(Event { peer, kind }));
     }
@@ -291,28 +308,44 @@ impl Host {
             .handle_input(now, association::Input::Link(linked));
         let refused = refused.map(|chosen| EventKind::TcpRefused { chosen });
         for kind in [Some(kind), refused].into_iter().flatten() {
-            self.tell(index, kind);
+            self.announce(index, kind);
         }
         self.forward(now, index);
     }
 
-    /// Seals and checks what an association puts out.
-    fn forward(&mut self, now: Instant, index: usize) {
+    /// Seals and checks what an association puts out; returns how many bytes of it go on the wire.
+    pub(crate) fn forward(&mut self, now: Instant, index: usize) -> Bytes {
+        let mut sent = Bytes::ZERO;
+        if let Some(sharing) = &mut self.sharing {
+            sharing.note(index);
+        }
         while let Some(output) = self.peers[index].association.poll_output() {
             match output {
-                association::Output::Frame(frame) => self.send(now, index, frame),
+                association::Output::Frame(frame) => {
+                    sent += self.peers[index].association.on_wire(&frame);
+                    self.send(now, index, frame);
+                }
                 association::Output::Packet(packet) => self.release(index, packet),
                 association::Output::Event(event) => {
                     let kind = match event {
                         LinkEvent::FadeBegan => EventKind::FadeBegan,
                         LinkEvent::FadeEnded { lasted, kept } => {
+                            if let Some(sharing) = &mut self.sharing {
+                                sharing.air.is_heard(now, index);
+                            }
                             EventKind::FadeEnded { lasted, kept }
                         }
                     };
-                    self.tell(index, kind);
+                    self.announce(index, kind);
+                }
+                association::Output::Silence => {
+                    if let Some(sharing) = &mut self.sharing {
+                        sharing.air.is_silent(now, index);
+                    }
                 }
             }
         }
+        sent
     }
 
     fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer) {
@@ -349,6 +382,7 @@ fn peer_status(peer: &Peer, now: Instant) -> PeerStatus {
         keys_age: peer.established_at.map(|at| now.since(at)),
         packets_refused: peer.packets_refused,
         hop: peer.association.status(now),
+        air: None,
     }
 }
 
@@ -369,6 +403,7 @@ impl Machine for Host {
             Input::LinkUp => self.link_up(now),
         }
         self.follow_sessions(now, None);
+        self.share(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -384,6 +419,11 @@ impl Machine for Host {
                 self.forward(now, index);
             }
         }
+        if let Some(sharing) = &mut self.sharing {
+            sharing.air.handle_timeout(now);
+            sharing.changed = 0..self.peers.len();
+        }
+        self.share(now);
     }
 
     fn poll_output(&mut self) -> Option<Output> {
@@ -396,7 +436,8 @@ impl Machine for Host {
             .iter()
             .filter_map(|peer| peer.association.poll_timeout())
             .min();
-        machine::earlier(self.endpoint.poll_timeout(), associations)
+        let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
+        machine::earlier(own, associations)
     }
 }
 

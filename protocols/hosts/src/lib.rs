@@ -9,6 +9,7 @@ mod event;
 mod host;
 mod peer;
 mod route;
+mod sharing;
 mod status;
 mod terms;
 

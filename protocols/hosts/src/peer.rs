@@ -18,6 +18,8 @@ pub(crate) struct Bearer {
     pub(crate) rate: Option<BitRate>,
     pub(crate) role: Role,
     pub(crate) snoop_cache: Bytes,
+    /// Whether others use the same air.
+    pub(crate) is_shared: bool,
 }
 
 /// One peer of a host.
@@ -59,6 +61,12 @@ impl Bearer {
             at_gateway: self.role == Role::Gateway,
             cache: self.snoop_cache,
         };
-        Association::new(arq::Config::new(frame, around + ETHERNET), self.rate, &tcp)
+        let config = arq::Config::new(frame, around + ETHERNET);
+        let association = Association::new(config, self.rate, &tcp);
+        if self.is_shared {
+            association.on_shared_air()
+        } else {
+            association
+        }
     }
 }

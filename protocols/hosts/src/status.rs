@@ -37,4 +37,7 @@ pub struct PeerStatus {
     pub packets_refused: u64,
     /// The hop to it.
     pub hop: association::Status,
+    /// Its part in an air that it shares with others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub air: Option<scheduler::Status>,
 }

@@ -43,6 +43,7 @@ fn host(index: usize) -> Host {
         key: private_key(NAMES[index]),
         peers,
         bearer_mtu: 1500,
+        shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
     };

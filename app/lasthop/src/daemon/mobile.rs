@@ -82,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             key,
             peers: vec![gateway],
             bearer_mtu: config.hop.bearer_mtu.0.into(),
+            shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
         },

@@ -196,7 +196,7 @@ impl Script {
                 Output::Frame(bytes) => self.frames.push(Sent::read(self.now, bytes)),
                 Output::Packet(packet) => self.packets.push(packet),
                 Output::Event(event) => self.events.push(event),
-                Output::Sample(_) => {}
+                Output::Sample(_) | Output::Silence => {}
             }
         }
     }

@@ -97,6 +97,7 @@ fn host(index: usize, setting: Setting) -> Host {
         key: private_key(names[index]),
         peers: vec![peer],
         bearer_mtu: 1500,
+        shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
     };

@@ -1,0 +1,194 @@
+//! One air that several destinations share.
+
+use std::collections::VecDeque;
+
+use machine::Machine;
+use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
+use units::{BitRate, Bytes, Duration, Instant};
+
+use crate::Pacer;
+
+/// What comes within so long is taken to have come together.
+const GRAIN: Duration = Duration::from_millis(1);
+
+/// The pacer and the scheduler of an air: it says who may send next, and how much.
+#[derive(Debug)]
+pub struct SharedAir {
+    pacer: Pacer,
+    scheduler: Scheduler,
+    /// The scheduler knows that the air is free, and has not used it.
+    offered: bool,
+    /// Bytes sent in all.
+    used: u64,
+    lines: Vec<Line>,
+}
+
+/// What is known of one destination.
+#[derive(Debug, Default)]
+struct Line {
+    /// When how much came that still waits, oldest first.
+    came: VecDeque<(Instant, u64)>,
+    bytes: u64,
+    /// What was sent in all when this destination was last told of it.
+    seen: u64,
+}
+
+/// Who may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The destination's number.
+    pub destination: usize,
+    /// How much may be sent to it.
+    pub bytes: Bytes,
+    /// How much was sent to others since its last turn.
+    pub elsewhere: Bytes,
+}
+
+impl Line {
+    /// So much waits now; returns since when the oldest of it does.
+    fn waits(&mut self, now: Instant, bytes: u64) -> Instant {
+        if bytes > self.bytes {
+            let more = bytes - self.bytes;
+            match self
+                .came
+                .back_mut()
+                .filter(|(at, _)| now.since(*at) < GRAIN)
+            {
+                Some((_, came)) => *came += more,
+                None => self.came.push_back((now, more)),
+            }
+        }
+        let mut gone = self.bytes.saturating_sub(bytes);
+        while let Some((_, came)) = self.came.front_mut().filter(|_| gone > 0) {
+            let part = gone.min(*came);
+            *came -= part;
+            gone -= part;
+            if *came == 0 {
+                self.came.pop_front();
+            }
+        }
+        self.bytes = bytes;
+        self.came.front().map_or(now, |(at, _)| *at)
+    }
+}
+
+impl SharedAir {
+    /// An air of so many destinations, all of the same weight.
+    pub fn new(config: &Config, destinations: u16) -> Self {
+        let mut scheduler = Scheduler::new(config);
+        for destination in (0..destinations).map(Destination) {
+            let weight = 1;
+            let join = Input::Join {
+                destination,
+                weight,
+            };
+            scheduler.handle_input(Instant::ZERO, join);
+        }
+        Self {
+            pacer: Pacer::default(),
+            scheduler,
+            offered: false,
+            used: 0,
+            lines: (0..destinations).map(|_| Line::default()).collect(),
+        }
+    }
+
+    /// What was done for a destination, and what is known of its channel.
+    pub fn status(&self, destination: usize) -> Option<scheduler::Status> {
+        self.scheduler.status(Destination(destination as u16))
+    }
+
+    /// So many bytes wait for a destination; zero of them where only repairs do, nothing where not even those.
+    pub fn waits(&mut self, now: Instant, destination: usize, waiting: Option<Bytes>) {
+        let Some(line) = self.lines.get_mut(destination) else {
+            return;
+        };
+        let oldest = line.waits(now, waiting.map_or(0, Bytes::get));
+        let waiting = waiting.map(|bytes| Waiting { bytes, oldest });
+        let destination = Destination(destination as u16);
+        let queue = Input::Queue {
+            destination,
+            waiting,
+        };
+        self.scheduler.handle_input(now, queue);
+    }
+
+    /// Nothing that was sent to a destination of late is acknowledged.
+    pub fn is_silent(&mut self, now: Instant, destination: usize) {
+        let (cause, given_up) = (Cause::Fade, false);
+        self.ended(now, destination, Outcome::Missing { cause, given_up });
+    }
+
+    /// After a silence something is acknowledged again.
+    pub fn is_heard(&mut self, now: Instant, destination: usize) {
+        self.ended(now, destination, Outcome::Delivered);
+    }
+
+    fn ended(&mut self, now: Instant, destination: usize, outcome: Outcome) {
+        let destination = Destination(destination as u16);
+        let ended = Input::Outcome {
+            destination,
+            outcome,
+        };
+        self.scheduler.handle_input(now, ended);
+    }
+
+    /// Who may send now, on an air of that rate. Whatever is sent then must be told by [`spent`](Self::spent).
+    pub fn turn(&mut self, now: Instant, rate: BitRate) -> Option<Turn> {
+        let grant = self.pacer.grant(now, rate)?;
+        if !self.offered {
+            self.offered = true;
+            self.scheduler.handle_input(now, Input::AirFree);
+        }
+        let (destination, bytes) = loop {
+            match self.scheduler.poll_output()? {
+                Output::Serve(destination) => break (destination, grant),
+                Output::Probe(destination) => break (destination, Bytes::new(1)),
+                Output::Marked(_) | Output::Unmarked(_) => {}
+            }
+        };
+        self.offered = false;
+        let destination = usize::from(destination.0);
+        let line = self.lines.get_mut(destination)?;
+        let elsewhere = Bytes::new(self.used - std::mem::replace(&mut line.seen, self.used));
+        Some(Turn {
+            destination,
+            bytes,
+            elsewhere,
+        })
+    }
+
+    /// So many bytes were sent to a destination, on an air of that rate.
+    pub fn spent(&mut self, now: Instant, (destination, bytes): (usize, Bytes), rate: BitRate) {
+        self.pacer.spent(now, bytes, rate);
+        self.used += bytes.get();
+        if let Some(line) = self.lines.get_mut(destination) {
+            line.seen += bytes.get();
+        }
+        let sent = Input::Sent {
+            destination: Destination(destination as u16),
+            airtime: rate.time_for(bytes),
+        };
+        self.scheduler.handle_input(now, sent);
+    }
+
+    /// When there can be a turn for those who wait for one; `None` if they get none until something changes.
+    pub fn turn_at(&self) -> Option<Instant> {
+        (!self.offered).then(|| self.pacer.free_at())
+    }
+
+    /// When the air is free. Those who only acknowledge wait for no turn.
+    pub fn free_at(&self) -> Instant {
+        self.pacer.free_at()
+    }
+
+    /// Acts on what has come due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.scheduler.handle_timeout(now);
+    }
+
+    /// When something is due besides turns.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.scheduler.poll_timeout()
+    }
+}

@@ -1,0 +1,17 @@
+//! What the past decides of when to send.
+
+use units::{BitRate, Instant};
+
+/// What the times of the past decide.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    pub(crate) rate: Option<BitRate>,
+    pub(crate) last_heard: Instant,
+    /// Fades are to be expected until then.
+    pub(crate) fading_until: Option<Instant>,
+    /// When the next probe of a long fade may leave.
+    pub(crate) next_probe: Instant,
+    pub(crate) next_tidy: Option<Instant>,
+    /// Whole segments of a packet that is still incomplete can be released.
+    pub(crate) next_release: Option<Instant>,
+}

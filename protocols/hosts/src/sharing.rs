@@ -1,0 +1,151 @@
+//! The peers' turns on an air that they share.
+
+use std::ops::Range;
+
+use air::SharedAir;
+use association::Input as Associated;
+use machine::Machine;
+use units::{BitRate, Bytes, Instant};
+
+use crate::host::Host;
+
+/// An air that all peers of a host share.
+#[derive(Debug)]
+pub(crate) struct Sharing {
+    pub(crate) air: SharedAir,
+    /// The peer from which the rate of the air was learned last.
+    latest: usize,
+    /// When turns were given last.
+    at: Instant,
+    /// Among these are all whose wishes may have changed since.
+    pub(crate) changed: Range<usize>,
+}
+
+impl Sharing {
+    pub(crate) fn new(config: &scheduler::Config, peers: u16) -> Self {
+        Self {
+            air: SharedAir::new(config, peers),
+            latest: 0,
+            at: Instant::ZERO,
+            changed: 0..0,
+        }
+    }
+
+    /// A peer's wishes may have changed.
+    pub(crate) fn note(&mut self, index: usize) {
+        self.changed = if self.changed.is_empty() {
+            index..index + 1
+        } else {
+            self.changed.start.min(index)..self.changed.end.max(index + 1)
+        };
+    }
+}
+
+impl Host {
+    /// Gives turns as long as the air is free and wanted.
+    pub(crate) fn share(&mut self, now: Instant) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        sharing.at = now;
+        for index in std::mem::take(&mut sharing.changed) {
+            self.acknowledge(now, index);
+            self.learn(now, index);
+        }
+        while let Some((turn, rate)) = self.next_turn(now) {
+            let index = turn.destination;
+            if turn.elsewhere > Bytes::ZERO {
+                self.tell(now, index, Associated::Elsewhere(turn.elsewhere));
+            }
+            let sent = self.grant(now, index, (Associated::AirFree(turn.bytes), rate));
+            if sent == Bytes::ZERO
+                && let Some(sharing) = &mut self.sharing
+            {
+                sharing.air.waits(now, index, None);
+            }
+        }
+        if let Some(sharing) = &mut self.sharing {
+            sharing.changed = 0..0;
+        }
+    }
+
+    /// Takes in what changed at a peer.
+    fn learn(&mut self, now: Instant, index: usize) {
+        let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index)) else {
+            return;
+        };
+        if peer.association.air().learned_at() == Some(now) {
+            sharing.latest = index;
+        }
+        let waiting = peer.association.wants_grant(now);
+        sharing.air.waits(now, index, waiting);
+    }
+
+    /// The rate of the air, as the peer knows it from which the latest news of it came.
+    fn shared_rate(&self) -> Option<BitRate> {
+        let latest = self.peers.get(self.sharing.as_ref()?.latest)?;
+        Some(latest.association.air().pace())
+    }
+
+    fn next_turn(&mut self, now: Instant) -> Option<(air::Turn, BitRate)> {
+        let rate = self.shared_rate()?;
+        let turn = self.sharing.as_mut()?.air.turn(now, rate)?;
+        Some((turn, rate))
+    }
+
+    /// Lets a peer acknowledge, if that is due.
+    fn acknowledge(&mut self, now: Instant, index: usize) {
+        let due = self
+            .peers
+            .get(index)
+            .and_then(|peer| peer.association.acknowledges_from());
+        let free = self
+            .sharing
+            .as_ref()
+            .is_some_and(|sharing| sharing.air.free_at() <= now);
+        if let Some(rate) = self
+            .shared_rate()
+            .filter(|_| free && due.is_some_and(|due| due <= now))
+        {
+            self.grant(now, index, (Associated::AcknowledgementFree, rate));
+        }
+    }
+
+    /// Grants a peer the air; returns how much it sent, in bytes.
+    fn grant(&mut self, now: Instant, index: usize, (grant, rate): (Associated, BitRate)) -> Bytes {
+        let sent = self.tell(now, index, grant);
+        if let Some(sharing) = &mut self.sharing {
+            sharing.air.spent(now, (index, sent), rate);
+        }
+        self.learn(now, index);
+        sent
+    }
+
+    fn tell(&mut self, now: Instant, index: usize, input: Associated) -> Bytes {
+        if let Some(peer) = self.peers.get_mut(index) {
+            peer.association.handle_input(now, input);
+        }
+        self.forward(now, index)
+    }
+
+    /// When there is a turn to give.
+    pub(crate) fn next_share(&self) -> Option<Instant> {
+        let sharing = self.sharing.as_ref()?;
+        let turn_at = sharing.air.turn_at();
+        let wanted = self.peers.iter().filter_map(|peer| {
+            let association = &peer.association;
+            let acknowledges = association
+                .acknowledges_from()
+                .map(|at| at.max(sharing.air.free_at()));
+            let wants = association
+                .grant_wanted_from()
+                .and_then(|from| match turn_at {
+                    Some(turn_at) => Some(from.max(turn_at)),
+                    // Who wants it now and got no turn is not given one before something changes.
+                    None => Some(from).filter(|from| *from > sharing.at),
+                });
+            machine::earlier(acknowledges, wants)
+        });
+        machine::earlier(sharing.air.poll_timeout(), wanted.min())
+    }
+}
