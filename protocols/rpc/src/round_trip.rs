@@ -14,12 +14,11 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// The estimate from one sample. It is taken to deviate by a quarter, so that few calls exceed twice the first one;
-    /// with RFC 6298's half a slow hop that loses much waits for nothing after its first calls.
+    /// The estimate from one sample.
     pub fn first(sample: Duration) -> Self {
         Self {
             smoothed: sample,
-            deviation: sample / 4,
+            deviation: sample / 2,
             fastest: sample,
         }
     }
