@@ -72,11 +72,14 @@ impl LinkRepair {
 
     /// See [`Machine::poll_output`].
     pub(crate) fn poll_output(&mut self) -> Option<Repaired> {
-        Some(match self.association.poll_output()? {
-            Output::Frame(frame) => Repaired::Frame(frame),
-            Output::Packet(packet) => Repaired::Packet(packet),
-            Output::Event(event) => Repaired::Event(event),
-        })
+        loop {
+            return Some(match self.association.poll_output()? {
+                Output::Frame(frame) => Repaired::Frame(frame),
+                Output::Packet(packet) => Repaired::Packet(packet),
+                Output::Event(event) => Repaired::Event(event),
+                Output::Silence => continue,
+            });
+        }
     }
 
     /// See [`Machine::poll_timeout`].
