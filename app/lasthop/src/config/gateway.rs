@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use hosts::TcpMethod;
 use ipnet::IpNet;
+use scheduler::config::{Discipline, Monitor};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -33,10 +34,61 @@ pub(crate) struct GatewayConfig {
     #[serde(default)]
     pub(crate) hop: Hop,
     #[serde(default)]
+    pub(crate) air: Air,
+    #[serde(default)]
     pub(crate) snoop: Snoop,
     /// The mobiles.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
+}
+
+/// The air between gateway and mobiles.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Air {
+    /// Whether all mobiles are on the same.
+    shared: bool,
+    /// Whose turn it is then.
+    discipline: Option<Spanned<Discipline>>,
+    /// How fades are known then.
+    monitor: Option<Spanned<Monitor>>,
+}
+
+impl Air {
+    /// How the air is shared, if it is.
+    pub(crate) fn sharing(&self) -> Option<scheduler::Config> {
+        let usual = scheduler::Config::default();
+        let discipline = self.discipline.as_ref().map(Spanned::get_ref);
+        let monitor = self.monitor.as_ref().map(Spanned::get_ref);
+        self.shared.then(|| scheduler::Config {
+            discipline: discipline.copied().unwrap_or(usual.discipline),
+            monitor: monitor.copied().unwrap_or(usual.monitor),
+        })
+    }
+
+    /// Refuses what only a simulation can do.
+    fn check(&self, source: &Source) -> Result<(), Failure> {
+        let persists = |given: &&Spanned<Discipline>| *given.get_ref() == Discipline::RoundRobin;
+        if let Some(given) = self.discipline.as_ref().filter(persists) {
+            let what = "it needs a link layer that sends one frame at a time; \
+                        use \"round-robin-deferring\" or \"csdp-round-robin\"";
+            return Err(source.wrong(Some(given.span()), what));
+        }
+        let Some(given) = &self.monitor else {
+            return Ok(());
+        };
+        if *given.get_ref() == Monitor::Perfect {
+            let what =
+                "only a simulated channel tells its state; use `acknowledgements` or `probing`";
+            return Err(source.wrong(Some(given.span()), what));
+        }
+        let config = scheduler::Config {
+            monitor: *given.get_ref(),
+            ..scheduler::Config::default()
+        };
+        let wrong = |error| source.wrong(Some(given.span()), error);
+        config.check().map_err(wrong)
+    }
 }
 
 /// A mobile, as its gateway knows it.
@@ -58,6 +110,7 @@ impl GatewayConfig {
     pub(crate) fn load(source: &Source) -> Result<Self, Failure> {
         let config: Self = source.parse()?;
         config.tun.check(source)?;
+        config.air.check(source)?;
         for (number, peer) in config.peers.iter().enumerate() {
             config.peers[..number]
                 .iter()

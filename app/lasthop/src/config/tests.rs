@@ -65,6 +65,7 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert_eq!(gateway.tun.name, "lasthop0");
         assert_eq!(gateway.peers[0].tcp, TcpMethod::Arq);
         assert_eq!(gateway.snoop.cache.0, Bytes::mebi(32));
+        assert_eq!(gateway.air.sharing(), None);
         assert_eq!(gateway.peers[0].networks().count(), 2);
         let mobile = MobileConfig::load(&source(&plain(MOBILE))).expect("valid");
         assert_eq!(
@@ -180,7 +181,25 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"split\"",
-        "some/hop.toml:47:7: unknown variant `split`, expected one of `arq`, `snoop`, `plain`",
+        "some/hop.toml:58:7: unknown variant `split`, expected one of `arq`, `snoop`, `plain`",
+    ),
+    (
+        GATEWAY,
+        "# discipline = \"airtime\"",
+        "discipline = \"round-robin\"",
+        "use \"round-robin-deferring\" or",
+    ),
+    (
+        GATEWAY,
+        "# monitor = { acknowledgements",
+        "monitor = \"perfect\" #",
+        "only a simulated channel tells its state",
+    ),
+    (
+        GATEWAY,
+        "# monitor = { acknowledgements = { initial = \"50 ms\"",
+        "monitor = { acknowledgements = { initial = \"50 s\"",
+        "`initial` must lie between `minimum` and `maximum`",
     ),
     (GATEWAY, "# cache = \"32 MiB\"", "cache = \"32\"", "no unit"),
     (
@@ -207,6 +226,19 @@ fn every_method_for_tcp_has_its_name() {
         let gateway = GatewayConfig::load(&source(&text)).expect("valid");
         assert_eq!(gateway.peers[0].tcp, method);
     }
+}
+
+#[test]
+fn an_air_is_shared_as_the_example_says_once_it_is() {
+    let text = changed(GATEWAY, "# shared = false", "shared = true");
+    let gateway = GatewayConfig::load(&source(&text)).expect("valid");
+    let usual = Some(scheduler::Config::default());
+    assert_eq!(gateway.air.sharing(), usual);
+    let text = text
+        .replace("# discipline", "discipline")
+        .replace("# monitor", "monitor");
+    let gateway = GatewayConfig::load(&source(&text)).expect("valid");
+    assert_eq!(gateway.air.sharing(), usual);
 }
 
 #[test]

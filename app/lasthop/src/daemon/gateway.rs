@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             key: key_file::read(&source.file(&config.private_key_file))?,
             peers,
             bearer_mtu: config.hop.bearer_mtu.0.into(),
-            shared_air: None,
+            shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
         },

@@ -108,10 +108,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match wrong {
         None => Ok(()),
         Some(row) => {
-            let why = row.failure.as_deref().unwrap_or(match row.goodput.payload_bytes {
-                0 => "nothing of it came in the time given; see --time",
-                _ => "its SHA-256 is another",
-            });
+            let why = row
+                .failure
+                .as_deref()
+                .unwrap_or(match row.goodput.payload_bytes {
+                    0 => "nothing of it came in the time given; see --time",
+                    _ => "its SHA-256 is another",
+                });
             Err(Failure::broken(format!(
                 "the file did not arrive intact ({}, {}): {why}",
                 row.scheme, row.sender

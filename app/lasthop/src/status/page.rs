@@ -106,6 +106,13 @@ fn render_peer(page: &mut String, peer: &Value) {
         text(&hop["held"]),
     );
     line(page, "  queue", &queues);
+    render_traffic(page, peer);
+}
+
+/// What crosses the hop, and how.
+fn render_traffic(page: &mut String, peer: &Value) {
+    let hop = &peer["hop"];
+    let (sent, received) = (&hop["stats"]["sent"], &hop["stats"]["received"]);
     let outwards = format!(
         "{} bulk, {} brief, {} on the air, {} of it repairs; {} flows",
         bytes(&sent["bytes_held"]),
@@ -122,6 +129,26 @@ fn render_peer(page: &mut String, peer: &Value) {
     );
     line(page, "  received", &inwards);
     line(page, "  tcp", &tcp(&hop["tcp"]));
+    if let Some(air) = peer.get("air") {
+        line(page, "  turns", &turns(air));
+    }
+}
+
+/// Its part in an air that it shares with others.
+fn turns(air: &Value) -> String {
+    let marked = if air["is_marked"] == true {
+        "comes last, since it hears nothing; "
+    } else {
+        ""
+    };
+    let length = air["burst_length"].as_str();
+    let bursts = length.map_or_else(String::new, |length| format!(", of about {length} each"));
+    format!(
+        "{marked}{} so far, {} on the air; {} fades{bursts}",
+        number(&air["served"]),
+        text(&air["airtime"]),
+        number(&air["bursts"]),
+    )
 }
 
 /// Who repairs TCP, and what snoop did for it.
