@@ -399,14 +399,14 @@ pub(super) fn monitor() -> Vec<Claim> {
     ]
 }
 
-/// How often a judgement holds over the sweep; a claim that it does everywhere.
+/// A claim that one scheme has less of a metric than another in every combination of the sweep.
 macro_rules! everywhere {
-    ($name:literal, $source:expr, $text:literal, $judge:expr) => {
+    ($name:literal, $source:expr, $text:literal, $metric:literal, $less:literal, $more:literal) => {
         Claim {
             name: $name,
             text: $text,
             source: $source,
-            judge: |table| count(table, $judge),
+            judge: |table| count(table, [$less, $more], $metric),
         }
     };
 }
@@ -418,36 +418,61 @@ pub(super) fn sweep() -> Vec<Claim> {
             "1-sweep",
             SECTION,
             "CSDP-RR ends earlier than FIFO in every combination",
-            |table, at| less(table, ["CSDP-RR", "FIFO"], at, "finish_max")
+            "finish_max",
+            "CSDP-RR",
+            "FIFO"
         ),
         everywhere!(
             "2-sweep",
             SECTION,
             "Its ends lie closer together than those of FIFO in every combination",
-            |table, at| less(table, ["CSDP-RR", "FIFO"], at, "finish_spread")
+            "finish_spread",
+            "CSDP-RR",
+            "FIFO"
         ),
         everywhere!(
             "2-sweep-lq",
             SECTION,
             "Ends lie farther apart with CSDP-LQ than with FIFO in every combination",
-            |table, at| less(table, ["FIFO", "CSDP-LQ"], at, "finish_spread")
+            "finish_spread",
+            "FIFO",
+            "CSDP-LQ"
+        ),
+        everywhere!(
+            "4-sweep-lq",
+            SECTION,
+            "With CSDP-LQ the first connection ends earlier than with CSDP-RR in every combination",
+            "finish_min",
+            "CSDP-LQ",
+            "CSDP-RR"
         ),
         everywhere!(
             "6-sweep-fifo",
             IMPERFECT,
             "Round robin without knowledge ends earlier than FIFO in every combination",
-            |table, at| less(table, ["RR-DEFERRING", "FIFO"], at, "finish_max")
+            "finish_max",
+            "RR-DEFERRING",
+            "FIFO"
         ),
-        everywhere!(
-            "6-sweep-rr",
-            IMPERFECT,
-            "It takes at most 10 % longer than CSDP-RR in every combination",
-            |table, at| {
-                let paired = table.paired(["RR-DEFERRING", "CSDP-RR"], at, "finish_max")?;
-                let share = paired.ratio - 1.0;
-                Ok(Verdict::of(share <= 0.10, percent(share)))
-            }
-        ),
+        Claim {
+            name: "6-sweep-rr",
+            text: "It takes at most 10 % longer than CSDP-RR in every combination",
+            source: IMPERFECT,
+            judge: |table| {
+                let places = places(table, "FIFO").into_iter();
+                let ratios = places.map(|place| {
+                    judge_at(&place, |at| {
+                        let paired = table.paired(["RR-DEFERRING", "CSDP-RR"], at, "finish_max")?;
+                        let longer = paired.ratio - 1.0;
+                        Ok(Verdict::of(longer <= 0.10, percent(longer)))
+                    })
+                });
+                let ratios = ratios.collect::<Result<Vec<_>, _>>()?;
+                let held = ratios.iter().filter(|verdict| verdict.holds).count();
+                let numbers = format!("in {held} of {}", ratios.len());
+                Ok(Verdict::of(held == ratios.len(), numbers))
+            },
+        },
     ]
 }
 
@@ -541,25 +566,36 @@ fn each_case(
     all(places.map(|place| judge_at(&place, &judge)))
 }
 
-/// That it holds in every combination of the sweep; its numbers say how often it does, and where it does not.
-fn count(
-    table: &Table,
-    judge: impl Fn(&Table, &At<'_>) -> Result<Verdict, Unknown>,
-) -> Result<Verdict, Unknown> {
-    let places = places(table, "FIFO").into_iter();
-    let verdicts = places.map(|place| judge_at(&place, |at| judge(table, at)));
-    let verdicts = verdicts.collect::<Result<Vec<_>, _>>()?;
-    let fails: Vec<_> = verdicts
+/// That `schemes[0]` has less of a metric than `schemes[1]` in every combination of the sweep. The numbers say how often
+/// it has, how often chance may decide, and where it has more.
+fn count(table: &Table, schemes: [&str; 2], metric: &str) -> Result<Verdict, Unknown> {
+    let places = places(table, "FIFO");
+    let [first, second] = schemes;
+    let verdicts = |schemes: [&str; 2]| {
+        let judged = places
+            .iter()
+            .map(|place| judge_at(place, |at| less(table, schemes, at, metric)));
+        judged.collect::<Result<Vec<_>, _>>()
+    };
+    let held = verdicts(schemes)?
         .iter()
-        .filter(|verdict| !verdict.holds)
+        .filter(|verdict| verdict.holds)
+        .count();
+    let against = verdicts([second, first])?;
+    let against: Vec<_> = against
+        .iter()
+        .filter(|verdict| verdict.holds)
         .map(|verdict| verdict.numbers.as_str())
         .collect();
-    let held = verdicts.len() - fails.len();
-    let mut numbers = format!("in {held} of {}", verdicts.len());
-    if !fails.is_empty() {
-        numbers = format!("{numbers}; not at {}", fails.join("; "));
+    let mut numbers = format!(
+        "in {held} of {}, the opposite in {}",
+        places.len(),
+        against.len()
+    );
+    if !against.is_empty() {
+        numbers = format!("{numbers}: {}", against.join("; "));
     }
-    Ok(Verdict::of(fails.is_empty(), numbers))
+    Ok(Verdict::of(held == places.len(), numbers))
 }
 
 /// A share as people read it.

@@ -12,8 +12,8 @@ use super::packet::Packet;
 #[derive(Debug)]
 pub(crate) struct FixedHosts {
     hosts: Vec<Host>,
-    /// What each has still to connect and write, in bytes.
-    transfer: Option<u64>,
+    /// When all connect, and what they then write, in bytes; nothing once they did.
+    begin: Option<(Instant, u64)>,
     /// The host whose outputs are taken next.
     next: usize,
 }
@@ -45,15 +45,15 @@ impl Host {
 }
 
 impl FixedHosts {
-    /// Hosts that each send `transfer` bytes from time zero on.
-    pub(crate) fn new(endpoints: Vec<Endpoint>, transfer: u64) -> Self {
+    /// Hosts that each connect at `begin` and send `transfer` bytes.
+    pub(crate) fn new(endpoints: Vec<Endpoint>, begin: Instant, transfer: u64) -> Self {
         let hosts = endpoints.into_iter().map(|endpoint| Host {
             endpoint,
             longest_timeout: Duration::ZERO,
         });
         Self {
             hosts: hosts.collect(),
-            transfer: Some(transfer),
+            begin: Some((begin, transfer)),
             next: 0,
         }
     }
@@ -82,9 +82,9 @@ impl Machine for FixedHosts {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.next = 0;
-        let begins = self.transfer.take();
+        let begins = self.begin.take_if(|(begin, _)| *begin <= now);
         for host in &mut self.hosts {
-            if let Some(transfer) = begins {
+            if let Some((_, transfer)) = begins {
                 host.endpoint.handle_input(now, tcp::Input::Connect);
                 host.endpoint.handle_input(now, tcp::Input::Write(transfer));
                 host.endpoint.handle_input(now, tcp::Input::Close);
@@ -114,8 +114,8 @@ impl Machine for FixedHosts {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        if self.transfer.is_some() {
-            return Some(Instant::ZERO);
+        if let Some((begin, _)) = self.begin {
+            return Some(begin);
         }
         let hosts = self.hosts.iter();
         hosts.filter_map(|host| host.endpoint.poll_timeout()).min()

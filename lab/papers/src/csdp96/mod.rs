@@ -10,7 +10,7 @@
 //! 2. `network.rs`: the nodes of a case. `fixed.rs`: the fixed hosts. `cell.rs`: the air with `station.rs` (the base
 //!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: what crosses wire and air.
 //! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one.
-//! 4. `run.rs`: a run and what is measured; `tables.rs`: the experiments; `claims.rs`: what they show.
+//! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `tables.rs`: the experiments; `claims.rs`: what they show.
 
 mod cell;
 mod claims;
@@ -25,12 +25,15 @@ mod queue;
 mod run;
 mod station;
 mod tables;
+mod trace;
 
 use experiment::Experiment;
 
 /// The experiments of the group `csdp96`: the paper's figures and what it says in words, then what goes beyond it.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::FINISH,
+    &tables::CONNECTIONS,
+    &tables::TRACE,
     &tables::BURST,
     &tables::RANDOM,
     &tables::SWEEP,

@@ -6,7 +6,7 @@ use channel::CsmaAir;
 use experiment::{Case, PlanError, RunError};
 use simulator::{NodeId, Simulation};
 use tcp::{Connection, Endpoint};
-use units::SeqNumber;
+use units::{Instant, SeqNumber};
 
 use super::cell::Cell;
 use super::fixed::FixedHosts;
@@ -80,8 +80,9 @@ impl SetUp {
             Endpoint::new(connection, config).map_err(failed)
         });
         let endpoints = endpoints.collect::<Result<_, _>>()?;
+        let begin = Instant::ZERO + self.parameters.begin;
         let transfer = self.parameters.transfer.get();
-        Ok(FixedHosts::new(endpoints, transfer))
+        Ok(FixedHosts::new(endpoints, begin, transfer))
     }
 
     fn cell(&self) -> Result<Cell, RunError> {

@@ -22,12 +22,18 @@ const QUEUE_MAX: usize = 100_000;
 pub(crate) struct Parameters {
     /// Mobile hosts, each with one connection from a fixed host of its own.
     pub(crate) connections: u16,
+    /// When all connections begin.
+    #[serde(default)]
+    pub(crate) begin: Duration,
     /// What each connection moves.
     pub(crate) transfer: Bytes,
     /// What each connection moves in the run without errors that utilisation is compared with.
     pub(crate) reference: Bytes,
     /// When a run is given up, or ends, in experiments that look at a span of time.
     pub(crate) until: Duration,
+    /// What an experiment looks at that shows one connection, or one moment.
+    #[serde(default)]
+    pub(crate) look: Look,
     /// All hosts.
     #[serde(default)]
     pub(crate) tcp: tcp::Config,
@@ -43,6 +49,16 @@ pub(crate) struct Parameters {
     pub(crate) errors: ErrorConfig,
     /// What the channel of the last mobile host loses, if it differs.
     pub(crate) last: Option<ErrorConfig>,
+}
+
+/// What an experiment looks at.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Look {
+    /// The connection of that number, from 1 on.
+    pub(crate) connection: Option<u16>,
+    /// The moment.
+    pub(crate) at: Option<Duration>,
 }
 
 /// How drivers hand frames to their card.
@@ -86,6 +102,10 @@ impl Parameters {
         if !(1..=QUEUE_MAX).contains(&parameters.driver.queue) {
             return Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"));
         }
+        let connection = parameters.look.connection.unwrap_or(1);
+        if !(1..=parameters.connections).contains(&connection) {
+            return Err(case.wrong_parameter("look.connection", "allowed: 1 to `connections`"));
+        }
         let wrong = |key: &'static str| move |error: String| case.wrong_parameter(key, error);
         let text = |error: machine::ConfigError| error.to_string();
         parameters.tcp.check().map_err(text).map_err(wrong("tcp"))?;
@@ -119,6 +139,7 @@ impl Parameters {
     /// The same network without errors, for what utilisation is compared with.
     pub(crate) fn without_errors(&self) -> Self {
         Self {
+            begin: Duration::ZERO,
             transfer: self.reference,
             errors: ErrorConfig::default(),
             last: None,

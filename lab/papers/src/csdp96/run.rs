@@ -70,11 +70,20 @@ pub(crate) const METRICS: &[Metric] = &[
         "the longest retransmission timeout of any fixed host once it knew its round trip",
     ),
     metric(
+        "broken",
+        "",
+        "connections that a host gave up; they count as ended then",
+    ),
+    metric(
         "overflows",
         "",
         "packets that a queue of a driver had no room for",
     ),
 ];
+
+/// What is shown of each connection.
+pub(crate) const CONNECTION_METRICS: &[Metric] =
+    &[metric("finish", "s", "when the connection ends")];
 
 /// What a span of time measures.
 pub(crate) const SPAN_METRICS: &[Metric] = &[
@@ -103,10 +112,12 @@ pub(crate) const SPAN_METRICS: &[Metric] = &[
 /// Transfers that have ended.
 pub(crate) struct Transfers {
     network: Network,
-    /// When each connection's data had arrived, by number.
+    /// When each connection's data had arrived, or it was given up, by number.
     pub(crate) ends: Vec<Instant>,
     /// Jain's index when the first had.
     fairness: Option<f64>,
+    /// Connections that were given up before.
+    broken: u64,
 }
 
 impl Network {
@@ -147,35 +158,31 @@ impl Transfers {
         let limit = Instant::ZERO + set_up.parameters.until;
         let mut ends = vec![None; count];
         let mut fairness = None;
+        let mut broken = 0;
         while ends.contains(&None) {
-            match network.next_event(limit)? {
-                Some(Event::Done(mobile)) => {
-                    let now = network.simulation.now();
-                    if ends.iter().all(Option::is_none) {
-                        fairness = jain(network.cell()?, now);
-                    }
-                    if let Some(end) = ends.get_mut(usize::from(mobile)) {
-                        *end = Some(now);
-                    }
-                }
-                Some(Event::Broken(mobile)) => {
-                    let now = network.simulation.now();
-                    let what = format!("connection {mobile} was given up at {now} s");
-                    return Err(RunError::Failed(what));
-                }
-                None => {
-                    let what = format!(
-                        "the transfers took too long: no end by {} s; see `until`",
-                        network.simulation.now()
-                    );
-                    return Err(RunError::Failed(what));
-                }
+            let event = network.next_event(limit)?;
+            let now = network.simulation.now();
+            let Some(Event::Done(mobile) | Event::Broken(mobile)) = event else {
+                let what = format!("the transfers took too long: no end by {now} s; see `until`");
+                return Err(RunError::Failed(what));
+            };
+            if ends.iter().all(Option::is_none) {
+                fairness = jain(network.cell()?, now);
+            }
+            // What breaks once the data have arrived does not matter.
+            if let Some(end) = ends
+                .get_mut(usize::from(mobile))
+                .filter(|end| end.is_none())
+            {
+                *end = Some(now);
+                broken += u64::from(event == Some(Event::Broken(mobile)));
             }
         }
         Ok(Self {
             network,
             ends: ends.into_iter().flatten().collect(),
             fairness,
+            broken,
         })
     }
 
@@ -226,6 +233,7 @@ impl Transfers {
                 "delay",
                 waited.as_secs_f64() * 1e3 / total(|tally| tally.frames),
             )
+            .with("broken", self.broken as f64)
             .with("overflows", refused);
         let longest = longest.map(|longest| longest.as_secs_f64());
         Ok(measured.with_some("longest_timeout", longest))

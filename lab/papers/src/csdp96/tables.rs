@@ -6,7 +6,8 @@ use experiment::{
 
 use super::claims;
 use super::network::SetUp;
-use super::run::{METRICS, SPAN_METRICS, Transfers};
+use super::run::{CONNECTION_METRICS, METRICS, SPAN_METRICS, Transfers};
+use super::trace::{self, TRACE_METRICS};
 
 const SOURCE: &str = "Bhagwat, Bhattacharya, Krishna, Tripathi, \"Enhancing Throughput over Wireless LANs Using \
     Channel State Dependent Packet Scheduling\", IEEE INFOCOM 1996; all numbers of the paper are lost";
@@ -59,6 +60,30 @@ pub(super) const MONITOR: Study = transfers!(
     claims::monitor,
     ["monitor", "transfer", "fades"]
 );
+pub(super) const CONNECTIONS: Study = Study {
+    about: about(
+        [
+            "csdp96-connections",
+            "When each connection ends, in one run: the paper's figures",
+        ],
+        CONNECTION_METRICS,
+        plan!("connections", "transfer", "fades", "schemes"),
+    ),
+    claims: Vec::new,
+    measure: connection,
+};
+pub(super) const TRACE: Study = Study {
+    about: about(
+        [
+            "csdp96-trace",
+            "One connection and three bursts, over time: the paper's Figure 1",
+        ],
+        TRACE_METRICS,
+        plan!("trace", "moments"),
+    ),
+    claims: Vec::new,
+    measure: trace::moment,
+};
 pub(super) const ISOLATION: Study = Study {
     about: about(
         [
@@ -151,6 +176,15 @@ pub(super) struct Study {
     about: About,
     claims: fn() -> Vec<Claim>,
     measure: fn(&SetUp) -> Result<Measurements, RunError>,
+}
+
+/// All connections to their ends, of which one is looked at.
+fn connection(set_up: &SetUp) -> Result<Measurements, RunError> {
+    let transfers = Transfers::run(set_up)?;
+    let number = set_up.parameters.look.connection.unwrap_or(1);
+    let end = transfers.ends.get(usize::from(number) - 1);
+    let end = end.map(|end| end.since_origin().as_secs_f64());
+    Ok(Measurements::new().with_some("finish", end))
 }
 
 /// All connections to their ends.
