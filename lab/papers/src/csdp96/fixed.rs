@@ -1,19 +1,26 @@
 //! The fixed hosts: one TCP each, and an application that writes all that it has at once.
 
-use machine::Machine;
+use std::collections::VecDeque;
+
+use machine::{Machine, earlier};
 use simulator::{Input, Output};
 use tcp::Endpoint;
 use units::{Duration, Instant};
 
+use super::flow::Talker;
 use super::node::{Event, WIRED};
-use super::packet::Packet;
+use super::packet::{Content, Packet};
 
 /// The fixed hosts, which share a wire.
 #[derive(Debug)]
 pub(crate) struct FixedHosts {
     hosts: Vec<Host>,
+    /// Those that send flows; their mobile hosts' numbers follow.
+    talkers: Vec<Talker>,
     /// When all connect, and what they then write, in bytes; nothing once they did.
     begin: Option<(Instant, u64)>,
+    /// Datagrams that are to be sent.
+    spoken: VecDeque<Packet>,
     /// The host whose outputs are taken next.
     next: usize,
 }
@@ -45,14 +52,20 @@ impl Host {
 }
 
 impl FixedHosts {
-    /// Hosts that each connect at `begin` and send `transfer` bytes.
-    pub(crate) fn new(endpoints: Vec<Endpoint>, begin: Instant, transfer: u64) -> Self {
+    /// Hosts that each connect at `begin` and send so many bytes, and those that send flows.
+    pub(crate) fn new(
+        endpoints: Vec<Endpoint>,
+        (begin, transfer): (Instant, u64),
+        talkers: Vec<Talker>,
+    ) -> Self {
         let hosts = endpoints.into_iter().map(|endpoint| Host {
             endpoint,
             longest_timeout: Duration::ZERO,
         });
         Self {
             hosts: hosts.collect(),
+            talkers,
+            spoken: VecDeque::new(),
             begin: Some((begin, transfer)),
             next: 0,
         }
@@ -62,6 +75,21 @@ impl FixedHosts {
     pub(crate) fn hosts(&self) -> &[Host] {
         &self.hosts
     }
+
+    /// Those that send flows.
+    pub(crate) fn talkers(&self) -> &[Talker] {
+        &self.talkers
+    }
+
+    fn talk(&mut self, now: Instant) {
+        for (number, talker) in (self.hosts.len()..).zip(&mut self.talkers) {
+            let mobile = u16::try_from(number).unwrap_or(u16::MAX);
+            while let Some(length) = talker.talk(now) {
+                let content = Content::Datagram { length, sent: now };
+                self.spoken.push_back(Packet { mobile, content });
+            }
+        }
+    }
 }
 
 impl Machine for FixedHosts {
@@ -69,18 +97,20 @@ impl Machine for FixedHosts {
     type Output = Output<Packet, Event>;
 
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
-        let Input::Packet { packet, .. } = input else {
-            return;
-        };
-        self.next = usize::from(packet.mobile);
-        if let Some(host) = self.hosts.get_mut(self.next) {
-            let segment = tcp::Input::Segment(packet.segment);
-            host.endpoint.handle_input(now, segment);
-            host.look();
+        if let Input::Packet { packet, .. } = input
+            && let Content::Segment(segment) = packet.content
+        {
+            self.next = usize::from(packet.mobile);
+            if let Some(host) = self.hosts.get_mut(self.next) {
+                host.endpoint
+                    .handle_input(now, tcp::Input::Segment(segment));
+                host.look();
+            }
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.talk(now);
         self.next = 0;
         let begins = self.begin.take_if(|(begin, _)| *begin <= now);
         for host in &mut self.hosts {
@@ -96,12 +126,17 @@ impl Machine for FixedHosts {
     }
 
     fn poll_output(&mut self) -> Option<Self::Output> {
+        if let Some(packet) = self.spoken.pop_front() {
+            let port = WIRED;
+            return Some(Output::Send { port, packet });
+        }
         while let Some(host) = self.hosts.get_mut(self.next) {
             let mobile = u16::try_from(self.next).unwrap_or(u16::MAX);
             while let Some(output) = host.endpoint.poll_output() {
                 match output {
                     tcp::Output::Segment(segment) => {
-                        let (port, packet) = (WIRED, Packet { mobile, segment });
+                        let content = Content::Segment(segment);
+                        let (port, packet) = (WIRED, Packet { mobile, content });
                         return Some(Output::Send { port, packet });
                     }
                     tcp::Output::Reset => return Some(Output::Event(Event::Broken(mobile))),
@@ -114,10 +149,10 @@ impl Machine for FixedHosts {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        if let Some((begin, _)) = self.begin {
-            return Some(begin);
-        }
         let hosts = self.hosts.iter();
-        hosts.filter_map(|host| host.endpoint.poll_timeout()).min()
+        let hosts = hosts.filter_map(|host| host.endpoint.poll_timeout()).min();
+        let begin = self.begin.map(|(begin, _)| begin);
+        let talks = self.talkers.iter().map(Talker::next).min();
+        earlier(earlier(hosts, begin), talks)
     }
 }

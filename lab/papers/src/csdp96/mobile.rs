@@ -5,39 +5,61 @@ use machine::Machine;
 use tcp::Endpoint;
 use units::Instant;
 
+use super::flow::Delays;
 use super::node::Event;
-use super::packet::{Carried, Filter, Packet};
+use super::packet::{Carried, Content, Filter, Packet};
 use super::parameters::Driver;
 use super::queue::Queue;
+
+/// What a mobile host is there for.
+#[derive(Debug)]
+pub(crate) enum Role {
+    /// It receives a file.
+    Connection {
+        endpoint: Box<Endpoint>,
+        /// What its application still waits for, in bytes.
+        missing: u64,
+    },
+    /// It receives a flow.
+    Flow(Delays),
+}
 
 /// A mobile host.
 #[derive(Debug)]
 pub(crate) struct Mobile {
     number: u16,
-    endpoint: Endpoint,
-    /// What its application still waits for, in bytes.
-    missing: u64,
+    role: Role,
     queue: Queue,
     is_card_free: bool,
     filter: Filter,
 }
 
 impl Mobile {
-    /// The host of that number, whose application waits for so many bytes.
-    pub(crate) fn new(number: u16, endpoint: Endpoint, transfer: u64, driver: Driver) -> Self {
+    /// The host of that number.
+    pub(crate) fn new(number: u16, role: Role, driver: Driver) -> Self {
         Self {
             number,
-            endpoint,
-            missing: transfer,
+            role,
             queue: Queue::new(driver),
             is_card_free: true,
             filter: Filter::default(),
         }
     }
 
-    /// Its TCP.
-    pub(crate) fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+    /// Its TCP, if it receives a file.
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        match &self.role {
+            Role::Connection { endpoint, .. } => Some(endpoint),
+            Role::Flow(_) => None,
+        }
+    }
+
+    /// How late datagrams were, if it receives a flow.
+    pub(crate) fn delays(&self) -> Option<&Delays> {
+        match &self.role {
+            Role::Connection { .. } => None,
+            Role::Flow(delays) => Some(delays),
+        }
     }
 
     /// Its driver's queue.
@@ -47,9 +69,15 @@ impl Mobile {
 
     /// A frame came from the air.
     pub(crate) fn from_air(&mut self, now: Instant, carried: Carried) {
-        if let Some(Packet { segment, .. }) = self.filter.take(carried) {
-            self.endpoint
-                .handle_input(now, tcp::Input::Segment(segment));
+        let Some(packet) = self.filter.take(carried) else {
+            return;
+        };
+        match (&mut self.role, packet.content) {
+            (Role::Connection { endpoint, .. }, Content::Segment(segment)) => {
+                endpoint.handle_input(now, tcp::Input::Segment(segment));
+            }
+            (Role::Flow(delays), Content::Datagram { sent, .. }) => delays.arrived(now.since(sent)),
+            _ => {}
         }
     }
 
@@ -66,20 +94,23 @@ impl Mobile {
     /// Lets TCP and application act until both are done; gives what the latter has to tell.
     pub(crate) fn act(&mut self, now: Instant) -> Option<Event> {
         let mut event = None;
-        while let Some(output) = self.endpoint.poll_output() {
+        let Role::Connection { endpoint, missing } = &mut self.role else {
+            return None;
+        };
+        while let Some(output) = endpoint.poll_output() {
             match output {
                 tcp::Output::Segment(segment) => {
-                    let mobile = self.number;
-                    self.queue.push(now, Packet { mobile, segment });
+                    let (mobile, content) = (self.number, Content::Segment(segment));
+                    self.queue.push(now, Packet { mobile, content });
                 }
                 tcp::Output::Readable(count) => {
-                    self.endpoint.handle_input(now, tcp::Input::Read(count));
-                    if self.missing > 0 && self.missing <= count {
+                    endpoint.handle_input(now, tcp::Input::Read(count));
+                    if *missing > 0 && *missing <= count {
                         event = Some(Event::Done(self.number));
                     }
-                    self.missing = self.missing.saturating_sub(count);
+                    *missing = missing.saturating_sub(count);
                 }
-                tcp::Output::Finished => self.endpoint.handle_input(now, tcp::Input::Close),
+                tcp::Output::Finished => endpoint.handle_input(now, tcp::Input::Close),
                 tcp::Output::Reset => event = Some(Event::Broken(self.number)),
                 tcp::Output::Connected | tcp::Output::Writable(_) => {}
             }
@@ -101,11 +132,13 @@ impl Mobile {
 
     /// See [`Machine::handle_timeout`].
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.endpoint.handle_timeout(now);
+        if let Role::Connection { endpoint, .. } = &mut self.role {
+            endpoint.handle_timeout(now);
+        }
     }
 
     /// See [`Machine::poll_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout()
+        self.endpoint().and_then(Endpoint::poll_timeout)
     }
 }

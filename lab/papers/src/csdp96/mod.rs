@@ -9,12 +9,16 @@
 //! 1. `parameters.rs`: a plan's parameters; its schemes are [`scheduler::Config`]; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes of a case. `fixed.rs`: the fixed hosts. `cell.rs`: the air with `station.rs` (the base
 //!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: what crosses wire and air.
+//!    `flow.rs`: datagrams beside the connections.
 //! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one.
-//! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `tables.rs`: the experiments; `claims.rs`: what they show.
+//! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `delay.rs`: what
+//!    others wait; `tables.rs`: the experiments; `claims.rs`: what they show.
 
 mod cell;
 mod claims;
+mod delay;
 mod fixed;
+mod flow;
 mod mobile;
 mod network;
 mod node;
@@ -39,4 +43,5 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::SWEEP,
     &tables::MONITOR,
     &tables::ISOLATION,
+    &tables::DELAY,
 ];

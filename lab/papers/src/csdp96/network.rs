@@ -4,13 +4,15 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use channel::CsmaAir;
 use experiment::{Case, PlanError, RunError};
+use machine::RandomStream;
 use simulator::{NodeId, Simulation};
 use tcp::{Connection, Endpoint};
 use units::{Instant, SeqNumber};
 
 use super::cell::Cell;
 use super::fixed::FixedHosts;
-use super::mobile::Mobile;
+use super::flow::{Delays, Talker};
+use super::mobile::{Mobile, Role};
 use super::node::{Node, WIRED};
 use super::opportunity::Channels;
 use super::parameters::Parameters;
@@ -82,7 +84,12 @@ impl SetUp {
         let endpoints = endpoints.collect::<Result<_, _>>()?;
         let begin = Instant::ZERO + self.parameters.begin;
         let transfer = self.parameters.transfer.get();
-        Ok(FixedHosts::new(endpoints, begin, transfer))
+        let talkers = self.parameters.flows().zip(0..).map(|(flow, number)| {
+            let name = format!("csdp96/flow/{number}");
+            Talker::new(flow, RandomStream::named(self.seed, &name))
+        });
+        let talkers = talkers.collect();
+        Ok(FixedHosts::new(endpoints, (begin, transfer), talkers))
     }
 
     fn cell(&self) -> Result<Cell, RunError> {
@@ -91,15 +98,22 @@ impl SetUp {
         let errors = parameters.channels();
         let air = CsmaAir::new(parameters.air, &errors, seed);
         let channels = Channels::new(&errors, seed);
-        let station = Station::new(&self.scheme, driver, (channels, count), seed);
+        let queues = u16::try_from(errors.len()).unwrap_or(u16::MAX);
+        let station = Station::new(&self.scheme, driver, (channels, queues), seed);
         let mobiles = (0..count).map(|number| {
             let [_, connection] = connections(number);
             let config = parameters.host("mobile", number, seed);
             let endpoint = Endpoint::listening(connection, config).map_err(failed)?;
-            let transfer = parameters.transfer.get();
-            Ok(Mobile::new(number, endpoint, transfer, driver))
+            let role = Role::Connection {
+                endpoint: Box::new(endpoint),
+                missing: parameters.transfer.get(),
+            };
+            Ok(Mobile::new(number, role, driver))
         });
-        let mobiles = mobiles.collect::<Result<_, RunError>>()?;
+        let mut mobiles = mobiles.collect::<Result<Vec<_>, RunError>>()?;
+        let flows = (count..).zip(parameters.flows());
+        let flows = flows.map(|(number, _)| (number, Role::Flow(Delays::default())));
+        mobiles.extend(flows.map(|(number, role)| Mobile::new(number, role, driver)));
         Ok(Cell::new(air, station, mobiles))
     }
 }

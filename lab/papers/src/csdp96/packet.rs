@@ -1,23 +1,40 @@
 //! What crosses the wire and the air.
 
 use simulator::Packet as Crossing;
-use units::Bytes;
+use units::{Bytes, Instant};
 use wire::TcpSegment;
 
-/// A packet of one connection.
+/// A packet of one mobile host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packet {
     /// The mobile host that it comes from or goes to.
     pub(crate) mobile: u16,
     /// What it carries.
-    pub(crate) segment: TcpSegment,
+    pub(crate) content: Content,
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A segment of a connection.
+    Segment(TcpSegment),
+    /// A datagram of a flow.
+    Datagram {
+        /// Its length, headers included.
+        length: Bytes,
+        /// When it was sent.
+        sent: Instant,
+    },
 }
 
 impl Crossing for Packet {
     type Flow = u16;
 
     fn length(&self) -> Bytes {
-        Bytes::from(self.segment.packet_length())
+        match self.content {
+            Content::Segment(segment) => Bytes::from(segment.packet_length()),
+            Content::Datagram { length, .. } => length,
+        }
     }
 
     fn flow(&self) -> u16 {

@@ -7,6 +7,7 @@ use machine::RandomStream;
 use serde::Deserialize;
 use units::{Bytes, Duration, Probability};
 
+use super::flow::{FlowConfig, Flows};
 use crate::links::Wire;
 
 /// More than any run needs, and little enough to wait for.
@@ -47,8 +48,10 @@ pub(crate) struct Parameters {
     /// What each channel loses, in both directions.
     #[serde(default)]
     pub(crate) errors: ErrorConfig,
-    /// What the channel of the last mobile host loses, if it differs.
+    /// What the channel of the last mobile host with a connection loses, if it differs.
     pub(crate) last: Option<ErrorConfig>,
+    /// Flows beside the connections.
+    pub(crate) flows: Option<Flows>,
 }
 
 /// What an experiment looks at.
@@ -106,6 +109,13 @@ impl Parameters {
         if !(1..=parameters.connections).contains(&connection) {
             return Err(case.wrong_parameter("look.connection", "allowed: 1 to `connections`"));
         }
+        let moves = |flow: FlowConfig| {
+            flow.every >= Duration::from_micros(100) && flow.length <= Bytes::new(1_500)
+        };
+        if !parameters.flows().all(moves) {
+            let what = "allowed: `every` from 100 us on, `length` up to 1500 B";
+            return Err(case.wrong_parameter("flows", what));
+        }
         let wrong = |key: &'static str| move |error: String| case.wrong_parameter(key, error);
         let text = |error: machine::ConfigError| error.to_string();
         parameters.tcp.check().map_err(text).map_err(wrong("tcp"))?;
@@ -124,7 +134,14 @@ impl Parameters {
         if let (Some(channel), Some(errors)) = (channels.last_mut(), &self.last) {
             errors.clone_into(channel);
         }
+        channels.extend(self.flows().map(|_| self.errors.clone()));
         channels
+    }
+
+    /// The flows, if there are any.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = FlowConfig> + use<> {
+        let flows = self.flows.map(|flows| [flows.voice, flows.interactive]);
+        flows.into_iter().flatten()
     }
 
     /// The TCP of a host, which ticks in its own time.
@@ -143,6 +160,7 @@ impl Parameters {
             transfer: self.reference,
             errors: ErrorConfig::default(),
             last: None,
+            flows: None,
             ..self.clone()
         }
     }

@@ -8,7 +8,8 @@ use simulator::{Ending, Limits, NodeId, OnEvent};
 use units::{Duration, Instant};
 
 use super::cell::Cell;
-use super::fixed::FixedHosts;
+use super::fixed::{FixedHosts, Host};
+use super::mobile::Mobile;
 use super::network::{Network, SetUp};
 use super::node::{Event, Node};
 use super::queue::{Queue, Tally};
@@ -207,17 +208,15 @@ impl Transfers {
         let total = |of: fn(&Tally) -> u64| tallies.clone().map(of).sum::<u64>() as f64;
         let waited: Duration = tallies.clone().map(|tally| tally.waited).sum();
         let mobiles = cell.mobiles().iter();
-        let spurious = mobiles.clone().map(|mobile| {
-            let received = mobile.endpoint().counters().received;
-            received.duplicates
-        });
+        let endpoints = mobiles.clone().filter_map(Mobile::endpoint);
+        let spurious = endpoints.map(|endpoint| endpoint.counters().received.duplicates);
         let refused = mobiles.map(|mobile| mobile.queue().tally().refused);
         let refused = refused.sum::<u64>() as f64 + total(|tally| tally.refused);
         let hosts = fixed.hosts().iter();
         let timeouts = hosts
             .clone()
             .map(|host| host.endpoint().counters().recovered.timeouts);
-        let longest = hosts.map(super::fixed::Host::longest_timeout).max();
+        let longest = hosts.map(Host::longest_timeout).max();
         let measured = Measurements::new()
             .with("finish_max", last)
             .with("finish_min", first)
@@ -260,8 +259,9 @@ impl SetUp {
         while network.next_event(end)?.is_some() {}
         let seconds = self.parameters.until.as_secs_f64();
         let cell = network.cell()?;
-        let rates = cell.mobiles().iter().map(|mobile| {
-            let received = mobile.endpoint().counters().received.bytes;
+        let endpoints = cell.mobiles().iter().filter_map(Mobile::endpoint);
+        let rates = endpoints.map(|endpoint| {
+            let received = endpoint.counters().received.bytes;
             received as f64 * 8e-3 / seconds
         });
         let airtimes = (0..self.parameters.connections).map(|mobile| {

@@ -5,6 +5,7 @@ use experiment::{
 };
 
 use super::claims;
+use super::delay::{self, DELAY_METRICS};
 use super::network::SetUp;
 use super::run::{CONNECTION_METRICS, METRICS, SPAN_METRICS, Transfers};
 use super::trace::{self, TRACE_METRICS};
@@ -95,6 +96,19 @@ pub(super) const ISOLATION: Study = Study {
     ),
     claims: claims::isolation,
     measure: SetUp::span,
+};
+
+pub(super) const DELAY: Study = Study {
+    about: about(
+        [
+            "csdp96-delay",
+            "Beyond the paper: round trips, and the delay of a call and of a typist beside the connections",
+        ],
+        DELAY_METRICS,
+        plan!("delay", "span", "fades", "schemes", "known"),
+    ),
+    claims: Vec::new,
+    measure: delay::measure,
 };
 
 const fn about(
