@@ -4,12 +4,13 @@
 
 use crate::shell::{Failure, Shell};
 
-mod files;
+mod air;
+pub(crate) mod files;
 mod links;
 mod matrix;
-mod peers;
+pub(crate) mod peers;
 mod row;
-mod setting;
+pub(crate) mod setting;
 mod simulator;
 mod spread;
 mod tunnel;
@@ -30,6 +31,8 @@ enum Bench {
     /// What `files` starts before a server that is to take its time.
     #[command(hide = true)]
     SlowServer(files::service::Options),
+    /// One gateway and many mobile hosts on one air that fades: TCP alone, and lasthop with each discipline.
+    Air(air::Options),
     /// A tunnel over a lossless veth pair: lasthop and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
@@ -46,6 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),
         Bench::Files(options) => files::run(&shell, options),
+        Bench::Air(options) => air::run(&shell, options),
         Bench::Tunnel(options) => tunnel::run(&shell, options),
         Bench::Simulator(options) => simulator::run(&shell, options),
         Bench::Emulate => {

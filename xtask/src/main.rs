@@ -1,5 +1,5 @@
 //! The repository's own commands: `cargo xtask check` runs what CI runs, `cargo xtask audit` looks
-//! at the dependencies, `cargo xtask bench` measures.
+//! at the dependencies, `cargo xtask bench` measures, `cargo xtask soak` looks for faults for as long as it is let.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.
@@ -15,6 +15,7 @@ mod layers;
 mod lints;
 mod ratchets;
 mod shell;
+mod soak;
 mod source;
 mod tests;
 mod tools;
@@ -33,6 +34,8 @@ enum Command {
     Check(check::Options),
     /// Measure: transfers over emulated links, tunnels without loss, the emulator itself.
     Bench(bench::Options),
+    /// Look for faults with chance, for minutes or hours.
+    Soak(soak::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(options) => check::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Soak(options) => soak::run(&options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {

@@ -12,13 +12,13 @@ use crate::shell::{Failure, Shell};
 use self::row::Row;
 
 mod copy;
-mod daemons;
+pub(crate) mod daemons;
 mod fades;
-mod hosts;
-mod lan;
-mod link;
+pub(crate) mod hosts;
+pub(crate) mod lan;
+pub(crate) mod link;
 mod row;
-mod server;
+pub(crate) mod server;
 pub(crate) mod service;
 mod small;
 

@@ -56,13 +56,21 @@ impl Link {
     ) -> Result<Self, Failure> {
         let file = hosts.path("link.toml");
         peers::write(&file, &description(fade_ms))?;
+        Self::over(hosts, program, (&file.display().to_string(), seed))
+    }
+
+    /// Joins the hosts by a link that the emulator knows, or that a file describes.
+    pub(crate) fn over(
+        hosts: &Hosts,
+        program: &Path,
+        (link, seed): (&str, u64),
+    ) -> Result<Self, Failure> {
         let side = |host, address| format!("netns:{host},air0,{address}/24");
         let report = hosts.path("link.json");
         let mut command = Command::new(program);
         command
             .current_dir(&hosts.shell.root)
-            .args(["emulate", "--link"])
-            .arg(file);
+            .args(["emulate", "--link", link]);
         command.args(["--left", &side(&hosts.server, SERVER)]);
         command.args(["--right", &side(&hosts.client, CLIENT)]);
         command

@@ -83,6 +83,17 @@ impl Server {
         })
     }
 
+    /// Ends it at once (SIGKILL), and waits until it is gone.
+    pub(crate) fn stop(&mut self) {
+        let process = self.process();
+        self.running.stop();
+        let deadline = Instant::now() + ENDING;
+        while process.as_ref().is_some_and(|process| process.exists()) && Instant::now() < deadline
+        {
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Resident bytes of the server, if it lives.
     pub(crate) fn memory(&self) -> Option<u64> {
         let text = fs::read_to_string(self.process()?.join("status")).ok()?;
@@ -103,13 +114,7 @@ impl Server {
 impl Drop for Server {
     /// The next server needs its ports, and to give back a gigabyte takes a while.
     fn drop(&mut self) {
-        let process = self.process();
-        self.running.stop();
-        let deadline = Instant::now() + ENDING;
-        while process.as_ref().is_some_and(|process| process.exists()) && Instant::now() < deadline
-        {
-            thread::sleep(Duration::from_millis(10));
-        }
+        self.stop();
     }
 }
 

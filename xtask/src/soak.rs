@@ -1,0 +1,27 @@
+//! `cargo xtask soak`: runs that are too long for `check`, and look for what nobody thought of.
+//!
+//! A soak is one file with a `run` function. What chance decides comes from a seed that is told.
+
+use crate::shell::{Failure, Shell};
+
+mod files;
+
+/// What to look for faults in.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    soak: Soak,
+}
+
+#[derive(clap::Subcommand)]
+enum Soak {
+    /// Files on a mount of a real NFS server: random operations, pjdfstest, a server that is killed.
+    Files(files::Options),
+}
+
+/// Runs one soak; it prints a table, and fails if anything was wrong.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    match &options.soak {
+        Soak::Files(options) => files::run(&Shell::new(false), options),
+    }
+}
