@@ -74,8 +74,8 @@ pub(crate) struct Options {
     #[arg(long, requires = "link")]
     daemons: bool,
     /// What stands behind `-o` when it is mounted
-    #[arg(long, default_value = "rw")]
-    mount_options: String,
+    #[arg(long = "mount-options", default_value = "rw")]
+    mounting: String,
     /// Try this program, not one that is built first
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -150,7 +150,7 @@ fn soak(shell: &Shell, options: &Options, program: &Path) -> Result<Vec<Row>, Fa
         program,
         link: options.link.as_deref(),
         daemons: options.daemons,
-        mount_options: &options.mount_options,
+        mount_options: &options.mounting,
         seed: options.seed,
     };
     let way = Way::new(&hosts, setting)?;

@@ -89,7 +89,10 @@ impl Model {
             80..=84 => self.synchronize(),
             85..=92 => self.look(),
             93..=98 => self.reopen(),
-            _ => self.pause(),
+            _ => {
+                self.pause();
+                Ok(())
+            }
         };
         outcome.map_err(|error| format!("operation {}: {error}", self.number))
     }
@@ -194,11 +197,10 @@ impl Model {
     }
 
     /// What is written behind goes out by itself.
-    fn pause(&mut self) -> io::Result<()> {
+    fn pause(&mut self) {
         let span = self.random.below(100);
         self.note(&format!("wait {span} ms"));
         std::thread::sleep(Duration::from_millis(span));
-        Ok(())
     }
 
     fn end(&mut self) -> Result<(), Fault> {

@@ -1,6 +1,6 @@
 //! Chance that a seed decides.
 
-/// The next number of SplitMix64 (Steele, Lea and Flood 2014) and what is made of it.
+/// Numbers of `SplitMix64` (Steele, Lea and Flood 2014) and what is made of them.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 

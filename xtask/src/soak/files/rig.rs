@@ -46,10 +46,10 @@ impl<'a> Way<'a> {
             });
         };
         let link = Link::over(hosts, setting.program, (link, setting.seed))?;
-        let daemons = match setting.daemons {
-            true => Some(Daemons::start(hosts, setting.program)?),
-            false => None,
-        };
+        let daemons = setting
+            .daemons
+            .then(|| Daemons::start(hosts, setting.program))
+            .transpose()?;
         Ok(Self {
             address: if daemons.is_some() {
                 daemons::SERVER

@@ -38,7 +38,7 @@ pub(super) fn run(trees: &Trees, (seed, span): (u64, Duration), done: &Done) -> 
             .collect();
         workers
             .into_iter()
-            .map(|worker| worker.join())
+            .map(thread::ScopedJoinHandle::join)
             .collect::<Vec<_>>()
     });
     for outcome in outcomes {
