@@ -1,6 +1,6 @@
 //! Which channels are taken for bad.
 
-use machine::Machine;
+use machine::{Machine, RandomStream};
 use scheduler::config::{Bursts, Discipline, Monitor, Probing};
 use scheduler::{Cause, Destination, Input, Outcome, Output, Scheduler};
 use units::{Duration, Instant};
@@ -99,6 +99,27 @@ fn bursts_are_learned() {
         "{known}"
     );
     assert_eq!(status.bursts, 50);
+}
+
+/// A channel that changes faster than it is tried: one try in three succeeds, whenever it is made.
+#[test]
+fn bursts_that_are_taken_for_one_do_not_stretch_marks_without_end() {
+    let mut watched = Watched::new(acknowledgements());
+    let mut chance = RandomStream::named(1, "a channel that changes fast");
+    let mut now = 0;
+    for try_number in 0..300 {
+        let outcome = if chance.below(3) == 0 {
+            Outcome::Delivered
+        } else {
+            MISSING
+        };
+        watched.outcome(now, outcome);
+        let due = watched.due().unwrap_or(now + 10);
+        let wait = due - now;
+        assert!(wait <= 200, "try {try_number}: {wait} ms");
+        now = due;
+        watched.0.handle_timeout(Instant::from_millis(now));
+    }
 }
 
 #[test]
