@@ -63,7 +63,9 @@ impl Caller {
             ..setting.calls.clone()
         };
         let invalid = |error| failed(io::Error::new(io::ErrorKind::InvalidInput, error));
-        let rpc = Client::new(config, setting.seed).map_err(invalid)?;
+        let rpc = Client::new(config, setting.seed)
+            .map_err(invalid)?
+            .checking(nfs::are_results);
         let way = Way {
             server,
             port: setting.source_port,
