@@ -60,11 +60,11 @@ impl Cell {
         match heard {
             Heard::Delivered(frame) if frame.from == OnAir::Base => {
                 self.with_mobile(now, frame.mobile, |mobile| {
-                    mobile.from_air(now, frame.payload);
+                    mobile.hear(now, frame.payload);
                 });
             }
             Heard::Delivered(frame) => {
-                if let Some(packet) = self.station.from_air(frame.mobile, frame.payload) {
+                if let Some(packet) = self.station.hear(frame.mobile, frame.payload) {
                     let port = WIRED;
                     self.outputs.push_back(Output::Send { port, packet });
                 }
@@ -100,7 +100,7 @@ impl Machine for Cell {
 
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
         if let Input::Packet { packet, .. } = input {
-            self.station.from_wire(now, packet);
+            self.station.take(now, packet);
         }
         self.settle(now);
     }

@@ -282,7 +282,7 @@ pub(super) fn random() -> Vec<Claim> {
     vec![
         Claim {
             name: "7-like-rr",
-            text: "With random errors CSDP-RR behaves like round robin: the last connection ends within 2 % of the time",
+            text: "With random errors CSDP-RR behaves like round robin: the last ends within 2 % of the time",
             source: IMPERFECT,
             judge: |table| {
                 each_case(table, "CSDP-RR-ACKS", |at| {
@@ -566,8 +566,8 @@ fn each_case(
     all(places.map(|place| judge_at(&place, &judge)))
 }
 
-/// That `schemes[0]` has less of a metric than `schemes[1]` in every combination of the sweep. The numbers say how often
-/// it has, how often chance may decide, and where it has more.
+/// That `schemes[0]` has less of a metric than `schemes[1]` in every combination of the sweep. The numbers say how
+/// often it has, and where it has more; elsewhere chance decides.
 fn count(table: &Table, schemes: [&str; 2], metric: &str) -> Result<Verdict, Unknown> {
     let places = places(table, "FIFO");
     let [first, second] = schemes;

@@ -68,7 +68,7 @@ impl Mobile {
     }
 
     /// A frame came from the air.
-    pub(crate) fn from_air(&mut self, now: Instant, carried: Carried) {
+    pub(crate) fn hear(&mut self, now: Instant, carried: Carried) {
         let Some(packet) = self.filter.take(carried) else {
             return;
         };

@@ -45,3 +45,6 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::ISOLATION,
     &tables::DELAY,
 ];
+
+#[cfg(test)]
+mod tests;

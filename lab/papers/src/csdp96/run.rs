@@ -234,7 +234,7 @@ impl Transfers {
             )
             .with("broken", self.broken as f64)
             .with("overflows", refused);
-        let longest = longest.map(|longest| longest.as_secs_f64());
+        let longest = longest.map(Duration::as_secs_f64);
         Ok(measured.with_some("longest_timeout", longest))
     }
 }

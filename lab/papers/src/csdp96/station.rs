@@ -71,7 +71,7 @@ impl Station {
     }
 
     /// A packet came from the wire.
-    pub(crate) fn from_wire(&mut self, now: Instant, packet: Packet) {
+    pub(crate) fn take(&mut self, now: Instant, packet: Packet) {
         if let Some(queue) = self.queues.get_mut(usize::from(packet.mobile)) {
             queue.push(now, packet);
             self.tell_queue(now, packet.mobile);
@@ -79,7 +79,7 @@ impl Station {
     }
 
     /// A frame came from the air; gives the packet that goes on to the wire.
-    pub(crate) fn from_air(&mut self, mobile: u16, carried: Carried) -> Option<Packet> {
+    pub(crate) fn hear(&mut self, mobile: u16, carried: Carried) -> Option<Packet> {
         let filter = self.filters.get_mut(usize::from(mobile))?;
         filter.take(carried)
     }
@@ -124,7 +124,9 @@ impl Station {
         let queue = self.queues.get_mut(usize::from(frame.mobile));
         let queue = queue.filter(|_| is_packet);
         if fate == Fate::Acknowledged {
-            queue.into_iter().for_each(|queue| queue.delivered(now));
+            if let Some(queue) = queue {
+                queue.delivered(now);
+            }
             return Outcome::Delivered;
         }
         let given_up = queue.is_some_and(Queue::failed);

@@ -187,7 +187,7 @@ const CALIBRATION: &[Calibration] = &[
 /// Runs of a plan.
 #[derive(Debug)]
 pub(super) struct Study {
-    about: About,
+    pub(super) about: About,
     claims: fn() -> Vec<Claim>,
     measure: fn(&SetUp) -> Result<Measurements, RunError>,
 }

@@ -1,0 +1,7 @@
+//! The experiments of CSDP.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+#[path = "../support/lab.rs"]
+mod lab;
+mod tables;
