@@ -12,13 +12,14 @@
 //!    `flow.rs`: datagrams beside the connections.
 //! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one.
 //! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `delay.rs`: what
-//!    others wait; `tables.rs`: the experiments; `claims.rs`: what they show.
+//!    others wait; `tables.rs`: the experiments; `claims.rs` with `judging.rs`: what they show.
 
 mod cell;
 mod claims;
 mod delay;
 mod fixed;
 mod flow;
+mod judging;
 mod mobile;
 mod network;
 mod node;

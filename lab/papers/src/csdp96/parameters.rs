@@ -28,13 +28,10 @@ pub(crate) struct Parameters {
     pub(crate) begin: Duration,
     /// What each connection moves.
     pub(crate) transfer: Bytes,
-    /// What each connection moves in the run without errors that utilisation is compared with.
-    pub(crate) reference: Bytes,
-    /// When a run is given up, or ends, in experiments that look at a span of time.
+    /// When a run is given up; when it ends, in experiments that look at a span of time or at a moment.
     pub(crate) until: Duration,
-    /// What an experiment looks at that shows one connection, or one moment.
-    #[serde(default)]
-    pub(crate) look: Look,
+    /// The connection that is looked at, from 1 on, in experiments that show one.
+    pub(crate) connection: Option<u16>,
     /// All hosts.
     #[serde(default)]
     pub(crate) tcp: tcp::Config,
@@ -52,16 +49,6 @@ pub(crate) struct Parameters {
     pub(crate) last: Option<ErrorConfig>,
     /// Flows beside the connections.
     pub(crate) flows: Option<Flows>,
-}
-
-/// What an experiment looks at.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Look {
-    /// The connection of that number, from 1 on.
-    pub(crate) connection: Option<u16>,
-    /// The moment.
-    pub(crate) at: Option<Duration>,
 }
 
 /// How drivers hand frames to their card.
@@ -91,13 +78,8 @@ impl Parameters {
     /// Reads and checks the parameters of a case.
     pub(crate) fn read(case: &Case) -> Result<Self, PlanError> {
         let parameters: Self = case.parameters()?;
-        for (key, amount) in [
-            ("transfer", parameters.transfer),
-            ("reference", parameters.reference),
-        ] {
-            if !(Bytes::new(1)..=TRANSFER_MAX).contains(&amount) {
-                return Err(case.wrong_parameter(key, "allowed: 1 B to 256 MiB"));
-            }
+        if !(Bytes::new(1)..=TRANSFER_MAX).contains(&parameters.transfer) {
+            return Err(case.wrong_parameter("transfer", "allowed: 1 B to 256 MiB"));
         }
         if !(1..=CONNECTIONS_MAX).contains(&parameters.connections) {
             return Err(case.wrong_parameter("connections", "allowed: 1 to 256"));
@@ -105,9 +87,9 @@ impl Parameters {
         if !(1..=QUEUE_MAX).contains(&parameters.driver.queue) {
             return Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"));
         }
-        let connection = parameters.look.connection.unwrap_or(1);
+        let connection = parameters.connection.unwrap_or(1);
         if !(1..=parameters.connections).contains(&connection) {
-            return Err(case.wrong_parameter("look.connection", "allowed: 1 to `connections`"));
+            return Err(case.wrong_parameter("connection", "allowed: 1 to `connections`"));
         }
         let moves = |flow: FlowConfig| {
             flow.every >= Duration::from_micros(100) && flow.length <= Bytes::new(1_500)
@@ -153,11 +135,11 @@ impl Parameters {
         config
     }
 
-    /// The same network without errors, for what utilisation is compared with.
+    /// The same network without errors, which moves a quarter of the data: what utilisation is compared with.
     pub(crate) fn without_errors(&self) -> Self {
         Self {
             begin: Duration::ZERO,
-            transfer: self.reference,
+            transfer: Bytes::new(self.transfer.get().div_ceil(4)),
             errors: ErrorConfig::default(),
             last: None,
             flows: None,

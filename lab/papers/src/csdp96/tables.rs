@@ -195,7 +195,7 @@ pub(super) struct Study {
 /// All connections to their ends, of which one is looked at.
 fn connection(set_up: &SetUp) -> Result<Measurements, RunError> {
     let transfers = Transfers::run(set_up)?;
-    let number = set_up.parameters.look.connection.unwrap_or(1);
+    let number = set_up.parameters.connection.unwrap_or(1);
     let end = transfers.ends.get(usize::from(number) - 1);
     let end = end.map(|end| end.since_origin().as_secs_f64());
     Ok(Measurements::new().with_some("finish", end))

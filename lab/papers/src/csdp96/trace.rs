@@ -28,11 +28,10 @@ pub(crate) const TRACE_METRICS: &[Metric] = &[
     ),
 ];
 
-/// A run up to the moment that its plan names; its end, where that comes before.
+/// A run up to the moment that its plan names.
 pub(crate) fn moment(set_up: &SetUp) -> Result<Measurements, RunError> {
     let mut network = set_up.build()?;
-    let at = set_up.parameters.look.at.unwrap_or(set_up.parameters.until);
-    let end = Instant::ZERO + at;
+    let end = Instant::ZERO + set_up.parameters.until;
     while network.next_event(end)?.is_some() {}
     let host = network.fixed()?.hosts().first();
     let Some(endpoint) = host.map(super::fixed::Host::endpoint) else {
