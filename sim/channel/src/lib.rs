@@ -5,7 +5,8 @@
 //! time, the emulator in real time. A [`Link`] is its configuration: a TOML file, or one of the
 //! [`links`] with a name.
 //!
-//! A [`CsmaAir`] is the air of many mobile hosts, who take turns on it by carrier sense.
+//! A [`CsmaAir`] is the air of many mobile hosts, who take turns on it by carrier sense; a
+//! [`SharedChannel`](shared::SharedChannel) is a simpler one, with a gateway's queue for all of them.
 //!
 //! State changes of the error models that work in time depend on the seed alone, so two schemes that
 //! are compared meet the same fades.
@@ -25,6 +26,7 @@ mod outages;
 mod pacer;
 mod plan;
 mod problem;
+pub mod shared;
 
 pub use channel::{Cause, Channel, Input, Output};
 pub use config::{DirectionConfig, LinkConfig, Medium, StepConfig};

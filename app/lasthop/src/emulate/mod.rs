@@ -1,10 +1,16 @@
 //! `lasthop emulate`: a link in real time between two TUN interfaces, for who has no radio.
 //!
 //! What enters the left interface leaves the right one as the air would have let it ("down"), and the
-//! other way round ("up"). A byte on the wire is a byte of the Ethernet frame.
+//! other way round ("up"). A byte on the wire is a byte of the Ethernet frame. With several right sides, all are on
+//! one air.
 
 mod alarm;
 mod announce;
+mod cell;
+#[cfg(test)]
+mod cell_tests;
+mod clockwork;
+mod members;
 mod relay;
 #[cfg(test)]
 mod relay_tests;
@@ -16,12 +22,17 @@ use std::path::{Path, PathBuf};
 use channel::{Link, PerDirection};
 use edges::clock;
 use edges::signals::{Signal, Signals};
+use edges::tun::TunDevice;
 use thiserror::Error;
 use units::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::links::{self, LinkChoiceError};
 use announce::{Announcements, Outlook};
+use cell::Cell;
+use clockwork::Clockwork;
+pub(crate) use members::ErrorsOf;
+use members::{MembersError, Plan};
 use relay::{Relay, RelayError};
 pub(crate) use report::{DirectionReport, Report};
 use side::SideSpec;
@@ -42,9 +53,14 @@ pub(crate) struct Arguments {
         default_value = "air-left"
     )]
     pub(crate) left: SideSpec,
-    /// The mobile host's side, likewise, or 'stdout' for an open device
+    /// The mobile host's side, likewise, or 'stdout' for an open device. Given several times, all are on one air: one
+    /// queue at the gateway, fades of its own for each (the same for the same number and seed, however many there
+    /// are), and a packet from the left goes to the one whose ADDRESS it is for
     #[arg(long, value_name = "SPEC", default_value = "air-right")]
-    pub(crate) right: SideSpec,
+    pub(crate) right: Vec<SideSpec>,
+    /// The errors that one of several right sides, counted from 1, meets: those of this link, and nothing else of it
+    #[arg(long, value_name = "N=NAME|FILE")]
+    pub(crate) errors: Vec<ErrorsOf>,
     /// Decides every loss and every fade
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -86,6 +102,9 @@ pub(crate) enum EmulateError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// Several right sides that cannot be told apart, or options that do not go with them.
+    #[error(transparent)]
+    Members(#[from] MembersError),
     /// Standard output is an interface already.
     #[error("the right side is standard output; name a file for the counters with --json")]
     NoReport,
@@ -113,36 +132,86 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
     let link = links::choose(&arguments.link)?;
-    if arguments.json.is_none() && arguments.right.is_inherited() {
+    let inherits = arguments.right.iter().any(SideSpec::is_inherited);
+    if arguments.json.is_none() && inherits {
         return Err(EmulateError::NoReport);
     }
+    let plan = members::plan(arguments, &link)?;
     let mut signals = Signals::catch().map_err(EmulateError::Signals)?;
-    if arguments.left.is_inherited() || arguments.right.is_inherited() {
+    if arguments.left.is_inherited() || inherits {
         end_with_parent().map_err(EmulateError::Signals)?;
     }
-    let devices = PerDirection {
-        down: arguments.left.open(arguments.mtu)?,
-        up: arguments.right.open(arguments.mtu)?,
-    };
-    let mut relay = Relay::new(&link, arguments.seed, devices, arguments.mtu as usize)?;
-    let _announcements = announce(arguments, &link, relay.origin())?;
+    let mut air = open(arguments, &link, plan)?;
+    let origin = air.clockwork().origin();
+    let _announcements = announce(arguments, &link, origin)?;
     hurry();
-    relay.watch(&signals)?;
-    let until = arguments.duration.map(|duration| relay.origin() + duration);
+    air.clockwork().watch(&signals)?;
+    let until = arguments.duration.map(|duration| origin + duration);
     if let Some(path) = &arguments.json {
-        write(&relay.report(), Some(path))?;
+        write(air.report(false), Some(path))?;
     }
     loop {
-        let signalled = relay.step(until)?;
+        let signalled = air.step(until)?;
         let ended = until.is_some_and(|until| clock::monotonic() >= until);
         match signalled.then(|| wish(&mut signals)).flatten() {
-            Some(Wish::Report) => write(&relay.report(), arguments.json.as_deref())?,
+            Some(Wish::Report) => write(air.report(false), arguments.json.as_deref())?,
             Some(Wish::End) => break,
             None if ended => break,
             None => {}
         }
     }
-    write(&relay.report().ended(), arguments.json.as_deref())
+    write(air.report(true), arguments.json.as_deref())
+}
+
+/// What is emulated.
+enum Air {
+    Pair(Box<Relay<TunDevice>>),
+    Shared(Box<Cell<TunDevice>>),
+}
+
+impl Air {
+    fn clockwork(&self) -> &Clockwork {
+        match self {
+            Self::Pair(relay) => relay.clockwork(),
+            Self::Shared(cell) => cell.clockwork(),
+        }
+    }
+
+    fn step(&mut self, limit: Option<Instant>) -> Result<bool, RelayError> {
+        match self {
+            Self::Pair(relay) => relay.step(limit),
+            Self::Shared(cell) => cell.step(limit),
+        }
+    }
+
+    /// The counters, as JSON.
+    fn report(&self, ended: bool) -> String {
+        match self {
+            Self::Pair(relay) => report::to_json(&relay.report(ended)),
+            Self::Shared(cell) => report::to_json(&cell.report(ended)),
+        }
+    }
+}
+
+/// Makes the devices, and the air between them.
+fn open(arguments: &Arguments, link: &Link, plan: Plan) -> Result<Air, EmulateError> {
+    let (seed, mtu) = (arguments.seed, arguments.mtu);
+    let left = arguments.left.open(mtu)?;
+    Ok(match plan {
+        Plan::Pair(right) => {
+            let devices = PerDirection {
+                down: left,
+                up: right.open(mtu)?,
+            };
+            Air::Pair(Box::new(Relay::new(link, seed, devices, mtu as usize)?))
+        }
+        Plan::Shared(members) => {
+            let members = members.into_iter().map(|member| member.open(mtu));
+            let members = members.collect::<Result<_, _>>()?;
+            let cell = Cell::new((link, seed), left, members, mtu as usize)?;
+            Air::Shared(Box::new(cell))
+        }
+    })
 }
 
 /// Tells outages, if that is wanted, for as long as the result lives. Its thread must not go first.
@@ -193,8 +262,7 @@ fn hurry() {
 }
 
 /// Writes a report whole or not at all, so that a reader never sees half of one.
-fn write(report: &Report, path: Option<&Path>) -> Result<(), EmulateError> {
-    let text = report.to_json();
+fn write(text: String, path: Option<&Path>) -> Result<(), EmulateError> {
     let Some(path) = path else {
         println!("{text}");
         return Ok(());

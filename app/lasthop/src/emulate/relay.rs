@@ -1,25 +1,16 @@
 //! The loop that drives a channel in real time between two packet devices.
 
 use std::io;
-use std::os::fd::AsFd;
 
 use channel::{Channel, Direction, Input, Link, Output, PerDirection};
-use edges::clock;
 use edges::tun::PacketDevice;
-use edges::wait::{Interest, Waiter};
-use machine::{Machine, earlier};
+use machine::Machine;
 use thiserror::Error;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Instant};
 use wire::packet::Packet;
 
-use super::alarm::Alarm;
-use super::report::{DirectionReport, Lateness, Report};
-
-/// What an Ethernet frame has before its IP packet; the frame check sequence is not counted.
-const FRAME_HEADER: usize = 14;
-/// How many packets are read from one device before deliveries are looked at again.
-const BATCH: usize = 32;
-const CONTROL: u64 = 2;
+use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
+use super::report::{DirectionReport, Report};
 
 /// Why packets cannot be moved any more.
 #[derive(Debug, Error)]
@@ -53,11 +44,9 @@ pub(crate) struct Relay<D> {
     /// By the direction that they feed: left feeds down and receives what goes up.
     devices: PerDirection<D>,
     channel: Channel<Packet>,
-    waiter: Waiter,
-    origin: Instant,
+    clockwork: Clockwork,
     mtu: usize,
     refused: PerDirection<u64>,
-    alarm: Alarm,
     link: String,
     seed: u64,
 }
@@ -71,37 +60,30 @@ impl<D: PacketDevice> Relay<D> {
         devices: PerDirection<D>,
         mtu: usize,
     ) -> Result<Self, RelayError> {
-        let waiter = Waiter::new()?;
+        let clockwork = Clockwork::new()?;
         for direction in Direction::BOTH {
-            waiter.add(&devices[direction], token(direction), Interest::Readable)?;
+            clockwork.add(&devices[direction], token(direction))?;
         }
         Ok(Self {
             devices,
             channel: Channel::new(link, seed),
-            waiter,
-            origin: clock::monotonic(),
+            clockwork,
             mtu,
             refused: PerDirection::default(),
-            alarm: Alarm::default(),
             link: link.name().into(),
             seed,
         })
     }
 
-    /// Lets `descriptor`, when it is readable, end a [`step`](Self::step).
-    pub(crate) fn watch(&self, descriptor: impl AsFd) -> Result<(), RelayError> {
-        Ok(self.waiter.add(descriptor, CONTROL, Interest::Readable)?)
-    }
-
-    /// Time zero of the link, by the monotonic clock.
-    pub(crate) fn origin(&self) -> Instant {
-        self.origin
+    /// What it waits by.
+    pub(super) fn clockwork(&self) -> &Clockwork {
+        &self.clockwork
     }
 
     /// Moves what is there, then waits for more, for the next delivery, or for `limit` (by the
     /// monotonic clock). True if the watched descriptor is readable.
     pub(crate) fn step(&mut self, limit: Option<Instant>) -> Result<bool, RelayError> {
-        let now = clock::monotonic() - self.origin.since_origin();
+        let now = self.clockwork.now();
         let mut more = false;
         for direction in Direction::BOTH {
             more |= self.take_in(direction, now)?;
@@ -110,32 +92,18 @@ impl<D: PacketDevice> Relay<D> {
         while let Some(output) = self.channel.poll_output() {
             self.hand_out(output);
         }
-        let due = self
-            .channel
-            .poll_timeout()
-            .map(|due| self.origin + due.since_origin());
-        self.wait(due, limit, more)
+        self.clockwork
+            .wait(self.channel.poll_timeout(), limit, more)
     }
 
     /// Gives the channel what entered in `direction`; true if more may be there.
     fn take_in(&mut self, direction: Direction, now: Instant) -> Result<bool, RelayError> {
         for _ in 0..BATCH {
-            let received = self.devices[direction].receive();
-            let packet = received.map_err(|source| RelayError::Device {
-                side: side(direction),
-                source,
-            })?;
-            let Some(packet) = packet else {
+            let device = &mut self.devices[direction];
+            let Some(packet) = receive(device, side(direction), self.mtu)? else {
                 return Ok(false);
             };
-            let bytes = packet.buffer.len();
-            if bytes > self.mtu {
-                return Err(RelayError::AboveMtu {
-                    bytes,
-                    mtu: self.mtu,
-                });
-            }
-            let size = Bytes::from(bytes + FRAME_HEADER);
+            let size = Bytes::from(packet.buffer.len() + FRAME_HEADER);
             self.channel.handle_input(
                 now,
                 Input::Send {
@@ -164,32 +132,9 @@ impl<D: PacketDevice> Relay<D> {
         }
     }
 
-    fn wait(
-        &mut self,
-        due: Option<Instant>,
-        limit: Option<Instant>,
-        more: bool,
-    ) -> Result<bool, RelayError> {
-        let end = earlier(due, limit);
-        let timeout = match end {
-            _ if more => Some(Duration::ZERO),
-            Some(end) => Some(self.alarm.set(end)),
-            None => None,
-        };
-        let (mut rang, mut signalled) = (true, false);
-        for ready in self.waiter.wait(timeout)? {
-            rang = false;
-            signalled |= ready.token == CONTROL;
-        }
-        if let Some(end) = end.filter(|_| !more) {
-            self.alarm.ring(end, rang);
-        }
-        Ok(signalled)
-    }
-
-    /// What the link has seen so far.
-    pub(crate) fn report(&self) -> Report {
-        let now = clock::monotonic() - self.origin.since_origin();
+    /// What the link has seen so far, as the last report or one before it.
+    pub(crate) fn report(&self, ended: bool) -> Report {
+        let now = self.clockwork.now();
         let direction = |direction: Direction| {
             let good = self.channel.good_time(direction, Instant::ZERO, now);
             let share = good.as_secs_f64() / now.since_origin().as_secs_f64().max(1e-9);
@@ -199,23 +144,12 @@ impl<D: PacketDevice> Relay<D> {
         Report {
             link: self.link.clone(),
             seed: self.seed,
-            origin_ns: self.origin.as_nanos(),
+            origin_ns: self.clockwork.origin().as_nanos(),
             elapsed_ns: now.as_nanos(),
-            ended: false,
+            ended,
             down: direction(Direction::Down),
             up: direction(Direction::Up),
-            lateness: self.lateness(),
-        }
-    }
-
-    fn lateness(&self) -> Lateness {
-        let sum = &self.alarm.lateness;
-        let micros = |span: Duration| span.as_secs_f64() * 1e6;
-        Lateness {
-            deadlines: sum.deadlines,
-            mean_us: micros(sum.total) / sum.deadlines.max(1) as f64,
-            worst_us: micros(sum.worst),
-            over_2_ms: sum.too_late,
+            lateness: self.clockwork.lateness(),
         }
     }
 }

@@ -99,17 +99,45 @@ pub(crate) struct Report {
     pub(crate) lateness: Lateness,
 }
 
-impl Report {
-    /// The same, as the last one.
-    pub(crate) fn ended(self) -> Self {
-        Self {
-            ended: true,
-            ..self
-        }
-    }
+/// What an emulated air with several mobile hosts has seen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CellReport {
+    /// The link's name.
+    pub(crate) link: String,
+    /// The seed of all losses and fades.
+    pub(crate) seed: u64,
+    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub(crate) origin_ns: u64,
+    /// How long it has lasted, in nanoseconds.
+    pub(crate) elapsed_ns: u64,
+    /// Whether this is the last report.
+    pub(crate) ended: bool,
+    /// Packets from the left to an address that no mobile host has.
+    pub(crate) unroutable_packets: u64,
+    /// In the order of the command line.
+    pub(crate) mobiles: Vec<MobileReport>,
+    /// Whether the machine kept up.
+    pub(crate) lateness: Lateness,
+}
 
-    /// As indented JSON, without a line end.
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a report is numbers under names")
-    }
+/// What one of several mobile hosts has seen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct MobileReport {
+    /// Its interface.
+    pub(crate) device: String,
+    /// The link whose errors it meets.
+    pub(crate) errors: String,
+    /// From the gateway to it; the peak is that of the gateway's whole queue.
+    pub(crate) down: DirectionReport,
+    /// From it to the gateway.
+    pub(crate) up: DirectionReport,
+    /// How long its packets down have occupied the air, lost ones with them, in milliseconds.
+    pub(crate) airtime_down_ms: f64,
+    /// The same for those up.
+    pub(crate) airtime_up_ms: f64,
+}
+
+/// As indented JSON, without a line end.
+pub(crate) fn to_json(report: &impl Serialize) -> String {
+    serde_json::to_string_pretty(report).expect("a report is numbers under names")
 }

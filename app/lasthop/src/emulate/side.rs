@@ -1,6 +1,7 @@
 //! One side of an emulated link, as the command line states it.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::str::FromStr;
 
@@ -86,6 +87,24 @@ impl SideSpec {
     /// Whether the device comes from the parent process.
     pub(crate) fn is_inherited(&self) -> bool {
         !matches!(self, Self::Device { .. })
+    }
+
+    /// What its device is called here.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Device { name, .. } => name,
+            Self::StandardInput => "stdin",
+            Self::StandardOutput => "stdout",
+        }
+    }
+
+    /// Its addresses, as far as they are stated.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let stated: &[IpNet] = match self {
+            Self::Device { addresses, .. } => addresses,
+            Self::StandardInput | Self::StandardOutput => &[],
+        };
+        stated.iter().map(IpNet::addr)
     }
 
     /// Makes the device, up and with its addresses, or takes over an open one.

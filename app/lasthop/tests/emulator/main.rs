@@ -25,6 +25,16 @@ model = "independent"
 p = "10 %"
 "#;
 
+/// Two mobile hosts on one air.
+const TWO: &[&str] = &[
+    "--link",
+    "l1-clean",
+    "--right",
+    "a,10.0.0.2/24",
+    "--right",
+    "b,10.0.0.3/24",
+];
+
 /// What a datagram has around its payload on the wire: Ethernet, IPv4 and UDP headers.
 pub(crate) const HEADERS: u64 = 14 + 20 + 8;
 
@@ -110,6 +120,37 @@ fn what_cannot_be_emulated_is_refused_with_exit_code_2() {
         ),
         (&["--link", "l1-clean", "--left", "a,b"], "netns:mobile"),
         (&["--link", "l1-clean", "--right", "stdout"], "--json"),
+        (&["--link", "l1-clean", "--errors", "1=l2-b80"], "--link"),
+        (&["--link", "l1-clean", "--errors", "l2-b80"], "8=l2-b80"),
+        (
+            &[
+                "--link",
+                "l1-clean",
+                "--right",
+                "a,10.0.0.2/24",
+                "--right",
+                "b",
+            ],
+            "right side 2 has no address",
+        ),
+        (
+            &[
+                "--link",
+                "l1-clean",
+                "--right",
+                "a,10.0.0.2/24",
+                "--right",
+                "b,10.0.0.2/16",
+            ],
+            "sides 1 and 2 both have the address 10.0.0.2",
+        ),
+        (&[TWO, &["--errors", "3=l2-b80"]].concat(), "there are 2"),
+        (&[TWO, &["--errors", "2=nothing"]].concat(), "l2-b40"),
+        (
+            &[TWO, &["--errors", "1=l1-b40", "--errors", "1=l1-b80"]].concat(),
+            "twice for right side 1",
+        ),
+        (&[TWO, &["--signals", "a.signals"]].concat(), "--signals"),
     ] {
         let program = support::PROGRAM;
         let output = std::process::Command::new(program)

@@ -1,0 +1,146 @@
+//! The mobile hosts of an emulated air, as the command line states them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use channel::Link;
+use edges::tun::TunDevice;
+use thiserror::Error;
+
+use super::cell::Member;
+use super::side::{SideError, SideSpec};
+use super::{Arguments, EmulateError};
+use crate::links;
+
+/// Why several right sides cannot be on one air.
+#[derive(Debug, Error)]
+pub(crate) enum MembersError {
+    /// Packets could not find it.
+    #[error(
+        "right side {0} has no address, and packets find one of several sides by its addresses; write it like \
+        'netns:mobile,air0,10.0.0.2/24'"
+    )]
+    NoAddress(usize),
+    /// Packets could not choose.
+    #[error("right sides {0} and {1} both have the address {2}; give each an address of its own")]
+    SameAddress(usize, usize, IpAddr),
+    /// There is no such side.
+    #[error(
+        "--errors speaks of right side {0}, but there {are} {1}; they are counted from 1",
+        are = if *.1 == 1 { "is only" } else { "are" }
+    )]
+    NoSuchSide(usize, usize),
+    /// It is said twice.
+    #[error("--errors is given twice for right side {0}; leave one out")]
+    ErrorsTwice(usize),
+    /// With one side it is the link's own.
+    #[error(
+        "--errors is for one of several right sides; with a single one, name the link itself with --link"
+    )]
+    ErrorsOfOne,
+    /// It is not told whose outages.
+    #[error(
+        "--signals tells of the outages of one mobile host, and there are {0} right sides; leave it out"
+    )]
+    Signals(usize),
+    /// An `--errors` that cannot be read.
+    #[error("'{0}' does not say whose errors; write it like '8=l2-b80' or '8=./link.toml'")]
+    Malformed(String),
+}
+
+/// The errors of one right side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ErrorsOf {
+    /// Which side, from 1.
+    side: usize,
+    /// The link that has them.
+    link: String,
+}
+
+impl FromStr for ErrorsOf {
+    type Err = MembersError;
+
+    fn from_str(text: &str) -> Result<Self, MembersError> {
+        let parts = text.split_once('=');
+        let parsed = parts.and_then(|(side, link)| Some((side.trim().parse().ok()?, link.trim())));
+        match parsed {
+            Some((side, link)) if !link.is_empty() => Ok(Self {
+                side,
+                link: link.into(),
+            }),
+            _ => Err(MembersError::Malformed(text.into())),
+        }
+    }
+}
+
+/// What is to be emulated: a link to one side, or an air that several share.
+pub(super) enum Plan {
+    Pair(SideSpec),
+    Shared(Vec<Member<SideSpec>>),
+}
+
+/// What the command line asks for, checked.
+pub(super) fn plan(arguments: &Arguments, link: &Link) -> Result<Plan, EmulateError> {
+    let sides = arguments.right.len();
+    if let [only] = arguments.right.as_slice() {
+        return match arguments.errors.first() {
+            Some(_) => Err(MembersError::ErrorsOfOne.into()),
+            None => Ok(Plan::Pair(only.clone())),
+        };
+    }
+    if arguments.signals.is_some() {
+        return Err(MembersError::Signals(sides).into());
+    }
+    let mut errors = BTreeMap::new();
+    for given in &arguments.errors {
+        if !(1..=sides).contains(&given.side) {
+            return Err(MembersError::NoSuchSide(given.side, sides).into());
+        }
+        if errors
+            .insert(given.side, links::choose(&given.link)?)
+            .is_some()
+        {
+            return Err(MembersError::ErrorsTwice(given.side).into());
+        }
+    }
+    check_addresses(&arguments.right)?;
+    let member = |(index, side): (usize, &SideSpec)| Member {
+        name: side.name().into(),
+        device: side.clone(),
+        addresses: side.addresses().collect(),
+        errors: errors.remove(&(index + 1)).unwrap_or_else(|| link.clone()),
+    };
+    Ok(Plan::Shared(
+        arguments.right.iter().enumerate().map(member).collect(),
+    ))
+}
+
+/// Each side has an address, and none has that of another.
+fn check_addresses(sides: &[SideSpec]) -> Result<(), MembersError> {
+    let mut owners = BTreeMap::new();
+    for (side, number) in sides.iter().zip(1..) {
+        if side.addresses().next().is_none() {
+            return Err(MembersError::NoAddress(number));
+        }
+        for address in side.addresses() {
+            let before = owners.insert(address, number);
+            if let Some(other) = before.filter(|other| *other != number) {
+                return Err(MembersError::SameAddress(other, number, address));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Member<SideSpec> {
+    /// Makes its device.
+    pub(super) fn open(self, mtu: u32) -> Result<Member<TunDevice>, SideError> {
+        Ok(Member {
+            name: self.name,
+            device: self.device.open(mtu)?,
+            addresses: self.addresses,
+            errors: self.errors,
+        })
+    }
+}

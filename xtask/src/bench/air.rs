@@ -1,0 +1,143 @@
+//! `cargo xtask bench air`: one gateway and many mobile hosts on one emulated air that fades, in network namespaces: by
+//! TCP alone, and by lasthop with each discipline. Needs root.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::builder::RangedU64ValueParser;
+
+use super::setting::has;
+use super::{peers, setting};
+use crate::shell::{Failure, Shell};
+
+use self::cell::Cell;
+use self::row::{Case, Row};
+
+mod cell;
+mod report;
+mod row;
+
+/// Programs and the Debian packages that hold them.
+const NEEDED: [(&str, &str); 2] = [("ip", "iproute2"), ("iperf3", "iperf3")];
+/// TCP by itself.
+const PLAIN: &str = "no lasthop";
+/// lasthop, which takes each mobile host's hop for one of its own.
+const UNSHARED: &str = "not shared";
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many mobile hosts there are
+    #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(2..=200))]
+    mobiles: usize,
+    /// Only the first so many fetch anything; all by default
+    #[arg(long)]
+    active: Option<usize>,
+    /// 'no lasthop', 'not shared', or a discipline of the gateway
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime"
+    )]
+    schemes: Vec<String>,
+    /// What the air is like: all fade; or the last mobile host's channel is always good, or bad half of the time
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "fading,good,half"
+    )]
+    cases: Vec<Case>,
+    /// They decide all fades, for all schemes alike
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    seeds: Vec<u64>,
+    /// Seconds of each run that are measured
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    time: u32,
+    /// Seconds before them
+    #[arg(long, default_value_t = 6)]
+    skip: u32,
+    /// Measure this program, not one that is built first
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Where the rows go, as JSON
+    #[arg(long, value_name = "FILE", default_value = "target/bench-air.json")]
+    json: PathBuf,
+}
+
+/// Measures and prints the table.
+pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
+    for (program, package) in NEEDED {
+        if !has(program) {
+            peers::install(shell, package)?;
+        }
+    }
+    let program = match &options.program {
+        Some(program) => shell.root.join(program),
+        None => setting::build(shell)?,
+    };
+    let runs = options.seeds.len() * options.cases.len() * options.schemes.len();
+    let mut rows = Vec::new();
+    // Schemes in turns, so that what else the machine does meets them alike.
+    for seed in &options.seeds {
+        for case in &options.cases {
+            for scheme in &options.schemes {
+                let name = case.name();
+                eprintln!(
+                    "{} of {runs}: {scheme}, {name}, seed {seed}",
+                    rows.len() + 1
+                );
+                rows.push(measure(&program, options, (scheme, *case, *seed))?);
+            }
+        }
+    }
+    report::print(&rows, &options.schemes);
+    let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
+    let out = shell.root.join(&options.json);
+    if let Some(parent) = out.parent() {
+        // Whatever is wrong with the folder, writing the file says it.
+        let _ = fs::create_dir_all(parent);
+    }
+    peers::write(&out, &json)?;
+    println!("\nrows: {}", out.display());
+    Ok(())
+}
+
+/// One run.
+fn measure(
+    program: &std::path::Path,
+    options: &Options,
+    (scheme, case, seed): (&str, Case, u64),
+) -> Result<Row, Failure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
+    let mut cell = Cell::new(folder.path(), program, options.mobiles)?;
+    cell.start_air(&case.errors(options.mobiles), seed)?;
+    let air = match scheme {
+        PLAIN => None,
+        UNSHARED => Some(String::new()),
+        discipline => Some(format!(
+            "[air]\nshared = true\ndiscipline = \"{discipline}\"\n"
+        )),
+    };
+    if let Some(air) = &air {
+        cell.start_daemons(air)?;
+    }
+    let active = options
+        .active
+        .unwrap_or(options.mobiles)
+        .min(options.mobiles);
+    let fetched = cell.fetch(active, air.is_some(), (options.skip, options.time))?;
+    Ok(Row {
+        scheme: scheme.into(),
+        case,
+        seed,
+        mobiles: options.mobiles,
+        seconds: options.time.into(),
+        goodput_bps: fetched.goodput_bps,
+        airtime: fetched.airtime,
+        good: fetched.good,
+        rates_bps: fetched.rates_bps,
+        late: fetched.late,
+    })
+}
