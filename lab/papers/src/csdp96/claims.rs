@@ -259,7 +259,13 @@ pub(super) fn isolation() -> Vec<Claim> {
         "While the eighth mobile host is in fades for half of the time, the others get at least 95 % of what they get \
          when it never is, by CSDP-RR and by airtime, however long the fades",
         |table| {
-            let schemes = ["CSDP-RR", "CSDP-RR-ACKS", "CSDP-RR-PROBING", "AIRTIME-ACKS"];
+            let schemes = [
+                "CSDP-RR",
+                "CSDP-RR-ACKS",
+                "CSDP-RR-PROBING",
+                "AIRTIME-ACKS",
+                "AIRTIME-PROBING",
+            ];
             let fades = ["fades of 20 ms", "fades of 100 ms", "fades of 1 s"];
             let mut verdicts = Vec::new();
             for scheme in schemes {
