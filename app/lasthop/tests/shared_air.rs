@@ -7,8 +7,9 @@
 
 mod support;
 
+use std::fmt::Write as _;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{Read, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -104,10 +105,12 @@ impl Cell {
             inner(0)
         );
         for (host, public) in keys.iter().enumerate().skip(1) {
-            gateway += &format!(
-                "[[peers]]\nname = \"tablet{host}\"\npublic_key = \"{public}\"\naddresses = [\"{}\"]\n",
+            writeln!(
+                gateway,
+                "[[peers]]\nname = \"tablet{host}\"\npublic_key = \"{public}\"\naddresses = [\"{}\"]",
                 inner(host)
-            );
+            )
+            .unwrap();
             let mobile = format!(
                 "{}routes = [\"192.0.2.0/24\"]\n[gateway]\nendpoint = \"{}:51830\"\npublic_key = \"{}\"\n\
                  [tun]\naddresses = [\"{}/24\"]\n",

@@ -8,7 +8,7 @@ use channel::{Direction, Link, PerDirection};
 use edges::tun::PacketDevice;
 use machine::Machine;
 use units::{Bytes, Instant};
-use wire::ip::IpPacket;
+use wire::ip::{Ipv4View, Ipv6View};
 use wire::packet::Packet;
 
 use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
@@ -16,7 +16,7 @@ use super::relay::RelayError;
 use super::report::{CellReport, DirectionReport, MobileReport};
 
 /// The token of the gateway's device; a mobile host's is its number.
-const LEFT: u64 = u64::MAX - 1;
+const LEFT: u64 = u64::MAX - 2;
 
 /// A mobile host as it is set up.
 pub(super) struct Member<D> {
@@ -104,8 +104,7 @@ impl<D: PacketDevice> Cell<D> {
             let Some(packet) = receive(&mut self.left, "left", self.mtu)? else {
                 return Ok(false);
             };
-            let to = IpPacket::parse(&packet.buffer).map(|packet| packet.destination());
-            match to.ok().and_then(|to| self.owners.get(&to)) {
+            match destination(&packet.buffer).and_then(|to| self.owners.get(&to)) {
                 Some(&mobile) => self.offer(now, (Direction::Down, mobile), packet),
                 None => self.unroutable += 1,
             }
@@ -185,4 +184,11 @@ impl<D: PacketDevice> Cell<D> {
             airtime_up_ms: airtime(Direction::Up),
         }
     }
+}
+
+/// Where an IP packet goes; whatever it carries need not be sound.
+fn destination(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = || Some(Ipv4View::parse(bytes).ok()?.destination().into());
+    let v6 = || Some(Ipv6View::parse(bytes).ok()?.destination().into());
+    v4().or_else(v6)
 }

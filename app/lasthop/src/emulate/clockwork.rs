@@ -17,7 +17,7 @@ use super::report::Lateness;
 pub(super) const FRAME_HEADER: usize = 14;
 /// How many packets are read from one device before deliveries are looked at again.
 pub(super) const BATCH: usize = 32;
-const CONTROL: u64 = u64::MAX;
+const CONTROL: u64 = u64::MAX - 1;
 
 /// Waits for packets at devices and for deadlines. Time zero of the link is when it was made.
 pub(super) struct Clockwork {
