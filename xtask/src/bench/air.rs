@@ -23,6 +23,8 @@ const NEEDED: [(&str, &str); 2] = [("ip", "iproute2"), ("iperf3", "iperf3")];
 const PLAIN: &str = "no lasthop";
 /// lasthop, which takes each mobile host's hop for one of its own.
 const UNSHARED: &str = "not shared";
+/// After a discipline: its monitor is another.
+const PROBING: &str = "+probing";
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -33,11 +35,11 @@ pub(crate) struct Options {
     /// Only the first so many fetch anything; all by default
     #[arg(long)]
     active: Option<usize>,
-    /// 'no lasthop', 'not shared', or a discipline of the gateway
+    /// 'no lasthop', 'not shared', or a discipline of the gateway; with '+probing', small frames find the end of a fade
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime"
+        default_value = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,airtime+probing"
     )]
     schemes: Vec<String>,
     /// What the air is like: all fade; or the last mobile host's channel is always good, or bad half of the time
@@ -116,9 +118,7 @@ fn measure(
     let air = match scheme {
         PLAIN => None,
         UNSHARED => Some(String::new()),
-        discipline => Some(format!(
-            "[air]\nshared = true\ndiscipline = \"{discipline}\"\n"
-        )),
+        shared => Some(sharing(shared)),
     };
     if let Some(air) = &air {
         cell.start_daemons(air)?;
@@ -137,7 +137,18 @@ fn measure(
         goodput_bps: fetched.goodput_bps,
         airtime: fetched.airtime,
         good: fetched.good,
+        up: fetched.up,
+        lost: fetched.lost,
         rates_bps: fetched.rates_bps,
         late: fetched.late,
     })
+}
+
+/// What the gateway's configuration says for that scheme.
+fn sharing(scheme: &str) -> String {
+    let (discipline, monitor) = match scheme.strip_suffix(PROBING) {
+        Some(discipline) => (discipline, "monitor = { probing = {} }\n"),
+        None => (scheme, ""),
+    };
+    format!("[air]\nshared = true\ndiscipline = \"{discipline}\"\n{monitor}")
 }

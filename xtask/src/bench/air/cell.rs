@@ -42,6 +42,8 @@ pub(super) struct Fetched {
     pub(super) goodput_bps: Vec<f64>,
     pub(super) airtime: Vec<f64>,
     pub(super) good: Vec<f64>,
+    pub(super) up: f64,
+    pub(super) lost: f64,
     pub(super) rates_bps: Vec<f64>,
     pub(super) late: u64,
 }
@@ -52,6 +54,9 @@ struct Moment {
     /// Of each mobile host, in seconds.
     airtime: Vec<f64>,
     good: Vec<f64>,
+    /// Of all together: seconds on the way up, and bytes that the air has lost.
+    up: f64,
+    lost: f64,
     late: u64,
 }
 
@@ -215,6 +220,8 @@ impl Cell {
             goodput_bps: goodput_bps.collect(),
             airtime: part(after.airtime, before.airtime),
             good: part(after.good, before.good),
+            up: (after.up - before.up) / span,
+            lost: (after.lost - before.lost) * 8.0 / RATE / span,
             rates_bps,
             late: after.late - before.late,
         })
@@ -342,16 +349,19 @@ fn read(path: &Path) -> Option<Value> {
 
 fn moment(report: &Value) -> Option<Moment> {
     let elapsed = report["elapsed_ns"].as_f64()? / 1e9;
-    let mobiles = report["mobiles"].as_array()?.iter();
-    let airtime = mobiles.clone().map(|mobile| {
-        let both = mobile["airtime_down_ms"].as_f64()? + mobile["airtime_up_ms"].as_f64()?;
-        Some(both / 1e3)
-    });
-    let good = mobiles.map(|mobile| Some(mobile["down"]["good_share"].as_f64()? * elapsed));
+    let mobiles = report["mobiles"].as_array()?;
+    let each =
+        |of: &dyn Fn(&Value) -> Option<f64>| mobiles.iter().map(of).collect::<Option<Vec<_>>>();
+    let up = |mobile: &Value| Some(mobile["airtime_up_ms"].as_f64()? / 1e3);
+    let lost = |way: &Value| way["dropped_air"]["bytes"].as_f64();
     Some(Moment {
         elapsed,
-        airtime: airtime.collect::<Option<_>>()?,
-        good: good.collect::<Option<_>>()?,
+        airtime: each(&|mobile| Some(mobile["airtime_down_ms"].as_f64()? / 1e3 + up(mobile)?))?,
+        good: each(&|mobile| Some(mobile["down"]["good_share"].as_f64()? * elapsed))?,
+        up: each(&up)?.iter().sum(),
+        lost: each(&|mobile| Some(lost(&mobile["down"])? + lost(&mobile["up"])?))?
+            .iter()
+            .sum(),
         late: report["lateness"]["over_2_ms"].as_u64()?,
     })
 }

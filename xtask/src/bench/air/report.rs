@@ -6,8 +6,9 @@ use crate::bench::spread::{show, spread};
 /// Prints a line for each scheme: medians over the seeds (least – most).
 pub(super) fn print(rows: &[Row], schemes: &[String]) {
     println!(
-        "| scheme | all, of the air's rate | each, Mbit/s | Jain, goodput | Jain, airtime ÷ good time | \
-         the last, good half of the time: what the others get | rate found, Mbit/s |\n|---|---|---|---|---|---|---|"
+        "| scheme | all, of the air's rate | air for lost packets | air for the way up | each, Mbit/s | Jain, goodput | \
+         Jain, airtime ÷ good time | the last, bad half of the time: what the others keep | rate found, Mbit/s |\n\
+         |---|---|---|---|---|---|---|---|---|"
     );
     for scheme in schemes {
         let of = |case: Case| {
@@ -28,8 +29,10 @@ pub(super) fn print(rows: &[Row], schemes: &[String]) {
         });
         let found = of(usual).flat_map(|row| row.rates_bps.iter().map(|rate| rate / 1e6));
         println!(
-            "| {scheme} | {} | {} | {} | {} | {} | {} |",
+            "| {scheme} | {} | {} | {} | {} | {} | {} | {} | {} |",
             show(spread(of(usual).map(Row::share)), 3),
+            show(spread(of(usual).map(|row| row.lost)), 3),
+            show(spread(of(usual).map(|row| row.up)), 3),
             show(spread(each), 2),
             show(spread(goodput), 3),
             show(spread(of(usual).map(Row::fairness)), 3),

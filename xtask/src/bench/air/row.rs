@@ -64,6 +64,10 @@ pub(super) struct Row {
     pub(super) airtime: Vec<f64>,
     /// Of that time, for how much its channel was good.
     pub(super) good: Vec<f64>,
+    /// For how much packets from mobile hosts occupied the air, lost ones with them.
+    pub(super) up: f64,
+    /// For how much those did that were lost.
+    pub(super) lost: f64,
     /// The rate that the gateway has found for the hop to each, at the end.
     pub(super) rates_bps: Vec<f64>,
     /// Deadlines that the emulator missed by more than 2 ms.
