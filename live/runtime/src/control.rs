@@ -140,17 +140,14 @@ impl AsFd for Control {
 /// Asks the daemon whose control socket stands at `path` how it does.
 ///
 /// # Errors
-/// As of [`ask`].
+/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
+/// ended without an answer.
 pub fn ask_status(path: &Path) -> io::Result<Value> {
     ask(path, STATUS, Some(PATIENCE))
 }
 
 /// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for
-/// ever.
-///
-/// # Errors
-/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
-/// ended without an answer.
+/// ever. Its errors are those of [`ask_status`].
 pub(crate) fn ask(path: &Path, question: &str, patience: Option<Duration>) -> io::Result<Value> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(patience)?;
