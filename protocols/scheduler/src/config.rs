@@ -65,9 +65,10 @@ pub enum Monitor {
     Probing(Probing),
 }
 
+/// Probing: of what needs no oracle it measures best, simulated and live.
 impl Default for Monitor {
     fn default() -> Self {
-        Self::Acknowledgements(Bursts::default())
+        Self::Probing(Probing::default())
     }
 }
 

@@ -191,15 +191,15 @@ const WRONG_VALUES: &[WrongValue] = &[
     ),
     (
         GATEWAY,
-        "# monitor = { acknowledgements",
+        "# monitor = { probing",
         "monitor = \"perfect\" #",
         "only a simulated channel tells its state",
     ),
     (
         GATEWAY,
-        "# monitor = { acknowledgements = { initial = \"50 ms\"",
-        "monitor = { acknowledgements = { initial = \"50 s\"",
-        "`initial` must lie between `minimum` and `maximum`",
+        "# monitor = { probing = { first = \"10 ms\"",
+        "monitor = { probing = { first = \"10 s\"",
+        "`maximum` must be at least `first`",
     ),
     (GATEWAY, "# cache = \"32 MiB\"", "cache = \"32\"", "no unit"),
     (
