@@ -23,8 +23,6 @@ const NEEDED: [(&str, &str); 2] = [("ip", "iproute2"), ("iperf3", "iperf3")];
 const PLAIN: &str = "no lasthop";
 /// lasthop, which takes each mobile host's hop for one of its own.
 const UNSHARED: &str = "not shared";
-/// After a discipline: its monitor is another.
-const PROBING: &str = "+probing";
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -35,11 +33,11 @@ pub(crate) struct Options {
     /// Only the first so many fetch anything; all by default
     #[arg(long)]
     active: Option<usize>,
-    /// 'no lasthop', 'not shared', or a discipline of the gateway; with '+probing', small frames find the end of a fade
+    /// 'no lasthop', 'not shared', or a discipline of the gateway; its monitor may follow, as in 'airtime+probing'
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,airtime+probing"
+        default_value = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,airtime+acknowledgements"
     )]
     schemes: Vec<String>,
     /// What the air is like: all fade; or the last mobile host's channel is always good, or bad half of the time
@@ -146,9 +144,9 @@ fn measure(
 
 /// What the gateway's configuration says for that scheme.
 fn sharing(scheme: &str) -> String {
-    let (discipline, monitor) = match scheme.strip_suffix(PROBING) {
-        Some(discipline) => (discipline, "monitor = { probing = {} }\n"),
-        None => (scheme, ""),
+    let (discipline, monitor) = match scheme.split_once('+') {
+        Some((discipline, monitor)) => (discipline, format!("monitor = {{ {monitor} = {{}} }}\n")),
+        None => (scheme, String::new()),
     };
     format!("[air]\nshared = true\ndiscipline = \"{discipline}\"\n{monitor}")
 }
