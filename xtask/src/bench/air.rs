@@ -40,7 +40,7 @@ pub(crate) struct Options {
         default_value = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,airtime+acknowledgements"
     )]
     schemes: Vec<String>,
-    /// What the air is like: all fade; or the last mobile host's channel is always good, or bad half of the time
+    /// What the air is like
     #[arg(
         long,
         value_enum,
