@@ -23,6 +23,9 @@ const NEEDED: [(&str, &str); 2] = [("ip", "iproute2"), ("iperf3", "iperf3")];
 const PLAIN: &str = "no lasthop";
 /// lasthop, which takes each mobile host's hop for one of its own.
 const UNSHARED: &str = "not shared";
+/// What is compared.
+const USUAL: &str = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,\
+    airtime+acknowledgements";
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -37,7 +40,7 @@ pub(crate) struct Options {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,airtime+acknowledgements"
+        default_value = USUAL
     )]
     schemes: Vec<String>,
     /// What the air is like

@@ -7,7 +7,8 @@ use crate::bench::spread::{show, spread};
 pub(super) fn print(rows: &[Row], schemes: &[String]) {
     println!(
         "| scheme | all, of the air's rate | air for lost packets | air for the way up | each, Mbit/s | \
-         Jain, goodput | Jain, airtime ÷ good time | the last, bad half of the time: what the others keep | rate found, Mbit/s |\n\
+         Jain, goodput | Jain, airtime ÷ good time | \
+         the last, bad half of the time: what the others keep | rate found, Mbit/s |\n\
          |---|---|---|---|---|---|---|---|---|"
     );
     for scheme in schemes {
