@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{getgid, getuid};
@@ -16,6 +18,10 @@ const FORBIDDING: [(&str, &str); 3] = [
     ("kernel/apparmor_restrict_unprivileged_userns", "1"),
     ("user/max_user_namespaces", "0"),
 ];
+
+/// How often to look whether a thread has left the process, and how long to wait in between.
+const LEAVING_MAX: u32 = 200;
+const LEAVING: Duration = Duration::from_millis(1);
 
 /// Why no user namespace could be entered.
 #[derive(Debug, Error)]
@@ -47,9 +53,7 @@ pub enum UserNamespaceError {
 /// called at the very start of a program, before any thread.
 pub fn enter_user_namespace() -> Result<(), UserNamespaceError> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    // SAFETY: the kernel refuses this (EINVAL) when there is a second thread that it could surprise.
-    let entered = unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) };
-    entered.map_err(|errno| match errno {
+    unshare_alone().map_err(|errno| match errno {
         Errno::INVAL => UserNamespaceError::Threads,
         Errno::PERM | Errno::ACCESS | Errno::NOSPC | Errno::USERS => {
             UserNamespaceError::Forbidden(forbidding_settings())
@@ -61,6 +65,19 @@ pub fn enter_user_namespace() -> Result<(), UserNamespaceError> {
     write_map("/proc/self/uid_map", &format!("0 {user} 1"))?;
     write_map("/proc/self/gid_map", &format!("0 {group} 1"))?;
     Ok(Netlink::open()?.set_up("lo")?)
+}
+
+/// A thread that was joined may take a moment more to leave the process: joining ends before that.
+fn unshare_alone() -> Result<(), Errno> {
+    for _ in 0..LEAVING_MAX {
+        // SAFETY: the kernel refuses this (EINVAL) when there is a second thread that it could surprise.
+        let entered = unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) };
+        if entered != Err(Errno::INVAL) {
+            return entered;
+        }
+        thread::sleep(LEAVING);
+    }
+    Err(Errno::INVAL)
 }
 
 /// `AppArmor` lets the namespace be created but gives no power in it: then writing the maps fails.
