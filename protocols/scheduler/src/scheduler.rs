@@ -237,7 +237,8 @@ impl Machine for Scheduler {
                 line.channel.due = None;
                 monitor.due(now, &mut line.channel)
             });
-            if look == Some(Look::Probe) {
+            // Where marks mean nothing, a probe would only take air.
+            if look == Some(Look::Probe) && self.discipline.marks() != Marks::Ignored {
                 self.probes.push_back(destination);
             }
             self.place(destination);

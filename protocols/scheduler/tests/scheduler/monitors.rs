@@ -177,6 +177,16 @@ fn the_monitor_costs_the_others_next_to_nothing() {
 }
 
 #[test]
+fn a_discipline_that_knows_nothing_of_channels_sends_no_probes() {
+    let probing = Monitor::Probing(Probing::default());
+    let mobiles = vec![Mobile::with(5).fading(0, 300), Mobile::with(100)];
+    let mut air = Air::new(Discipline::RoundRobinDeferring, probing, mobiles);
+    air.run(END, false);
+    let status = air.scheduler.status(Destination(0)).expect("it joined");
+    assert_eq!(status.probed, 0);
+}
+
+#[test]
 fn probes_find_the_end_of_a_fade() {
     let probing = Monitor::Probing(Probing::default());
     let mobiles = vec![Mobile::with(5).fading(0, 300), Mobile::with(100)];
