@@ -1,32 +1,14 @@
 //! The experiments as the lab runs them.
 
-use experiment::{Judged, Table, text};
+use experiment::text;
 use papers::csdp96::EXPERIMENTS;
 
-use crate::lab::{is_golden, named, plan, refuses, table};
-
-/// Claims that fail, by name; all others hold.
-fn failing(name: &str, table: &Table) -> Vec<&'static str> {
-    let judged = table.judge(named(name));
-    for judged in &judged {
-        assert!(
-            judged.verdict.is_ok(),
-            "{}: {}",
-            judged.claim.name,
-            judged.numbers()
-        );
-    }
-    let failing = judged.into_iter().filter(Judged::fails);
-    failing.map(|judged| judged.claim.name).collect()
-}
+use crate::claims::failing;
+use crate::lab::{is_golden, makes_sense, named, refuses, table};
 
 #[test]
 fn every_case_of_every_plan_makes_sense() {
-    for experiment in EXPERIMENTS {
-        for case in plan(*experiment, &[]).cases() {
-            experiment.check(&case).unwrap();
-        }
-    }
+    makes_sense(EXPERIMENTS);
 }
 
 #[test]

@@ -59,6 +59,15 @@ pub(crate) fn refuses(experiment: &dyn Experiment, wrong: &[(&str, &str)]) {
     }
 }
 
+/// Expects that every case of the plans of these experiments makes sense.
+pub(crate) fn makes_sense(experiments: &[&dyn Experiment]) {
+    for experiment in experiments {
+        for case in plan(*experiment, &[]).cases() {
+            experiment.check(&case).unwrap();
+        }
+    }
+}
+
 /// Expects that a text is the one in git; `UPDATE_GOLDEN=1` writes it anew.
 pub(crate) fn is_golden(name: &str, text: &str) {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
