@@ -2,6 +2,11 @@
 //!
 //! A bench is one file with a `run` function. What is compared runs in turns, in one go.
 
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+
 use crate::shell::{Failure, Shell};
 
 mod air;
@@ -14,6 +19,19 @@ pub(crate) mod setting;
 mod simulator;
 mod spread;
 mod tunnel;
+
+/// Writes rows as JSON to a file, whose path begins at the root of the repository, and says where they are.
+pub(crate) fn keep<R: Serialize>(shell: &Shell, path: &Path, rows: &[R]) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(rows).expect("rows are numbers and words under names");
+    let out = shell.root.join(path);
+    if let Some(parent) = out.parent() {
+        // Whatever is wrong with the folder, writing the file says it.
+        let _ = fs::create_dir_all(parent);
+    }
+    peers::write(&out, &json)?;
+    println!("\nrows: {}", out.display());
+    Ok(())
+}
 
 /// What to measure.
 #[derive(clap::Args)]

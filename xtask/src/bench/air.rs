@@ -1,7 +1,6 @@
 //! `cargo xtask bench air`: one gateway and many mobile hosts on one emulated air that fades, in network namespaces: by
 //! TCP alone, and by lasthop with each discipline. Needs root.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
@@ -95,15 +94,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         }
     }
     report::print(&rows, &options.schemes);
-    let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
-    let out = shell.root.join(&options.json);
-    if let Some(parent) = out.parent() {
-        // Whatever is wrong with the folder, writing the file says it.
-        let _ = fs::create_dir_all(parent);
-    }
-    peers::write(&out, &json)?;
-    println!("\nrows: {}", out.display());
-    Ok(())
+    super::keep(shell, &options.json, &rows)
 }
 
 /// One run.

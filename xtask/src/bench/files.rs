@@ -1,6 +1,5 @@
 //! `cargo xtask bench files`: copies to and from a real NFS server, nfs-ganesha, in network namespaces. Needs root.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -108,15 +107,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
             rows.extend(measure(&measured)?);
         }
     }
-    let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
-    let out = shell.root.join(&options.json);
-    if let Some(parent) = out.parent() {
-        // Whatever is wrong with the folder, writing the file says it.
-        let _ = fs::create_dir_all(parent);
-    }
-    peers::write(&out, &json)?;
-    println!("\nrows: {}", out.display());
-    Ok(())
+    super::keep(shell, &options.json, &rows)
 }
 
 /// What is measured, and how.

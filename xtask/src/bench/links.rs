@@ -1,6 +1,5 @@
 //! `cargo xtask bench links`: what `docs/performance.md` says about the links.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -63,15 +62,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     println!("{HEAD}");
     let mut rows = bench.all(&slow, AT_ONCE)?;
     rows.extend(bench.all(&fast, 1)?);
-    let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
-    let out = shell.root.join(&options.out);
-    if let Some(parent) = out.parent() {
-        // Whatever is wrong with the folder, writing the file says it.
-        let _ = fs::create_dir_all(parent);
-    }
-    peers::write(&out, &json)?;
-    println!("\nrows: {}", out.display());
-    Ok(())
+    super::keep(shell, &options.out, &rows)
 }
 
 fn jobs(shell: &Shell, options: &Options, folder: &Path) -> Result<Vec<Job>, Failure> {

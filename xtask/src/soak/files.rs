@@ -125,14 +125,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     println!("{}\n", setting::describe(shell)?);
     let rows = soak(shell, options, program)?;
     print(&rows);
-    let json = serde_json::to_string_pretty(&rows).expect("rows are numbers and words under names");
-    let out = shell.root.join(&options.json);
-    if let Some(parent) = out.parent() {
-        // Whatever is wrong with the folder, writing the file says it.
-        let _ = fs::create_dir_all(parent);
-    }
-    peers::write(&out, &json)?;
-    println!("\nrows: {}", out.display());
+    crate::bench::keep(shell, &options.json, &rows)?;
     let faults = rows.iter().filter_map(|row| {
         let fault = row.fault.as_ref()?;
         Some(format!("{:?}: {fault}", row.part))
