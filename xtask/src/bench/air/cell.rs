@@ -3,29 +3,20 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::row::RATE;
+use crate::bench::files::hosts::{Running, spawn};
 use crate::bench::peers;
 use crate::shell::{Failure, Shell};
 
 /// How long anything may take to be there.
 const PATIENCE: Duration = Duration::from_mins(1);
 const FIRST_PORT: usize = 5201;
-
-/// A program that is killed when this is dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// Host 0 is the gateway. All are gone with this.
 pub(super) struct Cell {
@@ -269,7 +260,7 @@ impl Cell {
     fn moment(&self) -> Result<Moment, Failure> {
         let path = self.path("air.json");
         let _ = fs::remove_file(&path);
-        let id = self.air.as_ref().map_or(0, |air| air.0.id());
+        let id = self.air.as_ref().map_or(0, Running::id);
         let mut command = Command::new("kill");
         command.args(["-USR1", &id.to_string()]);
         self.shell.run(command)?;
@@ -300,13 +291,7 @@ impl Cell {
 
     fn spawn(&self, mut command: Command) -> Result<Running, Failure> {
         command.current_dir(&self.shell.root);
-        command.stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().map_err(|source| Failure::Start {
-            command: format!("{command:?}"),
-            source,
-        })?;
-        Ok(Running(child))
+        spawn(command)
     }
 
     fn wait(&self, what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failure> {
