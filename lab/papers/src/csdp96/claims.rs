@@ -25,6 +25,18 @@ macro_rules! less {
     };
 }
 
+/// A claim that one scheme's metric is less than another's in each case of an experiment.
+macro_rules! less_in_each_case {
+    ($name:literal, $source:expr, $text:literal, $metric:literal, $less:literal, $more:literal) => {
+        Claim {
+            name: $name,
+            text: $text,
+            source: $source,
+            judge: |table| each_case(table, $less, |at| less(table, [$less, $more], at, $metric)),
+        }
+    };
+}
+
 /// A claim that no other of the paper's policies has significantly less (or more) of a metric than round robin.
 macro_rules! best {
     ($name:literal, $text:literal, $metric:literal, $of:expr, $sign:literal) => {
@@ -312,62 +324,52 @@ pub(super) fn random() -> Vec<Claim> {
                 })
             },
         },
-        Claim {
-            name: "7-beats-fifo",
-            text: "CSDP-RR ends earlier than FIFO whatever the errors: with random ones, too",
-            source: IMPERFECT,
-            judge: |table| {
-                each_case(table, "CSDP-RR-ACKS", |at| {
-                    less(table, ["CSDP-RR-ACKS", "FIFO"], at, "finish_max")
-                })
-            },
-        },
-        Claim {
-            name: "7-fairer-than-fifo",
-            text: "Its ends lie closer together than those of FIFO, with random errors, too",
-            source: IMPERFECT,
-            judge: |table| {
-                each_case(table, "CSDP-RR-ACKS", |at| {
-                    less(table, ["CSDP-RR-ACKS", "FIFO"], at, "finish_spread")
-                })
-            },
-        },
+        less_in_each_case!(
+            "7-beats-fifo",
+            IMPERFECT,
+            "CSDP-RR ends earlier than FIFO whatever the errors: with random ones, too",
+            "finish_max",
+            "CSDP-RR-ACKS",
+            "FIFO"
+        ),
+        less_in_each_case!(
+            "7-fairer-than-fifo",
+            IMPERFECT,
+            "Its ends lie closer together than those of FIFO, with random errors, too",
+            "finish_spread",
+            "CSDP-RR-ACKS",
+            "FIFO"
+        ),
     ]
 }
 
 /// The claims over burst lengths at a constant ratio.
 pub(super) fn burst() -> Vec<Claim> {
     vec![
-        Claim {
-            name: "1-every-burst",
-            text: "CSDP-RR ends earlier than FIFO at every burst length",
-            source: SECTION,
-            judge: |table| {
-                each_case(table, "CSDP-RR", |at| {
-                    less(table, ["CSDP-RR", "FIFO"], at, "finish_max")
-                })
-            },
-        },
-        Claim {
-            name: "2-every-burst",
-            text: "Its ends lie closer together than those of FIFO at every burst length",
-            source: SECTION,
-            judge: |table| {
-                each_case(table, "CSDP-RR", |at| {
-                    less(table, ["CSDP-RR", "FIFO"], at, "finish_spread")
-                })
-            },
-        },
-        Claim {
-            name: "6-every-burst",
-            text: "Round robin without knowledge ends earlier than FIFO at every burst length",
-            source: IMPERFECT,
-            judge: |table| {
-                each_case(table, "CSDP-RR", |at| {
-                    less(table, ["RR-DEFERRING", "FIFO"], at, "finish_max")
-                })
-            },
-        },
+        less_in_each_case!(
+            "1-every-burst",
+            SECTION,
+            "CSDP-RR ends earlier than FIFO at every burst length",
+            "finish_max",
+            "CSDP-RR",
+            "FIFO"
+        ),
+        less_in_each_case!(
+            "2-every-burst",
+            SECTION,
+            "Its ends lie closer together than those of FIFO at every burst length",
+            "finish_spread",
+            "CSDP-RR",
+            "FIFO"
+        ),
+        less_in_each_case!(
+            "6-every-burst",
+            IMPERFECT,
+            "Round robin without knowledge ends earlier than FIFO at every burst length",
+            "finish_max",
+            "RR-DEFERRING",
+            "FIFO"
+        ),
     ]
 }
 
