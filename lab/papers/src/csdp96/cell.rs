@@ -4,26 +4,30 @@ use std::collections::VecDeque;
 
 use channel::{CsmaAir, Heard, Station as OnAir};
 use machine::{Machine, earlier};
-use simulator::{Input, Output};
+use simulator::{Input, Node, Output};
 use units::Instant;
 
 use super::mobile::Mobile;
-use super::node::{Event, WIRED};
-use super::packet::{Carried, Packet};
+use super::node::WIRED;
+use super::packet::{Carried, OfMobile};
 use super::station::Station;
 
 /// The air and its stations. It decides nothing: it hands on what they have for each other.
 #[derive(Debug)]
-pub(crate) struct Cell {
-    air: CsmaAir<Carried>,
-    station: Station,
-    mobiles: Vec<Mobile>,
-    outputs: VecDeque<Output<Packet, Event>>,
+pub(crate) struct Cell<H: Node> {
+    air: CsmaAir<Carried<H::Packet>>,
+    station: Station<H::Packet>,
+    mobiles: Vec<Mobile<H>>,
+    outputs: VecDeque<Output<H::Packet, H::Event>>,
 }
 
-impl Cell {
+impl<H: Node<Packet: OfMobile>> Cell<H> {
     /// An idle air and its stations.
-    pub(crate) fn new(air: CsmaAir<Carried>, station: Station, mobiles: Vec<Mobile>) -> Self {
+    pub(crate) fn new(
+        air: CsmaAir<Carried<H::Packet>>,
+        station: Station<H::Packet>,
+        mobiles: Vec<Mobile<H>>,
+    ) -> Self {
         Self {
             air,
             station,
@@ -33,12 +37,12 @@ impl Cell {
     }
 
     /// The base station.
-    pub(crate) fn station(&self) -> &Station {
+    pub(crate) fn station(&self) -> &Station<H::Packet> {
         &self.station
     }
 
     /// The mobile hosts, by number.
-    pub(crate) fn mobiles(&self) -> &[Mobile] {
+    pub(crate) fn mobiles(&self) -> &[Mobile<H>] {
         &self.mobiles
     }
 
@@ -56,7 +60,7 @@ impl Cell {
         }
     }
 
-    fn hear(&mut self, now: Instant, heard: Heard<Carried>) {
+    fn hear(&mut self, now: Instant, heard: Heard<Carried<H::Packet>>) {
         match heard {
             Heard::Delivered(frame) if frame.from == OnAir::Base => {
                 self.with_mobile(now, frame.mobile, |mobile| {
@@ -64,7 +68,7 @@ impl Cell {
                 });
             }
             Heard::Delivered(frame) => {
-                if let Some(packet) = self.station.hear(frame.mobile, frame.payload) {
+                if let Some(packet) = self.station.hear(now, frame.mobile, frame.payload) {
                     let port = WIRED;
                     self.outputs.push_back(Output::Send { port, packet });
                 }
@@ -77,26 +81,33 @@ impl Cell {
             Heard::Ended { frame, fate, .. } => {
                 self.with_mobile(now, frame.mobile, |mobile| mobile.ended(now, fate));
             }
+            Heard::Damaged {
+                at: OnAir::Mobile(mobile),
+                joined,
+            } => self.station.damaged(mobile, joined),
+            // What the base station did not get it cannot tell the sender of.
+            Heard::Damaged { .. } => {}
         }
     }
 
     /// Something happens at a mobile host, which then acts.
-    fn with_mobile(&mut self, now: Instant, number: u16, happens: impl FnOnce(&mut Mobile)) {
+    fn with_mobile(&mut self, now: Instant, number: u16, happens: impl FnOnce(&mut Mobile<H>)) {
         let Some(mobile) = self.mobiles.get_mut(usize::from(number)) else {
             return;
         };
         happens(mobile);
-        let event = mobile.act(now);
-        self.outputs.extend(event.map(Output::Event));
+        while let Some(event) = mobile.act(now) {
+            self.outputs.push_back(Output::Event(event));
+        }
         if let Some(frame) = mobile.poll_frame() {
             self.air.handle_input(now, frame);
         }
     }
 }
 
-impl Machine for Cell {
-    type Input = Input<Packet>;
-    type Output = Output<Packet, Event>;
+impl<H: Node<Packet: OfMobile>> Machine for Cell<H> {
+    type Input = Input<H::Packet>;
+    type Output = Output<H::Packet, H::Event>;
 
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
         if let Input::Packet { packet, .. } = input {
@@ -108,7 +119,7 @@ impl Machine for Cell {
     fn handle_timeout(&mut self, now: Instant) {
         self.air.handle_timeout(now);
         self.station.handle_timeout(now);
-        let due = |mobile: &Mobile| mobile.poll_timeout().is_some_and(|due| due <= now);
+        let due = |mobile: &Mobile<H>| mobile.poll_timeout().is_some_and(|due| due <= now);
         for number in 0..self.mobiles.len() {
             if due(&self.mobiles[number]) {
                 let number = u16::try_from(number).unwrap_or(u16::MAX);

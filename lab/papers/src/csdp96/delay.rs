@@ -8,6 +8,7 @@ use super::flow::{Delays, Talker};
 use super::mobile::Mobile;
 use super::network::SetUp;
 use super::queue::Queue;
+use super::receiver::Receiver;
 use crate::metric;
 
 /// What is measured of connections and flows.
@@ -79,7 +80,8 @@ pub(crate) fn measure(set_up: &SetUp) -> Result<Measurements, RunError> {
         .filter_map(tcp::Endpoint::smoothed_round_trip);
     let timeouts = endpoints.map(tcp::Endpoint::retransmission_timeout);
     let longest = fixed.hosts().iter().map(Host::longest_timeout).max();
-    let received = cell.mobiles().iter().filter_map(Mobile::endpoint);
+    let mobiles = cell.mobiles().iter().map(Mobile::host);
+    let received = mobiles.clone().filter_map(Receiver::endpoint);
     let received: u64 = received
         .map(|endpoint| endpoint.counters().received.bytes)
         .sum();
@@ -93,7 +95,7 @@ pub(crate) fn measure(set_up: &SetUp) -> Result<Measurements, RunError> {
         .with_some("timeout", mean(timeouts))
         .with_some("longest_timeout", longest.map(units::Duration::as_secs_f64))
         .with("throughput", received as f64 * 8e-3 / seconds);
-    let delays = cell.mobiles().iter().filter_map(Mobile::delays);
+    let delays = mobiles.filter_map(Receiver::delays);
     let mut flows = delays.zip(fixed.talkers());
     let measured = match flows.next() {
         Some((voice, talker)) => measured

@@ -9,8 +9,9 @@
 //! 1. `parameters.rs`: a plan's parameters; its schemes are [`scheduler::Config`]; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes of a case. `fixed.rs`: the fixed hosts. `cell.rs`: the air with `station.rs` (the base
 //!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: what crosses wire and air.
-//!    `flow.rs`: datagrams beside the connections.
-//! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one.
+//!    `receiver.rs`: what runs on a mobile host; `flow.rs`: datagrams beside the connections.
+//! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one; `oracle.rs`:
+//!    how rightly channels tell them; `receivers.rs`: what mobile hosts tell of losses.
 //! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `delay.rs`: what
 //!    others wait; `tables.rs`: the experiments; `claims.rs` with `judging.rs`: what they show.
 
@@ -24,9 +25,12 @@ mod mobile;
 mod network;
 mod node;
 mod opportunity;
+mod oracle;
 mod packet;
 mod parameters;
 mod queue;
+mod receivers;
+mod receiver;
 mod run;
 mod station;
 mod tables;
@@ -43,6 +47,9 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::RANDOM,
     &tables::SWEEP,
     &tables::MONITOR,
+    &tables::ACCURACY,
+    &tables::ACCURACY_PERIODS,
+    &tables::COLLISIONS,
     &tables::ISOLATION,
     &tables::DELAY,
 ];

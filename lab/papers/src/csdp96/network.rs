@@ -12,10 +12,11 @@ use units::{Instant, SeqNumber};
 use super::cell::Cell;
 use super::fixed::FixedHosts;
 use super::flow::{Delays, Talker};
-use super::mobile::{Mobile, Role};
+use super::mobile::Mobile;
 use super::node::{Node, WIRED};
 use super::opportunity::Channels;
 use super::parameters::Parameters;
+use super::receiver::{Receiver, Role};
 use super::station::Station;
 
 /// Where connections begin and end; each has hosts of its own, told apart by the last number of their addresses.
@@ -92,7 +93,7 @@ impl SetUp {
         Ok(FixedHosts::new(endpoints, (begin, transfer), talkers))
     }
 
-    fn cell(&self) -> Result<Cell, RunError> {
+    fn cell(&self) -> Result<Cell<Receiver>, RunError> {
         let (parameters, seed) = (&self.parameters, self.seed);
         let (driver, count) = (parameters.driver, parameters.connections);
         let errors = parameters.channels();
@@ -108,12 +109,20 @@ impl SetUp {
                 endpoint: Box::new(endpoint),
                 missing: parameters.transfer.get(),
             };
-            Ok(Mobile::new(number, role, driver))
+            let uplink = parameters.uplink.map(|flow| {
+                let name = format!("csdp96/uplink/{number}");
+                Talker::new(flow, RandomStream::named(seed, &name))
+            });
+            let host = Receiver::new(number, role).with_uplink(uplink);
+            Ok(Mobile::new(number, host, driver))
         });
         let mut mobiles = mobiles.collect::<Result<Vec<_>, RunError>>()?;
         let flows = (count..).zip(parameters.flows());
         let flows = flows.map(|(number, _)| (number, Role::Flow(Delays::default())));
-        mobiles.extend(flows.map(|(number, role)| Mobile::new(number, role, driver)));
+        mobiles.extend(flows.map(|(number, role)| {
+            let host = Receiver::new(number, role);
+            Mobile::new(number, host, driver)
+        }));
         Ok(Cell::new(air, station, mobiles))
     }
 }

@@ -7,9 +7,12 @@ use units::Instant;
 use super::cell::Cell;
 use super::fixed::FixedHosts;
 use super::packet::Packet;
+use super::receiver::Receiver;
 
 /// The port towards the wire.
 pub(crate) const WIRED: Port = Port(0);
+/// A mobile host's only port.
+pub(crate) const HOP: Port = Port(0);
 
 /// What a node tells of, with the number of the mobile host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub(crate) enum Node {
     /// The fixed hosts.
     Fixed(Box<FixedHosts>),
     /// The air with its stations.
-    Cell(Box<Cell>),
+    Cell(Box<Cell<Receiver>>),
 }
 
 impl Machine for Node {

@@ -27,6 +27,18 @@ pub(crate) enum Content {
     },
 }
 
+/// What a base station sends or receives for mobile hosts.
+pub(crate) trait OfMobile: Crossing {
+    /// The number of the mobile host that it comes from or goes to; none if it is no mobile host's.
+    fn mobile(&self) -> Option<u16>;
+}
+
+impl OfMobile for Packet {
+    fn mobile(&self) -> Option<u16> {
+        Some(self.mobile)
+    }
+}
+
 impl Crossing for Packet {
     type Flow = u16;
 
@@ -44,14 +56,14 @@ impl Crossing for Packet {
 
 /// What a frame of the air carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carried {
+pub(crate) enum Carried<P> {
     /// A packet; the number tells copies of one frame from the next frame (IEEE 802.11-1997 §9.2.9).
-    Packet { number: u64, packet: Packet },
+    Packet { number: u64, packet: P },
     /// Nothing: its acknowledgement is what it is sent for.
     Probe,
 }
 
-impl Carried {
+impl<P: Crossing> Carried<P> {
     /// Bytes besides the MAC's own.
     pub(crate) fn length(&self) -> Bytes {
         match self {
@@ -69,7 +81,7 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// The packet of a frame, if it is no copy of one that came.
-    pub(crate) fn take(&mut self, carried: Carried) -> Option<Packet> {
+    pub(crate) fn take<P>(&mut self, carried: Carried<P>) -> Option<P> {
         match carried {
             Carried::Packet { number, packet } if number >= self.next => {
                 self.next = number + 1;

@@ -3,17 +3,17 @@
 use std::collections::VecDeque;
 
 use scheduler::Waiting;
-use simulator::Packet as _;
+use simulator::Packet as Crossing;
 use units::{Bytes, Duration, Instant};
 
-use super::packet::{Carried, Packet};
+use super::packet::Carried;
 use super::parameters::Driver;
 
 /// A queue whose head is tried until it is acknowledged or given up (the paper, on scheduler operation).
 #[derive(Debug, Clone)]
-pub(crate) struct Queue {
+pub(crate) struct Queue<P> {
     driver: Driver,
-    packets: VecDeque<(Instant, Packet)>,
+    packets: VecDeque<(Instant, P)>,
     bytes: Bytes,
     /// Tries of the head that failed.
     failures: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Tally {
     pub(crate) refused: u64,
 }
 
-impl Queue {
+impl<P: Crossing> Queue<P> {
     /// An empty queue.
     pub(crate) fn new(driver: Driver) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Queue {
     }
 
     /// A packet comes.
-    pub(crate) fn push(&mut self, now: Instant, packet: Packet) {
+    pub(crate) fn push(&mut self, now: Instant, packet: P) {
         if self.packets.len() >= self.driver.queue {
             self.tally.refused += 1;
             return;
@@ -77,11 +77,11 @@ impl Queue {
     }
 
     /// The frame at the head.
-    pub(crate) fn head(&self) -> Option<Carried> {
+    pub(crate) fn head(&self) -> Option<Carried<P>> {
         let (_, packet) = self.packets.front()?;
         Some(Carried::Packet {
             number: self.number,
-            packet: *packet,
+            packet: packet.clone(),
         })
     }
 
@@ -106,7 +106,7 @@ impl Queue {
         true
     }
 
-    fn leave(&mut self) -> Option<(Instant, Packet)> {
+    fn leave(&mut self) -> Option<(Instant, P)> {
         let (came, packet) = self.packets.pop_front()?;
         self.bytes -= packet.length();
         self.failures = 0;

@@ -13,6 +13,7 @@ use super::mobile::Mobile;
 use super::network::{Network, SetUp};
 use super::node::{Event, Node};
 use super::queue::{Queue, Tally};
+use super::receiver::Receiver;
 use crate::metric;
 
 /// What transfers by all connections measure.
@@ -131,7 +132,7 @@ impl Network {
     }
 
     /// The air with its stations.
-    pub(crate) fn cell(&self) -> Result<&Cell, RunError> {
+    pub(crate) fn cell(&self) -> Result<&Cell<Receiver>, RunError> {
         match self.simulation.node(self.cell) {
             Node::Cell(cell) => Ok(cell),
             Node::Fixed(_) => Err(RunError::Failed("the air is missing".into())),
@@ -208,7 +209,9 @@ impl Transfers {
         let total = |of: fn(&Tally) -> u64| tallies.clone().map(of).sum::<u64>() as f64;
         let waited: Duration = tallies.clone().map(|tally| tally.waited).sum();
         let mobiles = cell.mobiles().iter();
-        let endpoints = mobiles.clone().filter_map(Mobile::endpoint);
+        let endpoints = mobiles
+            .clone()
+            .filter_map(|mobile| mobile.host().endpoint());
         let spurious = endpoints.map(|endpoint| endpoint.counters().received.duplicates);
         let refused = mobiles.map(|mobile| mobile.queue().tally().refused);
         let refused = refused.sum::<u64>() as f64 + total(|tally| tally.refused);
@@ -259,7 +262,8 @@ impl SetUp {
         while network.next_event(end)?.is_some() {}
         let seconds = self.parameters.until.as_secs_f64();
         let cell = network.cell()?;
-        let endpoints = cell.mobiles().iter().filter_map(Mobile::endpoint);
+        let mobiles = cell.mobiles().iter().map(Mobile::host);
+        let endpoints = mobiles.filter_map(Receiver::endpoint);
         let rates = endpoints.map(|endpoint| {
             let received = endpoint.counters().received.bytes;
             received as f64 * 8e-3 / seconds
@@ -288,7 +292,7 @@ fn apart(values: &[f64]) -> (Option<f64>, Option<f64>) {
 }
 
 /// Jain's index (Jain, Chiu, Hawe 1984) of airtime by time good and backlogged; nothing if there was no such time.
-fn jain(cell: &Cell, now: Instant) -> Option<f64> {
+fn jain(cell: &Cell<Receiver>, now: Instant) -> Option<f64> {
     let station = cell.station();
     let shares = (0..).zip(station.queues()).filter_map(|(mobile, _)| {
         let open = station.channels().open(now, mobile);

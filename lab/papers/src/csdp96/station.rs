@@ -7,25 +7,28 @@ use scheduler::{Cause, Destination, Input, Outcome, Output, Scheduler, Status};
 use units::{Duration, Instant};
 
 use super::opportunity::Channels;
-use super::packet::{Carried, Filter, Packet};
-use super::parameters::{Driver, Hints};
+use super::packet::{Carried, Filter, OfMobile};
+use super::oracle::Oracle;
+use super::parameters::{Coming, Driver, Hints};
 use super::queue::Queue;
+use super::receivers::Receivers;
 
 /// The base station.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub(crate) struct Station<P> {
     scheduler: Scheduler,
-    queues: Vec<Queue>,
+    queues: Vec<Queue<P>>,
     channels: Channels,
-    /// The scheduler is told of the channels' states.
-    tells_states: bool,
+    /// What the scheduler is told of the channels' states, if it is.
+    oracle: Option<Oracle>,
     hints: Hints,
     chance: RandomStream,
+    receivers: Receivers,
     /// Of frames from each mobile host.
     filters: Vec<Filter>,
 }
 
-impl Station {
+impl<P: OfMobile> Station<P> {
     /// A base station at rest, with a queue for each channel.
     pub(crate) fn new(
         config: &scheduler::Config,
@@ -47,15 +50,17 @@ impl Station {
             scheduler,
             queues: vec![Queue::new(driver); usize::from(count)],
             channels,
-            tells_states: config.monitor == Monitor::Perfect,
+            oracle: (config.monitor == Monitor::Perfect)
+                .then(|| Oracle::new(driver.accuracy, count, seed)),
             hints: driver.hints,
             chance: RandomStream::named(seed, "csdp96/hints"),
+            receivers: Receivers::new(driver.hints, count, seed),
             filters: vec![Filter::default(); usize::from(count)],
         }
     }
 
     /// The queues, by mobile host.
-    pub(crate) fn queues(&self) -> &[Queue] {
+    pub(crate) fn queues(&self) -> &[Queue<P>] {
         &self.queues
     }
 
@@ -71,17 +76,41 @@ impl Station {
     }
 
     /// A packet came from the wire.
-    pub(crate) fn take(&mut self, now: Instant, packet: Packet) {
-        if let Some(queue) = self.queues.get_mut(usize::from(packet.mobile)) {
+    pub(crate) fn take(&mut self, now: Instant, packet: P) {
+        let Some(mobile) = packet.mobile() else {
+            return;
+        };
+        if let Some(queue) = self.queues.get_mut(usize::from(mobile)) {
             queue.push(now, packet);
-            self.tell_queue(now, packet.mobile);
+            self.tell_queue(now, mobile);
         }
     }
 
     /// A frame came from the air; gives the packet that goes on to the wire.
-    pub(crate) fn hear(&mut self, mobile: u16, carried: Carried) -> Option<Packet> {
+    pub(crate) fn hear(&mut self, now: Instant, mobile: u16, carried: Carried<P>) -> Option<P> {
+        self.hear_hints(now, mobile);
         let filter = self.filters.get_mut(usize::from(mobile))?;
         filter.take(carried)
+    }
+
+    /// A frame for a mobile host came damaged; others joined it, or none did.
+    pub(crate) fn damaged(&mut self, mobile: u16, joined: bool) {
+        // With a fallen signal nothing is heard of a frame.
+        if self.channels.is_good(mobile) {
+            self.receivers.damaged(mobile, joined);
+        }
+    }
+
+    /// An acknowledgement or a frame came from a mobile host, with what its card had to tell.
+    fn hear_hints(&mut self, now: Instant, mobile: u16) {
+        if self.hints.come != Coming::WithFrames {
+            return;
+        }
+        let destination = Destination(mobile);
+        for hint in self.receivers.tell(mobile) {
+            let told = Input::Hint { destination, hint };
+            self.scheduler.handle_input(now, told);
+        }
     }
 
     fn tell_queue(&mut self, now: Instant, mobile: u16) {
@@ -100,7 +129,7 @@ impl Station {
     pub(crate) fn ended(
         &mut self,
         now: Instant,
-        frame: &Frame<Carried>,
+        frame: &Frame<Carried<P>>,
         (fate, airtime): (Fate, Duration),
     ) {
         let destination = Destination(frame.mobile);
@@ -109,6 +138,9 @@ impl Station {
             airtime,
         };
         self.scheduler.handle_input(now, sent);
+        if fate == Fate::Acknowledged {
+            self.hear_hints(now, frame.mobile);
+        }
         let outcome = self.outcome(now, frame, fate);
         let ended = Input::Outcome {
             destination,
@@ -119,7 +151,7 @@ impl Station {
         self.scheduler.handle_input(now, Input::AirFree);
     }
 
-    fn outcome(&mut self, now: Instant, frame: &Frame<Carried>, fate: Fate) -> Outcome {
+    fn outcome(&mut self, now: Instant, frame: &Frame<Carried<P>>, fate: Fate) -> Outcome {
         let is_packet = matches!(frame.payload, Carried::Packet { .. });
         let queue = self.queues.get_mut(usize::from(frame.mobile));
         let queue = queue.filter(|_| is_packet);
@@ -136,6 +168,9 @@ impl Station {
 
     /// What the receiver tells of a loss.
     fn cause(&mut self, mobile: u16, fate: Fate) -> Cause {
+        if self.hints.come != Coming::AtOnce {
+            return Cause::Unknown;
+        }
         let is_told = self.chance.chance(self.hints.told);
         let is_mistaken = self.chance.chance(self.hints.mistaken);
         match fate {
@@ -149,7 +184,7 @@ impl Station {
     }
 
     /// The frame that the driver hands to the card.
-    pub(crate) fn poll_frame(&mut self) -> Option<Frame<Carried>> {
+    pub(crate) fn poll_frame(&mut self) -> Option<Frame<Carried<P>>> {
         loop {
             let (mobile, payload) = match self.scheduler.poll_output()? {
                 Output::Serve(Destination(mobile)) => {
@@ -171,20 +206,33 @@ impl Station {
     /// See [`Machine::handle_timeout`].
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some((mobile, is_good)) = self.channels.change(now) {
-            if self.tells_states {
-                let destination = Destination(mobile);
-                let told = Input::Channel {
-                    destination,
-                    is_good,
-                };
-                self.scheduler.handle_input(now, told);
+            self.receivers.changed(now, mobile, is_good);
+            let oracle = self.oracle.as_mut();
+            let seen = oracle.and_then(|oracle| oracle.look(mobile, is_good));
+            if let Some(seems_good) = seen {
+                self.tell_state(now, mobile, seems_good);
             }
+        }
+        let oracle = self.oracle.as_mut();
+        let seen = oracle.map(|oracle| oracle.look_around(now, &self.channels));
+        for (mobile, seems_good) in seen.into_iter().flatten() {
+            self.tell_state(now, mobile, seems_good);
         }
         self.scheduler.handle_timeout(now);
     }
 
+    fn tell_state(&mut self, now: Instant, mobile: u16, is_good: bool) {
+        let destination = Destination(mobile);
+        let told = Input::Channel {
+            destination,
+            is_good,
+        };
+        self.scheduler.handle_input(now, told);
+    }
+
     /// See [`Machine::poll_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        earlier(self.scheduler.poll_timeout(), self.channels.next_change())
+        let own = earlier(self.scheduler.poll_timeout(), self.channels.next_change());
+        earlier(own, self.oracle.as_ref().and_then(Oracle::next))
     }
 }

@@ -8,8 +8,9 @@ use units::{Bytes, Duration, Instant, Probability};
 use super::flow::Delays;
 use super::network::SetUp;
 use super::opportunity::Channels;
+use super::oracle::Accuracy;
 use super::packet::{Carried, Content, Filter, Packet};
-use super::parameters::{Driver, Hints};
+use super::parameters::{Coming, Driver, Hints};
 use super::queue::Queue;
 use super::run::Transfers;
 use super::tables;
@@ -18,8 +19,13 @@ const DRIVER: Driver = Driver {
     retries: 2,
     queue: 3,
     hints: Hints {
+        come: Coming::AtOnce,
         told: Probability::NEVER,
         mistaken: Probability::NEVER,
+    },
+    accuracy: Accuracy {
+        right: Probability::ALWAYS,
+        every: None,
     },
 };
 
@@ -80,7 +86,7 @@ fn a_copy_of_a_frame_is_taken_once() {
     assert_eq!(filter.take(frame(0)), None);
     // Frame 1 was given up by its sender.
     assert_eq!(filter.take(frame(2)), Some(packet));
-    assert_eq!(filter.take(Carried::Probe), None);
+    assert_eq!(filter.take::<Packet>(Carried::Probe), None);
 }
 
 #[test]
