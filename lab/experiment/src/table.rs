@@ -160,14 +160,24 @@ impl Table {
         at: &[(&str, &str)],
         metric: &str,
     ) -> Result<Paired, Unknown> {
+        self.compared(schemes.map(|scheme| (scheme, at)), metric)
+    }
+
+    /// `metric` of the first case minus that of the second on their common seeds; a case is a scheme at values of the
+    /// axes.
+    pub fn compared(
+        &self,
+        cases: [(&str, &[(&str, &str)]); 2],
+        metric: &str,
+    ) -> Result<Paired, Unknown> {
         let column = self.column(metric)?;
-        let [first, second] = schemes.map(|scheme| self.find(scheme, at));
+        let [first, second] = cases.map(|(scheme, at)| self.find(scheme, at));
         let second: BTreeMap<_, _> = self.values(second?, column).collect();
         let common = self.values(first?, column);
         let pairs: Vec<_> = common
             .filter_map(|(seed, value)| Some((value, *second.get(&seed)?)))
             .collect();
-        let [first, second] = schemes;
+        let [first, second] = cases.map(|(scheme, _)| scheme);
         Paired::of(&pairs)
             .ok_or_else(|| Unknown::new(format!("{first} and {second} on common seeds")))
     }

@@ -66,6 +66,14 @@ pub enum Input {
         /// What became of it.
         outcome: Outcome,
     },
+    /// A receiver tells of its channel, with the next acknowledgement or frame of its own that gets through; said
+    /// before the [`Outcome`](Self::Outcome) of what that acknowledges.
+    Hint {
+        /// Whose channel.
+        destination: Destination,
+        /// What it tells.
+        hint: Hint,
+    },
     /// The channel itself tells its state: only a simulated one can.
     Channel {
         /// Whose channel.
@@ -109,6 +117,22 @@ pub enum Cause {
     Collision,
     /// The channel faded.
     Fade,
+}
+
+/// What only a receiver can know of a channel: that a checksum failed, and how strong the signal is (Bhagwat et al. 1996,
+/// on the link status monitor: "piggybacked on acks").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hint {
+    /// So many frames whose acknowledgements are missing came damaged though the signal had not fallen: it had risen,
+    /// since others sent too, or it was as always. That says nothing of fades.
+    Damaged(u32),
+    /// The signal has fallen: what is sent now is lost.
+    Fallen,
+    /// The signal is what it should be.
+    Risen {
+        /// For how long it had been too weak before, if it had and this was not told yet.
+        faded: Option<Duration>,
+    },
 }
 
 /// What a [`Scheduler`] asks for.

@@ -10,7 +10,11 @@ use std::fmt::Debug;
 use units::{Duration, Instant};
 
 use self::burst::BurstLength;
-use crate::{Outcome, config};
+use crate::{Hint, Outcome, config};
+
+/// The most that missing acknowledgements are doubted. From half of it on, the first in a row marks nobody: a counter
+/// of two bits, which two of a kind turn (Smith, "A Study of Branch Prediction Strategies", ISCA 1981).
+const DOUBT_MAX: u8 = 3;
 
 /// What is known of one destination's channel.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +27,8 @@ pub(crate) struct Channel {
     pub(crate) bursts: BurstLength,
     /// Acknowledgements missing in a row.
     missing: u32,
+    /// How far missing acknowledgements are doubted to mean fades, from 0 to [`DOUBT_MAX`].
+    doubt: u8,
     burst: Option<Burst>,
 }
 
@@ -48,7 +54,37 @@ impl Channel {
             wait: None,
         });
         burst.latest = now;
-        (self.missing >= missing || certain).then_some(burst)
+        let doubted = u32::from(self.doubt > DOUBT_MAX / 2);
+        (self.missing >= missing.saturating_add(doubted) || certain).then_some(burst)
+    }
+
+    /// A receiver told what became of frames whose acknowledgements are missing. Returns whether the signal has fallen.
+    fn learn(&mut self, now: Instant, hint: Hint) -> bool {
+        match hint {
+            Hint::Damaged(frames) => self.excuse(frames),
+            Hint::Risen { faded } => {
+                if let Some(length) = faded {
+                    let noticed = u8::from(self.burst.take().is_some());
+                    self.doubt = self.doubt.saturating_sub(noticed);
+                    self.bursts.seen(length);
+                }
+                self.heard(now);
+            }
+            Hint::Fallen => return true,
+        }
+        false
+    }
+
+    /// So many of the missing acknowledgements mean no fade.
+    fn excuse(&mut self, frames: u32) {
+        let was_missing = self.missing > 0;
+        self.missing = self.missing.saturating_sub(frames);
+        if was_missing && self.missing == 0 {
+            self.doubt = (self.doubt + 1).min(DOUBT_MAX);
+            self.burst = None;
+            self.is_marked = false;
+            self.due = None;
+        }
     }
 
     /// Something was acknowledged, so that any burst has ended; it did since the last acknowledgement that was missing,
@@ -82,6 +118,9 @@ pub(crate) trait Monitor: Debug + Send {
     fn due(&self, _now: Instant, _channel: &mut Channel) -> Look {
         Look::Only
     }
+
+    /// A receiver told something.
+    fn hint(&self, _now: Instant, _channel: &mut Channel, _hint: Hint) {}
 
     /// The channel told its state.
     fn told(&self, _now: Instant, _channel: &mut Channel, _is_good: bool) {}

@@ -213,6 +213,12 @@ impl Machine for Scheduler {
                 self.outcome(now, destination, outcome);
                 Some(destination)
             }
+            Input::Hint { destination, hint } => {
+                self.watch(destination, |monitor, line| {
+                    monitor.hint(now, &mut line.channel, hint);
+                });
+                Some(destination)
+            }
             Input::Channel {
                 destination,
                 is_good,

@@ -14,7 +14,7 @@
 mod config;
 mod exchange;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use machine::{Machine, RandomStream, earlier};
 use units::{Bytes, Duration, Instant};
@@ -45,6 +45,16 @@ pub struct Frame<T> {
     pub payload: T,
 }
 
+impl<T> Frame<T> {
+    /// Who it is for.
+    fn to(&self) -> Station {
+        match self.from {
+            Station::Base => Station::Mobile(self.mobile),
+            Station::Mobile(_) => Station::Base,
+        }
+    }
+}
+
 /// What a [`CsmaAir`] tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard<T> {
@@ -58,6 +68,13 @@ pub enum Heard<T> {
         fate: Fate,
         /// For how long the card used the air for it, answers and failed tries included.
         airtime: Duration,
+    },
+    /// A frame's checksum fails at the station that it was for, unless that sends itself, when it hears nothing.
+    Damaged {
+        /// Who hears it.
+        at: Station,
+        /// Whether others' frames have joined it, so that the signal is stronger than one station's.
+        joined: bool,
     },
 }
 
@@ -124,6 +141,8 @@ enum Event<T> {
     Arrives(Frame<T>),
     /// A card knows what became of its try.
     Over(Station, Fate),
+    /// A checksum fails at a station, and whether others' frames have joined that frame.
+    Damaged(Station, bool),
 }
 
 /// The air, its stations' cards and their channels.
@@ -250,11 +269,26 @@ impl<T: Clone> CsmaAir<T> {
         } else {
             self.counters.collisions += 1;
         }
-        for station in beginning {
-            let ends = self.take_turn(start, station, alone);
+        for station in &beginning {
+            let ends = self.take_turn(start, *station, alone);
             self.busy_until = self.busy_until.max(ends);
         }
+        if !alone {
+            self.join(&beginning);
+        }
         self.counters.busy += self.busy_until.since(start);
+    }
+
+    /// What these stations send together is heard as one by those that it was for.
+    fn join(&mut self, senders: &[Station]) {
+        let frames = senders.iter().filter_map(|sender| self.cards.get(sender));
+        let receivers: BTreeSet<_> = frames
+            .map(|card| card.frame.to())
+            .filter(|receiver| !senders.contains(receiver))
+            .collect();
+        for receiver in receivers {
+            self.later(self.busy_until, Event::Damaged(receiver, true));
+        }
     }
 
     /// One station sends; returns when the air is silent again.
@@ -270,9 +304,12 @@ impl<T: Clone> CsmaAir<T> {
         let lasted = turn.ends.since(start);
         card.tries += 1;
         card.airtime += lasted;
-        if let Some(at) = turn.delivered {
-            let frame = card.frame.clone();
+        let (receiver, arrives) = (card.frame.to(), turn.delivered);
+        if let Some((at, frame)) = arrives.map(|at| (at, card.frame.clone())) {
             self.later(at, Event::Arrives(frame));
+        }
+        if turn.damaged {
+            self.later(turn.ends, Event::Damaged(receiver, false));
         }
         if turn.acknowledged {
             self.counters.useful += lasted;
@@ -333,6 +370,9 @@ impl<T: Clone> Machine for CsmaAir<T> {
                 match entry.remove() {
                     Event::Arrives(frame) => self.outputs.push_back(Heard::Delivered(frame)),
                     Event::Over(station, fate) => self.over(due, station, fate),
+                    Event::Damaged(at, joined) => {
+                        self.outputs.push_back(Heard::Damaged { at, joined });
+                    }
                 }
             } else {
                 self.begin(due);

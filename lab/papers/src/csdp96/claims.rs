@@ -1,7 +1,11 @@
 //! What the paper says in words, each judged on common seeds: a difference counts where its 95 % confidence interval
 //! leaves out zero.
 
+mod knowing;
+
 use experiment::{Claim, Table, Unknown, Verdict};
+
+pub(super) use self::knowing::{accuracy, collisions};
 
 use super::judging::{
     all, at_bursts, count, each_case, extreme, judge_at, least, less, percent, places,

@@ -15,24 +15,24 @@
 //! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `delay.rs`: what
 //!    others wait; `tables.rs`: the experiments; `claims.rs` with `judging.rs`: what they show.
 
-mod cell;
+pub(crate) mod cell;
 mod claims;
 mod delay;
 mod fixed;
 mod flow;
-mod judging;
-mod mobile;
+pub(crate) mod judging;
+pub(crate) mod mobile;
 mod network;
-mod node;
-mod opportunity;
+pub(crate) mod node;
+pub(crate) mod opportunity;
 mod oracle;
-mod packet;
-mod parameters;
-mod queue;
-mod receivers;
+pub(crate) mod packet;
+pub(crate) mod parameters;
+pub(crate) mod queue;
 mod receiver;
-mod run;
-mod station;
+mod receivers;
+pub(crate) mod run;
+pub(crate) mod station;
 mod tables;
 mod trace;
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use units::{Bytes, Duration, Probability};
 
 use super::flow::{FlowConfig, Flows};
+use super::oracle::Accuracy;
 use crate::links::Wire;
 
 /// More than any run needs, and little enough to wait for.
@@ -49,6 +50,8 @@ pub(crate) struct Parameters {
     pub(crate) last: Option<ErrorConfig>,
     /// Flows beside the connections.
     pub(crate) flows: Option<Flows>,
+    /// What each mobile host with a connection sends besides, to its fixed host.
+    pub(crate) uplink: Option<FlowConfig>,
 }
 
 /// How drivers hand frames to their card.
@@ -62,16 +65,42 @@ pub(crate) struct Driver {
     /// What receivers tell of losses.
     #[serde(default)]
     pub(crate) hints: Hints,
+    /// How rightly channels tell their states, to whom they do.
+    #[serde(default)]
+    pub(crate) accuracy: Accuracy,
 }
 
 /// What receivers tell of losses (the paper: a collision raises the signal, a fade lowers it).
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Hints {
+    /// When.
+    pub(crate) come: Coming,
     /// The share of losses whose cause is told.
     pub(crate) told: Probability,
     /// Of the collisions whose cause is told, the share that is taken for fades.
     pub(crate) mistaken: Probability,
+}
+
+/// When what a receiver tells of a loss is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Coming {
+    /// As soon as the acknowledgement is missing: the most that any way of telling can reach.
+    #[default]
+    AtOnce,
+    /// With the receiver's next acknowledgement or frame that gets through.
+    WithFrames,
+}
+
+impl Driver {
+    /// Refuses what makes no sense.
+    pub(crate) fn check(&self, case: &Case) -> Result<(), PlanError> {
+        if (1..=QUEUE_MAX).contains(&self.queue) {
+            return Ok(());
+        }
+        Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"))
+    }
 }
 
 impl Parameters {
@@ -84,9 +113,7 @@ impl Parameters {
         if !(1..=CONNECTIONS_MAX).contains(&parameters.connections) {
             return Err(case.wrong_parameter("connections", "allowed: 1 to 256"));
         }
-        if !(1..=QUEUE_MAX).contains(&parameters.driver.queue) {
-            return Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"));
-        }
+        parameters.driver.check(case)?;
         let connection = parameters.connection.unwrap_or(1);
         if !(1..=parameters.connections).contains(&connection) {
             return Err(case.wrong_parameter("connection", "allowed: 1 to `connections`"));
@@ -94,9 +121,16 @@ impl Parameters {
         let moves = |flow: FlowConfig| {
             flow.every >= Duration::from_micros(100) && flow.length <= Bytes::new(1_500)
         };
+        let what = "allowed: `every` from 100 us on, `length` up to 1500 B";
         if !parameters.flows().all(moves) {
-            let what = "allowed: `every` from 100 us on, `length` up to 1500 B";
             return Err(case.wrong_parameter("flows", what));
+        }
+        if !parameters.uplink.is_none_or(moves) {
+            return Err(case.wrong_parameter("uplink", what));
+        }
+        let every = parameters.driver.accuracy.every;
+        if every.is_some_and(|every| every < Duration::from_micros(100)) {
+            return Err(case.wrong_parameter("driver.accuracy.every", "allowed: from 100 us on"));
         }
         let wrong = |key: &'static str| move |error: String| case.wrong_parameter(key, error);
         let text = |error: machine::ConfigError| error.to_string();
@@ -149,7 +183,7 @@ impl Parameters {
 }
 
 /// Says what is wrong with an error model, if anything is.
-fn check_errors(errors: &ErrorConfig) -> Result<(), String> {
+pub(crate) fn check_errors(errors: &ErrorConfig) -> Result<(), String> {
     let bound = QueueBound::Packets(1);
     let each = DirectionConfig::steady(Rate::Unlimited, Duration::ZERO, bound);
     let config = LinkConfig {

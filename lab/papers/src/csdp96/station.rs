@@ -7,8 +7,8 @@ use scheduler::{Cause, Destination, Input, Outcome, Output, Scheduler, Status};
 use units::{Duration, Instant};
 
 use super::opportunity::Channels;
-use super::packet::{Carried, Filter, OfMobile};
 use super::oracle::Oracle;
+use super::packet::{Carried, Filter, OfMobile};
 use super::parameters::{Coming, Driver, Hints};
 use super::queue::Queue;
 use super::receivers::Receivers;

@@ -61,6 +61,24 @@ pub(super) const MONITOR: Study = transfers!(
     claims::monitor,
     ["monitor", "transfer", "fades"]
 );
+pub(super) const ACCURACY: Study = transfers!(
+    "csdp96-accuracy",
+    "How often the monitor is right, from never to always, each look by itself",
+    claims::accuracy,
+    ["accuracy", "right", "transfer-small", "fades"]
+);
+pub(super) const ACCURACY_PERIODS: Study = transfers!(
+    "csdp96-accuracy-periods",
+    "How often the monitor is right, from never to always, for a whole period of a channel",
+    claims::accuracy,
+    ["accuracy-periods", "right", "transfer-small", "fades"]
+);
+pub(super) const COLLISIONS: Study = transfers!(
+    "csdp96-collisions",
+    "Collisions that are taken for fades, beside hosts that send",
+    claims::collisions,
+    ["collisions", "monitors", "transfer-small", "fades"]
+);
 pub(super) const CONNECTIONS: Study = Study {
     about: about(
         [

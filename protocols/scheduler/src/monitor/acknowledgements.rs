@@ -4,7 +4,7 @@ use units::{Duration, Instant};
 
 use super::{Channel, Look, Monitor};
 use crate::config::Bursts;
-use crate::{Cause, Outcome};
+use crate::{Cause, Hint, Outcome};
 
 /// Marks after some missing acknowledgements, unmarks after the usual length of a burst (Bhagwat et al. 1996, whose
 /// estimator "could track mean and variance"): for the rest of the mean length at first, and, if that was too early,
@@ -24,19 +24,11 @@ impl Acknowledgements {
         };
         wait.clamp(self.0.minimum, self.0.maximum)
     }
-}
 
-impl Monitor for Acknowledgements {
-    fn outcome(&self, now: Instant, channel: &mut Channel, outcome: Outcome) {
-        let cause = match outcome {
-            Outcome::Delivered => return channel.heard(now),
-            Outcome::Missing { cause, .. } => cause,
-        };
-        if cause == Cause::Collision {
-            return;
-        }
+    /// An acknowledgement is missing, or the channel is known to be bad for `certain`.
+    fn missed(&self, now: Instant, channel: &mut Channel, certain: bool) {
         let was_marked = channel.is_marked;
-        let Some(burst) = channel.missed(now, self.0.missing, cause == Cause::Fade) else {
+        let Some(burst) = channel.missed(now, self.0.missing, certain) else {
             return;
         };
         let (elapsed, is_first) = (now.since(burst.since), burst.wait.is_none());
@@ -50,6 +42,24 @@ impl Monitor for Acknowledgements {
         }
         channel.is_marked = true;
         channel.due = Some(now + wait);
+    }
+}
+
+impl Monitor for Acknowledgements {
+    fn outcome(&self, now: Instant, channel: &mut Channel, outcome: Outcome) {
+        let cause = match outcome {
+            Outcome::Delivered => return channel.heard(now),
+            Outcome::Missing { cause, .. } => cause,
+        };
+        if cause != Cause::Collision {
+            self.missed(now, channel, cause == Cause::Fade);
+        }
+    }
+
+    fn hint(&self, now: Instant, channel: &mut Channel, hint: Hint) {
+        if channel.learn(now, hint) {
+            self.missed(now, channel, true);
+        }
     }
 
     fn due(&self, _now: Instant, channel: &mut Channel) -> Look {

@@ -4,29 +4,22 @@ use units::Instant;
 
 use super::{Channel, Look, Monitor};
 use crate::config::Probing;
-use crate::{Cause, Outcome};
+use crate::{Cause, Hint, Outcome};
 
 /// Marks after some missing acknowledgements; then probes at growing intervals until one is acknowledged.
 #[derive(Debug)]
 pub(super) struct Prober(pub(super) Probing);
 
-impl Monitor for Prober {
-    fn outcome(&self, now: Instant, channel: &mut Channel, outcome: Outcome) {
-        let cause = match outcome {
-            Outcome::Delivered => return channel.heard(now),
-            Outcome::Missing { cause, .. } => cause,
-        };
-        // What collided says nothing; a probe that did is sent again.
-        if cause == Cause::Collision && !channel.is_marked {
-            return;
-        }
+impl Prober {
+    /// An acknowledgement is missing, or the channel is known to be bad for `certain`.
+    fn missed(&self, now: Instant, channel: &mut Channel, certain: bool) {
         let Probing {
             missing,
             first,
             maximum,
         } = self.0;
         let is_due = channel.due.is_some();
-        let Some(burst) = channel.missed(now, missing, cause == Cause::Fade) else {
+        let Some(burst) = channel.missed(now, missing, certain) else {
             return;
         };
         if !is_due {
@@ -36,6 +29,25 @@ impl Monitor for Prober {
             channel.due = Some(now + wait);
         }
         channel.is_marked = true;
+    }
+}
+
+impl Monitor for Prober {
+    fn outcome(&self, now: Instant, channel: &mut Channel, outcome: Outcome) {
+        let cause = match outcome {
+            Outcome::Delivered => return channel.heard(now),
+            Outcome::Missing { cause, .. } => cause,
+        };
+        // What collided says nothing; a probe that did is sent again.
+        if cause != Cause::Collision || channel.is_marked {
+            self.missed(now, channel, cause == Cause::Fade);
+        }
+    }
+
+    fn hint(&self, now: Instant, channel: &mut Channel, hint: Hint) {
+        if channel.learn(now, hint) {
+            self.missed(now, channel, true);
+        }
     }
 
     fn due(&self, _now: Instant, _channel: &mut Channel) -> Look {

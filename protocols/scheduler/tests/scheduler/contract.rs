@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use scheduler::config::{Bursts, Discipline, Monitor, Probing};
-use scheduler::{Cause, Config, Destination, Input, Outcome, Scheduler, Waiting};
+use scheduler::{Cause, Config, Destination, Hint, Input, Outcome, Scheduler, Waiting};
 use units::{Bytes, Duration, Instant};
 
 fn destination() -> impl Strategy<Value = Destination> {
@@ -18,6 +18,16 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     let missing =
         (cause, any::<bool>()).prop_map(|(cause, given_up)| Outcome::Missing { cause, given_up });
     prop_oneof![Just(Outcome::Delivered), missing]
+}
+
+fn hint() -> impl Strategy<Value = Hint> {
+    // A receiver is a peer: what it says can be anything.
+    let faded = prop::option::of(any::<u64>().prop_map(Duration::from_nanos));
+    prop_oneof![
+        any::<u32>().prop_map(Hint::Damaged),
+        Just(Hint::Fallen),
+        faded.prop_map(|faded| Hint::Risen { faded }),
+    ]
 }
 
 pub(crate) fn input() -> impl Strategy<Value = Input> {
@@ -38,6 +48,8 @@ pub(crate) fn input() -> impl Strategy<Value = Input> {
         }),
         4 => (destination(), outcome())
             .prop_map(|(destination, outcome)| Input::Outcome { destination, outcome }),
+        2 => (destination(), hint())
+            .prop_map(|(destination, hint)| Input::Hint { destination, hint }),
         1 => (destination(), any::<bool>())
             .prop_map(|(destination, is_good)| Input::Channel { destination, is_good }),
     ]

@@ -3,5 +3,6 @@
 mod air;
 mod contract;
 mod disciplines;
+mod hints;
 mod model;
 mod monitors;

@@ -2,26 +2,26 @@
 
 use machine::{Machine, RandomStream};
 use scheduler::config::{Bursts, Discipline, Monitor, Probing};
-use scheduler::{Cause, Destination, Input, Outcome, Output, Scheduler};
+use scheduler::{Cause, Destination, Hint, Input, Outcome, Output, Scheduler};
 use units::{Duration, Instant};
 
 use crate::air::{Air, Mobile};
 
 const END: Instant = Instant::from_millis(100_000);
-const MISSING: Outcome = Outcome::Missing {
+pub(crate) const MISSING: Outcome = Outcome::Missing {
     cause: Cause::Unknown,
     given_up: false,
 };
 
-fn acknowledgements() -> Monitor {
+pub(crate) fn acknowledgements() -> Monitor {
     Monitor::Acknowledgements(Bursts::default())
 }
 
 /// A scheduler with one destination, and what it says of it.
-struct Watched(Scheduler);
+pub(crate) struct Watched(pub(crate) Scheduler);
 
 impl Watched {
-    fn new(monitor: Monitor) -> Self {
+    pub(crate) fn new(monitor: Monitor) -> Self {
         let config = scheduler::Config {
             discipline: Discipline::CsdpRoundRobin,
             monitor,
@@ -37,7 +37,7 @@ impl Watched {
         Self(scheduler)
     }
 
-    fn outcome(&mut self, at: u64, outcome: Outcome) {
+    pub(crate) fn outcome(&mut self, at: u64, outcome: Outcome) {
         self.outcome_at(Instant::from_millis(at), outcome);
     }
 
@@ -50,11 +50,17 @@ impl Watched {
         self.0.handle_input(at, input);
     }
 
-    fn is_marked(&self) -> bool {
+    pub(crate) fn hint(&mut self, at: u64, hint: Hint) {
+        let destination = Destination(0);
+        let input = Input::Hint { destination, hint };
+        self.0.handle_input(Instant::from_millis(at), input);
+    }
+
+    pub(crate) fn is_marked(&self) -> bool {
         self.0.status(Destination(0)).expect("it joined").is_marked
     }
 
-    fn due(&self) -> Option<u64> {
+    pub(crate) fn due(&self) -> Option<u64> {
         self.0
             .poll_timeout()
             .map(|due| due.since_origin().as_millis())

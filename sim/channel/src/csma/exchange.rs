@@ -11,6 +11,8 @@ use crate::pacer::Airtime;
 pub(super) struct Turn {
     /// When the last frame that was sent in it ended.
     pub(super) ends: Instant,
+    /// Whether a frame of the sender's arrived damaged.
+    pub(super) damaged: bool,
     /// When the data was received, if it was.
     pub(super) delivered: Option<Instant>,
     /// Whether the sender received its acknowledgement.
@@ -41,30 +43,32 @@ pub(super) fn alone(
     errors: &mut ErrorModel,
 ) -> Turn {
     let mut legs = Legs { now: start, errors };
-    let failed = |legs: &Legs<'_>, delivered| Turn {
+    let failed = |legs: &Legs<'_>, damaged| Turn {
         ends: legs.now,
-        delivered,
+        damaged,
+        delivered: None,
         acknowledged: false,
     };
     if config.reserves(size) {
         if !legs.send(super::config::RESERVATION, config.reservation()) {
-            return failed(&legs, None);
+            return failed(&legs, true);
         }
         legs.now += config.gap;
         if !legs.send(super::config::ACKNOWLEDGEMENT, config.answer()) {
-            return failed(&legs, None);
+            return failed(&legs, false);
         }
         legs.now += config.gap;
     }
     if !legs.send(size, config.data(size)) {
-        return failed(&legs, None);
+        return failed(&legs, true);
     }
     let delivered = Some(legs.now);
     legs.now += config.gap;
     let acknowledged = legs.send(super::config::ACKNOWLEDGEMENT, config.answer());
     Turn {
+        delivered,
         acknowledged,
-        ..failed(&legs, delivered)
+        ..failed(&legs, false)
     }
 }
 
@@ -77,6 +81,7 @@ pub(super) fn together(config: &CsmaConfig, start: Instant, size: Bytes) -> Turn
     };
     Turn {
         ends: start + lasts,
+        damaged: false,
         delivered: None,
         acknowledged: false,
     }

@@ -164,8 +164,33 @@ fn frames_that_begin_together_are_lost_together() {
             }
         )
     };
-    assert_eq!(heard.len(), 2);
-    assert!(heard.iter().all(collided), "{heard:?}");
+    // The base station, for which both were, hears them as one.
+    let (at, joined) = (Station::Base, true);
+    assert_eq!(heard[0], Heard::Damaged { at, joined });
+    assert_eq!(heard.len(), 3);
+    assert!(heard[1..].iter().all(collided), "{heard:?}");
+}
+
+/// A mobile host hears that others joined the frame that was for it, unless it was itself one of them.
+#[test]
+fn who_hears_a_collision_is_who_was_to_receive_and_did_not_send() {
+    let collide = |second: Frame<u32>| {
+        let mut air = CsmaAir::new(CsmaConfig::default(), &[good(), good()], 4);
+        let now = Instant::from_millis(5);
+        air.handle_input(now, down(0, 1));
+        air.handle_input(now, second);
+        while let Some(due) = air.poll_timeout() {
+            air.handle_timeout(due);
+        }
+        let heard = std::iter::from_fn(move || air.poll_output());
+        heard
+            .filter(|heard| matches!(heard, Heard::Damaged { .. }))
+            .collect::<Vec<_>>()
+    };
+    let (at, joined) = (Station::Mobile(0), true);
+    let heard = collide(up(1, 2));
+    assert!(heard.contains(&Heard::Damaged { at, joined }), "{heard:?}");
+    assert_eq!(collide(up(0, 2)), []);
 }
 
 #[test]
@@ -178,6 +203,10 @@ fn a_card_tries_again_as_often_as_it_may() {
     air.handle_input(Instant::ZERO, down(0, 0));
     while let Some(due) = air.poll_timeout() {
         air.handle_timeout(due);
+    }
+    let (at, joined) = (Station::Mobile(0), false);
+    for _ in 0..4 {
+        assert_eq!(air.poll_output(), Some(Heard::Damaged { at, joined }));
     }
     let ended = air.poll_output().expect("it gave up");
     let airtime = config.data(SIZE) * 4;
@@ -205,7 +234,8 @@ fn a_reservation_lets_a_bad_channel_cost_little() {
     while let Some(due) = air.poll_timeout() {
         air.handle_timeout(due);
     }
-    let Some(Heard::Ended { airtime, .. }) = air.poll_output() else {
+    let heard = std::iter::from_fn(|| air.poll_output()).last();
+    let Some(Heard::Ended { airtime, .. }) = heard else {
         panic!("it did not give up");
     };
     assert_eq!(airtime, config.reservation());
