@@ -9,6 +9,7 @@ mod router;
 pub mod csdp96;
 pub mod nfs95;
 pub mod nfs97;
+pub mod nfs_csdp;
 pub mod ton97;
 
 /// A quantity that runs measure: its name, its unit, and what exactly it is.

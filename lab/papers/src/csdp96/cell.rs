@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use channel::{CsmaAir, Heard, Station as OnAir};
+use channel::{CsmaAir, CsmaCounters, Heard, Station as OnAir};
 use machine::{Machine, earlier};
 use simulator::{Input, Node, Output};
 use units::Instant;
@@ -34,6 +34,11 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
             mobiles,
             outputs: VecDeque::new(),
         }
+    }
+
+    /// What happened on the air.
+    pub(crate) fn air(&self) -> &CsmaCounters {
+        self.air.counters()
     }
 
     /// The base station.

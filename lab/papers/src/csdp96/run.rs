@@ -291,7 +291,7 @@ fn apart(values: &[f64]) -> (Option<f64>, Option<f64>) {
     (Some(mean).filter(|mean| mean.is_finite()), Some(*last))
 }
 
-/// Jain's index (Jain, Chiu, Hawe 1984) of airtime by time good and backlogged; nothing if there was no such time.
+/// Jain's index of airtime by time good and backlogged; nothing if there was no such time.
 fn jain(cell: &Cell<Receiver>, now: Instant) -> Option<f64> {
     let station = cell.station();
     let shares = (0..).zip(station.queues()).filter_map(|(mobile, _)| {
@@ -299,7 +299,12 @@ fn jain(cell: &Cell<Receiver>, now: Instant) -> Option<f64> {
         let airtime = station.status(mobile).airtime;
         (!open.is_zero()).then(|| airtime.as_secs_f64() / open.as_secs_f64())
     });
-    let shares: Vec<f64> = shares.collect();
+    jains_index(&shares.collect::<Vec<_>>())
+}
+
+/// How evenly these shares are shared (Jain, Chiu, Hawe 1984): 1 if they are equal, 1 ÷ their number if one has all;
+/// nothing if nobody has any.
+pub(crate) fn jains_index(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))

@@ -35,21 +35,23 @@ pub(super) struct Parts {
 
 /// What a host has done.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     /// Bytes of the file.
-    pub(super) copied: u64,
+    pub(crate) copied: u64,
     /// Calls, each counted once.
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
     /// Calls as often as they were sent.
-    pub(super) sent: u64,
+    pub(crate) sent: u64,
     /// Calls that were sent again.
-    pub(super) again: u64,
+    pub(crate) again: u64,
+    /// Replies that nobody waited for any more: their calls had been answered, and need not have been sent again.
+    pub(crate) late: u64,
     /// Packets for which the card had no room.
-    pub(super) overflows: u64,
+    pub(crate) overflows: u64,
     /// Packets that fades swallowed.
-    pub(super) faded: u64,
+    pub(crate) faded: u64,
     /// Datagrams that did not become whole.
-    pub(super) incomplete: u64,
+    pub(crate) incomplete: u64,
 }
 
 /// The host.
@@ -87,14 +89,16 @@ impl ClientHost {
     }
 
     /// What it has done so far.
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         let parts = &self.parts;
-        let calls = parts.client.calls().sent;
+        let counters = parts.client.calls();
+        let calls = counters.sent;
         Counts {
             copied: parts.copy.moved(),
             calls: calls.calls,
             sent: calls.messages,
             again: calls.messages - calls.calls,
+            late: counters.received.late,
             overflows: parts.processor.overflows(),
             faded: parts.fades.lost(),
             incomplete: parts.internet.incomplete(),

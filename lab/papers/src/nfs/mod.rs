@@ -6,27 +6,28 @@
 //!
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters and schemes.
-//! 2. `network.rs`: the nodes and links of a case; `server.rs`, `station.rs`, `client.rs`: the nodes, which only join
-//!    machines; `packet.rs`: what crosses the links.
+//! 2. `network.rs`: the nodes and links of a case; `site.rs`: server and clients, whatever lies between them;
+//!    `server.rs`, `station.rs`, `client.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
 //! 3. The parts of a host: `copy.rs` (the application), `internet.rs` with `reassembly.rs` (UDP and IP), `fades.rs`
 //!    (the driver's two states), `processor.rs` (a slow host with a small buffer).
 //! 4. `run.rs`: a run and what is measured; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over
 //!    time; `judging.rs`: what claims look at.
 
-mod client;
+pub(crate) mod client;
 pub(crate) mod copies;
 mod copy;
 mod fades;
 mod internet;
 pub(crate) mod judging;
-mod network;
-mod node;
-mod packet;
-mod parameters;
+pub(crate) mod network;
+pub(crate) mod node;
+pub(crate) mod packet;
+pub(crate) mod parameters;
 mod processor;
 mod reassembly;
 pub(crate) mod run;
-mod server;
+pub(crate) mod server;
+pub(crate) mod site;
 mod station;
 pub(crate) mod watch;
 

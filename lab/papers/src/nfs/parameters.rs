@@ -134,7 +134,60 @@ pub(crate) enum Policy {
     Adaptive,
 }
 
+/// Refuses a parameter unless it holds: its key, and what is allowed.
+fn within(case: &Case, holds: bool, [key, allowed]: [&str; 2]) -> Result<(), PlanError> {
+    let wrong = || case.wrong_parameter(key, format!("allowed: {allowed}"));
+    if holds { Ok(()) } else { Err(wrong()) }
+}
+
+impl CopyPlan {
+    /// Refuses what makes no sense.
+    pub(crate) fn check(&self, case: &Case) -> Result<(), PlanError> {
+        let files = Bytes::new(1)..=FILE_MAX;
+        let file = files.contains(&self.file);
+        within(case, file, ["copy.file", "1 B to 64 MiB"])?;
+        let pieces = Bytes::new(1)..=Bytes::mebi(1);
+        let piece = pieces.contains(&self.piece);
+        within(case, piece, ["copy.piece", "1 B to 1 MiB"])?;
+        let ends = self.abort_after.is_none_or(|after| after <= self.give_up);
+        within(case, ends, ["copy.abort_after", "no more than `give_up`"])
+    }
+}
+
+impl Hosts {
+    /// Refuses what makes no sense.
+    pub(crate) fn check(&self, case: &Case) -> Result<(), PlanError> {
+        let all = self.mobile.saturating_add(self.wired);
+        let some = self.mobile > 0 && all <= CLIENTS_MAX;
+        let allowed = "1 to 64 hosts, of them at least one mobile";
+        within(case, some, ["hosts.mobile", allowed])?;
+        let mtus = Bytes::new(256)..=Bytes::new(65_535);
+        let mtu = mtus.contains(&self.mtu);
+        within(case, mtu, ["hosts.mtu", "256 B to 65535 B"])
+    }
+}
+
+impl ServerPlan {
+    /// The server of a run.
+    pub(crate) fn config(&self, seed: u64) -> fileserver::Config {
+        fileserver::Config {
+            seed,
+            service: self.service.clone(),
+            faults: self.faults.clone(),
+            ..fileserver::Config::default()
+        }
+    }
+}
+
 impl Timeouts {
+    /// The RPC of a client of this policy.
+    pub(crate) fn rpc(&self, policy: Policy) -> rpc::Config {
+        rpc::Config {
+            retransmission: self.policy(policy),
+            ..rpc::Config::default()
+        }
+    }
+
     fn policy(&self, name: Policy) -> rpc::Policy {
         let (initial, step, maximum) = (self.initial, self.step, self.maximum);
         match name {
@@ -167,36 +220,9 @@ impl Parameters {
     /// Reads and checks the parameters of a case.
     pub(crate) fn read(case: &Case) -> Result<Self, PlanError> {
         let parameters: Self = case.parameters()?;
-        let within = |holds: bool, key: &str, allowed: &str| {
-            let wrong = || case.wrong_parameter(key, format!("allowed: {allowed}"));
-            if holds { Ok(()) } else { Err(wrong()) }
-        };
-        let (copy, hosts) = (&parameters.copy, &parameters.hosts);
-        within(
-            (Bytes::new(1)..=FILE_MAX).contains(&copy.file),
-            "copy.file",
-            "1 B to 64 MiB",
-        )?;
-        within(
-            (Bytes::new(1)..=Bytes::mebi(1)).contains(&copy.piece),
-            "copy.piece",
-            "1 B to 1 MiB",
-        )?;
-        within(
-            copy.abort_after.is_none_or(|after| after <= copy.give_up),
-            "copy.abort_after",
-            "no more than `give_up`",
-        )?;
-        within(
-            (1..=CLIENTS_MAX).contains(&(hosts.mobile + hosts.wired)) && hosts.mobile > 0,
-            "hosts.mobile",
-            "1 to 64 hosts, of them at least one mobile",
-        )?;
-        within(
-            (Bytes::new(256)..=Bytes::new(65_535)).contains(&hosts.mtu),
-            "hosts.mtu",
-            "256 B to 65535 B",
-        )?;
+        let within = |holds: bool, key: &str, allowed: &str| within(case, holds, [key, allowed]);
+        parameters.copy.check(case)?;
+        parameters.hosts.check(case)?;
         within(
             parameters.mobile.variation <= 100,
             "mobile.variation",
@@ -220,27 +246,9 @@ impl Parameters {
         air.map_err(|error| case.wrong_parameter("air", error))?;
         let fades = self.air.line(&self.errors, 0);
         fades.map_err(|error| case.wrong_parameter("errors", error))?;
-        let server = self.server(0).check();
+        let server = self.server.config(0).check();
         server.map_err(|error| case.wrong_parameter("server", error))?;
         Ok(())
-    }
-
-    /// The server of a run.
-    pub(crate) fn server(&self, seed: u64) -> fileserver::Config {
-        fileserver::Config {
-            seed,
-            service: self.server.service.clone(),
-            faults: self.server.faults.clone(),
-            ..fileserver::Config::default()
-        }
-    }
-
-    /// The RPC of a client of this policy.
-    pub(crate) fn rpc(&self, policy: Policy) -> rpc::Config {
-        rpc::Config {
-            retransmission: self.timeouts.policy(policy),
-            ..rpc::Config::default()
-        }
     }
 }
 
@@ -280,7 +288,7 @@ impl Scheme {
     /// Reads and checks the scheme of a case whose parameters are these.
     pub(crate) fn read(case: &Case, parameters: &Parameters) -> Result<Self, PlanError> {
         let scheme: Self = case.scheme()?;
-        let policy = parameters.rpc(scheme.policy).check();
+        let policy = parameters.timeouts.rpc(scheme.policy).check();
         policy.map_err(|error| case.wrong_parameter("timeouts", error))?;
         if scheme.tries.is_some() && scheme.link != LinkLayer::Arq {
             let what = "only our own link layer has a limit: allowed with link = \"arq\"";

@@ -9,8 +9,7 @@ use simulator::{Limits, NodeId, Observer, OnEvent};
 use units::{Duration, Instant};
 
 use super::client::ClientHost;
-use super::copy::content;
-use super::network::{Network, SetUp, failed, name};
+use super::network::{Network, SetUp, failed};
 use super::node::{Event, Node};
 use crate::metric;
 
@@ -183,14 +182,7 @@ impl Run {
         let Node::Server(server) = self.network.simulation.node(self.network.server) else {
             return Err(RunError::Failed("there is no server".into()));
         };
-        let content = content(0, set_up.parameters.copy.file.get());
-        for number in 0..self.network.clients.len() as u64 {
-            if !server.holds(&name(number), &content) {
-                let what = format!("the server's file {} is not its source", name(number));
-                return Err(RunError::Failed(what));
-            }
-        }
-        Ok(())
+        set_up.site().check(server)
     }
 
     /// A client's host.

@@ -9,10 +9,11 @@ use simulator::{Input, Output, Port};
 use units::Instant;
 use wire::packet::PacketBuffer;
 
-use super::network::{SERVER, STATION};
+use super::network::STATION;
 use super::node::{AIR, Event, WIRED};
 use super::packet::Packet;
 use super::processor::{Done, Processor};
+use super::site::SERVER;
 use crate::link_repair::{LinkRepair, Repaired};
 use crate::router::Router;
 

@@ -1,0 +1,165 @@
+//! The server and its clients, whatever network lies between them.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use experiment::RunError;
+use files::{Client, ServerLimits};
+use fileserver::Server;
+use machine::RandomStream;
+use nfs::FileHandle;
+use units::{Duration, Instant};
+
+use super::client::{ClientHost, Parts};
+use super::copy::{Copy, Plan, Way, content};
+use super::fades::Fades;
+use super::internet::Internet;
+use super::network::failed;
+use super::parameters::{CopyPlan, Hosts, Policy, ServerPlan, Timeouts};
+use super::processor::{Processor, ProcessorConfig};
+use super::server::ServerHost;
+use crate::link_repair::LinkRepair;
+
+/// Where the server is.
+pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// The port of NFS, and one of a client.
+const NFS: u16 = 2_049;
+const CLIENT: u16 = 1_023;
+/// What the addresses of mobile hosts begin with, and those of hosts on the wire; then the host's number follows.
+const MOBILES: [u8; 3] = [10, 0, 1];
+const WIRED: [u8; 3] = [10, 0, 0];
+
+/// The name of a client's host and of its file.
+pub(crate) fn name(number: u64) -> String {
+    format!("client-{number}")
+}
+
+/// The number of the mobile host that has this address, if one does.
+pub(crate) fn mobile(address: Ipv4Addr) -> Option<u16> {
+    let [net @ .., host] = address.octets();
+    let number = host.checked_sub(1).filter(|_| net == MOBILES);
+    number.map(u16::from)
+}
+
+/// Who is there, and what they do.
+#[derive(Debug)]
+pub(crate) struct Site<'a> {
+    pub(crate) copy: &'a CopyPlan,
+    pub(crate) client: &'a files::Config,
+    pub(crate) timeouts: &'a Timeouts,
+    pub(crate) server: &'a ServerPlan,
+    pub(crate) hosts: &'a Hosts,
+    /// Of all chance.
+    pub(crate) seed: u64,
+}
+
+/// What a client's host has below its IP, and when its client sends calls again.
+#[derive(Debug)]
+pub(crate) struct Equipment {
+    pub(super) policy: Policy,
+    pub(super) repair: Option<arq::Config>,
+    pub(super) fades: Fades,
+    pub(super) processor: ProcessorConfig,
+    /// The link repair's news go to the client.
+    pub(super) tells: bool,
+}
+
+impl Equipment {
+    /// A host that packets cost nothing, on a link that does what it does.
+    pub(crate) fn plain(policy: Policy) -> Self {
+        Self {
+            policy,
+            repair: None,
+            fades: Fades::new(None, false, false),
+            processor: ProcessorConfig::fast(),
+            tells: false,
+        }
+    }
+}
+
+impl Site<'_> {
+    /// The address of a client: mobile hosts first, then those on the wire.
+    pub(super) fn address(&self, number: u64) -> Ipv4Addr {
+        let ([a, b, c], host) = match number.checked_sub(self.hosts.mobile) {
+            None => (MOBILES, number),
+            // The server is the first of them.
+            Some(wired) => (WIRED, 1 + wired),
+        };
+        Ipv4Addr::new(a, b, c, host as u8 + 1)
+    }
+
+    /// UDP and IP of a host.
+    fn internet(&self, host: SocketAddrV4) -> Internet {
+        Internet::new(host, self.hosts.mtu.get() as usize, self.hosts.reassembly)
+    }
+
+    /// The server's host, and the directory that it exports.
+    pub(crate) fn server(&self) -> Result<(ServerHost, FileHandle), RunError> {
+        let mut server = Server::new(self.server.config(self.seed)).map_err(failed)?;
+        if self.copy.way == Way::Read {
+            let content = content(0, self.copy.file.get());
+            for number in 0..self.hosts.mobile + self.hosts.wired {
+                server.add_file(&name(number), &content).map_err(failed)?;
+            }
+        }
+        let root = server.root();
+        let silence = self.server.silence.map(|silence| {
+            let from = Instant::ZERO + silence.from;
+            [from, from + silence.lasts]
+        });
+        let internet = self.internet(SocketAddrV4::new(SERVER, NFS));
+        Ok((ServerHost::new(server, internet, silence), root))
+    }
+
+    /// The host of a client that knows the server's directory.
+    pub(crate) fn client(
+        &self,
+        number: u64,
+        root: FileHandle,
+        equipment: Equipment,
+    ) -> Result<ClientHost, RunError> {
+        let local = SocketAddrV4::new(self.address(number), CLIENT);
+        let plan = Plan {
+            way: self.copy.way,
+            length: self.copy.file.get(),
+            piece: self.copy.piece.get() as u32,
+            directory: root,
+            name: name(number),
+        };
+        let chance = |what: &str| RandomStream::named(self.seed, &format!("nfs/{number}/{what}"));
+        let config = self.timeouts.rpc(equipment.policy);
+        let rpc = rpc::Client::new(config, chance("calls").next_u64());
+        let client = Client::new(
+            self.client.clone(),
+            ServerLimits::default(),
+            rpc.map_err(failed)?,
+            chance("files").next_u64(),
+        );
+        let parts = Parts {
+            copy: Copy::new(plan, &name(number)),
+            client: client.map_err(failed)?,
+            internet: self.internet(local),
+            repair: equipment.repair.map(LinkRepair::new),
+            fades: equipment.fades,
+            processor: Processor::new(equipment.processor, chance("processor")),
+        };
+        let server = SocketAddrV4::new(SERVER, NFS);
+        let start = match number {
+            0 => Duration::ZERO,
+            _ => chance("start").uniform(Duration::ZERO, self.hosts.within),
+        };
+        let host = ClientHost::new(parts, [local, server], equipment.tells);
+        Ok(host.starting_at(Instant::ZERO + start))
+    }
+
+    /// That the server has all of every client's file.
+    pub(crate) fn check(&self, server: &ServerHost) -> Result<(), RunError> {
+        let content = content(0, self.copy.file.get());
+        for number in 0..self.hosts.mobile + self.hosts.wired {
+            if !server.holds(&name(number), &content) {
+                let what = format!("the server's file {} is not its source", name(number));
+                return Err(RunError::Failed(what));
+            }
+        }
+        Ok(())
+    }
+}

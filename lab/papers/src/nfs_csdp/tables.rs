@@ -1,0 +1,86 @@
+//! The experiments.
+
+use experiment::{About, Calibration, Case, Claim, Experiment, Measurements, PlanError, RunError};
+
+use super::network::SetUp;
+use super::run::{METRICS, Run};
+
+const SOURCE: &str = "Ours; it joins Dube, Rais, Tripathi, \"Improving NFS Performance over Wireless Links\", IEEE \
+    Trans. Computers 46(3), 1997, and Bhagwat, Bhattacharya, Krishna, Tripathi, \"Enhancing Throughput over Wireless \
+    LANs Using Channel State Dependent Packet Scheduling\", IEEE INFOCOM 1996";
+
+/// The parts of a plan after one another, then those that both experiments have.
+macro_rules! plan {
+    ($part:literal) => {
+        concat!(
+            include_str!(concat!("plans/", $part, ".toml")),
+            include_str!("plans/grid.toml"),
+            include_str!("../csdp96/plans/fades.toml"),
+            include_str!("plans/parameters.toml")
+        )
+    };
+}
+
+pub(super) const READ: Copies = Copies {
+    about: about(
+        [
+            "nfs-csdp-read",
+            "1 to 32 clients read files: by discipline and back-off",
+        ],
+        plan!("read"),
+    ),
+    claims: Vec::new,
+};
+
+pub(super) const WRITE: Copies = Copies {
+    about: about(
+        [
+            "nfs-csdp-write",
+            "1 to 32 clients write files: by discipline and back-off",
+        ],
+        plan!("write"),
+    ),
+    claims: Vec::new,
+};
+
+const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
+    About {
+        name,
+        group: "nfs-csdp",
+        title,
+        source: SOURCE,
+        plan,
+        metrics: METRICS,
+        published: "",
+        calibration: CALIBRATION,
+        deviations: include_str!("../../../../docs/papers/nfs-csdp.md"),
+    }
+}
+
+const CALIBRATION: &[Calibration] = &[];
+
+/// Copies in the settings of a plan.
+#[derive(Debug)]
+pub(super) struct Copies {
+    pub(super) about: About,
+    claims: fn() -> Vec<Claim>,
+}
+
+impl Experiment for Copies {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn check(&self, case: &Case) -> Result<(), PlanError> {
+        SetUp::read(case, 0).map(drop)
+    }
+
+    fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
+        let set_up = SetUp::read(case, seed)?;
+        Run::of(&set_up)?.measurements(&set_up)
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        (self.claims)()
+    }
+}
