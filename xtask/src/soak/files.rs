@@ -178,7 +178,7 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
             };
             watch(
                 &name,
-                || rig.logs(),
+                || rig.give_up(),
                 |done| {
                     one_file::run(&places, chance, done)
                         .map(|()| format!("{} operations", done.so_far()))
@@ -192,7 +192,7 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
             };
             watch(
                 &name,
-                || rig.logs(),
+                || rig.give_up(),
                 |done| {
                     tree::run(&trees, chance, done)?;
                     tree::same(&rig.exported("tree"), &trees.reference)
@@ -203,7 +203,7 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
         }
         Part::Posix => posix::program(shell)
             .map_err(|failure| failure.to_string())
-            .and_then(|program| watch(&name, || rig.logs(), |_| posix::run(rig, &program))),
+            .and_then(|program| watch(&name, || rig.give_up(), |_| posix::run(rig, &program))),
         Part::Kills => {
             let wanted = (options.seed, options.kills, options.size);
             let (tally, outcome) = watch(&name, String::new, |done| kills::run(rig, wanted, done));

@@ -147,6 +147,8 @@ impl Drop for Ganesha {
     }
 }
 
+/// Without a cache of directories, since with it a folder in a tmpfs may be listed in a circle: ganesha 4.3 goes on behind
+/// an entry that was removed, where Linux 6.18 begins again.
 fn configuration(folder: &Path, plugins: &Path) -> String {
     let (folder, plugins) = (folder.display(), plugins.display());
     format!(
@@ -175,6 +177,7 @@ fn configuration(folder: &Path, plugins: &Path) -> String {
             PrefWrite = 32768;
             FSAL {{ Name = VFS; }}
         }}
+        MDCACHE {{ Dir_Chunk = 0; }}
         LOG {{ Default_Log_Level = EVENT; }}
         "
     )

@@ -132,6 +132,9 @@ fn plugins() -> Result<PathBuf, Failure> {
     })
 }
 
+/// Without a cache of directories: where the last entry of one that stands in it is removed, ganesha 4.3 asks its file
+/// system to go on from there. A tmpfs (Linux 6.18) then begins again with entries that were told before, and READDIR
+/// goes round in a circle until the cache is dropped, if ganesha ever answers.
 fn configuration(export: &Path, plugins: &Path) -> String {
     let (export, plugins) = (export.display(), plugins.display());
     format!(
@@ -141,6 +144,6 @@ fn configuration(export: &Path, plugins: &Path) -> String {
          EXPORT {{\n  Export_Id = 1;\n  Path = {export};\n  Pseudo = /export;\n  Access_Type = RW;\n  \
          Squash = No_Root_Squash;\n  SecType = sys;\n  Protocols = 3;\n  Transports = UDP, TCP;\n  \
          MaxRead = 32768;\n  MaxWrite = 32768;\n  PrefRead = 32768;\n  PrefWrite = 32768;\n  \
-         FSAL {{\n    Name = VFS;\n  }}\n}}\nLOG {{\n  Default_Log_Level = EVENT;\n}}\n"
+         FSAL {{\n    Name = VFS;\n  }}\n}}\nMDCACHE {{\n  Dir_Chunk = 0;\n}}\nLOG {{\n  Default_Log_Level = EVENT;\n}}\n"
     )
 }

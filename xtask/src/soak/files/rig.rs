@@ -157,6 +157,16 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
+    /// Gives the mount up by force, so that whoever waits for it fails, and tells what is known.
+    pub(super) fn give_up(&self) -> String {
+        let mut command = Command::new("umount");
+        command.args(["--force", "--lazy"]).arg(self.mounted(""));
+        match self.hosts.shell.run(command) {
+            Ok(_) => self.logs(),
+            Err(failure) => format!("{}\n  the mount stays: {failure}", self.logs()),
+        }
+    }
+
     /// What the mount and the server have said, for whoever looks for a fault.
     pub(super) fn logs(&self) -> String {
         let end = |name: &str| {
