@@ -161,6 +161,8 @@ pub fn host_datagrams(bytes: &[u8]) {
         endpoint: None,
         prefixes: vec![([10, 9, 0, 2].into(), 32)],
         tcp: hosts::TcpTerms::Follow,
+        caps: hosts::Caps::default(),
+        weight: 1,
     };
     let config = hosts::Config {
         role: Role::Gateway,

@@ -48,6 +48,12 @@ impl PacketBuffer {
         buffer
     }
 
+    /// The storage that a [`copy_of`](Self::copy_of) so many bytes holds, in bytes.
+    pub fn capacity_of_copy(length: usize) -> usize {
+        let room = length + HEADROOM;
+        class_of(room).map_or(room, |class| CLASSES[class])
+    }
+
     /// How many bytes can still be appended.
     pub fn tailroom(&self) -> usize {
         self.storage.len() - self.content.end

@@ -12,7 +12,7 @@ use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use hosts::{Event, Input, Output};
 use serde_json::{Value, json};
 use thiserror::Error;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
 use crate::control::Control;
@@ -41,6 +41,9 @@ const OUTBOX: usize = 4_096;
 const BATCH: usize = 64;
 /// A change of the network seldom comes alone; the host hears of it when so much time has passed.
 const SETTLING: Duration = Duration::from_millis(100);
+/// What the program takes beside what its host holds, at most: itself, buffers of the ports, datagrams that wait for
+/// room in the socket, and storage that is kept for the next packets.
+pub const MEMORY_BESIDE: Bytes = Bytes::mebi(64);
 /// How often the host is told the wall clock.
 const WALL_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -410,6 +413,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     fn status(&self) -> Value {
         let now = clock::monotonic();
         json!({
+            "memory_most": self.host.memory_most() + MEMORY_BESIDE,
             "version": env!("CARGO_PKG_VERSION"),
             "uptime_s": now.since(self.started).as_millis() as f64 / 1e3,
             "host": self.host.status(now),

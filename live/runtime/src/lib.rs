@@ -19,6 +19,6 @@ mod socket_file;
 
 use lock::lock;
 
-pub use event_loop::{EventLoop, LoopCounters, Ports, RuntimeError, Stopped};
+pub use event_loop::{EventLoop, LoopCounters, MEMORY_BESIDE, Ports, RuntimeError, Stopped};
 pub use host::Driven;
 pub use outbox::Outbox;

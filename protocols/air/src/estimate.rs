@@ -30,6 +30,8 @@ const SPAN_MIN: Duration = Duration::from_millis(8);
 const SPAN_LONG: Duration = Duration::from_millis(40);
 /// An older arrival says nothing of the rate now.
 const SPAN_MAX: Duration = Duration::from_millis(400);
+/// Arrivals remembered: more than fit in a span, unless the other end's clock stands still.
+const ARRIVALS_MAX: usize = 1_024;
 /// How long a smallest delay is remembered, at most twice: clocks drift, routes change.
 const BASE_WINDOW: Duration = Duration::from_secs(10);
 /// The correction for the whole wanted wait takes so long, at least.
@@ -129,6 +131,11 @@ impl Estimate {
         self.measured
     }
 
+    /// Bytes that it holds beside its own.
+    pub(crate) fn memory(&self) -> usize {
+        self.recent.capacity() * size_of::<Arrived>()
+    }
+
     /// The rate at which to send now.
     pub fn pace(&self) -> BitRate {
         self.pace
@@ -157,6 +164,9 @@ impl Estimate {
             wait: delay - base,
         };
         let measured = self.measure(&arrived, sample.round_trip);
+        if self.recent.len() == ARRIVALS_MAX {
+            self.recent.pop_front();
+        }
         self.recent.push_back(arrived);
         if let Some((measured, busy)) = measured {
             self.take(measured, busy);

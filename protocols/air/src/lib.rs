@@ -6,14 +6,16 @@
 //!
 //! [`SharedAir`] is the air of several destinations, who take turns on it.
 
+mod consensus;
 mod estimate;
 mod pacer;
 mod shared;
 
 use arq::Sample;
+pub use consensus::Measured;
 pub use estimate::Estimate;
 pub use pacer::Pacer;
-pub use shared::{SharedAir, Turn};
+pub use shared::{AirStatus, SharedAir, Turn};
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// The pacer and the rate of one shared medium.
@@ -93,6 +95,20 @@ impl Air {
             self.estimate.pace()
         };
         self.given.unwrap_or(measured)
+    }
+
+    /// What is known of its rate.
+    pub fn measured(&self) -> Measured {
+        Measured {
+            pace: self.pace(),
+            rate: self.rate(),
+            is_settled: self.is_settled(),
+        }
+    }
+
+    /// Bytes that it holds.
+    pub fn memory(&self) -> Bytes {
+        Bytes::from(size_of::<Self>() + self.estimate.memory())
     }
 
     /// How long frames wait in the hop.

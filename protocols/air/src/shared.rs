@@ -4,18 +4,25 @@ use std::collections::VecDeque;
 
 use machine::Machine;
 use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
-use units::{BitRate, Bytes, Duration, Instant};
+use serde::Serialize;
+use units::{BitRate, Bytes, Duration, Instant, Probability};
 
-use crate::Pacer;
+use crate::consensus::{Consensus, Measured};
+use crate::{Air, Pacer};
 
 /// What comes within so long is taken to have come together.
 const GRAIN: Duration = Duration::from_millis(1);
+/// Airtime counts half as much in a share after so long.
+const HALVED: Duration = Duration::from_secs(5);
 
 /// The pacer and the scheduler of an air: it says who may send next, and how much.
 #[derive(Debug)]
 pub struct SharedAir {
     pacer: Pacer,
     scheduler: Scheduler,
+    consensus: Consensus,
+    /// When airtime was halved last.
+    halved: Instant,
     /// The scheduler knows that the air is free, and has not used it.
     offered: bool,
     /// Bytes sent in all.
@@ -31,6 +38,20 @@ struct Line {
     bytes: u64,
     /// What was sent in all when this destination was last told of it.
     seen: u64,
+    /// For how long the air was used for it of late.
+    airtime: Duration,
+}
+
+/// How one destination fares on an air that it shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct AirStatus {
+    /// What was done for it, and what is known of its channel.
+    #[serde(flatten)]
+    pub scheduling: scheduler::Status,
+    /// Its part of the time for which the air was used of late; nothing if it was not used.
+    pub airtime_share: Probability,
+    /// How long the oldest of what waits for it has waited.
+    pub queue_delay: Duration,
 }
 
 /// Who may send.
@@ -73,11 +94,10 @@ impl Line {
 }
 
 impl SharedAir {
-    /// An air of so many destinations, all of the same weight.
-    pub fn new(config: &Config, destinations: u16) -> Self {
+    /// An air of so many destinations as there are weights.
+    pub fn new(config: &Config, weights: &[u16]) -> Self {
         let mut scheduler = Scheduler::new(config);
-        for destination in (0..destinations).map(Destination) {
-            let weight = 1;
+        for (destination, weight) in (0..=u16::MAX).map(Destination).zip(weights.iter().copied()) {
             let join = Input::Join {
                 destination,
                 weight,
@@ -87,15 +107,34 @@ impl SharedAir {
         Self {
             pacer: Pacer::default(),
             scheduler,
+            consensus: Consensus::new(weights.len()),
+            halved: Instant::ZERO,
             offered: false,
             used: 0,
-            lines: (0..destinations).map(|_| Line::default()).collect(),
+            lines: weights.iter().map(|_| Line::default()).collect(),
         }
     }
 
-    /// What was done for a destination, and what is known of its channel.
-    pub fn status(&self, destination: usize) -> Option<scheduler::Status> {
-        self.scheduler.status(Destination(destination as u16))
+    /// How a destination fares.
+    pub fn status(&self, now: Instant, destination: usize) -> Option<AirStatus> {
+        let line = self.lines.get(destination)?;
+        let all: u64 = self.lines.iter().map(|line| line.airtime.as_nanos()).sum();
+        let oldest = line.came.front();
+        Some(AirStatus {
+            scheduling: self.scheduler.status(Destination(destination as u16))?,
+            airtime_share: Probability::ratio(line.airtime.as_nanos(), all.max(1)),
+            queue_delay: oldest.map_or(Duration::ZERO, |(came, _)| now.since(*came)),
+        })
+    }
+
+    /// The rate of the air, as its destinations agree on it; nothing if nobody has measured any.
+    pub fn measured(&self) -> Option<Measured> {
+        self.consensus.agreed()
+    }
+
+    /// A destination has learned of the air.
+    pub fn learned(&mut self, now: Instant, destination: usize, air: &Air) {
+        self.consensus.told(now, destination, air.measured());
     }
 
     /// So many bytes wait for a destination; zero of them where only repairs do, nothing where not even those.
@@ -162,12 +201,21 @@ impl SharedAir {
     pub fn spent(&mut self, now: Instant, (destination, bytes): (usize, Bytes), rate: BitRate) {
         self.pacer.spent(now, bytes, rate);
         self.used += bytes.get();
+        self.consensus.sent(destination, bytes);
+        let airtime = rate.time_for(bytes);
+        if now.since(self.halved) > HALVED {
+            self.halved = now;
+            self.lines
+                .iter_mut()
+                .for_each(|line| line.airtime = line.airtime / 2);
+        }
         if let Some(line) = self.lines.get_mut(destination) {
             line.seen += bytes.get();
+            line.airtime += airtime;
         }
         let sent = Input::Sent {
             destination: Destination(destination as u16),
-            airtime: rate.time_for(bytes),
+            airtime,
         };
         self.scheduler.handle_input(now, sent);
     }

@@ -1,26 +1,28 @@
 //! The machine.
 
+mod settle;
+
 use std::collections::VecDeque;
 
 use machine::Machine;
 use units::{Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
-use wire::hop::{AckRanges, Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
+use wire::hop::{Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
-use crate::acknowledge::{Acknowledger, DELAY_MAX};
+use crate::acknowledge::Acknowledger;
 use crate::flow::{Admission, Lane};
-use crate::inbox::{Inbox, Refused};
-use crate::ledger::{Content, Ledger, Outcome, Settled};
-use crate::outbox::{Outbox, QueueLimits};
+use crate::inbox::Inbox;
+use crate::ledger::Ledger;
+use crate::limits::{QueueLimits, Shares};
+use crate::outbox::Outbox;
 use crate::pace::Pace;
+use crate::receiver::Refused;
 use crate::round_trip::RoundTrip;
 use crate::stats::{Fade, LossMonitor, Stats};
 use crate::watch::Pattern;
-use crate::{Config, Input, LinkEvent, Output, Sample};
+use crate::{Config, Input, Output};
 
-/// Transmissions remembered; beyond it nothing new is sent until some are settled.
-const LEDGER_MAX: usize = 32_768;
 /// Transmissions remembered that ask for nothing.
 const LEDGER_QUIET_MAX: usize = 256;
 /// How often idle flows are looked for.
@@ -38,6 +40,7 @@ const TAILROOM: usize = 32;
 #[derive(Debug)]
 pub struct Arq {
     config: Config,
+    shares: Shares,
     outputs: VecDeque<Output>,
     outbox: Outbox,
     ledger: Ledger,
@@ -55,13 +58,14 @@ pub struct Arq {
 impl Arq {
     /// One end of a hop, idle.
     pub fn new(config: Config) -> Self {
-        let outbox = Outbox::new(config.tries);
+        let shares = Shares::new(config.memory, config.queue);
         Self {
+            outbox: Outbox::new(&config, shares),
             config,
+            shares,
             outputs: VecDeque::new(),
-            outbox,
             ledger: Ledger::default(),
-            inbox: Inbox::default(),
+            inbox: Inbox::new(shares.incoming),
             acknowledger: Acknowledger::default(),
             round_trip: RoundTrip::default(),
             losses: LossMonitor::default(),
@@ -76,6 +80,8 @@ impl Arq {
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats.clone();
         stats.sent.packets_abandoned = self.outbox.abandoned();
+        stats.sent.packets_capped = self.outbox.capped();
+        stats.sent.packets_in_common = self.outbox.in_common();
         stats
     }
 
@@ -97,6 +103,13 @@ impl Arq {
     /// Bytes that wait at this, the receiving, end for something missing before them.
     pub fn held(&self) -> Bytes {
         Bytes::new(self.inbox.held_bytes())
+    }
+
+    /// Bytes that this end holds for the other: packets and parts of them, and all that is noted of them. They never
+    /// exceed [`Config::memory`].
+    pub fn memory(&self) -> Bytes {
+        let tables = self.ledger.memory() + self.scratch.capacity() * size_of::<(u64, u64)>();
+        Bytes::from(size_of::<Self>() + self.outbox.memory() + self.inbox.memory() + tables)
     }
 
     /// Flows with packets from this end.
@@ -131,7 +144,7 @@ impl Arq {
     /// When [`wants_air`](Self::wants_air) becomes true, or since when it is; `None` if nothing that is
     /// known now leads to that.
     pub fn air_wanted_from(&self) -> Option<Instant> {
-        let work = self.outbox.has_work() && self.ledger.len() < LEDGER_MAX;
+        let work = self.outbox.has_work() && self.has_room();
         let send = work.then_some(self.pace.next_probe);
         machine::earlier(self.acknowledges_from(), send)
     }
@@ -141,7 +154,13 @@ impl Arq {
         let silent = self
             .fade
             .is_some_and(|fade| now.since(fade.since) > self.config.feed);
-        self.ledger.len() < LEDGER_MAX && (!silent || now >= self.pace.next_probe)
+        self.has_room() && (!silent || now >= self.pace.next_probe)
+    }
+
+    /// Whether one transmission more can be remembered.
+    fn has_room(&self) -> bool {
+        self.ledger.len() < self.shares.transmissions
+            && self.ledger.contents() < self.shares.contents
     }
 
     fn ack_spacing(&self) -> Duration {
@@ -256,10 +275,11 @@ impl Arq {
 
     /// Releases what has come of long packets. It is done by timeout, at the same instant, so that a driver which
     /// hands in a batch of frames gets long packets for them.
-    fn release(&mut self) {
+    /// Returns whether there is more to release.
+    fn release(&mut self) -> bool {
         let (inbox, outputs, received) =
             (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
-        inbox.flush(&mut |packet| deliver(packet, outputs, received));
+        inbox.flush(&mut |packet| deliver(packet, outputs, received))
     }
 
     /// Takes in what a chunk carries; false if there is no room for it.
@@ -291,123 +311,11 @@ impl Arq {
         result != Err(Refused::Limit)
     }
 
-    fn acknowledged(&mut self, now: Instant, arrived: Instant, ack: &AckRanges<'_>) {
-        let largest = expand(ack.largest, self.ledger.next_number());
-        let mut ranges = std::mem::take(&mut self.scratch);
-        ranges.clear();
-        let readable = ack
-            .visit(largest, |start, end| ranges.push((start, end)))
-            .is_ok();
-        if readable && largest < self.ledger.next_number() {
-            self.settle(now, arrived, (ack, &ranges));
-        } else {
-            self.stats.sent.acks_refused += 1;
-        }
-        self.scratch = ranges;
-    }
-
-    fn settle(
-        &mut self,
-        now: Instant,
-        arrived: Instant,
-        (ack, ranges): (&AckRanges<'_>, &[(u64, u64)]),
-    ) {
-        let pattern = self.pattern(now);
-        let Self {
-            ledger,
-            outbox,
-            losses,
-            stats,
-            fade,
-            pace,
-            config,
-            ..
-        } = self;
-        let mut latest: Option<Settled> = None;
-        ledger.settle(ranges, config.reorder, |settled, contents| {
-            if losses.note(settled.outcome == Outcome::Lost, &mut stats.sent) {
-                pace.fading_until = Some(now + FADING);
-            }
-            if settled.outcome == Outcome::Arrived {
-                latest = Some(settled);
-            }
-            for content in contents {
-                if settled.outcome == Outcome::Arrived {
-                    outbox.confirm(content);
-                } else if settled.repair && fade.is_some() {
-                    outbox.lose(now, content, true);
-                } else if settled.repair {
-                    outbox.lose_alone(now, content, pattern);
-                }
-            }
-        });
-        outbox.resume();
-        let Some(latest) = latest else { return };
-        self.heard(now);
-        if ranges
-            .first()
-            .is_some_and(|(_, largest)| *largest == latest.number)
-        {
-            let delay = Duration::from_micros(ack.delay);
-            let sample = arrived.since(latest.sent_at).saturating_sub(delay);
-            if latest.asked {
-                self.round_trip.sample(now, sample);
-                self.set_limits();
-            }
-            self.outputs.push_back(Output::Sample(Sample {
-                sent_at: latest.sent_at,
-                sent_total: latest.sent_total,
-                arrival: ack.arrival,
-                round_trip: sample,
-            }));
-        }
-    }
-
-    /// Something that this end sent has come through.
-    fn heard(&mut self, now: Instant) {
-        self.pace.last_heard = now;
-        self.pace.next_probe = Instant::ZERO;
-        if let Some(fade) = self.fade.take() {
-            let lasted = now.since(fade.since);
-            self.stats.sent.fades += 1;
-            self.stats.sent.faded += lasted;
-            let tries = &self.config.tries;
-            let kept = !tries.count_fades && lasted <= tries.age;
-            self.outputs
-                .push_back(Output::Event(LinkEvent::FadeEnded { lasted, kept }));
-        }
-    }
-
-    fn presume_lost(&mut self, now: Instant) {
-        let patience = self.round_trip.patience(DELAY_MAX);
-        let Self { ledger, outbox, .. } = self;
-        let count = ledger.presume_lost(now, patience, |content: &Content| {
-            outbox.lose(now, content, true);
-        });
-        outbox.resume();
-        if count == 0 {
-            return;
-        }
-        self.outputs.push_back(Output::Silence);
-        self.stats.sent.frames_presumed_lost += count as u64;
-        self.pace.fading_until = Some(now + FADING);
-        if self.fade.is_none() {
-            let since = self.pace.last_heard.max(now - patience);
-            self.fade = Some(Fade { since });
-            self.outputs.push_back(Output::Event(LinkEvent::FadeBegan));
-        }
-    }
-
     fn set_limits(&mut self) {
         if let Some(rate) = self.pace.rate {
             self.outbox
                 .set_limits(QueueLimits::new(rate, self.round_trip.smallest()));
         }
-    }
-
-    fn patience_ends(&self) -> Option<Instant> {
-        let oldest = self.ledger.oldest_open()?;
-        Some(oldest + self.round_trip.patience(DELAY_MAX))
     }
 }
 
@@ -465,7 +373,7 @@ impl Machine for Arq {
         }
         self.repeat_due(now);
         if self.pace.next_release.take_if(|due| *due <= now).is_some() {
-            self.release();
+            self.pace.next_release = self.release().then_some(now);
         }
         if self.pace.next_tidy.is_some_and(|due| due <= now) {
             self.outbox.end_idle(now);

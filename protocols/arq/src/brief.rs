@@ -7,6 +7,7 @@ use units::{Duration, Instant};
 use wire::hop::{RecordHead, RecordWriter};
 use wire::packet::Packet;
 
+use crate::limits::PACKET;
 use crate::ranges::RangeSet;
 
 /// How often, and for how long, a brief packet is tried.
@@ -56,6 +57,8 @@ pub(crate) struct Fragment {
 pub(crate) struct BriefSender {
     tries: Tries,
     outstanding: VecDeque<Option<Outstanding>>,
+    /// What the buffers of those take that are left.
+    storage: usize,
     base: u64,
     repairs: VecDeque<u64>,
     /// The packet whose first transmission is under way, if it needs another frame.
@@ -69,6 +72,7 @@ impl BriefSender {
         Self {
             tries,
             outstanding: VecDeque::new(),
+            storage: 0,
             base: 0,
             repairs: VecDeque::new(),
             unfinished: None,
@@ -91,6 +95,13 @@ impl BriefSender {
         self.outstanding.len()
     }
 
+    /// Bytes that they hold.
+    pub(crate) fn memory(&self) -> usize {
+        let slots = self.outstanding.capacity() * size_of::<Option<Outstanding>>();
+        let repairs = self.repairs.capacity() * size_of::<u64>();
+        self.storage + slots + self.outstanding.len() * PACKET + repairs
+    }
+
     /// Takes in a packet for its first transmission.
     ///
     /// One that is not `repaired` is forgotten as soon as it has left.
@@ -106,6 +117,7 @@ impl BriefSender {
             lost: RangeSet::default(),
             confirmed: RangeSet::default(),
         };
+        self.storage += entry.packet.buffer.capacity();
         self.unfinished = Some(self.base + self.outstanding.len() as u64);
         self.outstanding.push_back(Some(entry));
     }
@@ -203,8 +215,11 @@ impl BriefSender {
             return;
         }
         entry.attempt = failed.map_or(entry.attempt, |attempt| entry.attempt.max(attempt + 1));
+        let waits = !entry.lost.is_empty();
         entry.lost.insert(range);
-        self.repairs.push_back(packet);
+        if !waits {
+            self.repairs.push_back(packet);
+        }
     }
 
     /// Sends `range` once more without waiting for news of it; false if nobody waits for it any more.
@@ -216,14 +231,18 @@ impl BriefSender {
         if entry.confirmed.covers(range) || tries.count_fades || now.since(entry.born) > tries.age {
             return false;
         }
+        let waits = !entry.lost.is_empty();
         entry.lost.insert(range.clone());
-        self.repairs.push_back(packet);
+        if !waits {
+            self.repairs.push_back(packet);
+        }
         true
     }
 
     fn forget(&mut self, packet: u64) {
-        if let Some(slot) = self.outstanding.get_mut((packet - self.base) as usize) {
-            *slot = None;
+        let slot = self.outstanding.get_mut((packet - self.base) as usize);
+        if let Some(gone) = slot.and_then(Option::take) {
+            self.storage -= gone.packet.buffer.capacity();
         }
         while self.outstanding.front().is_some_and(Option::is_none) {
             self.outstanding.pop_front();

@@ -100,6 +100,11 @@ impl FairOrder {
         }
     }
 
+    /// Bytes that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        (self.sparse.capacity() + self.bulk.capacity()) * size_of::<usize>()
+    }
+
     /// Whether no flow is listed.
     pub(crate) fn is_empty(&self) -> bool {
         self.sparse.is_empty() && self.bulk.is_empty()

@@ -1,13 +1,16 @@
 //! One flow at its sending end: the packets that wait, and what is on its way.
 
 use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr};
 
 use units::{Duration, Instant};
 use wire::flow::{Class, FlowKey};
+use wire::ip::Protocol;
 use wire::packet::Packet;
 
 use crate::fair::Place;
 use crate::filter::supersedes;
+use crate::limits::PACKET;
 use crate::queue;
 use crate::stream::StreamSender;
 
@@ -16,6 +19,15 @@ const SPARSE_RATE: u64 = 50;
 const SPARSE_BURST: u64 = 8;
 /// Fewer packets than this that wait leave soon, each with its acknowledgement.
 const BACKLOG: usize = 2;
+/// The flow of packets that are to have none of their own: they share one, in each lane. The protocol is reserved
+/// (RFC 5237), so no packet has this key.
+pub const COMMON_FLOW: FlowKey = FlowKey {
+    protocol: Protocol(255),
+    source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    source_port: 0,
+    destination_port: 0,
+};
 /// What a packet's record has before the packet, at most.
 const RECORD_HEAD: usize = 5;
 
@@ -31,6 +43,8 @@ pub(crate) struct Flow {
     pub(crate) ending: Option<Ending>,
     queue: VecDeque<Packet>,
     queued: usize,
+    /// What the buffers of the queue take.
+    storage: usize,
     sparse: Allowance,
     last_drop: Option<Instant>,
     /// Whether what is lost of it is sent again.
@@ -46,6 +60,21 @@ pub(crate) enum Lane {
     Brief,
     /// Once, without repair; before those of its flow that wait, or behind them.
     Plain { ahead: bool },
+}
+
+impl Lane {
+    /// The flow of all packets in this lane that have none of their own.
+    pub(crate) fn common(self) -> FlowKey {
+        let lane = match self {
+            Self::Held => 1,
+            Self::Brief => 2,
+            Self::Plain { .. } => 3,
+        };
+        FlowKey {
+            source_port: lane,
+            ..COMMON_FLOW
+        }
+    }
 }
 
 impl From<Class> for Lane {
@@ -107,6 +136,7 @@ impl Flow {
             ending: None,
             queue: VecDeque::new(),
             queued: 0,
+            storage: 0,
             sparse: Allowance { zero: now },
             last_drop: None,
             repaired: true,
@@ -128,6 +158,23 @@ impl Flow {
         self.queued
     }
 
+    /// Bytes that it holds beside its own.
+    pub(crate) fn memory(&self) -> usize {
+        let stream = self.stream.as_ref().map(|(_, stream)| stream.memory());
+        let stream = stream.unwrap_or_default();
+        let packets = self.queue.len() + stream.packets;
+        let slots = self.queue.capacity() * size_of::<Packet>() + stream.slots;
+        self.storage + stream.storage + stream.ranges + slots.max(packets * PACKET)
+    }
+
+    /// Gives back the room of queues that have been longer.
+    pub(crate) fn shrink(&mut self) {
+        self.queue.shrink_to_fit();
+        if let Some((_, stream)) = &mut self.stream {
+            stream.shrink();
+        }
+    }
+
     /// Adds a packet behind the others; returns how many packets the flow lost by it.
     ///
     /// An acknowledgement takes the place of one that it makes useless: a slow way back would else be late with all.
@@ -145,13 +192,16 @@ impl Flow {
             && let Some(last) = self.queue.back_mut()
             && supersedes(&packet, last)
         {
-            *last = packet;
+            let storage = packet.buffer.capacity();
+            let former = std::mem::replace(last, packet);
+            self.storage = self.storage + storage - former.buffer.capacity();
             return 0;
         }
         if self.queued + packet.buffer.len() > 2 * limit && !self.queue.is_empty() {
             return 1;
         }
         self.queued += packet.buffer.len();
+        self.storage += packet.buffer.capacity();
         self.queue.push_back(packet);
         let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
         if self.queued <= limit || !rested || self.queue.len() < 2 {
@@ -202,6 +252,7 @@ impl Flow {
             return 1;
         }
         self.queued += packet.buffer.len();
+        self.storage += packet.buffer.capacity();
         self.queue.push_front(packet);
         0
     }
@@ -217,6 +268,7 @@ impl Flow {
     pub(crate) fn dequeue(&mut self) -> Option<Packet> {
         let packet = self.queue.pop_front()?;
         self.queued -= packet.buffer.len();
+        self.storage -= packet.buffer.capacity();
         Some(packet)
     }
 

@@ -111,6 +111,17 @@ impl Ledger {
         self.entries.len()
     }
 
+    /// How much is remembered of what they carried.
+    pub(crate) fn contents(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+            + self.contents.capacity() * size_of::<Content>()
+    }
+
     /// Notes that the transmission being written carries `content`.
     pub(crate) fn carry(&mut self, content: Content) {
         self.contents.push_back(content);

@@ -19,17 +19,23 @@ mod filter;
 mod flow;
 mod inbox;
 mod ledger;
+mod limits;
 mod outbox;
 mod pace;
 mod queue;
 mod ranges;
+mod receiver;
 mod round_trip;
+mod seen;
 mod stats;
 mod stream;
+mod table;
 mod watch;
 
 pub use arq::Arq;
 pub use brief::Tries;
+pub use flow::COMMON_FLOW;
+pub use limits::MEMORY_LEAST;
 pub use ranges::RangeSet;
 pub use stats::{BURST_CLASSES, ReceivedStats, SentStats, Stats};
 use units::{BitRate, Bytes, Duration, Instant};
@@ -52,6 +58,10 @@ pub struct Config {
     pub limit_all: bool,
     /// For how long of a fade the data itself probes it.
     pub feed: Duration,
+    /// What this end may hold for the other in all; at least [`MEMORY_LEAST`] is taken.
+    pub memory: Bytes,
+    /// What may wait for its first transmission, over all flows.
+    pub queue: Bytes,
 }
 
 impl Config {
@@ -68,6 +78,8 @@ impl Config {
             },
             limit_all: false,
             feed: Duration::from_secs(3),
+            memory: Bytes::mebi(96),
+            queue: Bytes::mebi(16),
         }
     }
 }

@@ -1,93 +1,68 @@
 //! Everything that this end has to send: flows, their turns, and what is due again.
 
-use std::collections::BTreeMap;
+mod admission;
 
-use units::{BitRate, Duration, Instant};
-use wire::flow::FlowKey;
+use units::{Duration, Instant};
 use wire::hop::FrameWriter;
-use wire::packet::Packet;
 
-use crate::brief::{BriefSender, Tries};
-use crate::fair::FairOrder;
-use crate::flow::{Admission, Ending, Flow, Lane};
-use crate::inbox::{HELD_MAX, STREAMS_MAX};
+use crate::Config;
+use crate::brief::BriefSender;
+use crate::fair::{FairOrder, Place};
+use crate::flow::{Ending, Flow};
+use crate::inbox::HELD_MAX;
 use crate::ledger::{Content, Ledger};
+use crate::limits::{QueueLimits, Shares};
 use crate::stats::SentStats;
+use crate::table::FlowTable;
 use crate::watch::{Pattern, Watch};
 
 /// A flow that has said nothing for so long ends.
 const IDLE: Duration = Duration::from_secs(60);
 /// Room below which a chunk is not worth its fields.
 const ROOM_MIN: usize = 24;
-/// Packets that wait, over all flows.
-const QUEUED_MAX: usize = 16 << 20;
-/// Brief packets on their way; beyond it the flows that send them wait.
-const BRIEF_MAX: usize = 4_096;
+/// The same of one that is not a stream, while there are many.
+const IDLE_IN_A_CROWD: Duration = Duration::from_secs(5);
+/// What a resting flow may go on holding, in bytes.
+const RESTING: usize = 4_096;
 /// The largest content that is sent again until it is confirmed.
 const SMALL: u64 = 600;
 
 /// What there is to send.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    flows: Vec<Option<Flow>>,
-    free: Vec<usize>,
-    slots: BTreeMap<FlowKey, usize>,
+    table: FlowTable,
     order: FairOrder,
     brief: BriefSender,
-    next_stream: u64,
-    /// Streams that the other end may have, also those whose end is on its way.
-    streams: usize,
     /// Bytes over all held flows between the first unconfirmed one and the highest sent.
     span: u64,
     queued: usize,
     watch: Watch,
     limits: QueueLimits,
+    shares: Shares,
+    /// Packets for which nothing was left of what may be kept, or may wait, in all.
+    capped: u64,
+    /// Packets that had no flow of their own.
+    in_common: u64,
+    /// The slot of the flow with the longest queue, as far as packets that came show.
+    longest: usize,
     /// Flows with packets have left the order because there was no room for what they send.
     held_back: bool,
 }
 
-/// How much a flow may queue.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct QueueLimits {
-    /// Bytes that wait in one flow before its sender is told.
-    pub(crate) bytes: usize,
-    /// How long the sender takes to react.
-    pub(crate) interval: Duration,
-}
-
-impl QueueLimits {
-    /// Before the rate of the hop is known.
-    const UNKNOWN: Self = Self {
-        bytes: 4 << 20,
-        interval: Duration::from_millis(300),
-    };
-
-    /// A bulk flow may queue as much as its own round trip with one repair and a second one to
-    /// spare, so that a sender that halves its window still keeps the hop busy.
-    pub(crate) fn new(rate: BitRate, round_trip: Duration) -> Self {
-        let time = (round_trip * 3).max(Duration::from_millis(200));
-        let bytes = rate.bytes_in(time).get().clamp(48 << 10, 12 << 20) as usize;
-        Self {
-            bytes,
-            interval: time,
-        }
-    }
-}
-
 impl Outbox {
-    pub(crate) fn new(tries: Tries) -> Self {
+    pub(crate) fn new(config: &Config, shares: Shares) -> Self {
         Self {
-            flows: Vec::new(),
-            free: Vec::new(),
-            slots: BTreeMap::new(),
+            table: FlowTable::default(),
             order: FairOrder::default(),
-            brief: BriefSender::new(tries),
-            next_stream: 0,
-            streams: 0,
+            brief: BriefSender::new(config.tries),
             span: 0,
             queued: 0,
             watch: Watch::default(),
             limits: QueueLimits::UNKNOWN,
+            shares,
+            capped: 0,
+            in_common: 0,
+            longest: 0,
             held_back: false,
         }
     }
@@ -104,61 +79,27 @@ impl Outbox {
 
     /// How many flows there are.
     pub(crate) fn flows(&self) -> usize {
-        self.slots.len()
+        self.table.len()
     }
 
-    /// Takes in a packet; returns how many packets were dropped for it.
-    pub(crate) fn enqueue(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        key: FlowKey,
-        lane: Lane,
-    ) -> u64 {
-        if self.queued + packet.buffer.len() > QUEUED_MAX {
-            return 1;
-        }
-        let slot = self.slot(now, key, lane);
-        let Some(flow) = &mut self.flows[slot] else {
-            return 1;
-        };
-        let before = flow.queued();
-        let dropped = if lane == (Lane::Plain { ahead: true }) {
-            flow.enqueue_ahead(now, packet, self.limits.bytes)
-        } else {
-            flow.enqueue(now, packet, self.limits.bytes, self.limits.interval)
-        };
-        self.queued = self.queued + flow.queued() - before;
-        self.order.activate(slot, &mut flow.place);
-        dropped
+    /// Bytes that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        self.table.memory() + self.brief.memory() + self.order.memory() + self.watch.memory()
     }
 
-    /// What is left of a packet for the plain lane before it comes to the queue of its flow.
-    pub(crate) fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> Admission {
-        let slot = self.slots.get(key).copied();
-        match slot.and_then(|slot| self.flows[slot].as_mut()) {
-            Some(flow) => flow.admit(now, packet, self.limits.bytes, self.limits.interval),
-            None => Admission::Whole,
-        }
+    /// Packets for which there was no room, see [`Config::memory`] and [`Config::queue`].
+    pub(crate) fn capped(&self) -> u64 {
+        self.capped
     }
 
-    fn slot(&mut self, now: Instant, key: FlowKey, lane: Lane) -> usize {
-        if let Some(slot) = self.slots.get(&key) {
-            return *slot;
-        }
-        // Beyond the limit of streams a flow goes without order, which costs speed, not packets.
-        let held = lane == Lane::Held && self.streams < STREAMS_MAX;
-        let stream = held.then_some(self.next_stream);
-        self.next_stream += u64::from(held);
-        self.streams += usize::from(held);
-        let flow = Flow::new(key, stream, now).repaired(!matches!(lane, Lane::Plain { .. }));
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.flows.push(None);
-            self.flows.len() - 1
-        });
-        self.flows[slot] = Some(flow);
-        self.slots.insert(key, slot);
-        slot
+    /// Packets that had no flow of their own.
+    pub(crate) fn in_common(&self) -> u64 {
+        self.in_common
+    }
+
+    /// Whether there is room for what is noted of ranges that have not been sent yet.
+    fn may_extend(&self) -> bool {
+        self.span < HELD_MAX && self.memory() < self.shares.noted
     }
 
     /// Whether there is something to send.
@@ -212,42 +153,33 @@ impl Outbox {
             ledger.carry(content);
         }
         while frame.brief_room() >= ROOM_MIN {
-            let flows = &self.flows;
-            let place = |slot: usize| {
-                flows
-                    .get(slot)
-                    .and_then(Option::as_ref)
-                    .map(|flow| flow.place.clone())
-                    .unwrap_or_default()
-            };
-            let Some((slot, place)) = self.order.current(place) else {
+            let may_extend = self.may_extend();
+            let Some((slot, place)) = self.turn(may_extend) else {
                 break;
             };
-            let Some(flow) = &mut self.flows[slot] else {
+            let Some(flow) = self.table.get_mut(slot) else {
                 break;
             };
-            let may_extend = self.span < HELD_MAX;
-            if !flow.has_work(may_extend)
-                || (flow.stream.is_none() && self.brief.len() >= BRIEF_MAX)
-            {
-                self.held_back |= flow.has_work(true);
-                self.order.rest(&mut flow.place);
-                continue;
-            }
             if frame.content() > 0 && flow.is_better_whole(frame.brief_room()) {
                 break;
             }
             let queued = flow.queued();
             let again = flow.has_repairs();
             let written = if flow.stream.is_some() {
-                write_stream((slot, flow), frame, (&mut self.span, stats))
+                let span = &mut self.span;
+                let write =
+                    |flow: &mut Flow| write_stream((slot, flow), frame, (span, may_extend), stats);
+                self.table.change(slot, write).flatten()
             } else {
-                if let Some(packet) = flow.dequeue() {
-                    self.brief.push(now, packet, flow.is_repaired());
-                }
+                let brief = &mut self.brief;
+                self.table.change(slot, |flow| {
+                    if let Some(packet) = flow.dequeue() {
+                        brief.push(now, packet, flow.is_repaired());
+                    }
+                });
                 self.fill_brief(frame)
             };
-            let Some(flow) = &mut self.flows[slot] else {
+            let Some(flow) = self.table.get_mut(slot) else {
                 break;
             };
             let dequeued = queued - flow.queued();
@@ -267,6 +199,25 @@ impl Outbox {
             contents += 1;
         }
         contents
+    }
+
+    /// The flow whose turn it is, of those with something that may be sent.
+    fn turn(&mut self, may_extend: bool) -> Option<(usize, Place)> {
+        loop {
+            let table = &self.table;
+            let place = |slot: usize| {
+                let flow = table.get(slot);
+                flow.map(|flow| flow.place.clone()).unwrap_or_default()
+            };
+            let (slot, place) = self.order.current(place)?;
+            let flow = self.table.get_mut(slot)?;
+            let waits_for_room = flow.stream.is_none() && self.brief.len() >= self.shares.brief;
+            if flow.has_work(may_extend) && !waits_for_room {
+                return Some((slot, place));
+            }
+            self.held_back |= flow.has_work(true);
+            self.order.rest(&mut flow.place);
+        }
     }
 
     fn fill_brief(&mut self, frame: &mut FrameWriter) -> Option<Content> {
@@ -303,20 +254,24 @@ impl Outbox {
                 end,
                 ..
             } => {
-                let Some(flow) = self.flow_of(*slot, *number) else {
+                if self.flow_of(*slot, *number).is_none() {
                     return 0;
+                }
+                let change = |flow: &mut Flow| {
+                    let Some((_, stream)) = &mut flow.stream else {
+                        return (0, 0);
+                    };
+                    let before = stream.span();
+                    let news = stream.confirm(range.clone());
+                    (news, before - stream.span())
                 };
-                let Some((_, stream)) = &mut flow.stream else {
-                    return 0;
-                };
-                let before = stream.span();
-                let news = stream.confirm(range.clone());
-                let freed = before - stream.span();
-                let may_go_on = flow.has_work(true);
+                let (news, freed) = self.table.change(*slot, change).unwrap_or_default();
                 self.span -= freed;
                 if *end {
                     self.remove(*slot);
-                } else if may_go_on && let Some(flow) = &mut self.flows[*slot] {
+                } else if let Some(flow) = self.table.get_mut(*slot)
+                    && flow.has_work(true)
+                {
                     self.order.activate(*slot, &mut flow.place);
                 }
                 news
@@ -352,40 +307,42 @@ impl Outbox {
                 end,
                 ..
             } => {
-                let Some(flow) = self.flow_of(*slot, *number) else {
+                if self.flow_of(*slot, *number).is_none() {
                     return;
-                };
-                if *end {
-                    flow.ending = Some(Ending::Due);
                 }
-                if let Some((_, stream)) = &mut flow.stream {
-                    stream.lose(range.clone());
-                }
-                if flow.has_work(false)
-                    && let Some(flow) = &mut self.flows[*slot]
-                {
-                    self.order.activate(*slot, &mut flow.place);
-                }
+                let order = &mut self.order;
+                self.table.change(*slot, |flow| {
+                    if *end {
+                        flow.ending = Some(Ending::Due);
+                    }
+                    if let Some((_, stream)) = &mut flow.stream {
+                        stream.lose(range.clone());
+                    }
+                    if flow.has_work(false) {
+                        order.activate(*slot, &mut flow.place);
+                    }
+                });
             }
         }
     }
 
     /// Lists those flows again that had to wait for room, once there is some.
     pub(crate) fn resume(&mut self) {
-        let room = self.span < HELD_MAX || self.brief.len() < BRIEF_MAX;
+        let room = self.may_extend() || self.brief.len() < self.shares.brief;
         if !self.held_back || !room {
             return;
         }
         self.held_back = false;
-        for (slot, flow) in self.flows.iter_mut().enumerate() {
-            if let Some(flow) = flow.as_mut().filter(|flow| flow.has_work(true)) {
+        for slot in self.table.slots() {
+            let flow = self.table.get_mut(slot);
+            if let Some(flow) = flow.filter(|flow| flow.has_work(true)) {
                 self.order.activate(slot, &mut flow.place);
             }
         }
     }
 
-    fn flow_of(&mut self, slot: usize, number: u64) -> Option<&mut Flow> {
-        let flow = self.flows.get_mut(slot)?.as_mut()?;
+    fn flow_of(&self, slot: usize, number: u64) -> Option<&Flow> {
+        let flow = self.table.get(slot)?;
         flow.stream
             .as_ref()
             .is_some_and(|(own, _)| *own == number)
@@ -394,17 +351,31 @@ impl Outbox {
 
     /// Ends the flows that have been idle for long.
     pub(crate) fn end_idle(&mut self, now: Instant) {
-        for slot in 0..self.flows.len() {
-            let Some(flow) = &mut self.flows[slot] else {
+        let is_crowded = self.table.len() > self.shares.flows / 2;
+        for slot in self.table.slots() {
+            let Some(flow) = self.table.get_mut(slot) else {
                 continue;
             };
-            if flow.ending.is_some() || !flow.is_idle() || now.since(flow.last_active) < IDLE {
+            if flow.ending.is_some() || !flow.is_idle() {
                 continue;
             }
-            self.slots.remove(&flow.key);
-            if flow.stream.is_some() {
+            let is_stream = flow.stream.is_some();
+            let idle = if is_crowded && !is_stream {
+                IDLE_IN_A_CROWD
+            } else {
+                IDLE
+            };
+            if now.since(flow.last_active) < idle {
+                if flow.memory() > RESTING {
+                    self.table.change(slot, Flow::shrink);
+                }
+                continue;
+            }
+            let key = flow.key;
+            if is_stream {
                 flow.ending = Some(Ending::Due);
                 self.order.activate(slot, &mut flow.place);
+                self.table.close(&key);
             } else {
                 self.remove(slot);
             }
@@ -412,13 +383,8 @@ impl Outbox {
     }
 
     fn remove(&mut self, slot: usize) {
-        if let Some(flow) = self.flows[slot].take() {
+        if let Some(flow) = self.table.remove(slot) {
             self.order.forget(slot, &flow.place);
-            self.streams -= usize::from(flow.stream.is_some());
-            if self.slots.get(&flow.key) == Some(&slot) {
-                self.slots.remove(&flow.key);
-            }
-            self.free.push(slot);
         }
     }
 
@@ -432,11 +398,11 @@ impl Outbox {
 fn write_stream(
     (slot, flow): (usize, &mut Flow),
     frame: &mut FrameWriter,
-    (span, stats): (&mut u64, &mut SentStats),
+    (span, may_extend): (&mut u64, bool),
+    stats: &mut SentStats,
 ) -> Option<Content> {
     let number = flow.stream.as_ref()?.0;
     let room = frame.stream_room(number);
-    let may_extend = *span < HELD_MAX;
     if room < ROOM_MIN {
         return None;
     }

@@ -108,6 +108,16 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
+    /// Bytes that it holds.
+    pub fn memory(&self) -> usize {
+        self.ranges.capacity() * size_of::<Range<u64>>()
+    }
+
+    /// Gives back room that it does not need.
+    pub fn shrink(&mut self) {
+        self.ranges.shrink_to_fit();
+    }
+
     /// Forgets the lowest ranges beyond the `kept` highest.
     pub fn keep_highest(&mut self, kept: usize) {
         let excess = self.ranges.len().saturating_sub(kept);

@@ -34,6 +34,10 @@ pub struct SentStats {
     pub packets_abandoned: u64,
     /// Packets dropped because a flow's queue was full.
     pub packets_dropped: u64,
+    /// Packets dropped because this end may keep no more for the other, or let no more wait.
+    pub packets_capped: u64,
+    /// Packets that had no flow of their own, since there were too many new ones: they shared one.
+    pub packets_in_common: u64,
     /// Fades: times in which nothing came through.
     pub fades: u64,
     /// Their total length.

@@ -26,11 +26,26 @@ impl Record {
     }
 }
 
+/// What a stream holds, in bytes but for the first.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StreamMemory {
+    /// How many packets.
+    pub(crate) packets: usize,
+    /// Their buffers.
+    pub(crate) storage: usize,
+    /// The queue that they stand in.
+    pub(crate) slots: usize,
+    /// What is noted of ranges.
+    pub(crate) ranges: usize,
+}
+
 /// The part of a flow's stream that the other end has not confirmed yet.
 #[derive(Debug, Default)]
 pub(crate) struct StreamSender {
     writer: RecordWriter,
     records: VecDeque<Record>,
+    /// What their buffers take.
+    storage: usize,
     /// Everything below is confirmed.
     confirmed: u64,
     /// Everything below has been sent at least once.
@@ -52,7 +67,25 @@ impl StreamSender {
             packet,
         };
         self.end = record.end();
+        self.storage += record.packet.buffer.capacity();
         self.records.push_back(record);
+    }
+
+    /// What it holds.
+    pub(crate) fn memory(&self) -> StreamMemory {
+        StreamMemory {
+            packets: self.records.len(),
+            storage: self.storage,
+            slots: self.records.capacity() * size_of::<Record>(),
+            ranges: self.islands.memory() + self.lost.memory(),
+        }
+    }
+
+    /// Gives back the room of queues that have been longer.
+    pub(crate) fn shrink(&mut self) {
+        self.records.shrink_to_fit();
+        self.islands.shrink();
+        self.lost.shrink();
     }
 
     /// The next range to send, repairs first, at most `room` bytes.
@@ -140,7 +173,8 @@ impl StreamSender {
                 .front()
                 .is_some_and(|record| record.end() <= self.confirmed)
             {
-                self.records.pop_front();
+                let gone = self.records.pop_front();
+                self.storage -= gone.map_or(0, |gone| gone.packet.buffer.capacity());
             }
         }
         news

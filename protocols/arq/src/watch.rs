@@ -155,6 +155,12 @@ impl Watch {
         }
     }
 
+    /// Bytes that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        let early = self.early.capacity() * size_of::<(Instant, Watched)>();
+        early + (self.expected.capacity() + self.overdue.capacity()) * size_of::<Watched>()
+    }
+
     /// When [`Self::due`] has something to do.
     pub(crate) fn next_due(&self, pattern: Pattern) -> Option<Instant> {
         let early = self.early.front().map(|(due, _)| *due);

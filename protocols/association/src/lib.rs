@@ -5,6 +5,7 @@
 //! air by its own deadline, as a bearer needs that does not grant itself. TCP goes by the link
 //! layer's repair or, as [`TcpMethod`] says, without it.
 
+mod flows;
 mod marks;
 mod status;
 mod tcp;
@@ -13,7 +14,9 @@ use std::collections::VecDeque;
 
 use air::Air;
 pub use arq::LinkEvent;
-use arq::{Arq, Config};
+use arq::{Arq, COMMON_FLOW, Config};
+pub use flows::FlowLimits;
+use flows::KnownFlows;
 use machine::Machine;
 use marks::Marks;
 pub use status::{Status, TcpStatus};
@@ -40,7 +43,12 @@ pub enum Input {
     /// Whether frames can be sent at all; without a link everything waits. It is there at first.
     Link(bool),
     /// Of an air that is shared: so many bytes may go on it.
-    AirFree(Bytes),
+    AirFree {
+        /// How many.
+        bytes: Bytes,
+        /// The rate of the air, if it is known.
+        rate: Option<BitRate>,
+    },
     /// Of an air that is shared: one frame may go on it that only acknowledges.
     AcknowledgementFree,
     /// Of an air that is shared: others have used it for so many bytes.
@@ -66,15 +74,24 @@ pub struct Association {
     arq: Arq,
     air: Air,
     overhead: usize,
+    /// What may be held, snoop's cache aside.
+    memory: Bytes,
     outputs: VecDeque<Output>,
     /// The rate that the link repair was last told of.
     told: BitRate,
     malformed: u64,
     linked: bool,
-    /// Somebody else grants the air, since others use it too.
-    is_granted: bool,
+    /// Where others use the air too, somebody else grants it.
+    granted: Option<Granted>,
     tcp: TcpLane,
     marks: Marks,
+    flows: KnownFlows,
+}
+
+/// What is known of an air that somebody else grants.
+#[derive(Debug, Clone, Copy, Default)]
+struct Granted {
+    rate: Option<BitRate>,
 }
 
 impl Association {
@@ -83,14 +100,16 @@ impl Association {
         Self {
             tcp: TcpLane::new(tcp, config.frame),
             overhead: config.overhead,
+            memory: config.memory,
             arq: Arq::new(config),
             air: Air::new(rate),
             outputs: VecDeque::new(),
             told: BitRate::ZERO,
             malformed: 0,
             linked: true,
-            is_granted: false,
+            granted: None,
             marks: Marks::default(),
+            flows: KnownFlows::new(None),
         }
     }
 
@@ -98,9 +117,28 @@ impl Association {
     #[must_use]
     pub fn on_shared_air(self) -> Self {
         Self {
-            is_granted: true,
+            granted: Some(Granted::default()),
             ..self
         }
+    }
+
+    /// The same association, whose other end may begin only so many flows. Packets that come from there and would
+    /// begin more are dropped; those that go there have no flow of their own, but share one.
+    #[must_use]
+    pub fn with_flow_limits(self, limits: FlowLimits) -> Self {
+        Self {
+            flows: KnownFlows::new(Some(limits)),
+            ..self
+        }
+    }
+
+    /// Bytes that are held for the other end, and may be: [`Config::memory`], and what snoop may keep where it is
+    /// used.
+    pub fn memory(&self) -> (Bytes, Bytes) {
+        let (cached, cache) = self.tcp.memory();
+        let tables = self.marks.memory() + self.flows.memory() + self.air.memory();
+        let most = self.memory.max(arq::MEMORY_LEAST);
+        (self.arq.memory() + tables + cached, most + cache)
     }
 
     /// How many bytes a frame takes on the wire.
@@ -130,8 +168,24 @@ impl Association {
 
     /// The state of the hop, as this end sees it.
     pub fn status(&self, now: Instant) -> Status {
-        let tcp = self.tcp.status();
-        Status::of(&self.arq, &self.air, tcp, (now, self.malformed))
+        let (memory, memory_most) = self.memory();
+        let rate = self.known_rate().unwrap_or(self.air.rate());
+        Status {
+            packets_malformed: self.malformed,
+            packets_of_refused_flows: self.flows.refused(),
+            tcp: self.tcp.status(),
+            memory,
+            memory_most,
+            ..Status::of(now, &self.arq, (&self.air, rate))
+        }
+    }
+
+    /// The rate of the hop, where it is more than a guess.
+    fn known_rate(&self) -> Option<BitRate> {
+        match self.granted {
+            Some(granted) => granted.rate,
+            None => self.air.is_settled().then(|| self.air.rate()),
+        }
     }
 
     fn packet(&mut self, now: Instant, mut packet: Packet) {
@@ -139,7 +193,7 @@ impl Association {
             self.malformed += 1;
             return;
         };
-        let (key, mut class) = (FlowKey::of(&parsed), Class::of(&parsed));
+        let (mut key, mut class) = (FlowKey::of(&parsed), Class::of(&parsed));
         let is_held_tcp = class == Class::Held && key.protocol == Protocol::TCP;
         // A TCP header can only be elided if its checksum is known to be good.
         let check = packet.checksum == Checksum::Unverified && is_held_tcp;
@@ -153,6 +207,9 @@ impl Association {
                 class = Class::Held;
             }
         }
+        if !self.flows.admits(now, key) {
+            key = COMMON_FLOW;
+        }
         if is_held_tcp && self.tcp.is_used() {
             if self.arq.admit(now, &mut packet, &key) {
                 self.tcp.handle_input(now, tcp::Input::Outgoing(packet));
@@ -165,6 +222,12 @@ impl Association {
 
     /// A packet has crossed the hop.
     fn arrived(&mut self, now: Instant, packet: Packet) {
+        let is_refused = self.flows.are_limited()
+            && IpPacket::parse(&packet.buffer)
+                .is_ok_and(|parsed| !self.flows.admits(now, FlowKey::of(&parsed)));
+        if is_refused {
+            return;
+        }
         if is_bulk_udp(&packet.buffer)
             && let Ok(parsed) = IpPacket::parse(&packet.buffer)
         {
@@ -191,7 +254,8 @@ impl Association {
                     let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
                         continue;
                     };
-                    let key = FlowKey::of(&parsed);
+                    let key = Some(FlowKey::of(&parsed)).filter(|key| self.flows.knows(key));
+                    let key = key.unwrap_or(COMMON_FLOW);
                     self.arq
                         .handle_input(now, arq::Input::Plain { packet, key, ahead });
                 }
@@ -203,7 +267,7 @@ impl Association {
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
-        while self.linked && !self.is_granted && self.arq.wants_air(now) {
+        while self.linked && self.granted.is_none() && self.arq.wants_air(now) {
             let Some(bytes) = self.air.grant(now) else {
                 break;
             };
@@ -213,9 +277,9 @@ impl Association {
             }
         }
         // While the rate is a guess no queue is too long: a drop now would cost its flow far more.
-        if self.air.is_settled() && self.told != self.air.rate() {
-            self.told = self.air.rate();
-            self.arq.handle_input(now, arq::Input::Rate(self.told));
+        if let Some(rate) = self.known_rate().filter(|rate| *rate != self.told) {
+            self.told = rate;
+            self.arq.handle_input(now, arq::Input::Rate(rate));
         }
     }
 
@@ -252,7 +316,12 @@ impl Machine for Association {
                     .handle_input(now, arq::Input::Frame { arrived, frame });
             }
             Input::Link(linked) => self.linked = linked,
-            Input::AirFree(bytes) => self.arq.handle_input(now, arq::Input::AirFree(bytes)),
+            Input::AirFree { bytes, rate } => {
+                if let Some(granted) = &mut self.granted {
+                    granted.rate = rate.or(granted.rate);
+                }
+                self.arq.handle_input(now, arq::Input::AirFree(bytes));
+            }
             Input::AcknowledgementFree => {
                 let free = arq::Input::AcknowledgementFree;
                 self.arq.handle_input(now, free);
@@ -273,7 +342,7 @@ impl Machine for Association {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let grants_itself = self.linked && !self.is_granted;
+        let grants_itself = self.linked && self.granted.is_none();
         let wanted = self.arq.air_wanted_from().filter(|_| grants_itself);
         let grant = wanted.map(|at| at.max(self.air.free_at()));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());

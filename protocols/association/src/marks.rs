@@ -5,13 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 use wire::flow::FlowKey;
 
 /// A flow that was not marked for so long is forgotten.
 const REMEMBERED: Duration = Duration::from_secs(120);
 /// Flows that are remembered, at most.
 const FLOWS_MAX: usize = 512;
+/// What an entry takes, about, in bytes, its place in a tree included.
+const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 
 /// Flows that answer marked ones, and when these were seen last.
 #[derive(Debug, Default)]
@@ -28,6 +30,11 @@ impl Marks {
             self.0.insert(answers, now);
             self.0.insert(answers.of_fragments(), now);
         }
+    }
+
+    /// Bytes that are held.
+    pub(crate) fn memory(&self) -> Bytes {
+        Bytes::from(self.0.len() * ENTRY)
     }
 
     /// Whether this flow answers one that was seen marked.

@@ -30,6 +30,12 @@ pub struct Status {
     pub fading_for: Duration,
     /// Packets that were not IP.
     pub packets_malformed: u64,
+    /// Packets of flows that were too many: from the other end they were dropped, to there they shared one flow.
+    pub packets_of_refused_flows: u64,
+    /// Bytes that this end holds for the other.
+    pub memory: Bytes,
+    /// How many it may hold.
+    pub memory_most: Bytes,
     /// How TCP fares.
     pub tcp: TcpStatus,
     /// Counts since the start.
@@ -61,27 +67,26 @@ impl TcpStatus {
 }
 
 impl Status {
-    pub(crate) fn of(
-        arq: &Arq,
-        air: &Air,
-        tcp: TcpStatus,
-        (now, packets_malformed): (Instant, u64),
-    ) -> Self {
+    /// What queues and air tell; the rest is for the association to add.
+    pub(crate) fn of(now: Instant, arq: &Arq, (air, rate): (&Air, BitRate)) -> Self {
         let (round_trip, round_trip_min) = arq.round_trip();
         Self {
-            rate: air.rate(),
+            rate,
             round_trip,
             round_trip_min,
             hop_queueing: air.queueing(),
-            queue_delay: air.rate().time_for(arq.queued()),
+            queue_delay: rate.time_for(arq.queued()),
             queued: arq.queued(),
             held: arq.held(),
             flows: arq.flows(),
             fading_for: arq
                 .fade_since()
                 .map_or(Duration::ZERO, |since| now.since(since)),
-            packets_malformed,
-            tcp,
+            packets_malformed: 0,
+            packets_of_refused_flows: 0,
+            memory: arq.memory(),
+            memory_most: arq.memory(),
+            tcp: TcpStatus::of(TcpMethod::Arq),
             stats: arq.stats(),
         }
     }

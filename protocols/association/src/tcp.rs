@@ -16,6 +16,8 @@ use crate::status::TcpStatus;
 /// What a frame holds beside a packet of the plain lane: its header, the fields of the chunk and the
 /// record, and an acknowledgement of usual size.
 const AROUND: usize = 48;
+/// What snoop knows of connections, beside their segments, takes no more.
+const TABLES: Bytes = Bytes::mebi(4);
 const IPV4_AND_TCP: usize = 40;
 const IPV6_AND_TCP: usize = 60;
 
@@ -79,6 +81,8 @@ pub(crate) struct TcpLane {
     watch: Watch,
     /// The longest packet that is never cut in two.
     packet: usize,
+    /// What may be cached.
+    cache: Bytes,
     outputs: VecDeque<Output>,
 }
 
@@ -109,6 +113,7 @@ impl TcpLane {
             method: config.method,
             watch,
             packet: frame.saturating_sub(AROUND),
+            cache: config.cache,
             outputs: VecDeque::new(),
         }
     }
@@ -121,6 +126,15 @@ impl TcpLane {
     /// Whether packets that have crossed the hop must pass here.
     pub(crate) fn watches(&self) -> bool {
         !matches!(self.watch, Watch::Nobody)
+    }
+
+    /// Bytes that are kept, and may be.
+    pub(crate) fn memory(&self) -> (Bytes, Bytes) {
+        match &self.watch {
+            Watch::Nobody => (Bytes::ZERO, Bytes::ZERO),
+            Watch::Agent(agent) => (Bytes::new(agent.cached_bytes()), self.cache + TABLES),
+            Watch::Mobile(mobile) => (Bytes::new(mobile.cached_bytes()), self.cache + TABLES),
+        }
     }
 
     pub(crate) fn status(&self) -> TcpStatus {

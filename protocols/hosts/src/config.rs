@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use session::{PresharedKey, PrivateKey, PublicKey};
 use units::{BitRate, Bytes};
 
-use crate::TcpTerms;
+use crate::{Caps, TcpTerms};
 
 /// Which end of the hop a host stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -50,4 +50,8 @@ pub struct Peer {
     pub prefixes: Vec<(IpAddr, u8)>,
     /// How TCP crosses the hop to it.
     pub tcp: TcpTerms,
+    /// What it may take of this host.
+    pub caps: Caps,
+    /// Its weight among those who share an air: by twice the weight it gets twice the share, where shares are given.
+    pub weight: u16,
 }

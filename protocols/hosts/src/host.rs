@@ -13,6 +13,7 @@ use units::{Bytes, Instant};
 use wire::ip::IpPacket;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
+use crate::caps;
 use crate::peer::{Bearer, Moving, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
@@ -74,6 +75,7 @@ impl Host {
             is_shared: config.shared_air.is_some(),
         };
         let (mut peers, mut routes) = (Vec::new(), Routes::default());
+        let mut weights = Vec::new();
         for (index, peer) in config.peers.into_iter().enumerate() {
             let settings = session::PeerConfig {
                 public_key: peer.public,
@@ -94,15 +96,19 @@ impl Host {
                 name: peer.name,
                 id,
                 endpoint: peer.endpoint,
-                association: bearer.association(peer.endpoint, TcpMethod::Arq),
+                association: bearer.association(peer.endpoint, TcpMethod::Arq, &peer.caps),
                 established_at: None,
                 moving: None,
                 packets_refused: 0,
                 tcp: peer.tcp,
+                caps: peer.caps,
             });
+            weights.push(peer.weight);
         }
-        let count = u16::try_from(peers.len()).map_err(|_| HostError::TooMany)?;
-        let sharing = config.shared_air.map(|air| Sharing::new(&air, count));
+        if peers.len() > usize::from(u16::MAX) {
+            return Err(HostError::TooMany);
+        }
+        let sharing = config.shared_air.map(|air| Sharing::new(&air, &weights));
         Ok(Self {
             role: config.role,
             endpoint,
@@ -123,7 +129,10 @@ impl Host {
         let dropped = DropCause::ALL
             .into_iter()
             .map(|cause| (format!("{cause:?}"), counters.dropped(cause)));
+        let (memory, memory_most) = self.memory();
         Status {
+            memory,
+            memory_most,
             role: self.role,
             public_key: self.endpoint.public_key().to_string(),
             peers: self
@@ -134,7 +143,7 @@ impl Host {
                     air: self
                         .sharing
                         .as_ref()
-                        .and_then(|sharing| sharing.air.status(index)),
+                        .and_then(|sharing| sharing.air.status(now, index)),
                     ..peer_status(peer, now)
                 })
                 .collect(),
@@ -142,6 +151,15 @@ impl Host {
             packets_unroutable: self.packets_unroutable,
             frames_unsent: self.frames_unsent,
         }
+    }
+
+    /// Bytes that are held for all peers, and may be at most. A host holds next to nothing beside.
+    pub fn memory(&self) -> (Bytes, Bytes) {
+        let peers = self.peers.iter();
+        let each = peers.map(|peer| caps::of_peer(peer.association.memory()));
+        each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
+            (sum.0 + peer.0, sum.1 + peer.1)
+        })
     }
 
     fn index_of(&self, id: PeerId) -> Option<usize> {
@@ -299,7 +317,8 @@ impl Host {
         let mut refused = None;
         if kind == (EventKind::Established { fresh: true }) {
             let method = peer.tcp.agreed(features);
-            peer.association = self.bearer.association(peer.endpoint.or(from), method);
+            let place = peer.endpoint.or(from);
+            peer.association = self.bearer.association(place, method, &peer.caps);
             refused = peer.tcp.refused(method);
         }
         let linked = kind != EventKind::Expired;

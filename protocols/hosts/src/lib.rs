@@ -4,6 +4,7 @@
 //! [`Association`](association::Association) of the peer that they belong to, seals each frame as it
 //! leaves, and opens, checks and hands on what arrives. Nothing is decided here that a part can decide.
 
+mod caps;
 mod config;
 mod event;
 mod host;
@@ -14,6 +15,7 @@ mod status;
 mod terms;
 
 pub use association::TcpMethod;
+pub use caps::Caps;
 pub use config::{Config, Peer, Role};
 pub use event::{Event, EventKind};
 pub use host::{Host, HostError};

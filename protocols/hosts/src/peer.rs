@@ -6,7 +6,7 @@ use association::{Association, TcpConfig, TcpMethod};
 use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Instant};
 
-use crate::{Role, TcpTerms};
+use crate::{Caps, Role, TcpTerms};
 
 const ETHERNET: usize = 14;
 const UDP: usize = 8;
@@ -33,6 +33,7 @@ pub(crate) struct Peer {
     pub(crate) moving: Option<Moving>,
     pub(crate) packets_refused: u64,
     pub(crate) tcp: TcpTerms,
+    pub(crate) caps: Caps,
 }
 
 /// This host changes its place, and it is not known yet whether it reaches the peer from the new one.
@@ -49,6 +50,7 @@ impl Bearer {
         &self,
         endpoint: Option<SocketAddr>,
         method: TcpMethod,
+        caps: &Caps,
     ) -> Association {
         let ip = match endpoint.map(|endpoint| endpoint.ip().to_canonical()) {
             Some(IpAddr::V6(_)) => 40,
@@ -61,12 +63,18 @@ impl Bearer {
             at_gateway: self.role == Role::Gateway,
             cache: self.snoop_cache,
         };
-        let config = arq::Config::new(frame, around + ETHERNET);
-        let association = Association::new(config, self.rate, &tcp);
-        if self.is_shared {
-            association.on_shared_air()
-        } else {
-            association
+        let config = arq::Config {
+            memory: caps.memory,
+            queue: caps.queue,
+            ..arq::Config::new(frame, around + ETHERNET)
+        };
+        let mut association = Association::new(config, self.rate, &tcp);
+        if let Some(limits) = caps.flow_limits() {
+            association = association.with_flow_limits(limits);
         }
+        if self.is_shared {
+            association = association.on_shared_air();
+        }
+        association
     }
 }

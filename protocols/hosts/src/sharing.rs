@@ -13,8 +13,6 @@ use crate::host::Host;
 #[derive(Debug)]
 pub(crate) struct Sharing {
     pub(crate) air: SharedAir,
-    /// The peer from which the rate of the air was learned last.
-    latest: usize,
     /// When turns were given last.
     at: Instant,
     /// Among these are all whose wishes may have changed since.
@@ -22,10 +20,10 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    pub(crate) fn new(config: &scheduler::Config, peers: u16) -> Self {
+    /// An air of so many peers as there are weights.
+    pub(crate) fn new(config: &scheduler::Config, weights: &[u16]) -> Self {
         Self {
-            air: SharedAir::new(config, peers),
-            latest: 0,
+            air: SharedAir::new(config, weights),
             at: Instant::ZERO,
             changed: 0..0,
         }
@@ -57,7 +55,11 @@ impl Host {
             if turn.elsewhere > Bytes::ZERO {
                 self.tell(now, index, Associated::Elsewhere(turn.elsewhere));
             }
-            let sent = self.grant(now, index, (Associated::AirFree(turn.bytes), rate));
+            let free = Associated::AirFree {
+                bytes: turn.bytes,
+                rate: self.known_rate(),
+            };
+            let sent = self.grant(now, index, (free, rate));
             if sent == Bytes::ZERO
                 && let Some(sharing) = &mut self.sharing
             {
@@ -75,16 +77,25 @@ impl Host {
             return;
         };
         if peer.association.air().learned_at() == Some(now) {
-            sharing.latest = index;
+            sharing.air.learned(now, index, peer.association.air());
         }
         let waiting = peer.association.wants_grant(now);
         sharing.air.waits(now, index, waiting);
     }
 
-    /// The rate of the air, as the peer knows it from which the latest news of it came.
+    /// The rate at which to send now. Before anybody has measured any, it is that of who has sent most in vain.
     fn shared_rate(&self) -> Option<BitRate> {
-        let latest = self.peers.get(self.sharing.as_ref()?.latest)?;
-        Some(latest.association.air().pace())
+        let measured = self.sharing.as_ref()?.air.measured();
+        let guesses = self.peers.iter().map(|peer| peer.association.air().pace());
+        measured
+            .map(|measured| measured.pace)
+            .or_else(|| guesses.min())
+    }
+
+    /// The rate of the air, where it is more than a guess.
+    fn known_rate(&self) -> Option<BitRate> {
+        let measured = self.sharing.as_ref()?.air.measured()?;
+        measured.is_settled.then_some(measured.rate)
     }
 
     fn next_turn(&mut self, now: Instant) -> Option<(air::Turn, BitRate)> {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde::Serialize;
-use units::Duration;
+use units::{Bytes, Duration};
 
 use crate::Role;
 
@@ -22,6 +22,10 @@ pub struct Status {
     pub packets_unroutable: u64,
     /// Frames that could not be sent for want of keys or of an address.
     pub frames_unsent: u64,
+    /// Bytes that are held for all peers.
+    pub memory: Bytes,
+    /// How many may be.
+    pub memory_most: Bytes,
 }
 
 /// How one peer does.
@@ -39,5 +43,5 @@ pub struct PeerStatus {
     pub hop: association::Status,
     /// Its part in an air that it shares with others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub air: Option<scheduler::Status>,
+    pub air: Option<air::AirStatus>,
 }

@@ -4,7 +4,7 @@ mod support;
 
 use std::net::SocketAddr;
 
-use hosts::{Config, Host, Input, Output, Peer, Role, TcpTerms};
+use hosts::{Caps, Config, Host, Input, Output, Peer, Role, TcpTerms};
 use machine::{Machine, RandomStream};
 use support::{Received, Traffic, port_of, private_key};
 use units::{Bytes, Duration, Instant};
@@ -27,6 +27,8 @@ fn peer(index: usize, prefix: (&str, u8)) -> Peer {
         endpoint: (index == 0).then(|| place(0)),
         prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
         tcp: TcpTerms::Follow,
+        caps: Caps::default(),
+        weight: 1,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The configuration of a gateway.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use hosts::TcpMethod;
@@ -9,6 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Source;
+use super::caps::Caps;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::values::{Key, Listen, Name};
 use crate::failure::Failure;
@@ -37,6 +39,9 @@ pub(crate) struct GatewayConfig {
     pub(crate) air: Air,
     #[serde(default)]
     pub(crate) snoop: Snoop,
+    /// What one mobile may take.
+    #[serde(default)]
+    pub(crate) caps: Caps,
     /// The mobiles.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
@@ -91,6 +96,35 @@ impl Air {
     }
 }
 
+impl Air {
+    /// Refuses a weight where it would have no meaning.
+    fn check_weight(&self, mobile: &Mobile, source: &Source) -> Result<(), Failure> {
+        let Some(weight) = &mobile.weight else {
+            return Ok(());
+        };
+        let discipline = self.sharing().map(|sharing| sharing.discipline);
+        let what = match discipline {
+            _ if !WEIGHTS.contains(weight.get_ref()) => {
+                "a weight lies between 1 and 1000; usual: 1, and 2 gets twice as much"
+            }
+            None => {
+                "a weight is for mobiles on one air; set `shared = true` in `[air]`, or remove it"
+            }
+            Some(
+                Discipline::Airtime | Discipline::CsdpRoundRobin | Discipline::RoundRobinDeferring,
+            ) => return Ok(()),
+            Some(_) => {
+                "this discipline gives no shares; use \"airtime\", \"csdp-round-robin\" or \
+                 \"round-robin-deferring\", or remove the weight"
+            }
+        };
+        Err(source.wrong(Some(weight.span()), what))
+    }
+}
+
+/// Weights that a mobile may have.
+const WEIGHTS: RangeInclusive<u16> = 1..=1_000;
+
 /// A mobile, as its gateway knows it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,6 +137,11 @@ pub(crate) struct Mobile {
     /// Who repairs its TCP on the hop.
     #[serde(default)]
     pub(crate) tcp: TcpMethod,
+    /// What it may take, where that is not as for all.
+    #[serde(default)]
+    pub(crate) caps: Caps,
+    /// Its weight on a shared air.
+    weight: Option<Spanned<u16>>,
 }
 
 impl GatewayConfig {
@@ -115,6 +154,7 @@ impl GatewayConfig {
             config.peers[..number]
                 .iter()
                 .try_for_each(|other| peer.differs(other, source))?;
+            config.air.check_weight(peer, source)?;
             if peer.addresses.get_ref().is_empty() {
                 let what = "a mobile needs an inner address; write one like [\"10.73.0.2\"]";
                 return Err(source.wrong(Some(peer.addresses.span()), what));
@@ -125,6 +165,11 @@ impl GatewayConfig {
 }
 
 impl Mobile {
+    /// Its weight on a shared air.
+    pub(crate) fn weight(&self) -> u16 {
+        self.weight.as_ref().map_or(1, |weight| *weight.get_ref())
+    }
+
     /// The inner addresses that it may use.
     pub(crate) fn networks(&self) -> impl Iterator<Item = IpNet> {
         self.addresses

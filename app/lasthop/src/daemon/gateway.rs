@@ -13,6 +13,7 @@ use runtime::signals::Audience;
 use super::peer::{peer, prefixes};
 use super::{Daemon, prepare};
 use crate::config::Source;
+use crate::config::caps::Caps;
 use crate::config::gateway::GatewayConfig;
 use crate::config::shared::Network;
 use crate::failure::Failure;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = GatewayConfig::load(&source)?;
     let mut peers = Vec::new();
     let mut networks = Vec::new();
+    let caps = config.caps.or(Caps::usual());
     for mobile in &config.peers {
         let name = &mobile.name.get_ref().0;
         let secret = mobile.preshared_key_file.as_deref();
@@ -49,6 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         peers.push(hosts::Peer {
             prefixes: prefixes(mobile.networks()),
             tcp: TcpTerms::Choose(mobile.tcp),
+            caps: mobile.caps.or(caps),
+            weight: mobile.weight(),
             ..peer
         });
         networks.extend(mobile.networks());

@@ -16,7 +16,7 @@ use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::{EventLoop, Ports, privileges};
+use runtime::{EventLoop, MEMORY_BESIDE, Ports, privileges};
 
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
@@ -62,6 +62,7 @@ impl Daemon {
             .map(|peer| peer.name.clone())
             .collect();
         let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
+        let memory = host.memory().1 + MEMORY_BESIDE;
         // From here on a signal waits until the loop sees it, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let (mut undo, left) =
@@ -101,6 +102,7 @@ impl Daemon {
             self.name,
             socket.display()
         );
+        tracing::info!("{} takes at most {memory} of memory", self.name);
         let stopped = event_loop.run();
         // The system is as it was before anybody hears why the loop ended.
         let undone = undo.undo();

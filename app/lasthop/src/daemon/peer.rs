@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hosts::TcpTerms;
+use hosts::{Caps, TcpTerms};
 use ipnet::IpNet;
 use session::PublicKey;
 
@@ -29,6 +29,8 @@ pub(super) fn peer(
         endpoint,
         prefixes,
         tcp: TcpTerms::Follow,
+        caps: Caps::default(),
+        weight: 1,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Probability};
 
 /// The page.
 pub(super) fn render(status: &Value) -> String {
@@ -14,6 +14,12 @@ pub(super) fn render(status: &Value) -> String {
         text(&host["role"]),
         age(status["uptime_s"].as_f64().unwrap_or_default() as u64),
         text(&host["public_key"]),
+    );
+    let (held, most) = (text(&host["memory"]), text(&status["memory_most"]));
+    line(
+        &mut page,
+        "memory",
+        &format!("{held} held for others, at most {most} in all"),
     );
     for peer in host["peers"].as_array().into_iter().flatten() {
         page.push('\n');
@@ -106,6 +112,7 @@ fn render_peer(page: &mut String, peer: &Value) {
         text(&hop["held"]),
     );
     line(page, "  queue", &queues);
+    line(page, "  memory", &memory(hop));
     render_traffic(page, peer);
 }
 
@@ -134,6 +141,24 @@ fn render_traffic(page: &mut String, peer: &Value) {
     }
 }
 
+/// What is held for it, and what was dropped since that may be no more.
+fn memory(hop: &Value) -> String {
+    let sent = &hop["stats"]["sent"];
+    let common = number(&sent["packets_in_common"]);
+    format!(
+        "{} of {}; {} packets dropped for want of room, {} of flows that were too many{}",
+        text(&hop["memory"]),
+        text(&hop["memory_most"]),
+        number(&sent["packets_capped"]),
+        number(&hop["packets_of_refused_flows"]),
+        if common > 0 {
+            format!(" ({common} from here, which shared one flow)")
+        } else {
+            String::new()
+        }
+    )
+}
+
 /// Its part in an air that it shares with others.
 fn turns(air: &Value) -> String {
     let marked = if air["is_marked"] == true {
@@ -144,9 +169,14 @@ fn turns(air: &Value) -> String {
     let length = air["burst_length"].as_str();
     let bursts = length.map_or_else(String::new, |length| format!(", of about {length} each"));
     format!(
-        "{marked}{} so far, {} on the air; {} fades{bursts}",
+        "{marked}{} so far, {} on the air, {:.1} % of it of late; {} waited; {} fades{bursts}",
         number(&air["served"]),
         text(&air["airtime"]),
+        text(&air["airtime_share"])
+            .parse()
+            .map_or(0.0, Probability::as_f64)
+            * 100.0,
+        text(&air["queue_delay"]),
         number(&air["bursts"]),
     )
 }

@@ -7,7 +7,7 @@ use hosts::{Input, Output};
 use machine::Machine;
 use runtime::Driven;
 use serde_json::{Value, json};
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
 /// Sends each packet across as a datagram and each datagram back as a packet; the content `later`
@@ -82,5 +82,9 @@ impl Machine for Echo {
 impl Driven for Echo {
     fn status(&self, _now: Instant) -> Value {
         json!({ "walls": self.walls, "link_ups": self.link_ups })
+    }
+
+    fn memory_most(&self) -> Bytes {
+        Bytes::ZERO
     }
 }

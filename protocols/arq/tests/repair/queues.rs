@@ -90,7 +90,7 @@ fn all_flows_together_have_a_bound() {
         end.bulk(flow, 1_000);
     }
     assert!(end.arq.queued().get() <= 24 << 20, "{}", end.arq.queued());
-    assert!(end.stats().sent.packets_dropped > 0);
+    assert!(end.stats().sent.packets_capped > 0);
 }
 
 /// A TCP packet that stands for `segments` of 1,000 bytes.

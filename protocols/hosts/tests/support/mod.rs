@@ -5,6 +5,7 @@
     reason = "each test file uses a part of it"
 )]
 
+pub(crate) mod cell;
 pub(crate) mod ends;
 mod traffic;
 
@@ -13,7 +14,9 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use channel::{Channel, Direction, Link};
-use hosts::{Config, EventKind, Host, Input, Output, Peer, PeerStatus, Role, TcpMethod, TcpTerms};
+use hosts::{
+    Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Role, TcpMethod, TcpTerms,
+};
 use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
 pub(crate) use traffic::{Received, Traffic, port_of};
@@ -91,6 +94,8 @@ fn host(index: usize, setting: Setting) -> Host {
         endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
         prefixes: prefixes.into_iter().map(address).collect(),
         tcp: setting.tcp[index],
+        caps: Caps::default(),
+        weight: 1,
     };
     let config = Config {
         role: [Role::Mobile, Role::Gateway][index],

@@ -110,6 +110,20 @@ impl RecordReader {
         deliver(finished(buffer, &mut now, body.packet.segment_size));
     }
 
+    /// Bytes that complete the packet that is being filled; zero between packets.
+    pub fn missing(&self) -> usize {
+        self.body.as_ref().map_or(0, |body| body.missing)
+    }
+
+    /// Bytes that it holds beside its own: a packet that is being filled, and what is not a head yet.
+    pub fn memory(&self) -> usize {
+        let body = self
+            .body
+            .as_ref()
+            .map_or(0, |body| body.packet.buffer.capacity());
+        body + self.head.capacity()
+    }
+
     /// Whether the stream may end here.
     pub fn end(&self) -> Result<(), StreamBroken> {
         let between = self.body.is_none() && self.head.is_empty();

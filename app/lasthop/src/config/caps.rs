@@ -1,0 +1,115 @@
+//! What one mobile host may take of its gateway.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use units::Bytes;
+
+/// What one mobile host may take; what is not given is as for all, or as usual.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Caps {
+    memory: Option<Memory>,
+    queue: Option<Queue>,
+    new_flows: Option<NewFlows>,
+}
+
+/// New flows in a second, unless a configuration says otherwise: many times what people open, and a small part of what
+/// address translation has room for.
+const USUAL_NEW_FLOWS: u32 = 500;
+
+impl Caps {
+    /// These, and of others what these do not say.
+    pub(crate) fn or(self, others: hosts::Caps) -> hosts::Caps {
+        hosts::Caps {
+            memory: self.memory.map_or(others.memory, |Memory(bytes)| bytes),
+            queue: self.queue.map_or(others.queue, |Queue(bytes)| bytes),
+            new_flows: self
+                .new_flows
+                .map_or(others.new_flows, |NewFlows(most)| most),
+        }
+    }
+
+    /// What is usual at a gateway.
+    pub(crate) fn usual() -> hosts::Caps {
+        hosts::Caps {
+            new_flows: Some(USUAL_NEW_FLOWS),
+            ..hosts::Caps::default()
+        }
+    }
+}
+
+/// An amount of memory in a range.
+fn within(text: &str, (least, most, usual): (Bytes, Bytes, Bytes)) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    if (least..=most).contains(&size) {
+        return Ok(size);
+    }
+    Err(format!(
+        "{size} is out of range; allowed: {least} to {most}, usual: {usual}"
+    ))
+}
+
+/// What is held for a mobile host.
+#[derive(Debug, Clone, Copy)]
+struct Memory(Bytes);
+
+impl<'de> Deserialize<'de> for Memory {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        let usual = hosts::Caps::default().memory;
+        let range = (hosts::Caps::MEMORY_LEAST, Bytes::mebi(64 << 10), usual);
+        within(&text, range).map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// What waits for a mobile host.
+#[derive(Debug, Clone, Copy)]
+struct Queue(Bytes);
+
+impl<'de> Deserialize<'de> for Queue {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        let usual = hosts::Caps::default().queue;
+        let range = (Bytes::kibi(128), Bytes::mebi(64 << 10), usual);
+        within(&text, range).map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// New flows in a second; nothing where they are not limited.
+#[derive(Debug, Clone, Copy)]
+struct NewFlows(Option<u32>);
+
+impl<'de> Deserialize<'de> for NewFlows {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(NewFlowsVisitor)
+    }
+}
+
+struct NewFlowsVisitor;
+
+impl Visitor<'_> for NewFlowsVisitor {
+    type Value = NewFlows;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "new flows a second, 1 or more (usual: {USUAL_NEW_FLOWS}), or \"unlimited\""
+        )
+    }
+
+    fn visit_i64<E: de::Error>(self, count: i64) -> Result<NewFlows, E> {
+        match u32::try_from(count) {
+            Ok(count @ 1..) => Ok(NewFlows(Some(count))),
+            _ => Err(E::invalid_value(de::Unexpected::Signed(count), &self)),
+        }
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<NewFlows, E> {
+        match text {
+            "unlimited" => Ok(NewFlows(None)),
+            _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+}

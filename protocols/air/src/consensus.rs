@@ -1,0 +1,155 @@
+//! The rate of an air, from what several destinations have measured of it.
+
+use units::{BitRate, Bytes, Duration, Instant};
+
+/// News counts half as much after so long: the air changes, and a destination in a fade has none.
+const HALVED: Duration = Duration::from_millis(250);
+/// So many bytes count no less than more would: one destination that gets most does not outweigh all others.
+const WEIGHT_MAX: u64 = 32 << 10;
+
+/// What one destination has told.
+#[derive(Debug, Clone, Copy, Default)]
+struct News {
+    told: Option<Told>,
+    /// Bytes that it had been sent when it told that, less with time.
+    weight: u64,
+    /// Bytes that it has been sent since.
+    sent: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    at: Instant,
+    measured: Measured,
+}
+
+/// What is known of the rate of an air at one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// The rate at which to send now.
+    pub pace: BitRate,
+    /// The rate.
+    pub rate: BitRate,
+    /// Whether it is known, and not only a first guess that still grows.
+    pub is_settled: bool,
+}
+
+/// The weighted median of what has been measured: one destination that is wrong, or lies, moves it no further than to
+/// what its neighbours say.
+#[derive(Debug)]
+pub(crate) struct Consensus {
+    news: Vec<News>,
+    agreed: Option<Measured>,
+}
+
+impl Consensus {
+    pub(crate) fn new(destinations: usize) -> Self {
+        Self {
+            news: vec![News::default(); destinations],
+            agreed: None,
+        }
+    }
+
+    /// What is to be used.
+    pub(crate) fn agreed(&self) -> Option<Measured> {
+        self.agreed
+    }
+
+    /// So much has been sent to a destination.
+    pub(crate) fn sent(&mut self, destination: usize, bytes: Bytes) {
+        if let Some(news) = self.news.get_mut(destination) {
+            news.sent += bytes.get();
+        }
+    }
+
+    /// A destination has measured something.
+    pub(crate) fn told(&mut self, now: Instant, destination: usize, measured: Measured) {
+        let Some(news) = self.news.get_mut(destination) else {
+            return;
+        };
+        let weight = news.weight_at(now) + std::mem::take(&mut news.sent);
+        news.weight = weight.min(WEIGHT_MAX);
+        news.told = Some(Told { at: now, measured });
+        self.agreed = self.median(now).or(Some(measured));
+    }
+
+    /// The median of those that know the rate; where two halves stand against each other, that of the faster ones: a
+    /// pace that is too high is noticed.
+    fn median(&self, now: Instant) -> Option<Measured> {
+        let weighed = |news: &News| {
+            let measured = news.told?.measured;
+            let weight = news.weight_at(now);
+            (measured.is_settled && weight > 0).then_some((measured, weight))
+        };
+        let mut known: Vec<_> = self.news.iter().filter_map(weighed).collect();
+        known.sort_unstable_by_key(|(measured, _)| measured.pace);
+        let half = known.iter().map(|(_, weight)| weight).sum::<u64>() / 2;
+        let mut passed = 0;
+        let is_median = |(_, weight): &&(Measured, u64)| {
+            passed += weight;
+            passed > half
+        };
+        known.iter().find(is_median).map(|(measured, _)| *measured)
+    }
+}
+
+impl News {
+    fn weight_at(&self, now: Instant) -> u64 {
+        let since = self.told.map_or(Duration::ZERO, |told| now.since(told.at));
+        let halvings = since.as_nanos() / HALVED.as_nanos();
+        let shift = u32::try_from(halvings).unwrap_or(u32::MAX);
+        self.weight.checked_shr(shift).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(megabits: u64, is_settled: bool) -> Measured {
+        let rate = BitRate::from_megabits(megabits);
+        Measured {
+            pace: rate,
+            rate,
+            is_settled,
+        }
+    }
+
+    fn after(news: &[(usize, u64, u64, bool)]) -> Option<Measured> {
+        let mut consensus = Consensus::new(4);
+        for (destination, milliseconds, megabits, is_settled) in news {
+            let now = Instant::from_millis(*milliseconds);
+            consensus.sent(*destination, Bytes::kibi(8));
+            consensus.told(now, *destination, measured(*megabits, *is_settled));
+        }
+        consensus.agreed()
+    }
+
+    #[test]
+    fn who_still_starts_is_believed_only_alone() {
+        assert_eq!(after(&[]), None);
+        assert_eq!(after(&[(0, 1, 20, false)]), Some(measured(20, false)));
+        let joined = after(&[(0, 1, 10, true), (1, 2, 40, false)]);
+        assert_eq!(joined, Some(measured(10, true)));
+    }
+
+    #[test]
+    fn one_that_lies_moves_next_to_nothing() {
+        for lie in [1, 900] {
+            let honest = [(0, 1, 10, true), (1, 2, 11, true), (2, 3, 12, true)];
+            let all = [&honest[..], &[(3, 4, lie, true)]].concat();
+            let agreed = after(&all).expect("four have told");
+            assert!((11..=12).contains(&(agreed.pace.bits_per_second() / 1_000_000)));
+        }
+        assert_eq!(
+            after(&[(0, 1, 10, true), (1, 2, 1, true)]),
+            Some(measured(10, true))
+        );
+    }
+
+    #[test]
+    fn old_news_gives_way() {
+        let slower = after(&[(0, 1, 20, true), (1, 2, 20, true), (2, 2_000, 5, true)]);
+        assert_eq!(slower, Some(measured(5, true)));
+    }
+}

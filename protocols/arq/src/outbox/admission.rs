@@ -1,0 +1,87 @@
+//! What of the packets that come is taken in.
+
+use units::Instant;
+use wire::flow::FlowKey;
+use wire::packet::Packet;
+
+use super::Outbox;
+use crate::flow::{Admission, COMMON_FLOW, Flow, Lane};
+use crate::limits::PACKET;
+
+impl Outbox {
+    /// Takes in a packet; returns how many packets were dropped because their flow's queue was full.
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        key: FlowKey,
+        lane: Lane,
+    ) -> u64 {
+        while !self.has_room_for(&packet) {
+            self.capped += 1;
+            if !self.push_out(&key) {
+                return 0;
+            }
+        }
+        let slot = self.slot(now, key, lane);
+        let (bytes, interval) = (self.limits.bytes, self.limits.interval);
+        let (queued, order) = (&mut self.queued, &mut self.order);
+        let dropped = self.table.change(slot, |flow| {
+            let before = flow.queued();
+            let dropped = if lane == (Lane::Plain { ahead: true }) {
+                flow.enqueue_ahead(now, packet, bytes)
+            } else {
+                flow.enqueue(now, packet, bytes, interval)
+            };
+            *queued = *queued + flow.queued() - before;
+            order.activate(slot, &mut flow.place);
+            dropped
+        });
+        let waiting = |slot: usize| self.table.get(slot).map_or(0, Flow::queued);
+        if waiting(slot) > waiting(self.longest) {
+            self.longest = slot;
+        }
+        dropped.unwrap_or_default()
+    }
+
+    /// Drops a packet of the flow with the longest queue, so that a short one need not suffer; false if the flow of
+    /// `key` has one as long itself.
+    fn push_out(&mut self, key: &FlowKey) -> bool {
+        let waiting = |slot: usize| self.table.get(slot).map_or(0, Flow::queued);
+        let own = self.table.find(key).map_or(0, waiting);
+        if waiting(self.longest) <= own {
+            return false;
+        }
+        let packet = self.table.change(self.longest, Flow::dequeue).flatten();
+        self.queued -= packet.as_ref().map_or(0, |packet| packet.buffer.len());
+        packet.is_some()
+    }
+
+    fn has_room_for(&self, packet: &Packet) -> bool {
+        let cost = packet.buffer.capacity() + PACKET + size_of::<Flow>();
+        self.queued + packet.buffer.len() <= self.shares.queue
+            && self.memory() + cost <= self.shares.outgoing
+    }
+
+    /// What is left of a packet for the plain lane before it comes to the queue of its flow.
+    pub(crate) fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> Admission {
+        let slot = self.table.find(key);
+        match slot.and_then(|slot| self.table.get_mut(slot)) {
+            Some(flow) => flow.admit(now, packet, self.limits.bytes, self.limits.interval),
+            None => Admission::Whole,
+        }
+    }
+
+    /// The slot of the flow of `key`; or of the one for all that have none of their own, where there are too many.
+    fn slot(&mut self, now: Instant, key: FlowKey, lane: Lane) -> usize {
+        if let Some(slot) = self.table.find(&key) {
+            return slot;
+        }
+        if key != COMMON_FLOW && self.table.len() < self.shares.flows {
+            return self.table.begin(now, key, lane);
+        }
+        self.in_common += 1;
+        let known = self.table.find(&lane.common());
+        known.unwrap_or_else(|| self.table.begin(now, lane.common(), lane))
+    }
+}

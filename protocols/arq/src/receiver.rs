@@ -1,0 +1,196 @@
+//! One stream, or one packet in fragments, at its receiving end.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+use wire::hop::{PACKET_MAX, RecordReader};
+use wire::packet::{Packet, PacketBuffer};
+
+use crate::limits::PART;
+
+/// The storage of the longest packet, in bytes.
+pub(crate) fn longest_packet() -> usize {
+    PacketBuffer::capacity_of_copy(PACKET_MAX)
+}
+
+/// Storage of packets that one call releases of what was held: a few bytes may stand for a packet, so all at once
+/// could be far more than was held.
+const RELEASED_AT_ONCE: usize = 1 << 20;
+/// So many parts may be held however short they are, and another for so many bytes: to put a part among others takes
+/// a time that grows with their number.
+const PARTS: usize = 1_024;
+const PART_BYTES: u64 = 256;
+/// Room for parts that is kept where there is enough.
+const PARTS_KEPT: usize = 1_024;
+
+/// Why a chunk was not taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It was here before.
+    Repeated,
+    /// It exceeds what may be held.
+    Limit,
+    /// What it belongs to cannot be read.
+    Broken,
+}
+
+/// What there is room for, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// In all.
+    pub(crate) whole: usize,
+    /// For parts that wait for others.
+    pub(crate) parts: usize,
+}
+
+/// One stream, or one fragmented packet, at its receiving end.
+#[derive(Debug, Default)]
+pub(crate) struct StreamReceiver {
+    reader: RecordReader,
+    /// Everything below has been read.
+    pub(crate) read: u64,
+    /// Later parts, sorted, disjoint but for overlaps at their ends.
+    held: VecDeque<(u64, PacketBuffer)>,
+    /// Their bytes, and what their buffers take.
+    pub(crate) held_bytes: u64,
+    storage: usize,
+    pub(crate) end: Option<u64>,
+    pub(crate) broken: bool,
+    /// More of it will be released, see [`Self::has_more`].
+    pub(crate) waits: bool,
+}
+
+impl StreamReceiver {
+    /// What one takes, in bytes, its place in a tree included.
+    pub(crate) const SIZE: usize = 2 * size_of::<Self>() + crate::limits::NODE;
+
+    /// Bytes that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        let slots = self.held.capacity() * size_of::<(u64, PacketBuffer)>();
+        Self::SIZE + slots + self.held.len() * PART + self.storage + self.reader.memory()
+    }
+
+    /// Takes in `bytes` from `start` on and releases packets that this completes.
+    pub(crate) fn receive(
+        &mut self,
+        (start, bytes): (u64, &[u8]),
+        room: Room,
+        deliver: &mut impl FnMut(Packet),
+    ) -> Result<(), Refused> {
+        if self.broken {
+            return Err(Refused::Broken);
+        }
+        let end = start + bytes.len() as u64;
+        if end <= self.read && !(bytes.is_empty() && self.end.is_some()) {
+            return Err(Refused::Repeated);
+        }
+        if start > self.read {
+            return self.hold(start, bytes, room.parts);
+        }
+        // Where there is no room for another packet, the one that is being filled can be completed, which makes some.
+        let known = (self.read - start) as usize;
+        let missing = self.reader.missing();
+        let fits = self.has_room(room) || bytes.len().saturating_sub(known) <= missing;
+        let most = if fits { bytes.len() } else { known + missing };
+        self.read_on(start, &bytes[..most], deliver);
+        if fits {
+            self.release(room, deliver);
+        }
+        match (self.broken, fits) {
+            (true, _) => Err(Refused::Broken),
+            (false, false) => Err(Refused::Limit),
+            (false, true) => Ok(()),
+        }
+    }
+
+    /// Whether the longest packet may be begun after the one that is being filled.
+    fn has_room(&self, room: Room) -> bool {
+        room.whole + self.reader.memory() >= longest_packet()
+    }
+
+    /// Releases of what was held what has nothing missing before it any more, up to a limit; returns whether that was
+    /// anything.
+    pub(crate) fn release(&mut self, room: Room, deliver: &mut impl FnMut(Packet)) -> bool {
+        let (released, had_room) = (Cell::new(0), self.has_room(room));
+        let mut deliver = |packet: Packet| {
+            released.set(released.get() + packet.buffer.capacity());
+            deliver(packet);
+        };
+        let mut any = false;
+        while had_room && released.get() < RELEASED_AT_ONCE && self.has_more() {
+            if let Some((start, part)) = self.held.pop_front() {
+                any = true;
+                self.held_bytes -= part.len() as u64;
+                self.storage -= part.capacity();
+                self.read_on(start, &part, &mut deliver);
+            }
+        }
+        if self.held.is_empty() && self.held.capacity() > PARTS_KEPT {
+            self.held = VecDeque::new();
+        }
+        any
+    }
+
+    /// Whether something that is held has nothing missing before it.
+    pub(crate) fn has_more(&self) -> bool {
+        let first = self.held.front();
+        first.is_some_and(|(start, _)| *start <= self.read)
+    }
+
+    fn read_on(&mut self, start: u64, bytes: &[u8], deliver: &mut impl FnMut(Packet)) {
+        let known = (self.read - start) as usize;
+        let Some(news) = bytes.get(known..).filter(|news| !news.is_empty()) else {
+            return;
+        };
+        self.read += news.len() as u64;
+        if self.reader.read(news, deliver).is_err() {
+            self.broken = true;
+            self.reader = RecordReader::default();
+            self.held = VecDeque::new();
+            self.held_bytes = 0;
+            self.storage = 0;
+        }
+    }
+
+    fn hold(&mut self, start: u64, bytes: &[u8], room: usize) -> Result<(), Refused> {
+        let place = self.held.partition_point(|(held, _)| *held < start);
+        let end = |part: &(u64, PacketBuffer)| part.0 + part.1.len() as u64;
+        let covered_before = place > 0 && end(&self.held[place - 1]) >= start + bytes.len() as u64;
+        let same = self
+            .held
+            .get(place)
+            .is_some_and(|part| part.0 == start && end(part) >= start + bytes.len() as u64);
+        if covered_before || same {
+            return Err(Refused::Repeated);
+        }
+        let many = self.held.len() as u64 >= PARTS as u64 + self.held_bytes / PART_BYTES;
+        let slots = if self.held.len() == self.held.capacity() {
+            self.held.capacity().max(4) * size_of::<(u64, PacketBuffer)>()
+        } else {
+            0
+        };
+        let cost = PacketBuffer::capacity_of_copy(bytes.len()) + PART + slots;
+        if many || cost > room {
+            return Err(Refused::Limit);
+        }
+        let part = PacketBuffer::copy_of(bytes);
+        self.held_bytes += bytes.len() as u64;
+        self.storage += part.capacity();
+        self.held.insert(place, (start, part));
+        Ok(())
+    }
+
+    /// Releases whole segments of a long packet whose end has not come yet.
+    pub(crate) fn flush(&mut self, deliver: &mut impl FnMut(Packet)) {
+        self.reader.flush(deliver);
+    }
+
+    /// Whether the part that has been read ends inside a record.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.reader.end().is_err()
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.end.is_some_and(|end| self.read >= end)
+    }
+}

@@ -1,0 +1,51 @@
+//! Brief packets that are told from repetitions.
+
+/// How many.
+const SEEN: usize = 4_096;
+
+/// Which brief packets have been seen of the last [`SEEN`].
+#[derive(Debug)]
+pub(crate) struct SeenPackets {
+    pub(crate) highest: u64,
+    bits: [u64; SEEN / 64],
+    any: bool,
+}
+
+impl Default for SeenPackets {
+    fn default() -> Self {
+        Self {
+            highest: 0,
+            bits: [0; SEEN / 64],
+            any: false,
+        }
+    }
+}
+
+impl SeenPackets {
+    fn bit(number: u64) -> (usize, u64) {
+        let place = number as usize % SEEN;
+        (place / 64, 1 << (place % 64))
+    }
+
+    /// Whether the packet was seen, or is so old that nobody knows.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        let (word, mask) = Self::bit(number);
+        self.any
+            && number <= self.highest
+            && (self.highest - number >= SEEN as u64 || self.bits[word] & mask != 0)
+    }
+
+    pub(crate) fn insert(&mut self, number: u64) {
+        if number > self.highest {
+            let skipped = (number - self.highest).min(SEEN as u64);
+            for passed in number - skipped + 1..=number {
+                let (word, mask) = Self::bit(passed);
+                self.bits[word] &= !mask;
+            }
+            self.highest = number;
+        }
+        let (word, mask) = Self::bit(number);
+        self.bits[word] |= mask;
+        self.any = true;
+    }
+}
