@@ -19,6 +19,9 @@ use crate::failure::Failure;
 
 /// How often a silence is told.
 const TELL: Duration = Duration::from_mins(1);
+/// How long after it is unmounted the kernel may take to say so. Longer it takes where another mount namespace, of a
+/// container or a service, has a copy of the mount.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// What happens to a mount.
 pub(super) enum News {
@@ -65,7 +68,9 @@ struct Progress {
     askers: Vec<Asker>,
     /// A signal has come.
     leaving: bool,
-    /// Nothing is mounted any more.
+    /// It is not mounted here any more.
+    unmounted: bool,
+    /// Nothing is mounted any more, anywhere.
     ended: bool,
 }
 
@@ -77,8 +82,13 @@ impl Keeper {
     pub(super) fn run(self, news: &Receiver<News>) -> Result<(), Failure> {
         let mut progress = Progress::default();
         loop {
-            let next = match news.recv_timeout(TELL) {
+            let patience = if progress.unmounted { ENDING } else { TELL };
+            let next = match news.recv_timeout(patience) {
                 Ok(news) => self.hear(news, &mut progress),
+                Err(RecvTimeoutError::Timeout) if progress.unmounted => {
+                    self.go_on_elsewhere(&mut progress);
+                    None
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     self.tell_silence();
                     None
@@ -172,14 +182,17 @@ impl Keeper {
             }
             (Purpose::Unmount(asker), None) if !asker.waits() => {}
             (Purpose::Unmount(asker), None) => match unmount(&self.wanted.point, false) {
-                Ok(()) => progress.askers.push(asker),
+                Ok(()) => {
+                    progress.unmounted = true;
+                    progress.askers.push(asker);
+                }
                 Err(error) => asker.answer(&json!({ "error": error.to_string() })),
             },
             (Purpose::Leave, error) => {
                 if let Some(error) = error {
                     tracing::error!("not all is safe: {error}");
                 }
-                return self.leave();
+                return self.leave(progress);
             }
             (Purpose::End, None) => return Some(Ok(())),
             (Purpose::End, Some(error)) => {
@@ -192,9 +205,12 @@ impl Keeper {
     }
 
     /// A signal wants it to end: also what is busy, which then goes when this process does.
-    fn leave(&self) -> Next {
+    fn leave(&self, progress: &mut Progress) -> Next {
         match unmount(&self.wanted.point, false) {
-            Ok(()) => None,
+            Ok(()) => {
+                progress.unmounted = true;
+                None
+            }
             Err(MountError::Busy { point }) => {
                 tracing::warn!("{} is busy: what is open in it fails", point.display());
                 if let Err(error) = self.discard() {
@@ -204,6 +220,21 @@ impl Keeper {
                 None
             }
             Err(error) => Some(Err(Failure::broken(error))),
+        }
+    }
+
+    /// It is unmounted, but other mount namespaces have it still: they keep it, unless this process is to end.
+    fn go_on_elsewhere(&self, progress: &mut Progress) {
+        progress.unmounted = false;
+        let point = self.wanted.point.display();
+        for asker in progress.askers.drain(..) {
+            asker.answer(&json!({ "elsewhere": true }));
+        }
+        if progress.leaving {
+            tracing::warn!("other mount namespaces lose {point}, which they have still");
+            self.sync(Purpose::End);
+        } else {
+            tracing::info!("{point} is unmounted here; other mount namespaces have it still");
         }
     }
 

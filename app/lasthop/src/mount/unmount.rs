@@ -101,6 +101,12 @@ fn ended(answer: &Value) -> Result<(), Failure> {
     if let Some(error) = answer["error"].as_str() {
         return Err(Failure::broken(error));
     }
+    if answer["elsewhere"] == true {
+        eprintln!(
+            "unmounted here; other mount namespaces (of containers or services) have it still, and the process that \
+             keeps it ends with the last of them"
+        );
+    }
     if let Some(lost) = answer["lost"].as_str() {
         eprintln!("lost: {lost}");
     }

@@ -7,7 +7,10 @@ mod file_server;
 mod rig;
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use file_server::FileServer;
 use fileserver::{Fault, Input};
@@ -133,6 +136,35 @@ fn unmounting_waits_for_what_is_written_and_says_what_would_be_lost() {
     assert!(lasthop(&["unmount", rig.point()]).status.success());
     let stored = rig.server.with(|server| server.stored("file")).unwrap();
     assert!(stored == [vec![b'a'; 50_000], vec![b'b'; 50_000]].concat());
+}
+
+/// A container that began meanwhile has a copy of every mount.
+#[test]
+fn what_another_mount_namespace_has_stays_there() {
+    // The copies are of all mounts, also of those that other tests would see gone.
+    let Some(rig) = Rig::alone() else { return };
+    fs::write(rig.path("file"), "content").unwrap();
+    let process = format!("/proc/{}", rig.status()["process"]);
+    let mut elsewhere = Command::new("unshare")
+        .args(["--mount", "sh", "-c", "echo begun; read line; cat \"$0\""])
+        .arg(rig.path("file"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(elsewhere.stdout.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    let unmounted = lasthop(&["unmount", rig.point()]);
+    assert!(unmounted.status.success(), "{}", stderr(&unmounted));
+    let told = stderr(&unmounted);
+    assert!(told.contains("other mount namespaces"), "{told}");
+    assert!(!rig.path("file").exists());
+    elsewhere.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let mut content = String::new();
+    said.read_to_string(&mut content).unwrap();
+    assert_eq!(content, "content");
+    assert!(elsewhere.wait().unwrap().success());
+    rig::wait_until(|| !Path::new(&process).exists());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -94,15 +95,36 @@ impl Running {
     }
 }
 
+/// Held by every rig, and by one alone for a test that the others would disturb.
+static RIGS: RwLock<()> = RwLock::new(());
+
+/// What other rigs there may be.
+enum Company {
+    Any(#[expect(dead_code, reason = "held until it is dropped")] RwLockReadGuard<'static, ()>),
+    None(#[expect(dead_code, reason = "held until it is dropped")] RwLockWriteGuard<'static, ()>),
+}
+
 pub(crate) struct Rig {
     pub(crate) server: FileServer,
     folder: tempfile::TempDir,
     finished: Option<Sender<()>>,
+    _company: Company,
 }
 
 impl Rig {
     /// Without a mount; none if this system cannot mount.
     pub(crate) fn unmounted() -> Option<Self> {
+        let guard = RIGS.read().unwrap_or_else(PoisonError::into_inner);
+        Self::in_company(Company::Any(guard))
+    }
+
+    /// With a mount, while no other test has one.
+    pub(crate) fn alone() -> Option<Self> {
+        let guard = RIGS.write().unwrap_or_else(PoisonError::into_inner);
+        Some(Self::in_company(Company::None(guard))?.mount(&[]))
+    }
+
+    fn in_company(company: Company) -> Option<Self> {
         let may = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists();
         if !may {
             assert!(
@@ -124,18 +146,22 @@ impl Rig {
             server: FileServer::start(fileserver::Config::default()).unwrap(),
             folder,
             finished: Some(finished),
+            _company: company,
         })
     }
 
     /// With a mount.
     pub(crate) fn mounted(options: &[&str]) -> Option<Self> {
-        let rig = Self::unmounted()?;
-        let url = rig.url();
-        let arguments = [&["mount", &url, rig.point()], options].concat();
+        Some(Self::unmounted()?.mount(options))
+    }
+
+    fn mount(self, options: &[&str]) -> Self {
+        let url = self.url();
+        let arguments = [&["mount", &url, self.point()], options].concat();
         let output = lasthop(&arguments);
         assert!(output.status.success(), "{}", stderr(&output));
         assert!(output.stdout.is_empty() && output.stderr.is_empty());
-        Some(rig)
+        self
     }
 
     pub(crate) fn url(&self) -> String {
