@@ -13,6 +13,7 @@ use self::rig::{Rig, Setting, Way};
 use self::tree::Trees;
 use self::watch::{Fault, watch};
 use crate::bench::files::hosts::Hosts;
+use crate::bench::files::server::Directories;
 use crate::bench::peers;
 use crate::bench::setting::{self, has};
 use crate::shell::{Failure, Shell};
@@ -201,7 +202,10 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
                 },
             )
         }
-        Part::Posix => posix::program(shell)
+        // It looks at times; and does nothing that leads round in a circle.
+        Part::Posix => rig
+            .replace(Directories::Remembered)
+            .and_then(|()| posix::program(shell))
             .map_err(|failure| failure.to_string())
             .and_then(|program| watch(&name, || rig.give_up(), |_| posix::run(rig, &program))),
         Part::Kills => {

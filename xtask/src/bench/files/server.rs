@@ -25,6 +25,17 @@ const LIBRARIES: &str = "/usr/lib";
 const START: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/ganesha /run/rpcbind && { rpcbind -f & } && sleep 0.5 \
     && exec ganesha.nfsd -F -f ganesha.conf -L ganesha.log -p ganesha.pid";
 
+/// Whether a server remembers what it has listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Directories {
+    /// It does, as is usual. Where the last entry of a directory that it remembers is removed, ganesha 4.3 asks its
+    /// file system to go on from there. A tmpfs (Linux 6.18) then begins again with entries that were told before, and
+    /// READDIR goes round in a circle until the cache is dropped, if ganesha ever answers.
+    Remembered,
+    /// It asks its file system each time. The times of directories that get a link are stale then.
+    Read,
+}
+
 /// A server that runs until this is dropped.
 pub(crate) struct Server {
     address: String,
@@ -37,12 +48,21 @@ pub(crate) struct Server {
 impl Server {
     /// Serves the folder `export` of the hosts. It may not answer yet.
     pub(crate) fn start(hosts: &Hosts, address: &str) -> Result<Self, Failure> {
+        Self::start_with(hosts, address, Directories::Remembered)
+    }
+
+    /// The same, and says whether it remembers directories.
+    pub(crate) fn start_with(
+        hosts: &Hosts,
+        address: &str,
+        directories: Directories,
+    ) -> Result<Self, Failure> {
         let export = hosts.path("export");
         fs::create_dir_all(&export)
             .map_err(|error| Failure::Found(format!("no folder to export: {error}")))?;
         peers::write(
             &hosts.path("ganesha.conf"),
-            &configuration(&export, &plugins()?),
+            &configuration(&export, &plugins()?, directories),
         )?;
         let mut command = Command::new("unshare");
         command.args(["--pid", "--fork", "--kill-child", "sh", "-c", START]);
@@ -132,11 +152,12 @@ fn plugins() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Without a cache of directories: where the last entry of one that stands in it is removed, ganesha 4.3 asks its file
-/// system to go on from there. A tmpfs (Linux 6.18) then begins again with entries that were told before, and READDIR
-/// goes round in a circle until the cache is dropped, if ganesha ever answers.
-fn configuration(export: &Path, plugins: &Path) -> String {
+fn configuration(export: &Path, plugins: &Path, directories: Directories) -> String {
     let (export, plugins) = (export.display(), plugins.display());
+    let cache = match directories {
+        Directories::Remembered => "",
+        Directories::Read => "MDCACHE {\n  Dir_Chunk = 0;\n}\n",
+    };
     format!(
         "NFS_CORE_PARAM {{\n  Protocols = 3;\n  NFS_Port = {NFS_PORT};\n  MNT_Port = {MOUNT_PORT};\n  \
          Enable_NLM = false;\n  Enable_RQUOTA = false;\n  Enable_UDP = true;\n  Plugins_Dir = {plugins};\n}}\n\
@@ -144,6 +165,6 @@ fn configuration(export: &Path, plugins: &Path) -> String {
          EXPORT {{\n  Export_Id = 1;\n  Path = {export};\n  Pseudo = /export;\n  Access_Type = RW;\n  \
          Squash = No_Root_Squash;\n  SecType = sys;\n  Protocols = 3;\n  Transports = UDP, TCP;\n  \
          MaxRead = 32768;\n  MaxWrite = 32768;\n  PrefRead = 32768;\n  PrefWrite = 32768;\n  \
-         FSAL {{\n    Name = VFS;\n  }}\n}}\nMDCACHE {{\n  Dir_Chunk = 0;\n}}\nLOG {{\n  Default_Log_Level = EVENT;\n}}\n"
+         FSAL {{\n    Name = VFS;\n  }}\n}}\n{cache}LOG {{\n  Default_Log_Level = EVENT;\n}}\n"
     )
 }

@@ -8,7 +8,7 @@ use crate::bench::files::daemons::{self, Daemons};
 use crate::bench::files::hosts::Hosts;
 use crate::bench::files::lan as wire;
 use crate::bench::files::link::{self, Link};
-use crate::bench::files::server::Server;
+use crate::bench::files::server::{Directories, Server};
 use crate::shell::Failure;
 
 /// What lies between, and how the mount is made.
@@ -78,7 +78,7 @@ impl<'a> Rig<'a> {
         way: &'a Way<'a>,
         setting: Setting<'a>,
     ) -> Result<Self, Failure> {
-        let server = start(hosts, way, setting)?;
+        let server = start(hosts, way, (setting, Directories::Read))?;
         let rig = Self {
             hosts,
             setting,
@@ -153,7 +153,17 @@ impl<'a> Rig<'a> {
 
     /// Starts it again.
     pub(super) fn start(&mut self) -> Result<(), Failure> {
-        self.server = start(self.hosts, self.way, self.setting)?;
+        self.start_with(Directories::Read)
+    }
+
+    /// Has another one in the place of the server, which remembers directories or not.
+    pub(super) fn replace(&mut self, directories: Directories) -> Result<(), Failure> {
+        self.kill();
+        self.start_with(directories)
+    }
+
+    fn start_with(&mut self, directories: Directories) -> Result<(), Failure> {
+        self.server = start(self.hosts, self.way, (self.setting, directories))?;
         Ok(())
     }
 
@@ -179,8 +189,12 @@ impl<'a> Rig<'a> {
     }
 }
 
-fn start(hosts: &Hosts, way: &Way<'_>, setting: Setting<'_>) -> Result<Server, Failure> {
-    let server = Server::start(hosts, way.address)?;
+fn start(
+    hosts: &Hosts,
+    way: &Way<'_>,
+    (setting, directories): (Setting<'_>, Directories),
+) -> Result<Server, Failure> {
+    let server = Server::start_with(hosts, way.address, directories)?;
     server.wait(hosts, setting.program)?;
     Ok(server)
 }
