@@ -156,6 +156,8 @@ pub struct CsmaAir<T> {
     done: BTreeMap<Station, Instant>,
     /// Until when frames and their answers are on the air.
     busy_until: Instant,
+    /// When the next station begins.
+    next_start: Option<Instant>,
     events: BTreeMap<(Instant, u64), Event<T>>,
     next_event: u64,
     outputs: VecDeque<Heard<T>>,
@@ -180,6 +182,7 @@ impl<T: Clone> CsmaAir<T> {
             cards: BTreeMap::new(),
             done: BTreeMap::new(),
             busy_until: Instant::ZERO,
+            next_start: None,
             events: BTreeMap::new(),
             next_event: 0,
             outputs: VecDeque::new(),
@@ -228,6 +231,7 @@ impl<T: Clone> CsmaAir<T> {
             airtime: Duration::ZERO,
         };
         self.cards.insert(card.frame.from, card);
+        self.find_next_start();
     }
 
     fn draw(&mut self, window: u32) -> u64 {
@@ -239,13 +243,12 @@ impl<T: Clone> CsmaAir<T> {
         self.busy_until + self.config.sense
     }
 
-    /// When the next station begins.
-    fn next_start(&self) -> Option<Instant> {
+    /// Finds when the next station begins, since a card or the air has changed.
+    fn find_next_start(&mut self) {
         let (idle, slot) = (self.idle(), self.config.slot);
         let contentions = self.cards.values().filter_map(|card| card.contends);
-        contentions
-            .map(|contention| contention.start(idle, slot))
-            .min()
+        let starts = contentions.map(|contention| contention.start(idle, slot));
+        self.next_start = starts.min();
     }
 
     /// All whose back-off ends at `start` begin; that of the others stands still.
@@ -277,6 +280,7 @@ impl<T: Clone> CsmaAir<T> {
             self.join(&beginning);
         }
         self.counters.busy += self.busy_until.since(start);
+        self.find_next_start();
     }
 
     /// What these stations send together is heard as one by those that it was for.
@@ -337,6 +341,7 @@ impl<T: Clone> CsmaAir<T> {
             let slots = self.draw(card.window);
             card.contends = Some(Contention { since: now, slots });
             self.cards.insert(station, card);
+            self.find_next_start();
             return;
         }
         if fate == Fate::Acknowledged {
@@ -386,6 +391,6 @@ impl<T: Clone> Machine for CsmaAir<T> {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let event = self.events.first_key_value().map(|((at, _), _)| *at);
-        earlier(event, self.next_start())
+        earlier(event, self.next_start)
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Cell<H: Node> {
     air: CsmaAir<Carried<H::Packet>>,
     station: Station<H::Packet>,
     mobiles: Vec<Mobile<H>>,
+    /// When each of them wants to act.
+    deadlines: Vec<Option<Instant>>,
     outputs: VecDeque<Output<H::Packet, H::Event>>,
 }
 
@@ -31,6 +33,7 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
         Self {
             air,
             station,
+            deadlines: mobiles.iter().map(Mobile::poll_timeout).collect(),
             mobiles,
             outputs: VecDeque::new(),
         }
@@ -97,7 +100,8 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
 
     /// Something happens at a mobile host, which then acts.
     fn with_mobile(&mut self, now: Instant, number: u16, happens: impl FnOnce(&mut Mobile<H>)) {
-        let Some(mobile) = self.mobiles.get_mut(usize::from(number)) else {
+        let index = usize::from(number);
+        let Some(mobile) = self.mobiles.get_mut(index) else {
             return;
         };
         happens(mobile);
@@ -107,6 +111,7 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
         if let Some(frame) = mobile.poll_frame() {
             self.air.handle_input(now, frame);
         }
+        self.deadlines[index] = mobile.poll_timeout();
     }
 }
 
@@ -124,9 +129,8 @@ impl<H: Node<Packet: OfMobile>> Machine for Cell<H> {
     fn handle_timeout(&mut self, now: Instant) {
         self.air.handle_timeout(now);
         self.station.handle_timeout(now);
-        let due = |mobile: &Mobile<H>| mobile.poll_timeout().is_some_and(|due| due <= now);
         for number in 0..self.mobiles.len() {
-            if due(&self.mobiles[number]) {
+            if self.deadlines[number].is_some_and(|due| due <= now) {
                 let number = u16::try_from(number).unwrap_or(u16::MAX);
                 self.with_mobile(now, number, |mobile| mobile.handle_timeout(now));
             }
@@ -140,7 +144,7 @@ impl<H: Node<Packet: OfMobile>> Machine for Cell<H> {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let own = earlier(self.air.poll_timeout(), self.station.poll_timeout());
-        let mobiles = self.mobiles.iter().filter_map(Mobile::poll_timeout).min();
+        let mobiles = self.deadlines.iter().flatten().min().copied();
         earlier(own, mobiles)
     }
 }

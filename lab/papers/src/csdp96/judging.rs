@@ -52,7 +52,7 @@ pub(super) fn least(
 }
 
 /// That all hold.
-pub(super) fn all(
+pub(crate) fn all(
     verdicts: impl IntoIterator<Item = Result<Verdict, Unknown>>,
 ) -> Result<Verdict, Unknown> {
     let verdicts = verdicts.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -140,6 +140,6 @@ pub(super) fn count(table: &Table, schemes: [&str; 2], metric: &str) -> Result<V
 }
 
 /// A share as people read it.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

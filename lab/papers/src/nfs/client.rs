@@ -38,6 +38,8 @@ pub(super) struct Parts {
 pub(crate) struct Counts {
     /// Bytes of the file.
     pub(crate) copied: u64,
+    /// Bytes of it that READs have brought here, or WRITEs to the server.
+    pub(crate) crossed: u64,
     /// Calls, each counted once.
     pub(crate) calls: u64,
     /// Calls as often as they were sent.
@@ -93,8 +95,10 @@ impl ClientHost {
         let parts = &self.parts;
         let counters = parts.client.calls();
         let calls = counters.sent;
+        let files = parts.client.counters();
         Counts {
             copied: parts.copy.moved(),
+            crossed: files.read_bytes + files.written_bytes,
             calls: calls.calls,
             sent: calls.messages,
             again: calls.messages - calls.calls,

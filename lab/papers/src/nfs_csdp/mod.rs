@@ -11,7 +11,9 @@
 //!    drivers is that of [`csdp96`](crate::csdp96).
 //! 3. `run.rs`: a run and what is measured; `tables.rs`: the experiments; `claims.rs` with `onset.rs`: what they show.
 
+mod claims;
 mod network;
+mod onset;
 mod parameters;
 mod run;
 mod tables;

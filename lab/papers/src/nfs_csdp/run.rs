@@ -11,7 +11,7 @@ use crate::csdp96::mobile::Mobile;
 use crate::csdp96::queue::Tally;
 use crate::csdp96::run::jains_index;
 use crate::metric;
-use crate::nfs::client::{ClientHost, Counts};
+use crate::nfs::client::Counts;
 use crate::nfs::network::failed;
 use crate::nfs::node::Event;
 
@@ -20,31 +20,45 @@ pub(super) const METRICS: &[Metric] = &[
     metric(
         "throughput",
         "KB/s",
-        "1,000 bytes of all clients' files in a second, until the last client ends",
+        "1,000 bytes of files that cross the network in a second, of all clients, until the last ends or the run is \
+         terminated",
     ),
-    metric("finish_max", "s", "when the last client ends"),
-    metric("finish_min", "s", "when the first client ends"),
+    metric(
+        "finish_max",
+        "s",
+        "when the last client ends, where all do in time",
+    ),
+    metric(
+        "finish_min",
+        "s",
+        "when the first client ends, where one does in time",
+    ),
+    metric(
+        "unfinished",
+        "",
+        "clients that have not ended when the run is terminated",
+    ),
     metric(
         "spurious",
         "%",
-        "of the calls that clients sent, again ones included: sent again though the reply was on its way, so that \
+        "of the calls that clients send, repeats included: those that were sent again though a reply came, so that \
          another came to a call that had been answered",
     ),
     metric(
         "repeats",
         "%",
-        "of the calls that clients sent: those that had been sent before",
+        "of the calls that clients send: those that have been sent before",
     ),
     metric(
         "fairness",
         "",
-        "Jain's index of the bytes that clients have copied when the first ends",
+        "Jain's index over clients of what has crossed the network when the first ends",
     ),
-    metric("busy", "%", "of the time, frames were on the air"),
+    metric("busy", "%", "of the time: frames are on the air"),
     metric(
         "collisions",
         "%",
-        "of the turns on the air: several stations began at once",
+        "of the turns on the air: several stations begin at once",
     ),
     metric(
         "waiting",
@@ -54,28 +68,30 @@ pub(super) const METRICS: &[Metric] = &[
     metric(
         "given_up",
         "%",
-        "of the packets that drivers had: dropped after the last try",
+        "of the packets that leave drivers: dropped after the last try",
     ),
     metric(
-        "overflows",
-        "",
-        "packets that a queue of a driver had no room for",
+        "refused",
+        "%",
+        "of the packets that come to drivers: their queue had no room",
     ),
 ];
 
-/// Copies that have ended.
+/// Copies that have ended, or have been terminated.
 #[derive(Debug)]
 pub(super) struct Run {
     network: Network,
     /// When clients ended, in this order.
     ends: Vec<Instant>,
-    /// What clients had copied when the first ended, in bytes.
-    at_first: Vec<u64>,
+    /// When the last did, or the run was terminated.
+    until: Instant,
+    /// Jain's index when the first ended, or the run was terminated.
+    fairness: Option<f64>,
 }
 
 impl Network {
-    /// Runs until the next copy has ended.
-    fn next_end(&mut self, limit: Instant) -> Result<Instant, RunError> {
+    /// Runs until the next copy has ended, or until `limit`.
+    fn next_end(&mut self, limit: Instant) -> Result<Option<Instant>, RunError> {
         let mut seen = None;
         let mut watch = OnEvent(|_: Instant, _: NodeId, event: &Event| {
             seen = Some(event.clone());
@@ -84,75 +100,90 @@ impl Network {
         let ending = self.simulation.run(Limits::until(limit), &mut watch);
         let ending = ending.map_err(failed)?;
         match seen.filter(|_| ending == Ending::Stopped) {
-            Some(Event::Copied(_)) => Ok(self.simulation.now()),
+            Some(Event::Copied(_)) => Ok(Some(self.simulation.now())),
             Some(Event::Failed(why)) => Err(RunError::Failed(format!("a copy failed: {why}"))),
-            None => {
-                let what = format!("the copies took too long: no end by {limit} s; see `give_up`");
-                Err(RunError::Failed(what))
-            }
+            None => Ok(None),
         }
     }
 
-    /// The hosts of the clients.
-    fn clients(&self) -> Result<impl Iterator<Item = Counts>, RunError> {
+    /// What each client has done.
+    fn clients(&self) -> Result<Vec<Counts>, RunError> {
         let mobiles = self.cell()?.mobiles().iter();
-        Ok(mobiles.map(Mobile::host).map(ClientHost::counts))
+        Ok(mobiles.map(|mobile| mobile.host().counts()).collect())
+    }
+
+    /// How even clients are in what has crossed the network.
+    fn fairness(&self) -> Result<Option<f64>, RunError> {
+        let clients = self.clients()?.into_iter();
+        let shares: Vec<_> = clients.map(|client| client.crossed as f64).collect();
+        Ok(jains_index(&shares))
     }
 }
 
 impl Run {
-    /// Runs a case until all files are copied.
+    /// Runs a case until all files are copied, or its time is over.
     pub(super) fn of(set_up: &SetUp) -> Result<Self, RunError> {
         let mut network = set_up.build()?;
         let parameters = &set_up.parameters;
         let limit = Instant::ZERO + parameters.copy.give_up;
-        let mut ends = vec![network.next_end(limit)?];
-        let at_first = network.clients()?.map(|client| client.copied).collect();
-        for _ in 1..parameters.hosts.mobile {
-            ends.push(network.next_end(limit)?);
+        let first = network.next_end(limit)?;
+        let fairness = network.fairness()?;
+        let mut ends = Vec::from_iter(first);
+        let count = parameters.hosts.mobile as usize;
+        while !ends.is_empty() && ends.len() < count {
+            match network.next_end(limit)? {
+                Some(end) => ends.push(end),
+                None => break,
+            }
         }
-        parameters.site(set_up.seed).check(network.server()?)?;
+        let all = ends.len() == count;
+        if all {
+            parameters.site(set_up.seed).check(network.server()?)?;
+        }
         Ok(Self {
+            until: ends.last().copied().filter(|_| all).unwrap_or(limit),
             network,
             ends,
-            at_first,
+            fairness,
         })
     }
 
     /// As the lab stores it, under the names of [`METRICS`].
-    pub(super) fn measurements(&self, set_up: &SetUp) -> Result<Measurements, RunError> {
-        let seconds = |end: Option<&Instant>| end.map(|end| end.since_origin().as_secs_f64());
-        let (first, last) = (seconds(self.ends.first()), seconds(self.ends.last()));
-        let file = set_up.parameters.copy.file.get() as f64;
-        let files = file * self.ends.len() as f64;
-        let of_calls = |count: fn(&Counts) -> u64| -> Result<f64, RunError> {
-            let clients = self.network.clients()?.collect::<Vec<_>>();
-            let sum = |count: fn(&Counts) -> u64| clients.iter().map(count).sum::<u64>();
-            Ok(percent(sum(count), sum(|client| client.sent)))
-        };
+    pub(super) fn measurements(&self) -> Result<Measurements, RunError> {
+        let seconds = |end: &Instant| end.since_origin().as_secs_f64();
+        let until = seconds(&self.until);
+        let clients = self.network.clients()?;
+        let sum = |count: fn(&Counts) -> u64| clients.iter().map(count).sum::<u64>();
+        let sent = sum(|client| client.sent);
+        let unfinished = clients.len() - self.ends.len();
+        let last = self.ends.last().filter(|_| unfinished == 0);
+        let measured = Measurements::new()
+            .with(
+                "throughput",
+                sum(|client| client.crossed) as f64 / until / 1e3,
+            )
+            .with_some("finish_max", last.map(seconds))
+            .with_some("finish_min", self.ends.first().map(seconds))
+            .with("unfinished", unfinished as f64)
+            .with("spurious", percent(sum(|client| client.late), sent))
+            .with("repeats", percent(sum(|client| client.again), sent))
+            .with_some("fairness", self.fairness);
         let air = self.network.cell()?.air();
-        let busy = last.map(|last| 100.0 * air.busy.as_secs_f64() / last);
+        let turns = air.collisions + air.turns;
         let tallies = self.tallies()?;
         let total = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
         let waited: Duration = tallies.iter().map(|tally| tally.waited).sum();
-        let frames = total(|tally| tally.frames);
-        let given_up = total(|tally| tally.given_up);
-        let shares = self.at_first.iter().map(|copied| *copied as f64);
-        Ok(Measurements::new()
-            .with_some("throughput", last.map(|last| files / last / 1e3))
-            .with_some("finish_max", last)
-            .with_some("finish_min", first)
-            .with("spurious", of_calls(|client| client.late)?)
-            .with("repeats", of_calls(|client| client.again)?)
-            .with_some("fairness", jains_index(&shares.collect::<Vec<_>>()))
-            .with_some("busy", busy)
-            .with(
-                "collisions",
-                percent(air.collisions, air.collisions + air.turns),
-            )
+        let [frames, given_up, refused] = [
+            total(|tally| tally.frames),
+            total(|tally| tally.given_up),
+            total(|tally| tally.refused),
+        ];
+        Ok(measured
+            .with("busy", 100.0 * air.busy.as_secs_f64() / until)
+            .with("collisions", percent(air.collisions, turns))
             .with("waiting", waited.as_secs_f64() * 1e3 / frames as f64)
             .with("given_up", percent(given_up, given_up + frames))
-            .with("overflows", total(|tally| tally.refused) as f64))
+            .with("refused", percent(refused, refused + given_up + frames)))
     }
 
     /// What happened in the queues of all drivers.

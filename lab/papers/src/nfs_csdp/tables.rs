@@ -2,6 +2,7 @@
 
 use experiment::{About, Calibration, Case, Claim, Experiment, Measurements, PlanError, RunError};
 
+use super::claims;
 use super::network::SetUp;
 use super::run::{METRICS, Run};
 
@@ -29,7 +30,7 @@ pub(super) const READ: Copies = Copies {
         ],
         plan!("read"),
     ),
-    claims: Vec::new,
+    claims: claims::claims,
 };
 
 pub(super) const WRITE: Copies = Copies {
@@ -40,7 +41,7 @@ pub(super) const WRITE: Copies = Copies {
         ],
         plan!("write"),
     ),
-    claims: Vec::new,
+    claims: claims::claims,
 };
 
 const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
@@ -77,7 +78,7 @@ impl Experiment for Copies {
 
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
         let set_up = SetUp::read(case, seed)?;
-        Run::of(&set_up)?.measurements(&set_up)
+        Run::of(&set_up)?.measurements()
     }
 
     fn claims(&self) -> Vec<Claim> {

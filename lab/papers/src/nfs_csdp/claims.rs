@@ -1,0 +1,305 @@
+//! What both papers lead one to expect where they meet; chosen before any run.
+
+use experiment::{Claim, Table, Unknown, Verdict};
+
+use super::onset::{CLIENTS, IN_VAIN, decline, most, onset, place};
+use crate::csdp96::judging::{all, percent};
+
+const SCHEDULING: &str = "Bhagwat et al. 1996, on results";
+const QUEUES: &str = "Dube et al. 1997, Section 6, on queues per destination";
+const AGGRESSIVE: &str = "Dube et al. 1997, Section 5.2";
+const SEVERAL: &str = "Dube et al. 1997, Section 5.5";
+const AIM: &str = "our aim";
+
+const SCHEMES: [&str; 4] = ["FIFO", "RR", "CSDP-RR", "AIRTIME"];
+/// The policies of the NFS papers, then ours.
+const POLICIES: [&str; 4] = ["exponential", "linear", "hybrid-linear", "adaptive"];
+const PAPERS: [&str; 3] = [POLICIES[0], POLICIES[1], POLICIES[2]];
+/// One client shares its air with nobody.
+const SEVERAL_CLIENTS: &[&str] = &["2", "4", "8", "16", "32"];
+
+/// A case: scheme, policy, number of clients.
+type Case = (&'static str, &'static str, &'static str);
+
+/// How the first of two cases each compare with the second: in how many it has more of a metric, beyond chance, and
+/// where it has less.
+struct Compared {
+    pairs: usize,
+    more: usize,
+    less: Vec<String>,
+}
+
+impl Compared {
+    fn of(table: &Table, pairs: &[[Case; 2]], metric: &str) -> Result<Self, Unknown> {
+        let (mut more, mut less) = (0, Vec::new());
+        for pair in pairs {
+            let places = pair.map(|(_, policy, clients)| place(policy, clients));
+            let cells = [0, 1].map(|number| (pair[number].0, places[number].as_slice()));
+            let paired = table.compared(cells, metric)?;
+            if !paired.is_significant() {
+                continue;
+            }
+            if paired.difference.mean > 0.0 {
+                more += 1;
+            } else {
+                let (scheme, policy, clients) = pair[1];
+                let ratio = paired.ratio;
+                less.push(format!("{scheme}, {policy}, {clients}: {ratio:.2} times"));
+            }
+        }
+        let pairs = pairs.len();
+        Ok(Self { pairs, more, less })
+    }
+
+    fn numbers(&self) -> String {
+        let (more, pairs, less) = (self.more, self.pairs, self.less.len());
+        let places = self.less.join("; ");
+        let numbers = format!("more in {more} of {pairs}, less in {less}: {places}");
+        numbers.trim_end_matches(": ").to_owned()
+    }
+
+    /// The first has more in each.
+    fn more(&self) -> Verdict {
+        Verdict::of(self.more == self.pairs, self.numbers())
+    }
+
+    /// The first has nowhere less.
+    fn nowhere_less(&self) -> Verdict {
+        Verdict::of(self.less.is_empty(), self.numbers())
+    }
+}
+
+/// Two schemes, with each policy at each of these numbers of clients.
+fn schemes([first, second]: [&'static str; 2], clients: &[&'static str]) -> Vec<[Case; 2]> {
+    let places = POLICIES
+        .into_iter()
+        .flat_map(|policy| clients.iter().map(move |clients| (policy, *clients)));
+    let pair = |(policy, clients)| [(first, policy, clients), (second, policy, clients)];
+    places.map(pair).collect()
+}
+
+/// Two policies, with each scheme at each of these numbers of clients.
+fn policies([first, second]: [&'static str; 2], clients: &[&'static str]) -> Vec<[Case; 2]> {
+    let places = SCHEMES
+        .into_iter()
+        .flat_map(|scheme| clients.iter().map(move |clients| (scheme, *clients)));
+    let pair = |(scheme, clients)| [(scheme, first, clients), (scheme, second, clients)];
+    places.map(pair).collect()
+}
+
+/// A claim that the first cases of pairs have more of a metric in each, or nowhere less.
+macro_rules! compared {
+    ($name:literal, $source:expr, $text:literal, $pairs:expr, $metric:literal, $judge:ident) => {
+        Claim {
+            name: $name,
+            text: $text,
+            source: $source,
+            judge: |table| Ok(Compared::of(table, &$pairs, $metric)?.$judge()),
+        }
+    };
+}
+
+/// The claims over copies, of either way.
+pub(super) fn claims() -> Vec<Claim> {
+    [scheduling(), few(), many(), ours()].concat()
+}
+
+/// What scheduling by channels brings.
+fn scheduling() -> Vec<Claim> {
+    vec![
+        compared!(
+            "csdp-above-fifo",
+            SCHEDULING,
+            "From two clients on CSDP-RR gets more through than FIFO, with each policy",
+            schemes(["CSDP-RR", "FIFO"], SEVERAL_CLIENTS),
+            "throughput",
+            more
+        ),
+        compared!(
+            "csdp-above-rr",
+            SCHEDULING,
+            "From two clients on CSDP-RR gets more through than RR, with each policy",
+            schemes(["CSDP-RR", "RR"], SEVERAL_CLIENTS),
+            "throughput",
+            more
+        ),
+        compared!(
+            "rr-above-fifo",
+            QUEUES,
+            "From two clients on RR gets more through than FIFO, with each policy",
+            schemes(["RR", "FIFO"], SEVERAL_CLIENTS),
+            "throughput",
+            more
+        ),
+        compared!(
+            "rr-fairer-than-fifo",
+            QUEUES,
+            "From two clients on RR is fairer than FIFO, with each policy",
+            schemes(["RR", "FIFO"], SEVERAL_CLIENTS),
+            "fairness",
+            more
+        ),
+        Claim {
+            name: "csdp-later-onset",
+            text: "Congestion sets in at more clients with CSDP-RR than with FIFO, with each policy of the papers: \
+                   \"improved scalability will be one result of the per destination scheduling\"",
+            source: QUEUES,
+            judge: |table| all(PAPERS.map(|policy| later_onset(table, policy))),
+        },
+    ]
+}
+
+/// What becomes of back-off with few clients.
+fn few() -> Vec<Claim> {
+    vec![
+        compared!(
+            "hybrid-helps-few",
+            AGGRESSIVE,
+            "One and two clients get more with hybrid linear back-off than with exponential, with each discipline",
+            policies(["hybrid-linear", "exponential"], &["1", "2"]),
+            "throughput",
+            more
+        ),
+        Claim {
+            name: "two-no-congestion",
+            text: "\"With two mobile clients, congestion on the wireless link is not a problem\": at most 10 % of the \
+                   calls are spurious repeats, with each discipline and policy",
+            source: SEVERAL,
+            judge: |table| {
+                let (mut most, mut whose) = (0.0, String::new());
+                for scheme in SCHEMES {
+                    for policy in POLICIES {
+                        let share = table.mean(scheme, &place(policy, "2"), "spurious")?;
+                        if share > most {
+                            (most, whose) = (share, format!("{scheme}, {policy}"));
+                        }
+                    }
+                }
+                Ok(Verdict::of(
+                    most <= IN_VAIN,
+                    format!("at most {most:.1} %: {whose}"),
+                ))
+            },
+        },
+    ]
+}
+
+/// What becomes of it with many.
+fn many() -> Vec<Claim> {
+    vec![
+        Claim {
+            name: "congestion-comes",
+            text: "\"As the number of mobile clients increases, congestion will eventually become more of a problem \
+                   than losses\": with 32 clients most repeats are spurious, with each discipline and policy of the \
+                   papers",
+            source: SEVERAL,
+            judge: |table| {
+                let mut least = f64::INFINITY;
+                for scheme in SCHEMES {
+                    for policy in PAPERS {
+                        let of = |metric| table.mean(scheme, &place(policy, "32"), metric);
+                        least = least.min(of("spurious")? / of("repeats")?);
+                    }
+                }
+                Ok(Verdict::of(
+                    least > 0.5,
+                    format!("at least {}", percent(least)),
+                ))
+            },
+        },
+        Claim {
+            name: "linear-collapses",
+            text: "\"Pure linear back-off could cause congestion collapse\": 32 clients together get less than half of \
+                   the most that any number gets, with each discipline",
+            source: AGGRESSIVE,
+            judge: |table| all(SCHEMES.map(|scheme| keeps(table, scheme, "linear", ..0.5))),
+        },
+        Claim {
+            name: "hybrid-prevents-it",
+            text: "Three linear steps prevent it: with hybrid linear back-off 32 clients together get at \
+                   least 90 % of the most that any number gets, with each discipline",
+            source: AGGRESSIVE,
+            judge: |table| all(SCHEMES.map(|scheme| keeps(table, scheme, "hybrid-linear", 0.9..))),
+        },
+        compared!(
+            "hybrid-hurts-many",
+            "the issue: where aggressive back-off begins to hurt",
+            "16 and 32 clients get less with hybrid linear back-off than with exponential, with each discipline",
+            policies(["exponential", "hybrid-linear"], &["16", "32"]),
+            "throughput",
+            more
+        ),
+    ]
+}
+
+/// What we expect of our own parts.
+fn ours() -> Vec<Claim> {
+    vec![
+        Claim {
+            name: "adaptive-no-onset",
+            text: "With the adaptive policy congestion does not set in up to 32 clients, by any discipline",
+            source: AIM,
+            judge: |table| {
+                all(SCHEMES.map(|scheme| {
+                    let onset = onset(table, scheme, "adaptive")?;
+                    let numbers = format!("{scheme}: {}", onset.unwrap_or("none"));
+                    Ok(Verdict::of(onset.is_none(), numbers))
+                }))
+            },
+        },
+        compared!(
+            "adaptive-nowhere-less",
+            AIM,
+            "Clients get nowhere less with the adaptive policy than with one of the papers'",
+            PAPERS
+                .map(|policy| policies(["adaptive", policy], &CLIENTS))
+                .concat(),
+            "throughput",
+            nowhere_less
+        ),
+        compared!(
+            "airtime-nowhere-less",
+            AIM,
+            "AIRTIME, which knows channels by probes, gets nowhere less through than FIFO or RR",
+            [
+                schemes(["AIRTIME", "FIFO"], &CLIENTS),
+                schemes(["AIRTIME", "RR"], &CLIENTS)
+            ]
+            .concat(),
+            "throughput",
+            nowhere_less
+        ),
+    ]
+}
+
+/// That congestion sets in at more clients with CSDP-RR than with FIFO; the numbers are those of all disciplines.
+fn later_onset(table: &Table, policy: &str) -> Result<Verdict, Unknown> {
+    let of = |scheme| {
+        let onset = onset(table, scheme, policy)?;
+        let number = onset.and_then(|clients| clients.parse().ok());
+        Ok::<u32, Unknown>(number.unwrap_or(u32::MAX))
+    };
+    let numbers = SCHEMES.map(|scheme| {
+        let [onset, decline] = [onset, decline].map(|find| find(table, scheme, policy));
+        let (onset, decline) = (onset?.unwrap_or("none"), decline?.unwrap_or("none"));
+        Ok(format!(
+            "{scheme} {onset} (less throughput from {decline} on)"
+        ))
+    });
+    let numbers = numbers.into_iter().collect::<Result<Vec<_>, Unknown>>()?;
+    let numbers = format!("{policy}: {}", numbers.join(", "));
+    Ok(Verdict::of(of("CSDP-RR")? > of("FIFO")?, numbers))
+}
+
+/// That what 32 clients get, as a share of what any number gets, lies within these bounds.
+fn keeps(
+    table: &Table,
+    scheme: &str,
+    policy: &str,
+    bounds: impl std::ops::RangeBounds<f64>,
+) -> Result<Verdict, Unknown> {
+    let all = table.mean(scheme, &place(policy, "32"), "throughput")?;
+    let share = all / most(table, scheme, policy)?;
+    let numbers = format!("{scheme} {}", percent(share));
+    Ok(Verdict::of(bounds.contains(&share), numbers))
+}
