@@ -119,8 +119,8 @@ pub enum Cause {
     Fade,
 }
 
-/// What only a receiver can know of a channel: that a checksum failed, and how strong the signal is (Bhagwat et al. 1996,
-/// on the link status monitor: "piggybacked on acks").
+/// What only a receiver can know of a channel: that a checksum failed, and how strong the signal is (Bhagwat et al.
+/// 1996, on the link status monitor: "piggybacked on acks").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     /// So many frames whose acknowledgements are missing came damaged though the signal had not fallen: it had risen,

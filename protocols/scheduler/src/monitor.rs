@@ -12,10 +12,6 @@ use units::{Duration, Instant};
 use self::burst::BurstLength;
 use crate::{Hint, Outcome, config};
 
-/// The most that missing acknowledgements are doubted. From half of it on, the first in a row marks nobody: a counter
-/// of two bits, which two of a kind turn (Smith, "A Study of Branch Prediction Strategies", ISCA 1981).
-const DOUBT_MAX: u8 = 3;
-
 /// What is known of one destination's channel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Channel {
@@ -27,8 +23,6 @@ pub(crate) struct Channel {
     pub(crate) bursts: BurstLength,
     /// Acknowledgements missing in a row.
     missing: u32,
-    /// How far missing acknowledgements are doubted to mean fades, from 0 to [`DOUBT_MAX`].
-    doubt: u8,
     burst: Option<Burst>,
 }
 
@@ -54,8 +48,7 @@ impl Channel {
             wait: None,
         });
         burst.latest = now;
-        let doubted = u32::from(self.doubt > DOUBT_MAX / 2);
-        (self.missing >= missing.saturating_add(doubted) || certain).then_some(burst)
+        (self.missing >= missing || certain).then_some(burst)
     }
 
     /// A receiver told what became of frames whose acknowledgements are missing. Returns whether the signal has fallen.
@@ -64,8 +57,7 @@ impl Channel {
             Hint::Damaged(frames) => self.excuse(frames),
             Hint::Risen { faded } => {
                 if let Some(length) = faded {
-                    let noticed = u8::from(self.burst.take().is_some());
-                    self.doubt = self.doubt.saturating_sub(noticed);
+                    self.burst = None;
                     self.bursts.seen(length);
                 }
                 self.heard(now);
@@ -80,7 +72,6 @@ impl Channel {
         let was_missing = self.missing > 0;
         self.missing = self.missing.saturating_sub(frames);
         if was_missing && self.missing == 0 {
-            self.doubt = (self.doubt + 1).min(DOUBT_MAX);
             self.burst = None;
             self.is_marked = false;
             self.due = None;

@@ -58,7 +58,7 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
     fn settle(&mut self, now: Instant) {
         loop {
             let Some(heard) = self.air.poll_output() else {
-                let Some(frame) = self.station.poll_frame() else {
+                let Some(frame) = self.station.poll_frame(now) else {
                     return;
                 };
                 self.air.handle_input(now, frame);

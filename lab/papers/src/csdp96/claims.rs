@@ -1,15 +1,19 @@
 //! What the paper says in words, each judged on common seeds: a difference counts where its 95 % confidence interval
 //! leaves out zero.
 
+mod costs;
+mod crowd;
 mod knowing;
+mod sweep;
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
+pub(super) use self::costs::{delay, requeue, trace};
+pub(super) use self::crowd::crowd;
 pub(super) use self::knowing::{accuracy, collisions};
+pub(super) use self::sweep::sweep;
 
-use super::judging::{
-    all, at_bursts, count, each_case, extreme, judge_at, least, less, percent, places,
-};
+use super::judging::{all, at_bursts, each_case, extreme, least, less, percent};
 
 /// The paper's policies with knowledge of the channels.
 const CSDP: [&str; 3] = ["CSDP-RR", "CSDP-TS", "CSDP-LQ"];
@@ -407,82 +411,5 @@ pub(super) fn monitor() -> Vec<Claim> {
                 })
             },
         ),
-    ]
-}
-
-/// A claim that one scheme has less of a metric than another in every combination of the sweep.
-macro_rules! everywhere {
-    ($name:literal, $source:expr, $text:literal, $metric:literal, $less:literal, $more:literal) => {
-        Claim {
-            name: $name,
-            text: $text,
-            source: $source,
-            judge: |table| count(table, [$less, $more], $metric),
-        }
-    };
-}
-
-/// The claims over the sweep.
-pub(super) fn sweep() -> Vec<Claim> {
-    vec![
-        everywhere!(
-            "1-sweep",
-            SECTION,
-            "CSDP-RR ends earlier than FIFO in every combination",
-            "finish_max",
-            "CSDP-RR",
-            "FIFO"
-        ),
-        everywhere!(
-            "2-sweep",
-            SECTION,
-            "Its ends lie closer together than those of FIFO in every combination",
-            "finish_spread",
-            "CSDP-RR",
-            "FIFO"
-        ),
-        everywhere!(
-            "2-sweep-lq",
-            SECTION,
-            "Ends lie farther apart with CSDP-LQ than with FIFO in every combination",
-            "finish_spread",
-            "FIFO",
-            "CSDP-LQ"
-        ),
-        everywhere!(
-            "4-sweep-lq",
-            SECTION,
-            "With CSDP-LQ the first connection ends earlier than with CSDP-RR in every combination",
-            "finish_min",
-            "CSDP-LQ",
-            "CSDP-RR"
-        ),
-        everywhere!(
-            "6-sweep-fifo",
-            IMPERFECT,
-            "Round robin without knowledge ends earlier than FIFO in every combination",
-            "finish_max",
-            "RR-DEFERRING",
-            "FIFO"
-        ),
-        Claim {
-            name: "6-sweep-rr",
-            text: "It takes at most 10 % longer than CSDP-RR in every combination",
-            source: IMPERFECT,
-            judge: |table| {
-                let places = places(table, "FIFO").into_iter();
-                let ratios = places.map(|place| {
-                    judge_at(&place, |at| {
-                        let paired = table.paired(["RR-DEFERRING", "CSDP-RR"], at, "finish_max")?;
-                        let longer = paired.ratio - 1.0;
-                        Ok(Verdict::of(longer <= 0.10, percent(longer)))
-                    })
-                });
-                let ratios = ratios.collect::<Result<Vec<_>, _>>()?;
-                let held = ratios.iter().filter(|verdict| verdict.holds).count();
-                let numbers = format!("in {held} of {}", ratios.len());
-                Ok(Verdict::of(held == ratios.len(), numbers))
-            },
-        },
     ]
 }

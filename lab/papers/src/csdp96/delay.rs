@@ -57,6 +57,11 @@ pub(crate) const DELAY_METRICS: &[Metric] = &[
         "the delay that 99 % of a typist's datagrams keep",
     ),
     metric(
+        "interactive_jitter",
+        "ms",
+        "difference between the delays of a typist's successive datagrams, in the mean",
+    ),
+    metric(
         "interactive_lost",
         "%",
         "of a typist's datagrams, never arrived",
@@ -109,6 +114,7 @@ pub(crate) fn measure(set_up: &SetUp) -> Result<Measurements, RunError> {
         Some((typed, talker)) => measured
             .with_some("interactive_delay", typed.mean())
             .with_some("interactive_p99", typed.percentile_99())
+            .with_some("interactive_jitter", typed.jitter())
             .with_some("interactive_lost", lost(typed, talker)),
         None => measured,
     })

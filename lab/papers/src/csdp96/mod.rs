@@ -11,16 +11,20 @@
 //!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: what crosses wire and air.
 //!    `receiver.rs`: what runs on a mobile host; `flow.rs`: datagrams beside the connections.
 //! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one; `oracle.rs`:
-//!    how rightly channels tell them; `receivers.rs`: what mobile hosts tell of losses.
+//!    how rightly channels tell them; `receivers.rs`: what mobile hosts tell of losses; `late.rs`: that this is known
+//!    late; `watch.rs`: what the monitor sees of fades; `transmit_buffer.rs`: what putting a frame back costs.
 //! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `delay.rs`: what
-//!    others wait; `tables.rs`: the experiments; `claims.rs` with `judging.rs`: what they show.
+//!    others wait; `crowd.rs`: what fades cost many; `tables.rs`: the experiments; `claims.rs` and `claims/` with
+//!    `judging.rs`: what they show.
 
 pub(crate) mod cell;
 mod claims;
+mod crowd;
 mod delay;
 mod fixed;
 mod flow;
 pub(crate) mod judging;
+mod late;
 pub(crate) mod mobile;
 mod network;
 pub(crate) mod node;
@@ -35,6 +39,8 @@ pub(crate) mod run;
 pub(crate) mod station;
 mod tables;
 mod trace;
+mod transmit_buffer;
+mod watch;
 
 use experiment::Experiment;
 
@@ -52,6 +58,8 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::COLLISIONS,
     &tables::ISOLATION,
     &tables::DELAY,
+    &tables::REQUEUE,
+    &tables::CROWD,
 ];
 
 #[cfg(test)]

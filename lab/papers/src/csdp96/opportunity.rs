@@ -48,6 +48,7 @@ struct Channel {
     is_good: bool,
     is_backlogged: bool,
     open: Span,
+    good: Span,
 }
 
 impl Channels {
@@ -60,11 +61,15 @@ impl Channels {
             if let Some(until) = period.and_then(|period| period.until) {
                 changes.insert((until, mobile));
             }
+            let is_good = period.is_none_or(|period| period.good);
+            let mut good = Span::default();
+            good.set(Instant::ZERO, is_good);
             Channel {
                 timeline,
-                is_good: period.is_none_or(|period| period.good),
+                is_good,
                 is_backlogged: false,
                 open: Span::default(),
+                good,
             }
         });
         Self {
@@ -114,6 +119,7 @@ impl Channels {
         change(channel);
         let is_open = channel.is_good && channel.is_backlogged;
         channel.open.set(now, is_open);
+        channel.good.set(now, channel.is_good);
         self.open += u32::from(is_open);
         self.open -= u32::from(was_open);
         self.any.set(now, self.open > 0);
@@ -124,7 +130,13 @@ impl Channels {
         self.any.total(now)
     }
 
-    /// For how long a channel was.
+    /// For how long a channel was good.
+    pub(crate) fn good(&self, now: Instant, mobile: u16) -> Duration {
+        let channel = self.each.get(usize::from(mobile));
+        channel.map_or(Duration::ZERO, |channel| channel.good.total(now))
+    }
+
+    /// For how long a channel was open.
     pub(crate) fn open(&self, now: Instant, mobile: u16) -> Duration {
         let channel = self.each.get(usize::from(mobile));
         channel.map_or(Duration::ZERO, |channel| channel.open.total(now))

@@ -5,7 +5,7 @@ use channel::{CsmaConfig, DirectionConfig, Link, LinkConfig, QueueBound, Rate};
 use experiment::{Case, PlanError};
 use machine::RandomStream;
 use serde::Deserialize;
-use units::{Bytes, Duration, Probability};
+use units::{BitRate, Bytes, Duration, Probability};
 
 use super::flow::{FlowConfig, Flows};
 use super::oracle::Accuracy;
@@ -17,6 +17,8 @@ const TRANSFER_MAX: Bytes = Bytes::new(1 << 28);
 const CONNECTIONS_MAX: u16 = 256;
 /// Packets that wait for one mobile host.
 const QUEUE_MAX: usize = 100_000;
+/// How late outcomes are known.
+const LATE_MAX: Duration = Duration::from_secs(10);
 
 /// The plan's `[parameters]`.
 #[derive(Debug, Clone, Deserialize)]
@@ -68,6 +70,12 @@ pub(crate) struct Driver {
     /// How rightly channels tell their states, to whom they do.
     #[serde(default)]
     pub(crate) accuracy: Accuracy,
+    /// So much later than the card the scheduler knows what became of a frame, as across a link with a longer round
+    /// trip than the MAC's.
+    #[serde(default)]
+    pub(crate) late: Duration,
+    /// How fast frames are copied to the card; nothing where that takes no time.
+    pub(crate) copy: Option<BitRate>,
 }
 
 /// What receivers tell of losses (the paper: a collision raises the signal, a fade lowers it).
@@ -96,10 +104,17 @@ pub(crate) enum Coming {
 impl Driver {
     /// Refuses what makes no sense.
     pub(crate) fn check(&self, case: &Case) -> Result<(), PlanError> {
-        if (1..=QUEUE_MAX).contains(&self.queue) {
-            return Ok(());
+        if !(1..=QUEUE_MAX).contains(&self.queue) {
+            return Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"));
         }
-        Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"))
+        if self.late > LATE_MAX {
+            return Err(case.wrong_parameter("driver.late", "allowed: 0 s to 10 s"));
+        }
+        let copies = |rate: BitRate| rate.bits_per_second() >= 10_000;
+        if !self.copy.is_none_or(copies) {
+            return Err(case.wrong_parameter("driver.copy", "allowed: from 10 kbit/s on"));
+        }
+        Ok(())
     }
 }
 

@@ -6,9 +6,9 @@ use units::{Duration, Instant};
 
 use super::parameters::Hints;
 
-/// The cards of all mobile hosts, by number. Each hears the base station every few milliseconds, whomever that sends to,
-/// so that it sees at once when the signal falls or rises again; what it saw goes with its next acknowledgement or frame
-/// that gets through.
+/// The cards of all mobile hosts, by number. Each hears the base station every few milliseconds, whomever that sends
+/// to, so that it sees at once when the signal falls or rises again; what it saw goes with its next acknowledgement or
+/// frame that gets through.
 #[derive(Debug, Clone)]
 pub(crate) struct Receivers {
     hints: Hints,

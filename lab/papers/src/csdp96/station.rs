@@ -6,12 +6,15 @@ use scheduler::config::Monitor;
 use scheduler::{Cause, Destination, Input, Outcome, Output, Scheduler, Status};
 use units::{Duration, Instant};
 
+use super::late::Late;
 use super::opportunity::Channels;
 use super::oracle::Oracle;
 use super::packet::{Carried, Filter, OfMobile};
 use super::parameters::{Coming, Driver, Hints};
 use super::queue::Queue;
 use super::receivers::Receivers;
+use super::transmit_buffer::TransmitBuffer;
+use super::watch::{Account, Watch};
 
 /// The base station.
 #[derive(Debug)]
@@ -24,6 +27,10 @@ pub(crate) struct Station<P> {
     hints: Hints,
     chance: RandomStream,
     receivers: Receivers,
+    /// What the scheduler does not know yet.
+    late: Late<Input>,
+    card: TransmitBuffer<P>,
+    watch: Watch,
     /// Of frames from each mobile host.
     filters: Vec<Filter>,
 }
@@ -55,6 +62,9 @@ impl<P: OfMobile> Station<P> {
             hints: driver.hints,
             chance: RandomStream::named(seed, "csdp96/hints"),
             receivers: Receivers::new(driver.hints, count, seed),
+            late: Late::by(driver.late),
+            card: TransmitBuffer::new(driver.copy),
+            watch: Watch::new(count),
             filters: vec![Filter::default(); usize::from(count)],
         }
     }
@@ -67,6 +77,11 @@ impl<P: OfMobile> Station<P> {
     /// The channels, as the run has them.
     pub(crate) fn channels(&self) -> &Channels {
         &self.channels
+    }
+
+    /// What became of fades.
+    pub(crate) fn account(&self) -> &Account {
+        self.watch.account()
     }
 
     /// What the scheduler did for a mobile host.
@@ -108,8 +123,15 @@ impl<P: OfMobile> Station<P> {
         }
         let destination = Destination(mobile);
         for hint in self.receivers.tell(mobile) {
-            let told = Input::Hint { destination, hint };
-            self.scheduler.handle_input(now, told);
+            self.late.push(now, Input::Hint { destination, hint });
+        }
+        self.hear_news(now);
+    }
+
+    /// Tells the scheduler what is known by now.
+    fn hear_news(&mut self, now: Instant) {
+        while let Some(news) = self.late.pop(now) {
+            self.scheduler.handle_input(now, news);
         }
     }
 
@@ -141,12 +163,16 @@ impl<P: OfMobile> Station<P> {
         if fate == Fate::Acknowledged {
             self.hear_hints(now, frame.mobile);
         }
+        let is_packet = matches!(frame.payload, Carried::Packet { .. });
+        let what = (is_packet, fate == Fate::Acknowledged);
+        self.watch.ended(now, (frame.mobile, airtime), what);
         let outcome = self.outcome(now, frame, fate);
         let ended = Input::Outcome {
             destination,
             outcome,
         };
-        self.scheduler.handle_input(now, ended);
+        self.late.push(now, ended);
+        self.hear_news(now);
         self.tell_queue(now, frame.mobile);
         self.scheduler.handle_input(now, Input::AirFree);
     }
@@ -183,8 +209,16 @@ impl<P: OfMobile> Station<P> {
         }
     }
 
+    /// The frame that the card sends.
+    pub(crate) fn poll_frame(&mut self, now: Instant) -> Option<Frame<Carried<P>>> {
+        while let Some(frame) = self.pick(now) {
+            self.card.load(now, frame);
+        }
+        self.card.ready(now)
+    }
+
     /// The frame that the driver hands to the card.
-    pub(crate) fn poll_frame(&mut self) -> Option<Frame<Carried<P>>> {
+    fn pick(&mut self, now: Instant) -> Option<Frame<Carried<P>>> {
         loop {
             let (mobile, payload) = match self.scheduler.poll_output()? {
                 Output::Serve(Destination(mobile)) => {
@@ -192,7 +226,14 @@ impl<P: OfMobile> Station<P> {
                     (mobile, queue.and_then(Queue::head)?)
                 }
                 Output::Probe(Destination(mobile)) => (mobile, Carried::Probe),
-                Output::Marked(_) | Output::Unmarked(_) => continue,
+                Output::Marked(Destination(mobile)) => {
+                    self.watch.marked(now, mobile, true);
+                    continue;
+                }
+                Output::Unmarked(Destination(mobile)) => {
+                    self.watch.marked(now, mobile, false);
+                    continue;
+                }
             };
             return Some(Frame {
                 from: OnAir::Base,
@@ -207,6 +248,7 @@ impl<P: OfMobile> Station<P> {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some((mobile, is_good)) = self.channels.change(now) {
             self.receivers.changed(now, mobile, is_good);
+            self.watch.changed(now, mobile, is_good);
             let oracle = self.oracle.as_mut();
             let seen = oracle.and_then(|oracle| oracle.look(mobile, is_good));
             if let Some(seems_good) = seen {
@@ -218,6 +260,7 @@ impl<P: OfMobile> Station<P> {
         for (mobile, seems_good) in seen.into_iter().flatten() {
             self.tell_state(now, mobile, seems_good);
         }
+        self.hear_news(now);
         self.scheduler.handle_timeout(now);
     }
 
@@ -233,6 +276,8 @@ impl<P: OfMobile> Station<P> {
     /// See [`Machine::poll_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let own = earlier(self.scheduler.poll_timeout(), self.channels.next_change());
-        earlier(own, self.oracle.as_ref().and_then(Oracle::next))
+        let looks = self.oracle.as_ref().and_then(Oracle::next);
+        let card = earlier(self.late.next(), self.card.next());
+        earlier(earlier(own, looks), card)
     }
 }

@@ -5,6 +5,7 @@ use experiment::{
 };
 
 use super::claims;
+use super::crowd::{self, CROWD_METRICS};
 use super::delay::{self, DELAY_METRICS};
 use super::network::SetUp;
 use super::run::{CONNECTION_METRICS, METRICS, SPAN_METRICS, Transfers};
@@ -79,6 +80,12 @@ pub(super) const COLLISIONS: Study = transfers!(
     claims::collisions,
     ["collisions", "monitors", "transfer-small", "fades"]
 );
+pub(super) const REQUEUE: Study = transfers!(
+    "csdp96-requeue",
+    "What it costs to put a frame back, over the rate at which frames are copied",
+    claims::requeue,
+    ["requeue", "requeue-schemes", "transfer-small", "fades"]
+);
 pub(super) const CONNECTIONS: Study = Study {
     about: about(
         [
@@ -100,7 +107,7 @@ pub(super) const TRACE: Study = Study {
         TRACE_METRICS,
         plan!("trace", "moments"),
     ),
-    claims: Vec::new,
+    claims: claims::trace,
     measure: trace::moment,
 };
 pub(super) const ISOLATION: Study = Study {
@@ -125,8 +132,21 @@ pub(super) const DELAY: Study = Study {
         DELAY_METRICS,
         plan!("delay", "span", "fades", "schemes", "known"),
     ),
-    claims: Vec::new,
+    claims: claims::delay,
     measure: delay::measure,
+};
+
+pub(super) const CROWD: Study = Study {
+    about: about(
+        [
+            "csdp96-crowd",
+            "Beyond the paper: what fades cost many mobile hosts, and what the monitor sees of them",
+        ],
+        CROWD_METRICS,
+        plan!("crowd", "fades"),
+    ),
+    claims: claims::crowd,
+    measure: crowd::measure,
 };
 
 const fn about(

@@ -23,6 +23,8 @@ const DRIVER: Driver = Driver {
         told: Probability::NEVER,
         mistaken: Probability::NEVER,
     },
+    late: Duration::ZERO,
+    copy: None,
     accuracy: Accuracy {
         right: Probability::ALWAYS,
         every: None,

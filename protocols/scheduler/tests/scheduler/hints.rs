@@ -66,40 +66,6 @@ fn lengths_that_receivers_tell_are_learned_in_place_of_guesses() {
     }
 }
 
-/// Once two losses in a row turned out to mean nothing, a single one marks nobody until fades are told again.
-#[test]
-fn who_was_mistaken_twice_waits_for_a_second_loss() {
-    for monitor in monitors() {
-        let mut watched = Watched::new(monitor);
-        let mut lose = |at, cleared: Hint| {
-            watched.outcome(at, MISSING);
-            let marked = watched.is_marked();
-            watched.hint(at + 10, cleared);
-            watched.hint(at + 10, RISEN);
-            watched.outcome(at + 10, Outcome::Delivered);
-            marked
-        };
-        let (collided, faded) = (Hint::Damaged(1), Some(Duration::from_millis(50)));
-        let faded = Hint::Risen { faded };
-        assert!(lose(100, collided));
-        assert!(lose(200, collided));
-        assert!(!lose(300, collided));
-        assert!(!lose(400, faded));
-        assert!(!lose(500, faded));
-        assert!(lose(600, faded));
-        // Two in a row mark also who doubts.
-        let mut watched = Watched::new(monitor);
-        for at in [100, 200] {
-            watched.outcome(at, MISSING);
-            watched.hint(at + 10, collided);
-        }
-        watched.outcome(300, MISSING);
-        assert!(!watched.is_marked());
-        watched.outcome(310, MISSING);
-        assert!(watched.is_marked());
-    }
-}
-
 #[test]
 fn perfect_knowledge_needs_no_hints() {
     let mut watched = Watched::new(Monitor::Perfect);

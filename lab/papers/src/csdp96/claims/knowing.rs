@@ -55,8 +55,8 @@ pub(in super::super) fn accuracy() -> Vec<Claim> {
         },
         Claim {
             name: "accuracy-90",
-            text: "With a monitor that is right nine times in ten CSDP-RR uses at least 90 % of the air, and its Jain's \
-                   index is at least 0.98",
+            text: "With a monitor that is right nine times in ten CSDP-RR uses at least 90 % of the air, and its \
+                   Jain's index is at least 0.98",
             source: ISSUE,
             judge: |table| {
                 let at = [(RIGHT, "90 %")];
