@@ -1,8 +1,8 @@
-//! ICMP messages of both IP versions (RFC 792, RFC 4443), and "packet too big" in answer to a packet.
+//! ICMP messages of both IP versions (RFC 792, RFC 4443), and errors in answer to a packet.
 
-mod too_big;
+mod answers;
 
-pub use too_big::packet_too_big;
+pub use answers::{Unreachable, packet_too_big, unreachable};
 
 use crate::field::{read_u16, read_u32};
 use crate::ip::Version;

@@ -6,6 +6,7 @@ mod headers;
 mod option_bytes;
 mod options;
 mod ranges;
+mod refusal;
 mod segment_options;
 mod value;
 
@@ -17,6 +18,7 @@ pub use clamp::clamp_maximum_segment_size;
 pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
 pub use ranges::{SackRanges, SeqRange};
+pub use refusal::connection_refused;
 pub use segment_options::{AirLoss, TcpSegmentOptions, Timestamps};
 pub use value::{NoTcpSegment, PAYLOAD_MAX, TcpSegment};
 
@@ -123,6 +125,13 @@ impl<'a> TcpView<'a> {
     /// The control bits.
     pub fn flags(&self) -> TcpFlags {
         TcpFlags(self.bytes[FLAGS])
+    }
+
+    /// Whether this is the first segment of a connection.
+    pub fn asks_for_connection(&self) -> bool {
+        let flags = self.flags();
+        let others = TcpFlags::ACK | TcpFlags::RST | TcpFlags::FIN;
+        flags.contains(TcpFlags::SYN) && flags.0 & others.0 == 0
     }
 
     /// The receive window as it stands in the header, not scaled.

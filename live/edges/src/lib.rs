@@ -6,14 +6,17 @@
 
 pub mod clock;
 pub mod connected;
+pub mod diversion;
 pub mod fuse;
 pub mod memory;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;
+pub mod nft;
 pub mod process;
 pub mod signals;
 pub mod sysctl;
+pub mod transparent;
 pub mod tun;
 pub mod udp;
 pub mod undo;

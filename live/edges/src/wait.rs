@@ -25,6 +25,8 @@ pub enum Interest {
     Readable,
     /// There is something to read, or room to write.
     ReadableOrWritable,
+    /// Something new came to be read, or there is room again: each reported once (edge-triggered).
+    Changes,
 }
 
 impl Interest {
@@ -47,9 +49,11 @@ pub struct Ready {
     pub readable: bool,
     /// There is room to write.
     pub writable: bool,
+    /// The other side sends nothing after what there is to read, or nothing comes because of an error.
+    pub ended: bool,
 }
 
-/// A set of descriptors to wait for: an `epoll` instance, level-triggered.
+/// A set of descriptors to wait for: an `epoll` instance, level-triggered but for [`Interest::Changes`].
 pub struct Waiter {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
@@ -138,11 +142,35 @@ pub struct Waker(Arc<OwnedFd>);
 impl Waker {
     /// Makes the current wait, or the next one, return at once.
     pub fn wake(&self) -> io::Result<()> {
-        match rustix::io::write(&self.0, &1_u64.to_ne_bytes()) {
-            // The counter is full: it wakes already.
-            Ok(_) | Err(Errno::AGAIN) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        count_up(self.0.as_fd())
+    }
+}
+
+/// What a [`Waiter`] of one thread waits for and other threads ring. Rings before it is heard count as one.
+#[derive(Debug, Clone)]
+pub struct Bell(Arc<OwnedFd>);
+
+impl Bell {
+    /// A bell that nobody has rung.
+    pub fn new() -> io::Result<Self> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self(Arc::new(bell)))
+    }
+
+    /// Makes it readable.
+    pub fn ring(&self) -> io::Result<()> {
+        count_up(self.0.as_fd())
+    }
+
+    /// Makes it silent again.
+    pub fn hear(&self) -> io::Result<()> {
+        forget_wakes(self.0.as_fd())
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -195,6 +223,14 @@ pub fn sharpen_timers() -> io::Result<()> {
     Ok(())
 }
 
+fn count_up(wake: BorrowedFd<'_>) -> io::Result<()> {
+    match rustix::io::write(wake, &1_u64.to_ne_bytes()) {
+        // The counter is full: it wakes already.
+        Ok(_) | Err(Errno::AGAIN) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn forget_wakes(wake: BorrowedFd<'_>) -> io::Result<()> {
     match rustix::io::read(wake, &mut [0_u8; 8]) {
         Ok(_) | Err(Errno::AGAIN) => Ok(()),
@@ -208,16 +244,24 @@ fn flags(interest: Interest) -> epoll::EventFlags {
         Interest::Gone => epoll::EventFlags::empty(),
         Interest::Readable => epoll::EventFlags::IN,
         Interest::ReadableOrWritable => epoll::EventFlags::IN | epoll::EventFlags::OUT,
+        Interest::Changes => {
+            epoll::EventFlags::IN
+                | epoll::EventFlags::OUT
+                | epoll::EventFlags::RDHUP
+                | epoll::EventFlags::ET
+        }
     }
 }
 
 fn ready(event: &epoll::Event) -> Ready {
     // An error or the end is found by reading.
     let reading = epoll::EventFlags::IN | epoll::EventFlags::ERR | epoll::EventFlags::HUP;
+    let ending = epoll::EventFlags::RDHUP | epoll::EventFlags::ERR | epoll::EventFlags::HUP;
     let (flags, data) = (event.flags, event.data);
     Ready {
         token: data.u64(),
         readable: flags.intersects(reading),
         writable: flags.contains(epoll::EventFlags::OUT),
+        ended: flags.intersects(ending),
     }
 }

@@ -85,7 +85,8 @@ fn packets_pass_between_twins_and_their_descriptors_tell() {
         [Ready {
             token: 3,
             readable: true,
-            writable: false
+            writable: false,
+            ended: false,
         }]
     );
     assert_eq!(other.receive().expect("received"), Some(packet.clone()));

@@ -1,9 +1,10 @@
-//! Flows, what repair they want, and the answer to a packet that is too big.
+//! Flows, what repair they want, and errors in answer to packets.
 
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, DSCP_BULK, FlowKey, is_bulk_udp};
-use wire::icmp::{IcmpMessage, packet_too_big};
+use wire::icmp::{IcmpMessage, Unreachable, packet_too_big, unreachable};
 use wire::ip::{IpPacket, IpView, Protocol, Transport, Version};
+use wire::tcp::{TcpFlags, connection_refused};
 
 use crate::samples::{self, bytes, carrying, with_payload};
 
@@ -114,4 +115,52 @@ fn too_big_is_not_answered_where_that_is_not_allowed() {
     let mut broadcast = bytes(samples::SYN_V4);
     broadcast[16..20].fill(255);
     assert!(refused(&broadcast));
+}
+
+#[test]
+fn a_refusal_answers_the_packet_that_asked() {
+    for text in [samples::SYN_V4, samples::SYN_V6] {
+        let syn = bytes(text);
+        let original = IpPacket::parse(&syn).unwrap();
+        let Transport::Tcp(asked) = original.transport() else {
+            panic!("the sample is a segment")
+        };
+        let answer = connection_refused(&original).unwrap();
+        let packet = IpPacket::parse(&answer).unwrap();
+        assert_eq!(FlowKey::of(&packet), FlowKey::of(&original).reversed());
+        assert!(verify_transport_checksum(&packet));
+        let Transport::Tcp(reset) = packet.transport() else {
+            panic!("it is a segment")
+        };
+        assert_eq!(reset.flags(), TcpFlags::RST | TcpFlags::ACK);
+        assert_eq!(reset.acknowledgment_number(), asked.sequence_number() + 1);
+        // A reset is not refused.
+        assert!(connection_refused(&packet).is_none());
+    }
+    let ping = bytes(samples::PING_V4);
+    assert!(connection_refused(&IpPacket::parse(&ping).unwrap()).is_none());
+}
+
+#[test]
+fn who_cannot_be_reached_is_said_in_the_codes_of_the_version() {
+    let all = [
+        (Unreachable::Network, 0, 0),
+        (Unreachable::Host, 1, 3),
+        (Unreachable::Prohibited, 13, 1),
+    ];
+    for (what, v4, v6) in all {
+        for (text, expected) in [(samples::SYN_V4, v4), (samples::SYN_V6, v6)] {
+            let syn = bytes(text);
+            let answer = unreachable(&IpPacket::parse(&syn).unwrap(), what).unwrap();
+            let packet = IpPacket::parse(&answer).unwrap();
+            assert!(verify_transport_checksum(&packet));
+            let Transport::Icmp(icmp) = packet.transport() else {
+                panic!("it is an ICMP message")
+            };
+            let IcmpMessage::Unreachable { code, original } = icmp.message() else {
+                panic!("it tells what cannot be reached")
+            };
+            assert_eq!((code, original), (expected, &syn[..]));
+        }
+    }
 }

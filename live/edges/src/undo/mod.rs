@@ -15,9 +15,11 @@ use std::path::{Path, PathBuf};
 use ipnet::IpNet;
 use thiserror::Error;
 
+use crate::diversion::Diversion;
 use crate::namespace::{Namespace, NamespaceError};
-use crate::nat::{Masquerade, NatError};
+use crate::nat::Masquerade;
 use crate::netlink::{Netlink, NetlinkError, Route, Rule};
+use crate::nft::{NftError, Table};
 use crate::sysctl::{self, SysctlError};
 use file::Line;
 
@@ -35,9 +37,9 @@ pub enum UndoError {
     /// A kernel parameter could not be set.
     #[error(transparent)]
     Sysctl(#[from] SysctlError),
-    /// Address translation could not be set up or removed.
+    /// A table of nftables could not be made or removed.
     #[error(transparent)]
-    Nat(#[from] NatError),
+    Nft(#[from] NftError),
     /// The namespace of the changes cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
@@ -200,11 +202,21 @@ impl UndoLog {
 
     /// Translates addresses until the end.
     pub fn install_nat(&mut self, masquerade: &Masquerade) -> Result<(), UndoError> {
-        masquerade.table()?;
-        let step = UndoStep::RemoveNat {
-            instance: masquerade.instance.clone(),
-        };
-        self.guard(step, |_| masquerade.install())
+        self.guard_table(masquerade.table(), || masquerade.install())
+    }
+
+    /// Takes connections in until the end.
+    pub fn install_diversion(&mut self, diversion: &Diversion) -> Result<(), UndoError> {
+        self.guard_table(diversion.table(), || diversion.install())
+    }
+
+    fn guard_table(
+        &mut self,
+        table: Table,
+        install: impl FnOnce() -> Result<(), NftError>,
+    ) -> Result<(), UndoError> {
+        table.name()?;
+        self.guard(UndoStep::RemoveTable { table }, |_| install())
     }
 
     /// Takes one step now, e.g. because a path has changed; nothing happens when it is not recorded.

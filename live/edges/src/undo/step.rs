@@ -4,8 +4,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::UndoError;
-use crate::nat;
 use crate::netlink::{Netlink, NetlinkError, Route, Rule};
+use crate::nft::Table;
 use crate::sysctl::{self, SysctlError};
 
 /// One step back. A step whose object is gone already counts as done.
@@ -41,10 +41,10 @@ pub enum UndoStep {
         /// The value that it had.
         value: String,
     },
-    /// Removes the nftables table of [`Masquerade`](crate::nat::Masquerade).
-    RemoveNat {
-        /// The name that the table was made for.
-        instance: String,
+    /// Removes a table of nftables.
+    RemoveTable {
+        /// The table.
+        table: Table,
     },
 }
 
@@ -60,7 +60,7 @@ impl UndoStep {
                 Err(SysctlError::Missing(_)) => Ok(()),
                 other => Ok(other?),
             },
-            Self::RemoveNat { instance } => Ok(nat::remove(instance)?),
+            Self::RemoveTable { table } => Ok(table.remove()?),
         }
     }
 }

@@ -1,0 +1,204 @@
+//! Tables of our own in nftables, made and removed in one transaction by the program `nft`; nobody else's rules are
+//! touched.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Where `nft` lives on systems whose users' search path leaves it out.
+const USUAL_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
+/// The longest instance name in a table's name, in bytes.
+const LONGEST_INSTANCE: usize = 32;
+
+/// Why a table could not be made or removed.
+#[derive(Debug, Error)]
+pub enum NftError {
+    /// `nft` is not installed.
+    #[error(
+        "{0} needs the program `nft`: install the package nftables (`apt install nftables`, \
+        `dnf install nftables`), or {instead}",
+        instead = .0.instead()
+    )]
+    Missing(Purpose),
+    /// The name has characters that a table's name must not have.
+    #[error("'{0}' cannot name a table: use 1 to {LONGEST_INSTANCE} letters, digits and '_'")]
+    InvalidName(String),
+    /// The link's name cannot stand in a rule.
+    #[error("'{0}' is no name of a link that a rule can hold")]
+    InvalidLink(String),
+    /// `nft` refused.
+    #[error("cannot {operation} the nftables table '{table}': {reason}")]
+    Refused {
+        /// "install" or "remove".
+        operation: &'static str,
+        /// The table's name.
+        table: String,
+        /// What `nft` said.
+        reason: String,
+    },
+    /// `nft` could not be run.
+    #[error("cannot run {program}: {source}")]
+    Failed {
+        /// The program's path.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// What a table is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// [`Masquerade`](crate::nat::Masquerade).
+    Translation,
+    /// [`Diversion`](crate::diversion::Diversion).
+    Diversion,
+}
+
+impl Purpose {
+    /// What to do where there is no `nft`.
+    fn instead(self) -> &'static str {
+        match self {
+            Self::Translation => "set `nat = false` and translate by other means",
+            Self::Diversion => "let TCP cross by another method than `tcp = \"split\"`",
+        }
+    }
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Translation => "address translation",
+            Self::Diversion => "splitting TCP",
+        })
+    }
+}
+
+/// The name of a table of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// The daemon that has it.
+    pub instance: String,
+    /// What it is for; one daemon has one table for each purpose.
+    pub purpose: Purpose,
+}
+
+impl Table {
+    /// What nftables calls it.
+    ///
+    /// # Errors
+    /// [`NftError::InvalidName`].
+    pub fn name(&self) -> Result<String, NftError> {
+        let instance = &self.instance;
+        let sound = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if instance.is_empty() || instance.len() > LONGEST_INSTANCE || !instance.bytes().all(sound)
+        {
+            return Err(NftError::InvalidName(instance.clone()));
+        }
+        Ok(match self.purpose {
+            Purpose::Translation => format!("lasthop_{instance}"),
+            Purpose::Diversion => format!("lasthop_{instance}_split"),
+        })
+    }
+
+    /// Makes the table with these chains, in the place of one that an earlier run left, in the calling thread's
+    /// namespace.
+    ///
+    /// # Errors
+    /// All but [`NftError::InvalidLink`].
+    pub(crate) fn install(&self, chains: &str) -> Result<(), NftError> {
+        self.run("install", &self.ruleset(chains)?)
+    }
+
+    /// Removes the table; one that is not there counts as removed.
+    ///
+    /// # Errors
+    /// All but [`NftError::InvalidLink`].
+    pub fn remove(&self) -> Result<(), NftError> {
+        self.run("remove", &removal(&self.name()?))
+    }
+
+    /// The table in the place of another of its name, as nftables reads it.
+    pub(crate) fn ruleset(&self, chains: &str) -> Result<String, NftError> {
+        let name = self.name()?;
+        Ok(format!(
+            "{}table inet {name} {{\n{chains}}}\n",
+            removal(&name)
+        ))
+    }
+
+    fn run(&self, operation: &'static str, ruleset: &str) -> Result<(), NftError> {
+        let program = find_nft(std::env::var_os("PATH")).ok_or(NftError::Missing(self.purpose))?;
+        let failed = |source| NftError::Failed {
+            program: program.display().to_string(),
+            source,
+        };
+        let mut child = Command::new(&program)
+            .args(["-f", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        if let Some(mut input) = child.stdin.take() {
+            // When it ends early, its own words below say more than "broken pipe".
+            let _ = input.write_all(ruleset.as_bytes());
+        }
+        let output = child.wait_with_output().map_err(failed)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let reason = match said.lines().find(|line| !line.trim().is_empty()) {
+            Some(line) if line.contains("Operation not permitted") => {
+                format!("{line} (run as root, or with CAP_NET_ADMIN)")
+            }
+            Some(line) => line.to_owned(),
+            None => output.status.to_string(),
+        };
+        Err(NftError::Refused {
+            operation,
+            table: self.name()?,
+            reason,
+        })
+    }
+}
+
+/// The name of a link, if a rule can hold it.
+pub(crate) fn link_in_rule(link: &str) -> Result<&str, NftError> {
+    let sound = |b: u8| b.is_ascii_graphic() && !b"\"\\*{};".contains(&b);
+    if link.is_empty() || !link.bytes().all(sound) {
+        return Err(NftError::InvalidLink(link.into()));
+    }
+    Ok(link)
+}
+
+/// The elements of a set.
+pub(crate) fn set<T: ToString>(elements: &[T]) -> String {
+    let elements: Vec<_> = elements.iter().map(ToString::to_string).collect();
+    elements.join(", ")
+}
+
+/// Making it first lets the removal succeed whether it was there or not, in the same transaction.
+fn removal(name: &str) -> String {
+    format!("table inet {name} {{}}\ndelete table inet {name}\n")
+}
+
+fn find_nft(search_path: Option<OsString>) -> Option<PathBuf> {
+    let search_path = search_path.unwrap_or_default();
+    let folders = std::env::split_paths(&search_path).chain(USUAL_FOLDERS.map(PathBuf::from));
+    folders
+        .map(|folder| folder.join(OsStr::new("nft")))
+        .find(|program| program.is_file())
+}
+
+#[cfg(test)]
+#[path = "nft_tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+use super::*;
+use crate::diversion::Diversion;
+use crate::nat::Masquerade;
+
+fn masquerade() -> Masquerade {
+    Masquerade {
+        instance: "field_1".into(),
+        inner_link: "lasthop0".into(),
+        ipv4: vec![
+            "10.7.0.0/24".parse().unwrap(),
+            "10.8.0.0/24".parse().unwrap(),
+        ],
+        ipv6: Vec::new(),
+    }
+}
+
+fn diversion() -> Diversion {
+    Diversion {
+        instance: "field_1".into(),
+        inner_link: "lasthop0".into(),
+        ipv4: vec!["10.7.0.2/32".parse().unwrap()],
+        ipv6: Vec::new(),
+        port: 4_321,
+        mark: 7,
+    }
+}
+
+#[test]
+fn the_table_replaces_its_predecessor_in_one_transaction() {
+    let expected = r#"table inet lasthop_field_1 {}
+delete table inet lasthop_field_1
+table inet lasthop_field_1 {
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr { 10.7.0.0/24, 10.8.0.0/24 } oifname != "lasthop0" masquerade
+  }
+}
+"#;
+    assert_eq!(masquerade().ruleset().unwrap(), expected);
+}
+
+#[test]
+fn ipv6_is_translated_only_when_asked_for() {
+    assert!(!masquerade().ruleset().unwrap().contains("ip6"));
+    let both = Masquerade {
+        ipv6: vec!["fd07::/64".parse().unwrap()],
+        ..masquerade()
+    };
+    assert!(both.ruleset().unwrap().contains("ip6 saddr { fd07::/64 }"));
+}
+
+#[test]
+fn what_is_established_is_diverted_before_what_begins() {
+    let ruleset = diversion().ruleset().unwrap();
+    let at = |rule: &str| ruleset.find(rule).expect(rule);
+    let established = at("socket transparent 1 meta mark set 7 accept");
+    let begins = at("ip saddr { 10.7.0.2/32 } fib daddr type != local");
+    assert!(established < begins);
+    assert!(ruleset.contains("tproxy ip to :4321 meta mark set 7 accept"));
+    assert!(!ruleset.contains("tproxy ip6"));
+}
+
+#[test]
+fn each_purpose_has_a_table_of_its_own() {
+    assert!(
+        diversion()
+            .ruleset()
+            .unwrap()
+            .contains("table inet lasthop_field_1_split")
+    );
+}
+
+#[test]
+fn names_cannot_smuggle_rules_in() {
+    for instance in ["", "a b", "x; flush ruleset", "é", &"a".repeat(33)] {
+        for purpose in [Purpose::Translation, Purpose::Diversion] {
+            let table = Table {
+                instance: instance.into(),
+                purpose,
+            };
+            let invalid = |result| matches!(result, Err(NftError::InvalidName(_)));
+            assert!(invalid(table.install("")), "{instance:?}");
+            assert!(invalid(table.remove()), "{instance:?}");
+        }
+    }
+    for link in ["", "a\"b", "a\nb", "a b"] {
+        let translates = Masquerade {
+            inner_link: link.into(),
+            ..masquerade()
+        };
+        let diverts = Diversion {
+            inner_link: link.into(),
+            ..diversion()
+        };
+        for ruleset in [translates.ruleset(), diverts.ruleset()] {
+            assert!(matches!(ruleset, Err(NftError::InvalidLink(_))), "{link:?}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! TCP sockets in other hosts' names (`IP_TRANSPARENT`, see tcp(7) and ip(7)), as proxies use that nobody is to notice.
+//!
+//! A [`TransparentStream`] that is dropped, or whose process is killed, resets its connection: a stream that ends
+//! early never looks like one that is whole. One whose end was sent is let go of by [`TransparentStream::let_go`].
+
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::net::RecvFlags;
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1_024;
+/// How many pieces one call of the system sends.
+const PIECES: usize = 16;
+
+/// Takes in connections that were meant for others, of both IP versions.
+#[derive(Debug)]
+pub struct TransparentListener {
+    socket: Socket,
+    port: u16,
+}
+
+/// Between whom a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ends {
+    /// Who asked for it.
+    pub source: SocketAddr,
+    /// Whom it was asked of.
+    pub destination: SocketAddr,
+}
+
+impl TransparentListener {
+    /// A listener at a port that the kernel chooses, non-blocking. Its connections use that congestion control, e.g.
+    /// `reno`, or the system's.
+    ///
+    /// # Errors
+    /// Of the system: without `CAP_NET_ADMIN`, or with a congestion control that it has not got.
+    pub fn open(congestion_control: Option<&str>) -> io::Result<Self> {
+        let any = |address: IpAddr| SocketAddr::new(address, 0);
+        let both = listen(any(Ipv6Addr::UNSPECIFIED.into()), congestion_control);
+        let socket = match both {
+            // No IPv6 here.
+            Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => {
+                listen(any(Ipv4Addr::UNSPECIFIED.into()), congestion_control)?
+            }
+            both => both?,
+        };
+        let port = address_of(&socket.local_addr()?)?.port();
+        Ok(Self { socket, port })
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The next connection, if one waits.
+    ///
+    /// # Errors
+    /// Of the system; connections that broke before they were accepted are left out.
+    pub fn accept(&self) -> io::Result<Option<(TransparentStream, Ends)>> {
+        loop {
+            let (socket, source) = match self.socket.accept_raw() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => return Err(error),
+            };
+            socket.set_cloexec(true)?;
+            let stream = TransparentStream::of(socket)?;
+            let ends = Ends {
+                source: address_of(&source)?,
+                destination: address_of(&stream.socket.local_addr()?)?,
+            };
+            return Ok(Some((stream, ends)));
+        }
+    }
+}
+
+impl AsFd for TransparentListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// A connection; non-blocking.
+#[derive(Debug)]
+pub struct TransparentStream {
+    socket: Socket,
+}
+
+impl TransparentStream {
+    /// Begins a connection to `destination`, in the name of `source` if there is one. It is there when the stream has
+    /// become writable and [`take_error`](Self::take_error) gives none.
+    ///
+    /// # Errors
+    /// What is known at once.
+    pub fn connect(
+        source: Option<SocketAddr>,
+        destination: SocketAddr,
+        congestion_control: Option<&str>,
+    ) -> io::Result<Self> {
+        let socket = new_socket(destination)?;
+        set_congestion_control(&socket, congestion_control)?;
+        if let Some(source) = source {
+            be_transparent(&socket, destination)?;
+            socket.bind(&source.into())?;
+        }
+        let stream = Self::of(socket)?;
+        match stream.socket.connect(&destination.into()) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(stream),
+        }
+    }
+
+    fn of(socket: Socket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        socket.set_tcp_nodelay(true)?;
+        socket.set_linger(Some(Duration::ZERO))?;
+        Ok(Self { socket })
+    }
+
+    /// The error that the connection has, once.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn take_error(&self) -> io::Result<()> {
+        self.socket.take_error()?.map_or(Ok(()), Err)
+    }
+
+    /// How many bytes can be received.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn available(&self) -> io::Result<u64> {
+        Ok(rustix::io::ioctl_fionread(&self.socket)?)
+    }
+
+    /// Receives at most `count` bytes: none if there are none, which also says that none will come if the stream has
+    /// ended.
+    ///
+    /// # Errors
+    /// That of the connection.
+    pub fn receive(&self, count: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(count);
+        match rustix::net::recv(&self.socket, spare_capacity(&mut bytes), RecvFlags::empty()) {
+            Ok(_) | Err(rustix::io::Errno::AGAIN) => Ok(bytes),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Sends of `pieces` what there is room for, and says how many bytes that is.
+    ///
+    /// # Errors
+    /// That of the connection.
+    pub fn send<'a>(&self, pieces: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); PIECES];
+        let mut count = 0;
+        for (slice, piece) in slices.iter_mut().zip(pieces) {
+            *slice = IoSlice::new(piece);
+            count += 1;
+        }
+        let flags = libc::MSG_NOSIGNAL;
+        match self
+            .socket
+            .send_vectored_with_flags(&slices[..count], flags)
+        {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            sent => sent,
+        }
+    }
+
+    /// Tells the other side that nothing more will be sent.
+    ///
+    /// # Errors
+    /// That of the connection.
+    pub fn finish(&self) -> io::Result<()> {
+        self.socket.shutdown(std::net::Shutdown::Write)
+    }
+
+    /// Leaves the connection to the kernel, which delivers what was sent: only after both sides have finished.
+    ///
+    /// # Errors
+    /// Of the system; then it is reset.
+    pub fn let_go(self) -> io::Result<()> {
+        self.socket.set_linger(None)
+    }
+}
+
+impl AsFd for TransparentStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Whether an address is one of this host's.
+pub fn is_local(address: IpAddr) -> bool {
+    let any = SocketAddr::new(address, 0);
+    let bound = Socket::new(Domain::for_address(any), Type::DGRAM, Some(Protocol::UDP))
+        .and_then(|socket| socket.bind(&any.into()));
+    bound.is_ok()
+}
+
+fn listen(address: SocketAddr, congestion_control: Option<&str>) -> io::Result<Socket> {
+    let socket = new_socket(address)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    be_transparent(&socket, address)?;
+    set_congestion_control(&socket, congestion_control)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+fn new_socket(address: SocketAddr) -> io::Result<Socket> {
+    let kind = Type::STREAM.nonblocking().cloexec();
+    Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))
+}
+
+fn set_congestion_control(socket: &Socket, name: Option<&str>) -> io::Result<()> {
+    name.map_or(Ok(()), |name| socket.set_tcp_congestion(name.as_bytes()))
+}
+
+fn be_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
+    if address.is_ipv4() {
+        return socket.set_ip_transparent_v4(true);
+    }
+    let on: i32 = 1;
+    // SAFETY: the call reads one integer that lives through it.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IPV6,
+            libc::IPV6_TRANSPARENT,
+            (&raw const on).cast(),
+            size_of_val(&on) as _,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// An address of the Internet, IPv4's as itself.
+fn address_of(address: &socket2::SockAddr) -> io::Result<SocketAddr> {
+    let address = address.as_socket().ok_or(io::ErrorKind::InvalidData)?;
+    Ok(SocketAddr::new(address.ip().to_canonical(), address.port()))
+}
