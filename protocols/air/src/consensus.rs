@@ -3,7 +3,7 @@
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// News counts half as much after so long: the air changes, and a destination in a fade has none.
-const HALVED: Duration = Duration::from_millis(250);
+const HALVED: Duration = Duration::from_millis(100);
 /// So many bytes count no less than more would: one destination that gets most does not outweigh all others.
 const WEIGHT_MAX: u64 = 32 << 10;
 

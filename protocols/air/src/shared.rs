@@ -137,13 +137,15 @@ impl SharedAir {
         self.consensus.told(now, destination, air.measured());
     }
 
-    /// So many bytes wait for a destination; zero of them where only repairs do, nothing where not even those.
-    pub fn waits(&mut self, now: Instant, destination: usize, waiting: Option<Bytes>) {
+    /// So many bytes wait for a destination; a turn may be of use to it without any, for repairs, or of none with some,
+    /// while its channel is only probed.
+    pub fn waits(&mut self, now: Instant, destination: usize, (queued, wanted): (Bytes, bool)) {
         let Some(line) = self.lines.get_mut(destination) else {
             return;
         };
-        let oldest = line.waits(now, waiting.map_or(0, Bytes::get));
-        let waiting = waiting.map(|bytes| Waiting { bytes, oldest });
+        let oldest = line.waits(now, queued.get());
+        let bytes = queued;
+        let waiting = wanted.then_some(Waiting { bytes, oldest });
         let destination = Destination(destination as u16);
         let queue = Input::Queue {
             destination,

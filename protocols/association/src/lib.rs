@@ -151,9 +151,14 @@ impl Association {
         &self.air
     }
 
-    /// Bytes of packets that wait for a grant, if it would be used now; zero where only repairs wait.
-    pub fn wants_grant(&self, now: Instant) -> Option<Bytes> {
-        (self.linked && self.arq.has_content(now)).then(|| self.arq.queued())
+    /// Bytes of packets that wait for their first transmission.
+    pub fn queued(&self) -> Bytes {
+        self.arq.queued()
+    }
+
+    /// Whether a grant would be used now, for those packets or for repairs.
+    pub fn wants_grant(&self, now: Instant) -> bool {
+        self.linked && self.arq.has_content(now)
     }
 
     /// When an acknowledgement is due.

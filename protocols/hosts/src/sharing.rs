@@ -61,9 +61,10 @@ impl Host {
             };
             let sent = self.grant(now, index, (free, rate));
             if sent == Bytes::ZERO
-                && let Some(sharing) = &mut self.sharing
+                && let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index))
             {
-                sharing.air.waits(now, index, None);
+                let queued = peer.association.queued();
+                sharing.air.waits(now, index, (queued, false));
             }
         }
         if let Some(sharing) = &mut self.sharing {
@@ -79,8 +80,8 @@ impl Host {
         if peer.association.air().learned_at() == Some(now) {
             sharing.air.learned(now, index, peer.association.air());
         }
-        let waiting = peer.association.wants_grant(now);
-        sharing.air.waits(now, index, waiting);
+        let (queued, wanted) = (peer.association.queued(), peer.association.wants_grant(now));
+        sharing.air.waits(now, index, (queued, wanted));
     }
 
     /// The rate at which to send now. Before anybody has measured any, it is that of who has sent most in vain.

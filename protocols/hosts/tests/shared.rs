@@ -3,8 +3,8 @@
 mod support;
 
 use scheduler::config::Discipline;
-use support::cell::{Cell, Fades, RATE, Setting};
-use units::Duration;
+use support::cell::{Cell, Fades, RATE, Setting, WARM_UP};
+use units::{BitRate, Duration};
 
 const MOBILES: usize = 8;
 const SPAN: Duration = Duration::from_secs(10);
@@ -65,4 +65,43 @@ fn a_mobile_that_never_answers_costs_the_others_little() {
     let others = |got: &[u64]| got[..MOBILES - 1].iter().sum::<u64>();
     let (now, before) = (others(&got), others(&undisturbed));
     assert!(now >= before, "{now} of {before}");
+}
+
+#[test]
+fn by_twice_the_weight_a_mobile_gets_twice_as_much() {
+    let mut setting = Setting::usual(Discipline::Airtime, MOBILES);
+    setting.weights[2] = 2;
+    let mut cell = Cell::new(&setting, vec![Fades::default(); MOBILES]);
+    cell.begin();
+    let got = cell.measure(SPAN);
+    let others = (got.iter().sum::<u64>() - got[2]) / (MOBILES as u64 - 1);
+    assert!((195..=205).contains(&(got[2] * 100 / others)), "{got:?}");
+    let share = cell.peer(2).air.expect("a shared air").airtime_share;
+    assert!((share.as_f64() - 2.0 / 9.0).abs() < 0.01, "{share}");
+}
+
+/// On an air that is slower than the first guess, what a mobile guesses that begins late must not set the pace.
+#[test]
+fn a_mobile_that_begins_late_takes_the_pace_of_the_others() {
+    let setting = Setting {
+        rate: BitRate::from_kilobits(2_000),
+        ..Setting::usual(Discipline::Airtime, MOBILES)
+    };
+    let mut cell = Cell::new(&setting, vec![Fades::default(); MOBILES]);
+    cell.begin();
+    cell.fed[MOBILES - 1] = false;
+    cell.run_until(WARM_UP);
+    cell.fed[MOBILES - 1] = true;
+    cell.run_until(WARM_UP + Duration::from_secs(2));
+    cell.measure(SPAN);
+    assert_eq!(cell.counts.overflows, 0);
+    let share = cell
+        .peer(MOBILES - 1)
+        .air
+        .expect("a shared air")
+        .airtime_share;
+    assert!((share.as_f64() - 1.0 / 8.0).abs() < 0.015, "{share}");
+    let hop = cell.peer(MOBILES - 1).hop;
+    let rate = hop.rate.bits_per_second();
+    assert!((1_700_000..=2_300_000).contains(&rate), "{}", hop.rate);
 }

@@ -6,6 +6,7 @@ use hosts::TcpMethod;
 use units::Bytes;
 
 use super::Source;
+use super::caps::Caps;
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
 use super::shared::Routes;
@@ -66,6 +67,10 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert_eq!(gateway.peers[0].tcp, TcpMethod::Arq);
         assert_eq!(gateway.snoop.cache.0, Bytes::mebi(32));
         assert_eq!(gateway.air.sharing(), None);
+        let usual = Caps::usual();
+        let mobile = &gateway.peers[0];
+        assert_eq!(mobile.caps.or(gateway.caps.or(usual)), usual);
+        assert_eq!(mobile.weight(), 1);
         assert_eq!(gateway.peers[0].networks().count(), 2);
         let mobile = MobileConfig::load(&source(&plain(MOBILE))).expect("valid");
         assert_eq!(
@@ -181,7 +186,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"split\"",
-        "some/hop.toml:58:7: unknown variant `split`, expected one of `arq`, `snoop`, `plain`",
+        "some/hop.toml:69:7: unknown variant `split`, expected one of `arq`, `snoop`, `plain`",
     ),
     (
         GATEWAY,
@@ -202,6 +207,31 @@ const WRONG_VALUES: &[WrongValue] = &[
         "`maximum` must be at least `first`",
     ),
     (GATEWAY, "# cache = \"32 MiB\"", "cache = \"32\"", "no unit"),
+    (
+        GATEWAY,
+        "# memory = \"96 MiB\"",
+        "memory = \"1 MiB\"",
+        "1 MiB is out of range; allowed: 16 MiB to 64 GiB, usual: 96 MiB",
+    ),
+    (
+        GATEWAY,
+        "# queue = \"16 MiB\"",
+        "queue = \"0 B\"",
+        "allowed: 128 KiB to 64 GiB, usual: 16 MiB",
+    ),
+    (
+        GATEWAY,
+        "# new_flows = 500",
+        "new_flows = 0",
+        "1 or more (usual: 500), or \"unlimited\"",
+    ),
+    (
+        GATEWAY,
+        "# weight = 1",
+        "weight = 2",
+        "set `shared = true` in `[air]`",
+    ),
+    (GATEWAY, "# weight = 1", "weight = 0", "between 1 and 1000"),
     (
         MOBILE,
         "# cache = \"32 MiB\"",
@@ -239,6 +269,30 @@ fn an_air_is_shared_as_the_example_says_once_it_is() {
         .replace("# monitor", "monitor");
     let gateway = GatewayConfig::load(&source(&text)).expect("valid");
     assert_eq!(gateway.air.sharing(), usual);
+}
+
+#[test]
+fn what_a_mobile_may_take_is_its_own_or_that_of_all() {
+    let all = "memory = \"32 MiB\"\nnew_flows = \"unlimited\"";
+    let text = changed(GATEWAY, "# memory = \"96 MiB\"", all);
+    let own = "# caps = { memory = \"96 MiB\", queue = \"16 MiB\", new_flows = 500 }";
+    let text = changed(&text, own, "caps = { queue = \"1 MiB\", new_flows = 7 }");
+    let gateway = GatewayConfig::load(&source(&text)).expect("valid");
+    let caps = gateway.caps.or(Caps::usual());
+    assert_eq!((caps.memory, caps.new_flows), (Bytes::mebi(32), None));
+    let caps = gateway.peers[0].caps.or(caps);
+    assert_eq!((caps.memory, caps.new_flows), (Bytes::mebi(32), Some(7)));
+    assert_eq!(caps.queue, Bytes::mebi(1));
+}
+
+#[test]
+fn a_weight_counts_where_shares_are_given() {
+    let text = changed(GATEWAY, "# weight = 1", "weight = 3");
+    let text = changed(&text, "# shared = false", "shared = true");
+    let gateway = GatewayConfig::load(&source(&text)).expect("valid");
+    assert_eq!(gateway.peers[0].weight(), 3);
+    let fifo = changed(&text, "# discipline = \"airtime\"", "discipline = \"fifo\"");
+    assert!(complaint(&fifo).contains("gives no shares"));
 }
 
 #[test]

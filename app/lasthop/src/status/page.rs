@@ -310,29 +310,35 @@ mod tests {
 
     use super::*;
 
+    fn stats() -> Value {
+        json!({
+            "sent": {
+                "frames": 1000, "frames_lost": 60, "bursts": [4, 0, 14, 0],
+                "packets_abandoned": 1, "packets_dropped": 2, "fades": 4,
+                "packets_capped": 5, "packets_in_common": 7,
+                "faded": "1.2 s", "wire_bytes": 2048, "bytes_repeated": 1024,
+                "bytes_held": 1024, "bytes_brief": 0
+            },
+            "received": { "frames": 99, "frames_missed": 1, "bytes": 1, "wire_bytes": 2 }
+        })
+    }
+
     fn sample() -> Value {
         json!({
-            "version": "0.1.0", "uptime_s": 200.4,
+            "version": "0.1.0", "uptime_s": 200.4, "memory_most": "160 MiB",
             "device": { "without_room": 0 },
             "bearer": { "without_room": 0, "too_large": 0, "refused": 2 },
             "host": {
-                "role": "mobile", "public_key": "lasthop-pk1-x",
+                "role": "mobile", "public_key": "lasthop-pk1-x", "memory": "44 KiB",
                 "datagrams_dropped": [["Replayed", 3]], "packets_unroutable": 0, "frames_unsent": 0,
                 "peers": [{
                     "name": "gateway", "endpoint": "192.0.2.1:51830", "keys_age": "61.5 s",
                     "hop": {
                         "rate": "2 Mbit/s", "round_trip": "12 ms", "round_trip_min": "10 ms",
                         "hop_queueing": "1 ms", "queue_delay": "12 ms", "queued": "4 KiB", "held": "0 B",
+                        "memory": "40 KiB", "memory_most": "96 MiB", "packets_of_refused_flows": 9,
                         "flows": 3, "fading_for": "0 ns",
-                        "stats": {
-                            "sent": {
-                                "frames": 1000, "frames_lost": 60, "bursts": [4, 0, 14, 0],
-                                "packets_abandoned": 1, "packets_dropped": 2, "fades": 4,
-                                "faded": "1.2 s", "wire_bytes": 2048, "bytes_repeated": 1024,
-                                "bytes_held": 1024, "bytes_brief": 0
-                            },
-                            "received": { "frames": 99, "frames_missed": 1, "bytes": 1, "wire_bytes": 2 }
-                        }
+                        "stats": stats()
                     }
                 }]
             }
@@ -351,6 +357,8 @@ mod tests {
             "1.00 % (1 of 100)",
             "4, 1.2 s in all",
             "1 packets lost; 2 dropped at a full queue",
+            "40 KiB of 96 MiB; 5 packets dropped for want of room, 9 of flows that were too many (7 from here",
+            "memory            44 KiB held for others, at most 160 MiB in all",
             "12 ms here (4 KiB), 1 ms on the hop, 0 B held for order",
             "3 Replayed; 2 datagrams without a route",
         ] {
@@ -381,6 +389,19 @@ mod tests {
         let mobile =
             "asked 3 times, 6 segments sent again, 1 acknowledgements held back; 1 KiB cached";
         assert!(page.contains(mobile), "{page}");
+    }
+
+    #[test]
+    fn says_what_of_the_air_a_mobile_gets() {
+        let mut status = sample();
+        status["host"]["peers"][0]["air"] = json!({
+            "is_marked": true, "served": 70, "airtime": "3 s", "airtime_share": "12.345678 %",
+            "queue_delay": "80 ms", "bursts": 3, "burst_length": "40 ms"
+        });
+        let page = render(&status);
+        let turns = "comes last, since it hears nothing; 70 so far, 3 s on the air, 12.3 % of it of late; \
+                     80 ms waited; 3 fades, of about 40 ms each";
+        assert!(page.contains(turns), "{page}");
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub(crate) struct Setting {
     pub(crate) caps: Caps,
     /// Of each mobile, as many as there are.
     pub(crate) weights: Vec<u16>,
+    /// Of the air.
+    pub(crate) rate: BitRate,
 }
 
 impl Setting {
@@ -53,6 +55,7 @@ impl Setting {
             discipline,
             caps: Caps::default(),
             weights: vec![1; mobiles],
+            rate: RATE,
         }
     }
 
@@ -135,6 +138,7 @@ pub(crate) struct Cell {
     mobiles: Vec<Station>,
     fades: Vec<Fades>,
     pub(crate) now: Instant,
+    rate: BitRate,
     busy_until: Instant,
     flying: VecDeque<Datagram>,
     traffic: Vec<Traffic>,
@@ -171,6 +175,7 @@ impl Cell {
             mobiles: (0..mobiles).map(station).collect(),
             fades,
             now: Instant::ZERO,
+            rate: setting.rate,
             busy_until: Instant::ZERO,
             flying: VecDeque::new(),
             traffic: (0..mobiles)
@@ -243,7 +248,7 @@ impl Cell {
             return;
         }
         let size = Bytes::from(buffer.len() + AROUND_UDP);
-        self.busy_until = self.busy_until.max(self.now) + RATE.time_for(size);
+        self.busy_until = self.busy_until.max(self.now) + self.rate.time_for(size);
         if !self.fades[from.max(to) - 1].is_bad(self.busy_until) {
             let at = self.busy_until + DELAY;
             self.flying.push_back(Datagram {
@@ -329,12 +334,13 @@ impl Cell {
         }
     }
 
-    /// Runs for so long after the warm-up; returns what each mobile got in that time, in bytes.
+    /// Runs for so long, after the warm-up; returns what each mobile got in that time, in bytes.
     pub(crate) fn measure(&mut self, span: Duration) -> Vec<u64> {
         self.run_until(WARM_UP);
+        let begin = self.now;
         let payload = |received: &Received| received.payload;
         let before: Vec<_> = self.received.iter().map(payload).collect();
-        self.run_until(WARM_UP + span);
+        self.run_until(begin + span);
         let got = self.received.iter().zip(&before);
         got.map(|(received, before)| received.payload - before)
             .collect()

@@ -7,6 +7,7 @@
 
 pub(crate) mod cell;
 pub(crate) mod ends;
+pub(crate) mod intruder;
 mod traffic;
 
 use std::collections::{BTreeMap, VecDeque};
