@@ -10,6 +10,7 @@ mod files;
 mod fileserver;
 mod nfs;
 mod rpc;
+mod scheduler;
 mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
@@ -18,6 +19,7 @@ pub use files::files_tape;
 pub use fileserver::fileserver_calls;
 pub use nfs::{nfs_answers, nfs_calls, nfs_url};
 pub use rpc::{rpc_messages, rpc_tape};
+pub use scheduler::scheduler_tape;
 pub use tcp::tcp_tape;
 
 /// A function to feed, and its name.
@@ -33,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     ("session_datagrams", session_datagrams),
     ("arq_tape", arq_tape),
     ("host_datagrams", host_datagrams),
+    ("scheduler_tape", scheduler_tape),
     ("tcp_tape", tcp_tape),
     ("rpc_messages", rpc_messages),
     ("rpc_tape", rpc_tape),

@@ -6,6 +6,7 @@ mod conformance;
 mod fades;
 mod flows;
 mod losses;
+mod memory;
 mod plain;
 mod queues;
 mod script;

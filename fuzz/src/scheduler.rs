@@ -1,0 +1,249 @@
+//! The scheduler of a shared air, under a driver that keeps its contract and a world that does anything.
+
+use std::collections::BTreeMap;
+
+use machine::Machine;
+use scheduler::config::{Bursts, Discipline, Monitor, Probing};
+use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
+use units::{Bytes, Duration, Instant};
+
+/// Destinations that there may be.
+const DESTINATIONS: u16 = 6;
+/// Their weights go up to here.
+const WEIGHT_MAX: u16 = 4;
+/// What one use of the air takes, from a tenth of this on.
+const AIRTIME_MAX: Duration = Duration::from_millis(2);
+/// What a line gets in a round by airtime, at least.
+const ROUND: Duration = Duration::from_millis(1);
+
+/// What is known of a destination that is there.
+#[derive(Debug, Default)]
+struct Line {
+    waits: bool,
+    is_marked: bool,
+    /// Airtime that was used for it without a turn since its last one.
+    owed: Duration,
+    /// How many turns others have had while it waited and was not marked.
+    passed_over: u64,
+}
+
+/// The scheduler, and what may be expected of it.
+struct Air {
+    scheduler: Scheduler,
+    discipline: Discipline,
+    lines: BTreeMap<Destination, Line>,
+    now: Instant,
+    is_free: bool,
+}
+
+/// Joins and leaves, queues, outcomes, waits and a free air, in any order. The first byte chooses the discipline and the
+/// monitor. Only who is there and waits is served, only who is marked is probed, the air is used once each time that it
+/// is free and never rests while somebody may be served, and where turns go round nobody waits for ever.
+pub fn scheduler_tape(bytes: &[u8]) {
+    let Some((setting, tape)) = bytes.split_first() else {
+        return;
+    };
+    let discipline = Discipline::ALL[usize::from(*setting) % Discipline::ALL.len()];
+    let monitor = match setting / 8 % 3 {
+        0 => Monitor::Probing(Probing::default()),
+        1 => Monitor::Acknowledgements(Bursts::default()),
+        _ => Monitor::Perfect,
+    };
+    let mut air = Air {
+        scheduler: Scheduler::new(&Config {
+            discipline,
+            monitor,
+        }),
+        discipline,
+        lines: BTreeMap::new(),
+        now: Instant::from_millis(1),
+        is_free: false,
+    };
+    for step in tape.chunks_exact(3) {
+        air.step(
+            step[0],
+            Destination(u16::from(step[1]) % DESTINATIONS),
+            step[2],
+        );
+    }
+}
+
+impl Air {
+    fn step(&mut self, kind: u8, destination: Destination, value: u8) {
+        match kind % 16 {
+            0 => self.pass(Duration::from_millis(u64::from(value))),
+            1 => self.join(destination, u16::from(value) % WEIGHT_MAX + 1),
+            2 => {
+                self.lines.remove(&destination);
+                self.tell(Input::Leave(destination));
+            }
+            3..=6 => self.queue(destination, value),
+            7 => {
+                let airtime = airtime(value);
+                // By turns, what is sent without one is one.
+                if let Some(line) = self.lines.get_mut(&destination) {
+                    line.owed += airtime;
+                    line.passed_over = 0;
+                }
+                self.tell(Input::Sent {
+                    destination,
+                    airtime,
+                });
+            }
+            8 | 9 => self.outcome(destination, value),
+            10 => {
+                let is_good = value.is_multiple_of(2);
+                self.tell(Input::Channel {
+                    destination,
+                    is_good,
+                });
+            }
+            _ => self.free(value),
+        }
+    }
+
+    fn join(&mut self, destination: Destination, weight: u16) {
+        self.lines.entry(destination).or_default();
+        self.tell(Input::Join {
+            destination,
+            weight,
+        });
+    }
+
+    fn queue(&mut self, destination: Destination, value: u8) {
+        let waiting = (!value.is_multiple_of(4)).then(|| Waiting {
+            bytes: Bytes::new(u64::from(value) * 100),
+            oldest: self.now - Duration::from_millis(u64::from(value)),
+        });
+        if let Some(line) = self.lines.get_mut(&destination) {
+            line.waits = waiting.is_some();
+            line.passed_over *= u64::from(line.waits);
+        }
+        self.tell(Input::Queue {
+            destination,
+            waiting,
+        });
+    }
+
+    fn outcome(&mut self, destination: Destination, value: u8) {
+        let cause = [Cause::Unknown, Cause::Collision, Cause::Fade][usize::from(value) % 3];
+        let outcome = match value / 4 % 3 {
+            0 => Outcome::Delivered,
+            more => Outcome::Missing {
+                cause,
+                given_up: more == 1,
+            },
+        };
+        self.tell(Input::Outcome {
+            destination,
+            outcome,
+        });
+    }
+
+    /// The air is free, and whoever is served uses it.
+    fn free(&mut self, value: u8) {
+        self.is_free = true;
+        let Some(destination) = self.tell(Input::AirFree) else {
+            return;
+        };
+        let airtime = airtime(value);
+        self.tell(Input::Sent {
+            destination,
+            airtime,
+        });
+        self.outcome(destination, value);
+    }
+
+    fn pass(&mut self, span: Duration) {
+        let end = self.now + span;
+        while let Some(due) = self.scheduler.poll_timeout().filter(|due| *due <= end) {
+            self.now = due.max(self.now);
+            self.scheduler.handle_timeout(self.now);
+            if let Some(destination) = self.drain() {
+                let airtime = airtime(0);
+                self.tell(Input::Sent {
+                    destination,
+                    airtime,
+                });
+            }
+        }
+        self.now = end;
+    }
+
+    /// Tells the scheduler something; returns who may use the air.
+    fn tell(&mut self, input: Input) -> Option<Destination> {
+        self.scheduler.handle_input(self.now, input);
+        let chosen = self.drain();
+        let ignores = matches!(
+            self.discipline,
+            Discipline::Fifo | Discipline::RoundRobin | Discipline::RoundRobinDeferring
+        );
+        let serves_marked = self.discipline != Discipline::LongestConnectedQueue;
+        let may_be_served =
+            |line: &Line| line.waits && (ignores || serves_marked || !line.is_marked);
+        let wanted = self.lines.values().any(may_be_served);
+        assert!(!(self.is_free && wanted), "the air rests");
+        chosen
+    }
+
+    fn drain(&mut self) -> Option<Destination> {
+        let mut chosen = None;
+        while let Some(output) = self.scheduler.poll_output() {
+            let (Output::Serve(destination)
+            | Output::Probe(destination)
+            | Output::Marked(destination)
+            | Output::Unmarked(destination)) = output;
+            let line = self.lines.get_mut(&destination);
+            let line = line.expect("a destination that is there");
+            match output {
+                Output::Marked(_) => {
+                    line.is_marked = true;
+                    line.passed_over = 0;
+                }
+                Output::Unmarked(_) => line.is_marked = false,
+                Output::Probe(_) => assert!(line.is_marked, "a probe for who is heard"),
+                Output::Serve(_) => {
+                    assert!(line.waits, "nothing waits there");
+                    self.served(destination);
+                }
+            }
+            if matches!(output, Output::Serve(_) | Output::Probe(_)) {
+                assert!(std::mem::take(&mut self.is_free), "the air is busy");
+                chosen = Some(destination);
+            }
+        }
+        chosen
+    }
+
+    /// Counts a turn, and for how many turns of others each has waited now.
+    fn served(&mut self, destination: Destination) {
+        let others = self.lines.len() as u64;
+        for (other, line) in &mut self.lines {
+            if *other == destination || !line.waits || line.is_marked {
+                line.passed_over = 0;
+            } else {
+                line.passed_over += 1;
+            }
+        }
+        let turns = others * u64::from(WEIGHT_MAX) * 2;
+        for line in self.lines.values() {
+            let most = match self.discipline {
+                Discipline::RoundRobinDeferring | Discipline::CsdpRoundRobin => turns,
+                Discipline::Airtime => {
+                    let rounds = line.owed.as_nanos() / ROUND.as_nanos() + 4;
+                    rounds * turns * (AIRTIME_MAX.as_nanos() / airtime(0).as_nanos() + 1)
+                }
+                _ => return,
+            };
+            assert!(line.passed_over <= most, "it starves: {line:?}");
+        }
+        if let Some(line) = self.lines.get_mut(&destination) {
+            line.owed = Duration::ZERO;
+        }
+    }
+}
+
+/// Of the air, as a byte says.
+fn airtime(value: u8) -> Duration {
+    AIRTIME_MAX / 10 * (u64::from(value) % 10 + 1)
+}
