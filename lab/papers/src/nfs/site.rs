@@ -78,7 +78,7 @@ impl Equipment {
 
 impl Site<'_> {
     /// The address of a client: mobile hosts first, then those on the wire.
-    pub(super) fn address(&self, number: u64) -> Ipv4Addr {
+    pub(crate) fn address(&self, number: u64) -> Ipv4Addr {
         let ([a, b, c], host) = match number.checked_sub(self.hosts.mobile) {
             None => (MOBILES, number),
             // The server is the first of them.

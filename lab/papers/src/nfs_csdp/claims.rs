@@ -2,7 +2,7 @@
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
-use super::onset::{CLIENTS, IN_VAIN, decline, most, onset, place};
+use super::onset::{At, IN_VAIN, Line, with_clients};
 use crate::csdp96::judging::{all, percent};
 
 const SCHEDULING: &str = "Bhagwat et al. 1996, on results";
@@ -15,6 +15,8 @@ const SCHEMES: [&str; 4] = ["FIFO", "RR", "CSDP-RR", "AIRTIME"];
 /// The policies of the NFS papers, then ours.
 const POLICIES: [&str; 4] = ["exponential", "linear", "hybrid-linear", "adaptive"];
 const PAPERS: [&str; 3] = [POLICIES[0], POLICIES[1], POLICIES[2]];
+/// Numbers of clients.
+const CLIENTS: [&str; 6] = ["1", "2", "4", "8", "16", "32"];
 /// One client shares its air with nobody.
 const SEVERAL_CLIENTS: &[&str] = &["2", "4", "8", "16", "32"];
 
@@ -33,7 +35,8 @@ impl Compared {
     fn of(table: &Table, pairs: &[[Case; 2]], metric: &str) -> Result<Self, Unknown> {
         let (mut more, mut less) = (0, Vec::new());
         for pair in pairs {
-            let places = pair.map(|(_, policy, clients)| place(policy, clients));
+            let places =
+                pair.map(|(_, policy, clients)| with_clients(&[("policy", policy)], clients));
             let cells = [0, 1].map(|number| (pair[number].0, places[number].as_slice()));
             let paired = table.compared(cells, metric)?;
             if !paired.is_significant() {
@@ -144,7 +147,9 @@ fn scheduling() -> Vec<Claim> {
             text: "Congestion sets in at more clients with CSDP-RR than with FIFO, with each policy of the papers: \
                    \"improved scalability will be one result of the per destination scheduling\"",
             source: QUEUES,
-            judge: |table| all(PAPERS.map(|policy| later_onset(table, policy))),
+            judge: |table| {
+                all(PAPERS.map(|policy| later_onset(table, &[("policy", policy)], &CLIENTS)))
+            },
         },
     ]
 }
@@ -169,7 +174,8 @@ fn few() -> Vec<Claim> {
                 let (mut most, mut whose) = (0.0, String::new());
                 for scheme in SCHEMES {
                     for policy in POLICIES {
-                        let share = table.mean(scheme, &place(policy, "2"), "spurious")?;
+                        let place = with_clients(&[("policy", policy)], "2");
+                        let share = table.mean(scheme, &place, "spurious")?;
                         if share > most {
                             (most, whose) = (share, format!("{scheme}, {policy}"));
                         }
@@ -197,7 +203,8 @@ fn many() -> Vec<Claim> {
                 let mut least = f64::INFINITY;
                 for scheme in SCHEMES {
                     for policy in PAPERS {
-                        let of = |metric| table.mean(scheme, &place(policy, "32"), metric);
+                        let place = with_clients(&[("policy", policy)], "32");
+                        let of = |metric| table.mean(scheme, &place, metric);
                         least = least.min(of("spurious")? / of("repeats")?);
                     }
                 }
@@ -241,7 +248,8 @@ fn ours() -> Vec<Claim> {
             source: AIM,
             judge: |table| {
                 all(SCHEMES.map(|scheme| {
-                    let onset = onset(table, scheme, "adaptive")?;
+                    let at = [("policy", "adaptive")];
+                    let onset = line(scheme, &at).onset(table)?;
                     let numbers = format!("{scheme}: {}", onset.unwrap_or("none"));
                     Ok(Verdict::of(onset.is_none(), numbers))
                 }))
@@ -272,22 +280,57 @@ fn ours() -> Vec<Claim> {
     ]
 }
 
+/// The claims over the numbers of clients between those of the grid; chosen when the grid had shown where to look.
+pub(super) fn between() -> Vec<Claim> {
+    vec![Claim {
+        name: "csdp-later-onset-between",
+        text: "Congestion sets in at more clients with CSDP-RR than with FIFO, either way, with either policy of the \
+               papers",
+        source: QUEUES,
+        judge: |table| {
+            const BETWEEN: [&str; 5] = ["4", "5", "6", "7", "8"];
+            let policies = ["exponential", "hybrid-linear"];
+            let places = ["read", "write"].map(|way| policies.map(|policy| (way, policy)));
+            all(places.into_iter().flatten().map(|(way, policy)| {
+                let at = [("copy.way", way), ("policy", policy)];
+                later_onset(table, &at, &BETWEEN)
+            }))
+        },
+    }]
+}
+
+/// A scheme with each number of clients of the grid.
+fn line<'a>(scheme: &'a str, at: &'a At<'a>) -> Line<'a> {
+    let clients = &CLIENTS;
+    Line {
+        scheme,
+        at,
+        clients,
+    }
+}
+
 /// That congestion sets in at more clients with CSDP-RR than with FIFO; the numbers are those of all disciplines.
-fn later_onset(table: &Table, policy: &str) -> Result<Verdict, Unknown> {
+fn later_onset(table: &Table, at: &At<'_>, clients: &[&'static str]) -> Result<Verdict, Unknown> {
+    let line = |scheme| Line {
+        scheme,
+        at,
+        clients,
+    };
     let of = |scheme| {
-        let onset = onset(table, scheme, policy)?;
+        let onset = line(scheme).onset(table)?;
         let number = onset.and_then(|clients| clients.parse().ok());
         Ok::<u32, Unknown>(number.unwrap_or(u32::MAX))
     };
     let numbers = SCHEMES.map(|scheme| {
-        let [onset, decline] = [onset, decline].map(|find| find(table, scheme, policy));
-        let (onset, decline) = (onset?.unwrap_or("none"), decline?.unwrap_or("none"));
+        let (onset, decline) = (line(scheme).onset(table)?, line(scheme).decline(table)?);
+        let (onset, decline) = (onset.unwrap_or("none"), decline.unwrap_or("none"));
         Ok(format!(
             "{scheme} {onset} (less throughput from {decline} on)"
         ))
     });
     let numbers = numbers.into_iter().collect::<Result<Vec<_>, Unknown>>()?;
-    let numbers = format!("{policy}: {}", numbers.join(", "));
+    let labels: Vec<_> = at.iter().map(|(_, label)| *label).collect();
+    let numbers = format!("{}: {}", labels.join(", "), numbers.join(", "));
     Ok(Verdict::of(of("CSDP-RR")? > of("FIFO")?, numbers))
 }
 
@@ -298,8 +341,7 @@ fn keeps(
     policy: &str,
     bounds: impl std::ops::RangeBounds<f64>,
 ) -> Result<Verdict, Unknown> {
-    let all = table.mean(scheme, &place(policy, "32"), "throughput")?;
-    let share = all / most(table, scheme, policy)?;
+    let share = line(scheme, &[("policy", policy)]).kept(table)?;
     let numbers = format!("{scheme} {}", percent(share));
     Ok(Verdict::of(bounds.contains(&share), numbers))
 }

@@ -21,4 +21,12 @@ mod tables;
 use experiment::Experiment;
 
 /// The experiments of the group `nfs-csdp`.
-pub const EXPERIMENTS: &[&dyn Experiment] = &[&tables::READ, &tables::WRITE];
+pub const EXPERIMENTS: &[&dyn Experiment] = &[
+    &tables::READ,
+    &tables::WRITE,
+    &tables::ONSET,
+    &tables::CHOICES,
+];
+
+#[cfg(test)]
+mod tests;

@@ -10,12 +10,11 @@ const SOURCE: &str = "Ours; it joins Dube, Rais, Tripathi, \"Improving NFS Perfo
     Trans. Computers 46(3), 1997, and Bhagwat, Bhattacharya, Krishna, Tripathi, \"Enhancing Throughput over Wireless \
     LANs Using Channel State Dependent Packet Scheduling\", IEEE INFOCOM 1996";
 
-/// The parts of a plan after one another, then those that both experiments have.
+/// The parts of a plan after one another, then those that all experiments have.
 macro_rules! plan {
-    ($part:literal) => {
+    ($($part:literal),+) => {
         concat!(
-            include_str!(concat!("plans/", $part, ".toml")),
-            include_str!("plans/grid.toml"),
+            $(include_str!(concat!("plans/", $part, ".toml")),)+
             include_str!("../csdp96/plans/fades.toml"),
             include_str!("plans/parameters.toml")
         )
@@ -28,7 +27,7 @@ pub(super) const READ: Copies = Copies {
             "nfs-csdp-read",
             "1 to 32 clients read files: by discipline and back-off",
         ],
-        plan!("read"),
+        plan!("read", "grid", "schemes"),
     ),
     claims: claims::claims,
 };
@@ -39,9 +38,31 @@ pub(super) const WRITE: Copies = Copies {
             "nfs-csdp-write",
             "1 to 32 clients write files: by discipline and back-off",
         ],
-        plan!("write"),
+        plan!("write", "grid", "schemes"),
     ),
     claims: claims::claims,
+};
+
+pub(super) const ONSET: Copies = Copies {
+    about: about(
+        [
+            "nfs-csdp-onset",
+            "Where congestion sets in, from 4 to 8 clients",
+        ],
+        plan!("onset", "schemes"),
+    ),
+    claims: claims::between,
+};
+
+pub(super) const CHOICES: Copies = Copies {
+    about: about(
+        [
+            "nfs-csdp-choices",
+            "What congestion rests on: each choice that neither paper makes",
+        ],
+        plan!("choices"),
+    ),
+    claims: Vec::new,
 };
 
 const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
-use papers::{csdp96, nfs95, nfs97, ton97};
+use papers::{csdp96, nfs_csdp, nfs95, nfs97, ton97};
 
 /// The experiment of this name.
 pub(crate) fn named(name: &str) -> &'static dyn Experiment {
@@ -14,6 +14,7 @@ pub(crate) fn named(name: &str) -> &'static dyn Experiment {
         nfs95::EXPERIMENTS,
         csdp96::EXPERIMENTS,
         nfs97::EXPERIMENTS,
+        nfs_csdp::EXPERIMENTS,
         ton97::EXPERIMENTS,
     ];
     let mut known = groups.into_iter().flatten();
