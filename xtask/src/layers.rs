@@ -34,6 +34,7 @@ const HOUSE: &[Layer] = &[
             "snoop",
             "tcp",
             "redirector",
+            "mtcp",
             "rpc",
             "nfs",
             "fileserver",

@@ -1,0 +1,46 @@
+//! Data packets that arrive.
+
+use redirector::Content;
+use units::Instant;
+
+use super::{Connection, Phase};
+use crate::packet::{Data, Kind};
+use crate::sender::Brought;
+
+impl<C: Content + Clone> Connection<C> {
+    /// Takes a data packet in. False if it does not fit the connection.
+    pub(crate) fn arrive(&mut self, mut data: Data<C>, now: Instant) -> bool {
+        if let Phase::Aborted(reason) = self.phase {
+            // It has not heard of that yet.
+            self.news.control = Some(Kind::Reset(reason));
+            return true;
+        }
+        let made = matches!(self.phase, Phase::Answered | Phase::Open | Phase::Lingering);
+        if !made || data.profile != self.agreed.profile {
+            return false;
+        }
+        let content = std::mem::take(&mut data.content);
+        let empty = content.length() == 0 && !data.flags.fin;
+        let received = &mut self.receiver.received;
+        received.packets += 1;
+        let brought = self.sender.acknowledge(&data, empty, received, now);
+        let completes = self.phase == Phase::Answered;
+        if brought == Brought::Impossible || (completes && brought == Brought::Old) {
+            return false;
+        }
+        if completes {
+            self.establish(now);
+        }
+        let acknowledged = brought == Brought::News;
+        self.news.writable |= acknowledged;
+        let answers = self.asking.hear(now);
+        let news = self.receiver.take(&data, content, answers, now);
+        if news || acknowledged {
+            self.asking.news(&self.config.timing);
+        }
+        if data.flags.poll {
+            self.receiver.acknowledge_now();
+        }
+        true
+    }
+}

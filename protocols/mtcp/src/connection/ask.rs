@@ -1,0 +1,233 @@
+//! Timers of a connection: retransmission, attempts to open, questions to an end that is silent, lingering.
+
+use redirector::Content;
+use units::{Duration, Instant};
+
+use super::{Connection, Phase};
+use crate::Reason;
+use crate::config::Timing;
+use crate::packet::Kind;
+
+/// What is asked of the other end, and since when.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    /// When the other end was heard last.
+    heard: Instant,
+    /// When it was asked first since then.
+    unanswered: Option<Instant>,
+    /// When it was asked last.
+    asked: Instant,
+    /// How long until the next question; doubles.
+    interval: Duration,
+    /// A question goes with the next packet.
+    question: bool,
+    /// When this is looked at again, not later than needed.
+    pub(super) at: Option<Instant>,
+    /// Control packets that went without any answer.
+    pub(super) attempts: u32,
+    /// When the handshake began.
+    pub(super) began: Instant,
+}
+
+impl Asking {
+    pub(super) fn new(timing: &Timing) -> Self {
+        Self {
+            heard: Instant::ZERO,
+            unanswered: None,
+            asked: Instant::ZERO,
+            interval: timing.poll,
+            question: false,
+            at: None,
+            attempts: 0,
+            began: Instant::ZERO,
+        }
+    }
+
+    /// Starts to count at `now`, and looks again at `at`.
+    pub(super) fn start(&mut self, now: Instant, at: Instant) {
+        self.began = now;
+        self.heard = now;
+        self.at = Some(at);
+    }
+
+    /// The other end was heard. True if it may have answered a question.
+    pub(super) fn hear(&mut self, now: Instant) -> bool {
+        self.heard = now;
+        self.unanswered.take().is_some()
+    }
+
+    /// There were news: questions are asked often again.
+    pub(super) fn news(&mut self, timing: &Timing) {
+        self.interval = timing.poll;
+    }
+
+    /// Asks with the next packet.
+    pub(super) fn ask(&mut self, now: Instant) {
+        self.question = true;
+        self.asked = now;
+        self.unanswered.get_or_insert(now);
+    }
+
+    /// Whether the packet that goes out now asks.
+    pub(super) fn take_question(&mut self) -> bool {
+        std::mem::take(&mut self.question)
+    }
+
+    /// Whether questions have gone unanswered for so long.
+    fn is_unanswered_for(&self, limit: Duration, now: Instant) -> bool {
+        self.unanswered
+            .is_some_and(|first| now.since(first) >= limit)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.at
+    }
+}
+
+impl<C: Content + Clone> Connection<C> {
+    /// Acts on what is due.
+    pub(crate) fn time_out(&mut self, now: Instant) {
+        if !matches!(self.phase, Phase::Aborted(_)) {
+            let acknowledges = self.receiver.time_out(now);
+            self.traffic.timeouts += u64::from(acknowledges);
+            if self.sender.clock.deadline.is_some_and(|at| at <= now) {
+                self.retransmit(now);
+            }
+        }
+        if self.asking.at.take_if(|at| *at <= now).is_some() {
+            match self.phase {
+                Phase::Opening | Phase::Answered => self.try_again(now),
+                Phase::Waiting => self.break_off(Reason::TimedOut),
+                Phase::Open | Phase::Lingering | Phase::Aborted(_) => self.ask_if_silent(now),
+                Phase::Gone => {}
+            }
+        }
+    }
+
+    fn retransmit(&mut self, now: Instant) {
+        let asking = &mut self.asking;
+        asking.unanswered.get_or_insert(now);
+        if asking.is_unanswered_for(self.config.timing.give_up, now) {
+            self.break_off(Reason::TimedOut);
+            return;
+        }
+        self.traffic.timeouts += 1;
+        if self.sender.time_out(now) {
+            self.asking.ask(now);
+        }
+    }
+
+    /// Ends a connection whose other end does not answer.
+    pub(super) fn break_off(&mut self, reason: Reason) {
+        let told = self.news.outcome.is_some();
+        self.end(reason);
+        self.news.reset = Some(reason).filter(|_| !told);
+    }
+
+    /// The SYN or its answer goes out again, unless that was often enough.
+    fn try_again(&mut self, now: Instant) {
+        let limits = &self.config.limits;
+        self.asking.attempts += 1;
+        let too_long = now.since(self.asking.began) >= limits.opening;
+        if self.asking.attempts >= limits.attempts || too_long {
+            self.break_off(Reason::TimedOut);
+            return;
+        }
+        self.traffic.timeouts += 1;
+        self.send_syn(now);
+    }
+
+    /// Sends the SYN or its answer, and waits.
+    pub(super) fn send_syn(&mut self, now: Instant) {
+        self.news.control = Some(match self.phase {
+            Phase::Opening => Kind::Syn,
+            _ => Kind::SynAck,
+        });
+        let timeout = self.config.timing.initial_timeout;
+        self.asking.at = Some(self.ticks().after(now, timeout));
+    }
+
+    /// When the other end has been silent for so long that it is asked. Nothing where it is not asked at all.
+    fn patience(&self) -> Option<Instant> {
+        let (asking, lean_peer) = (&self.asking, self.agreed.lean_peer);
+        let often = match self.phase {
+            Phase::Aborted(_) => true,
+            Phase::Lingering if lean_peer => true,
+            Phase::Open if !self.config.lean => {
+                // The retransmission timer asks by itself.
+                let waits = asking.unanswered.is_some() && self.sender.clock.deadline.is_none();
+                let polls = lean_peer && !self.receiver.is_finished();
+                self.sender.is_blocked() || polls || waits
+            }
+            Phase::Lingering => return Some(asking.began + self.config.timing.linger),
+            _ => return None,
+        };
+        Some(if often {
+            // What is known to be missing is asked for as often as at first.
+            let missing = self.receiver.has_hole();
+            let interval = if missing {
+                self.config.timing.poll
+            } else {
+                asking.interval
+            };
+            asking.heard.max(asking.asked) + interval
+        } else {
+            asking.heard + self.config.timing.keep_alive
+        })
+    }
+
+    /// After everything that may go out now has: looks again when the other end has been silent for long. What is
+    /// set already stays where it is sooner; it is corrected when its time has come.
+    pub(super) fn settle(&mut self, now: Instant) {
+        let Some(due) = self.patience() else {
+            self.asking.at = None;
+            return;
+        };
+        if self.asking.at.is_none_or(|at| due < at) {
+            let at = self.ticks().at_or_after(due);
+            self.asking.at = Some(at.max(self.ticks().next(now)));
+        }
+    }
+
+    fn ask_if_silent(&mut self, now: Instant) {
+        if self.patience().is_none_or(|due| due > now) {
+            return;
+        }
+        let timing = &self.config.timing;
+        let longest = timing.poll_longest;
+        let stays_long = self.phase == Phase::Open || self.agreed.lean_peer;
+        if !stays_long && now.since(self.asking.began) >= timing.linger {
+            self.phase = Phase::Gone;
+            return;
+        }
+        if self.asking.is_unanswered_for(timing.give_up, now) {
+            self.break_off(Reason::TimedOut);
+            return;
+        }
+        self.traffic.timeouts += 1;
+        self.asking.ask(now);
+        self.asking.interval = (self.asking.interval * 2).min(longest);
+    }
+
+    /// Both streams have ended. The end that finished first stays for a while, to answer what the other one sends
+    /// again for want of an acknowledgement. The other one's end of stream has acknowledged the first one's.
+    pub(super) fn linger(&mut self, now: Instant) {
+        if self.news.finished_first {
+            self.phase = Phase::Lingering;
+            self.stay(now);
+        } else {
+            self.phase = Phase::Gone;
+        }
+    }
+
+    /// Stays although the connection has ended: for a while, or with an end that keeps no timers until that one says
+    /// that it does not know the connection any more.
+    pub(super) fn stay(&mut self, now: Instant) {
+        self.asking.began = now;
+        self.asking.asked = now;
+        self.asking.interval = self.config.timing.poll;
+        self.asking.unanswered = None;
+        self.asking.at = None;
+        self.settle(now);
+    }
+}

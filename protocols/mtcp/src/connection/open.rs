@@ -1,0 +1,153 @@
+//! The handshake: control packets that make a connection, and those that refuse it.
+
+use std::sync::Arc;
+
+use redirector::Content;
+use units::Instant;
+
+use super::{Connection, Identity, Phase};
+use crate::numbers::Numbers;
+use crate::packet::{Control, Kind};
+use crate::{Config, Profile, Reason};
+
+impl<C: Content + Clone> Connection<C> {
+    /// A connection that this end asks for.
+    pub(crate) fn open(identity: &Identity, config: &Arc<Config>, now: Instant) -> Self {
+        let mut connection =
+            Self::new(identity, Phase::Opening, config.profile, Arc::clone(config));
+        connection.asking.start(now, now);
+        connection.send_syn(now);
+        connection
+    }
+
+    /// A connection that the other end asks for, in a profile that both ends have.
+    pub(crate) fn arrived(
+        identity: &Identity,
+        syn: &Control,
+        config: &Arc<Config>,
+        now: Instant,
+    ) -> Self {
+        let profile = syn.profile.min(config.profile);
+        let mut connection = Self::new(identity, Phase::Waiting, profile, Arc::clone(config));
+        connection.agree(syn, profile);
+        let limit = connection.ticks().after(now, config.limits.opening);
+        connection.asking.start(now, limit);
+        connection.news.arrived = true;
+        connection
+    }
+
+    /// Takes over what the other end said of itself.
+    fn agree(&mut self, control: &Control, profile: Profile) {
+        self.names.peer = control.reverse;
+        self.agreed.profile = profile;
+        self.agreed.packet = self.packet_length(control.packet);
+        self.agreed.lean_peer = control.lean;
+        self.receiver
+            .agreed(&self.config, profile, control.sequence);
+        if control.lean {
+            self.receiver.must_ask();
+        }
+        self.sender
+            .agreed(profile, self.agreed.packet, control.buffer);
+    }
+
+    /// The driver agrees to a connection that arrived.
+    pub(crate) fn accept(&mut self, now: Instant) {
+        if self.phase == Phase::Waiting {
+            self.phase = Phase::Answered;
+            self.asking.start(now, now);
+            self.send_syn(now);
+        }
+    }
+
+    /// The same SYN arrives once more.
+    pub(crate) fn repeat_syn(&mut self) {
+        match self.phase {
+            Phase::Waiting => self.news.control = Some(Kind::Pending),
+            Phase::Answered => self.news.control = Some(Kind::SynAck),
+            _ => self.receiver.acknowledge_now(),
+        }
+    }
+
+    /// Whether `syn` is the one that asked for this connection.
+    pub(crate) fn was_asked_by(&self, syn: &Control) -> bool {
+        let first = self.receiver.numbers.number(0);
+        let profile = self.agreed.profile;
+        let same = Numbers::new(syn.sequence, profile).number(0) == first;
+        same && self.addresses == syn.addresses
+    }
+
+    /// A SYN that names another connection as this one: whoever sent it may not know this connection any more, and
+    /// then answers with a reset.
+    pub(crate) fn challenge(&mut self, now: Instant) {
+        self.asking.ask(now);
+    }
+
+    /// Whether `control` answers this end's SYN.
+    fn is_answered_by(&self, control: &Control) -> bool {
+        let first = self.sender.numbers.number(0);
+        let expected = Numbers::new(first, control.profile).number(1);
+        self.phase == Phase::Opening && control.acknowledgment == expected
+    }
+
+    /// The other end agrees. True if the connection is made by this.
+    pub(crate) fn arrive_syn_ack(&mut self, control: &Control, now: Instant) -> bool {
+        if !self.is_answered_by(control) {
+            if self.names.peer == control.reverse && self.phase == Phase::Open {
+                self.receiver.acknowledge_now();
+            }
+            return false;
+        }
+        let least = self.addresses.least_profile();
+        let common = (least..=self.agreed.profile).contains(&control.profile);
+        if !common || (self.config.lean && control.lean) {
+            self.break_off(Reason::Profile);
+            return false;
+        }
+        self.agree(control, control.profile);
+        self.receiver.acknowledge_now();
+        self.establish(now);
+        true
+    }
+
+    /// The other end waits for a third host.
+    pub(crate) fn arrive_pending(&mut self, control: &Control) {
+        if self.is_answered_by(control) {
+            self.asking.attempts = 0;
+        }
+    }
+
+    /// The connection is made.
+    pub(super) fn establish(&mut self, now: Instant) {
+        self.phase = Phase::Open;
+        self.asking.start(now, now);
+        self.asking.at = None;
+        self.news.connected = true;
+        self.news.writable = true;
+    }
+
+    /// A reset arrives. True if it proves to come from the other end.
+    pub(crate) fn arrive_reset(&mut self, control: &Control, reason: Reason, now: Instant) -> bool {
+        if self.phase == Phase::Opening {
+            let proven = self.is_answered_by(control);
+            if proven {
+                self.fail(reason);
+            }
+            return proven;
+        }
+        if control.profile != self.agreed.profile {
+            return false;
+        }
+        let (next, window) = (self.receiver.next(), self.receiver.window());
+        let ahead = self.receiver.numbers.ahead(control.sequence, next);
+        let named = control.connection == self.names.own && control.reverse == self.names.peer;
+        let proven = ahead == 0 || (named && (0..=window as i64).contains(&ahead));
+        if proven {
+            self.fail(reason);
+        } else if self.phase == Phase::Open {
+            // Whoever it came from, the other end knows better (RFC 5961 §3).
+            self.challenge(now);
+        }
+        proven
+    }
+}

@@ -1,0 +1,366 @@
+//! The endpoint: all connections with one other end, as a machine.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use machine::{Machine, RandomStream, earlier};
+use redirector::Content;
+use units::Instant;
+
+use crate::connection::{Connection, Identity, Phase, Status};
+use crate::counters::{Connections, Refused};
+use crate::listeners::Listeners;
+use crate::packet::{Cid, Control, Data, Kind};
+use crate::table::Table;
+use crate::tick::Ticks;
+use crate::{
+    Accepts, Addresses, Config, ConfigError, ConnectionId, Counters, Input, Output, Packet, Reason,
+};
+
+/// Packets of unknown connections that are answered in a tick; more are only counted.
+const STRAYS_ANSWERED: u32 = 32;
+
+/// One host's end of the hop, with all its MTCP connections; see the crate's documentation.
+#[derive(Debug)]
+pub struct Endpoint<C> {
+    config: Arc<Config>,
+    random: RandomStream,
+    now: Instant,
+    /// What the hop takes, in bytes; unbounded until the driver says how much.
+    room: Option<u64>,
+    table: Table<C>,
+    listeners: Listeners,
+    outputs: VecDeque<Output<C>>,
+    /// The number of the next connection that arrives.
+    arrivals: u64,
+    /// The last tick in which strays were answered, and how many.
+    strays: (u64, u32),
+    connections: Connections,
+    refused: Refused,
+}
+
+impl<C: Content + Clone> Endpoint<C> {
+    /// An endpoint without connections. `random` names them, so it must be one that others cannot know.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration ([`Config::check`]).
+    pub fn new(config: Config, random: RandomStream) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            listeners: Listeners::new(&config),
+            config: Arc::new(config),
+            random,
+            now: Instant::ZERO,
+            room: None,
+            table: Table::new(),
+            outputs: VecDeque::new(),
+            arrivals: 0,
+            strays: (0, 0),
+            connections: Connections::default(),
+            refused: Refused::default(),
+        })
+    }
+
+    /// What has been done so far.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            traffic: self.table.traffic(),
+            connections: self.connections,
+            refused: self.refused,
+        }
+    }
+
+    /// How many connections there are, lingering ones included.
+    pub fn connections(&self) -> usize {
+        self.table.len()
+    }
+
+    /// What is known of a connection.
+    pub fn status(&self, id: ConnectionId) -> Option<Status> {
+        let connection = self.table.get(self.table.own_of(id)?)?;
+        Some(connection.status())
+    }
+
+    /// Whether the other end listens at `address` and may: what a gateway needs to know when a connection for it
+    /// comes in.
+    pub fn has_listener(&self, address: SocketAddr) -> bool {
+        self.listeners.has_other(address)
+    }
+
+    fn open(&mut self, number: u64, addresses: Addresses) {
+        let id = ConnectionId::Opened(number);
+        if self.table.has(id) {
+            return;
+        }
+        let refusal = if self.table.len() >= self.config.limits.connections {
+            self.refused.busy += 1;
+            Some(Reason::Busy)
+        } else if addresses.least_profile() > self.config.profile {
+            self.refused.unwanted += 1;
+            Some(Reason::Profile)
+        } else {
+            None
+        };
+        if let Some(reason) = refusal {
+            self.outputs.push_back(Output::Reset(id, reason));
+            return;
+        }
+        self.connections.opened += 1;
+        let identity = self.identity(id, addresses);
+        self.table
+            .insert(Connection::open(&identity, &self.config, self.now));
+    }
+
+    fn identity(&mut self, id: ConnectionId, addresses: Addresses) -> Identity {
+        Identity {
+            id,
+            own: self.table.free_name(&mut self.random),
+            addresses,
+            first: self.random.next_u64() as u32,
+        }
+    }
+
+    /// Lets `change` act on a connection that the driver knows.
+    fn with(&mut self, id: ConnectionId, change: impl FnOnce(&mut Connection<C>)) {
+        let own = self.table.own_of(id);
+        if let Some(connection) = own.and_then(|own| self.table.change(own)) {
+            change(connection);
+        }
+    }
+
+    fn arrive(&mut self, packet: Packet<C>) {
+        match packet {
+            Packet::Data(data) => self.arrive_data(data),
+            Packet::Control(control) => self.arrive_control(&control),
+        }
+    }
+
+    fn arrive_data(&mut self, data: Data<C>) {
+        let own = data.connection;
+        let answer = Control {
+            profile: data.profile,
+            kind: Kind::Reset(Reason::Unknown),
+            lean: self.config.lean,
+            connection: Cid::NONE,
+            reverse: own,
+            sequence: data.acknowledgment,
+            acknowledgment: 0,
+            buffer: 0,
+            packet: self.config.packet,
+            addresses: Addresses::listening(([0, 0, 0, 0], 0).into()),
+        };
+        let Some(connection) = self.table.change(own) else {
+            self.refused.strays += 1;
+            self.answer_stray(&answer);
+            return;
+        };
+        let opening = connection.phase == Phase::Opening;
+        if !connection.arrive(data, self.now) {
+            self.refused.strays += 1;
+            if opening {
+                // It belongs to an older connection of the same name.
+                self.answer_stray(&answer);
+            }
+        }
+    }
+
+    fn arrive_control(&mut self, control: &Control) {
+        let (now, address) = (self.now, control.addresses.source());
+        match control.kind {
+            Kind::Syn => self.arrive_syn(control),
+            Kind::SynAck => {
+                let own = control.connection;
+                match self.table.change(own) {
+                    Some(connection) => _ = connection.arrive_syn_ack(control, now),
+                    None => self.answer_unknown(control),
+                }
+            }
+            Kind::Pending => {
+                if let Some(connection) = self.table.change(control.connection) {
+                    connection.arrive_pending(control);
+                }
+            }
+            Kind::Reset(reason) => self.arrive_reset(control, reason),
+            Kind::Listen => {
+                let takes = self.config.accepts == Accepts::Any;
+                let answer = self.listeners.asked(address, takes, &self.config);
+                self.outputs.extend(answer);
+            }
+            Kind::Listening => self.outputs.extend(self.listeners.noted(address)),
+            Kind::Unlisten(reason) => self.outputs.extend(self.listeners.ended(address, reason)),
+        }
+    }
+
+    fn arrive_syn(&mut self, syn: &Control) {
+        if syn.reverse == Cid::NONE {
+            self.refused.strays += 1;
+            return;
+        }
+        let known = self.table.own_of_peer(syn.reverse);
+        if let Some(connection) = known.and_then(|own| self.table.change(own)) {
+            if connection.was_asked_by(syn) {
+                connection.repeat_syn();
+            } else {
+                self.refused.strays += 1;
+                connection.challenge(self.now);
+            }
+            return;
+        }
+        if let Some(reason) = self.refusal(syn) {
+            self.answer_stray(&Control {
+                kind: Kind::Reset(reason),
+                connection: syn.reverse,
+                reverse: Cid::NONE,
+                sequence: 0,
+                acknowledgment: syn.sequence.wrapping_add(1),
+                ..*syn
+            });
+            return;
+        }
+        self.connections.arrived += 1;
+        let id = ConnectionId::Arrived(self.arrivals);
+        self.arrivals += 1;
+        let identity = self.identity(id, syn.addresses);
+        let connection = Connection::arrived(&identity, syn, &self.config, self.now);
+        self.table.insert(connection);
+    }
+
+    /// Why a connection that is asked for is refused, if it is.
+    fn refusal(&mut self, syn: &Control) -> Option<Reason> {
+        let limits = &self.config.limits;
+        let full = self.table.len() >= limits.connections;
+        if full || self.table.half_open() >= limits.half_open {
+            self.refused.busy += 1;
+            return Some(Reason::Busy);
+        }
+        let nobody = self.config.accepts == Accepts::Listened
+            && !self.listeners.has_own(syn.addresses.destination());
+        let mismatch =
+            syn.addresses.least_profile() > self.config.profile || (syn.lean && self.config.lean);
+        let reason = match (nobody, mismatch) {
+            (true, _) => Some(Reason::NotListening),
+            (false, true) => Some(Reason::Profile),
+            (false, false) => None,
+        };
+        self.refused.unwanted += u64::from(reason.is_some());
+        reason
+    }
+
+    fn arrive_reset(&mut self, control: &Control, reason: Reason) {
+        let own = match control.connection {
+            Cid::NONE => self.table.own_of_peer(control.reverse),
+            own => Some(own),
+        };
+        let now = self.now;
+        let Some(connection) = own.and_then(|own| self.table.change(own)) else {
+            self.refused.strays += 1;
+            return;
+        };
+        let destination = connection.addresses.destination();
+        if !connection.arrive_reset(control, reason, now) {
+            self.refused.forged_resets += 1;
+        } else if reason == Reason::NotListening && self.listeners.has_other(destination) {
+            self.outputs
+                .extend(self.listeners.ended(destination, reason));
+        }
+    }
+
+    /// Tells the other end that there is no such connection here.
+    fn answer_unknown(&mut self, control: &Control) {
+        self.refused.strays += 1;
+        self.answer_stray(&Control {
+            kind: Kind::Reset(Reason::Unknown),
+            connection: control.reverse,
+            reverse: control.connection,
+            sequence: control.acknowledgment,
+            acknowledgment: control.sequence.wrapping_add(1),
+            ..*control
+        });
+    }
+
+    /// Answers what belongs to no connection, so often that strangers cannot make this end busy.
+    fn answer_stray(&mut self, answer: &Control) {
+        let tick = Ticks::new(&self.config.timing).count(self.now);
+        if self.strays.0 != tick {
+            self.strays = (tick, 0);
+        }
+        if self.strays.1 < STRAYS_ANSWERED {
+            self.strays.1 += 1;
+            self.outputs
+                .push_back(Output::Packet(Packet::Control(*answer)));
+        }
+    }
+}
+
+impl<C: Content + Clone> Machine for Endpoint<C> {
+    type Input = Input<C>;
+    type Output = Output<C>;
+
+    fn handle_input(&mut self, now: Instant, input: Input<C>) {
+        self.now = now;
+        let config = &self.config;
+        match input {
+            Input::Packet(packet) => self.arrive(packet),
+            Input::Room(bytes) => self.room = Some(bytes),
+            Input::Damaged => self.refused.damaged += 1,
+            Input::Open { number, addresses } => self.open(number, addresses),
+            Input::Accept(id) => self.with(id, |connection| connection.accept(now)),
+            Input::Refuse(id, reason) => self.with(id, |connection| {
+                if connection.phase == Phase::Waiting {
+                    connection.abort(reason, now);
+                }
+            }),
+            Input::Write(id, content) => self.with(id, |connection| connection.write(content)),
+            Input::Read(id, count) => self.with(id, |connection| connection.read(count)),
+            Input::Close(id) => self.with(id, Connection::close),
+            Input::Abort(id, reason) => self.with(id, |connection| connection.abort(reason, now)),
+            Input::Listen(address) => {
+                let output = self.listeners.listen(address, config, now);
+                self.outputs.push_back(output);
+            }
+            Input::Unlisten(address) => {
+                let output = self.listeners.unlisten(address, config);
+                self.outputs.extend(output);
+            }
+            Input::AllowListener(address) => {
+                let output = self.listeners.allow(address, config);
+                self.outputs.extend(output);
+            }
+            Input::RefuseListener(address, reason) => {
+                let output = self.listeners.refuse(address, reason, config);
+                self.outputs.extend(output);
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        while let Some(connection) = self.table.next_due(now) {
+            connection.time_out(now);
+        }
+        self.listeners
+            .time_out(now, &self.config, &mut self.outputs);
+    }
+
+    fn poll_output(&mut self) -> Option<Output<C>> {
+        if let Some(output) = self.outputs.pop_front() {
+            return Some(output);
+        }
+        loop {
+            let room = self.room != Some(0);
+            let (own, connection) = self.table.next_ready(room)?;
+            if let Some(output) = connection.next_output(room, self.now) {
+                if let (Some(room), Output::Packet(packet)) = (&mut self.room, &output) {
+                    *room = room.saturating_sub(packet.length() as u64);
+                }
+                return Some(output);
+            }
+            self.table.settle(own, &mut self.connections);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        earlier(self.table.deadline(), self.listeners.deadline())
+    }
+}

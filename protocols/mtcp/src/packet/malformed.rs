@@ -1,0 +1,77 @@
+//! What can be wrong with bytes that claim to be a packet.
+
+use std::fmt;
+
+/// A part of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// The first two bytes.
+    Code,
+    /// A control packet.
+    Control,
+    /// The header of a data packet.
+    Header,
+    /// The data.
+    Content,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Code => "code bits",
+            Self::Control => "control packet",
+            Self::Header => "header of the data packet",
+            Self::Content => "content of the data packet",
+        })
+    }
+}
+
+/// Why bytes are not an MTCP packet. All lengths are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The bytes end too soon.
+    #[error("MTCP {field}: {available} bytes where it needs {needed}")]
+    Short {
+        /// What is cut.
+        field: Field,
+        /// What it needs.
+        needed: usize,
+        /// What is there.
+        available: usize,
+    },
+    /// The checksum does not fit.
+    #[error("MTCP {0}: the checksum is wrong; it was damaged on its way")]
+    Checksum(Field),
+    /// Bits are set that mean nothing.
+    #[error(
+        "MTCP code bits {0:#06x} are not known at offset 0; both ends must run the same version of lasthop"
+    )]
+    Code(u16),
+    /// The addresses are of no known family.
+    #[error("MTCP control packet: address family {0} at offset 23 is neither 4 nor 6")]
+    Family(u8),
+    /// There are more holes than a packet may tell of.
+    #[error("MTCP header: {0} further holes at offset 26 are more than 7")]
+    Holes(u8),
+    /// A connection that is spoken of has no name.
+    #[error("MTCP {0}: the connection ID at offset 2 is zero")]
+    Nameless(Field),
+}
+
+impl Malformed {
+    pub(super) fn short(field: Field, needed: usize, available: usize) -> Self {
+        Self::Short {
+            field,
+            needed,
+            available,
+        }
+    }
+}
+
+/// Checks that `bytes` hold at least `needed`.
+pub(super) fn require(field: Field, bytes: &[u8], needed: usize) -> Result<(), Malformed> {
+    if bytes.len() < needed {
+        return Err(Malformed::short(field, needed, bytes.len()));
+    }
+    Ok(())
+}

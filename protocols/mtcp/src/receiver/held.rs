@@ -1,0 +1,132 @@
+//! What has arrived beyond a hole.
+
+use std::collections::BTreeMap;
+
+use redirector::Content;
+
+/// Data without a hole in them.
+#[derive(Debug, Clone)]
+pub(crate) struct Run<C> {
+    pub(crate) content: C,
+    /// How many pieces went into it.
+    pub(crate) pieces: usize,
+}
+
+impl<C: Content> Run<C> {
+    fn length(&self) -> u64 {
+        self.content.length()
+    }
+
+    fn append(&mut self, other: Self) {
+        self.content.append(other.content);
+        self.pieces += other.pieces;
+    }
+}
+
+/// Runs by their starts, none touching another.
+#[derive(Debug, Clone)]
+pub(crate) struct Held<C> {
+    runs: BTreeMap<u64, Run<C>>,
+    pieces: usize,
+}
+
+impl<C: Content> Held<C> {
+    pub(crate) fn new() -> Self {
+        Self {
+            runs: BTreeMap::new(),
+            pieces: 0,
+        }
+    }
+
+    /// How many pieces went into all runs.
+    pub(crate) fn pieces(&self) -> usize {
+        self.pieces
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The position behind all of it.
+    pub(crate) fn end(&self) -> Option<u64> {
+        let (start, run) = self.runs.last_key_value()?;
+        Some(start + run.length())
+    }
+
+    /// The start of the first run.
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.runs.keys().next().copied()
+    }
+
+    /// Puts `content` in its place; false if all of it was there.
+    pub(crate) fn insert(&mut self, mut start: u64, mut content: C) -> bool {
+        let mut any = false;
+        loop {
+            if let Some(end) = self.end_of_run_at(start) {
+                content.take_front(end - start);
+                start = end;
+            }
+            if content.length() == 0 {
+                return any;
+            }
+            let next = self.runs.range(start..).next().map(|(next, _)| *next);
+            let fits = next.map_or(u64::MAX, |next| next - start);
+            let part = content.take_front(fits);
+            let length = part.length();
+            self.put(start, part);
+            start += length;
+            any = true;
+        }
+    }
+
+    /// Where the run ends that holds `position`, if one does.
+    fn end_of_run_at(&self, position: u64) -> Option<u64> {
+        let (start, run) = self.runs.range(..=position).next_back()?;
+        Some(start + run.length()).filter(|end| *end > position)
+    }
+
+    /// Puts in what finds room, and joins it with what it touches.
+    fn put(&mut self, start: u64, content: C) {
+        self.pieces += 1;
+        let end = start + content.length();
+        let piece = Run { content, pieces: 1 };
+        let following = self.runs.remove(&end);
+        let before = self.runs.range_mut(..start).next_back();
+        let run = match before {
+            Some((first, run)) if first + run.length() == start => {
+                run.append(piece);
+                run
+            }
+            _ => self.runs.entry(start).or_insert(piece),
+        };
+        if let Some(following) = following {
+            run.append(following);
+        }
+    }
+
+    /// Takes the data that follow on `position` without a hole.
+    pub(crate) fn take_at(&mut self, position: u64) -> Option<Run<C>> {
+        let entry = self.runs.first_entry()?;
+        if *entry.key() > position {
+            return None;
+        }
+        let (start, mut run) = entry.remove_entry();
+        self.pieces -= run.pieces;
+        run.content.take_front(position - start);
+        Some(run)
+    }
+
+    /// The first hole after `position`, which lies in a run or before one: its start and its end.
+    pub(crate) fn hole_after(&self, position: u64) -> Option<(u64, u64)> {
+        let (end, _) = self.runs.range(position + 1..).next()?;
+        let before = self.runs.range(..end).next_back();
+        before.map(|(start, run)| (start + run.length(), *end))
+    }
+
+    /// The last hole between two runs: its start and its end.
+    pub(crate) fn last_hole(&self) -> Option<(u64, u64)> {
+        let mut last = self.runs.iter().rev();
+        let (end, _) = last.next()?;
+        last.next().map(|(start, run)| (start + run.length(), *end))
+    }
+}

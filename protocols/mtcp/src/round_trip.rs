@@ -1,0 +1,91 @@
+//! The smoothed round trip and its mean deviation (Jacobson 1988).
+
+use units::{Duration, Instant};
+
+/// Packets in a row that are timed: the acknowledgement of one may wait for the next.
+const TIMED: usize = 4;
+
+/// A few packets in a row whose answer is waited for.
+#[derive(Debug, Clone, Copy)]
+struct Timed {
+    /// What an acknowledgement of the first one reaches.
+    first: u64,
+    /// When each was sent.
+    at: [Option<Instant>; TIMED],
+}
+
+/// Round trips so far, and what is timed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RoundTrip {
+    smoothed: Duration,
+    /// Zero before there is a sample.
+    deviation: Duration,
+    timed: Option<Timed>,
+}
+
+impl RoundTrip {
+    /// Times what is acknowledged at `mark`, unless something is timed.
+    pub(crate) fn time(&mut self, mark: u64, now: Instant) {
+        self.timed.get_or_insert(Timed {
+            first: mark,
+            at: [Some(now), None, None, None],
+        });
+    }
+
+    /// Times the packet with this `number`, or notes when it was sent if others are timed.
+    pub(crate) fn time_packet(&mut self, number: u64, now: Instant) {
+        self.time(number, now);
+        let Some(timed) = &mut self.timed else { return };
+        if let Some(at) = timed.at.get_mut((number - timed.first) as usize) {
+            *at = Some(now);
+        }
+    }
+
+    /// What is timed would say nothing (Karn): something was sent again.
+    pub(crate) fn forget(&mut self) {
+        self.timed = None;
+    }
+
+    /// Everything up to `mark` is acknowledged.
+    pub(crate) fn reached(&mut self, mark: u64, now: Instant) {
+        let timed = self.timed.take_if(|timed| timed.first <= mark);
+        if let Some(at) = timed.and_then(|timed| timed.at[0]) {
+            self.sample(now.since(at));
+        }
+    }
+
+    /// The packet with this `number` arrived, and was the last that did.
+    pub(crate) fn reached_packet(&mut self, number: u64, now: Instant) {
+        let Some(timed) = self.timed.take_if(|timed| timed.first <= number) else {
+            return;
+        };
+        // That packet may have been sent long after the first one, which then was lost.
+        let at = timed.at.get((number - timed.first) as usize);
+        if let Some(at) = at.copied().flatten() {
+            self.sample(now.since(at));
+        }
+    }
+
+    fn sample(&mut self, span: Duration) {
+        // A deviation of nothing means that there is no sample, so the least is a nanosecond.
+        let least = Duration::from_nanos(1);
+        if self.deviation.is_zero() {
+            (self.smoothed, self.deviation) = (span, (span / 2).max(least));
+            return;
+        }
+        let error = span.abs_diff(self.smoothed);
+        self.deviation = (self.deviation - self.deviation / 4 + error / 4).max(least);
+        self.smoothed = self.smoothed - self.smoothed / 8 + span / 8;
+    }
+
+    /// The smoothed round trip.
+    pub(crate) fn smoothed(&self) -> Option<Duration> {
+        (!self.deviation.is_zero()).then_some(self.smoothed)
+    }
+
+    /// The retransmission timeout: the smoothed round trip and four mean deviations, without back-off.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        let smoothed = self.smoothed()?;
+        Some(smoothed + self.deviation * 4)
+    }
+}

@@ -1,0 +1,430 @@
+//! The sending half: what was written, sent and acknowledged, and what goes out next.
+
+mod flight;
+
+use std::ops::Range;
+
+use redirector::Content;
+use units::{Duration, Instant};
+
+use crate::config::{OnTimeout, Repair, Timing};
+use crate::counters::{Received, Sent};
+use crate::cycle::Cycle;
+use crate::numbers::Numbers;
+use crate::packet::Data;
+use crate::round_trip::RoundTrip;
+use crate::tick::Ticks;
+use crate::{Config, Profile};
+use flight::{Flight, Piece};
+
+/// Pieces that are not acknowledged, at most: they are told apart by 16 bits in the wide profile, of which the
+/// acknowledgements of the other direction need some too.
+const PIECES_MAX: usize = 16_384;
+/// Duplicate acknowledgements that show a loss where the receiver does not ask.
+const DUPLICATES: u32 = 3;
+
+/// What the other end takes.
+#[derive(Debug, Clone, Copy)]
+struct Peer {
+    /// The position before which it takes data.
+    edge: u64,
+    /// By how much the windows in its packets are shifted.
+    shift: u32,
+    /// The most data of one packet, in bytes.
+    segment: u64,
+    /// Its buffer in bytes.
+    buffer: u64,
+}
+
+/// How far the end of the stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// More may be written.
+    Open,
+    /// Nothing more will be.
+    Closed,
+    /// The end was sent.
+    Sent,
+}
+
+/// What acknowledgements have told of losses.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    /// Duplicates in a row.
+    duplicates: u32,
+    /// The cycle of the latest arrival at the other end.
+    heard: u64,
+    /// The end of the first hole that was told of last.
+    hole_end: u64,
+    /// The last packet that was sent is a repair.
+    ends_with_repair: bool,
+}
+
+/// What goes out now as a packet.
+#[derive(Debug)]
+pub(crate) struct Outgoing<C> {
+    pub(crate) start: u64,
+    pub(crate) content: C,
+    pub(crate) fin: bool,
+    pub(crate) cycle: u64,
+}
+
+/// What an acknowledgement brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// Something was acknowledged, or the window opened.
+    News,
+    /// Nothing new.
+    Nothing,
+    /// It is older than another one.
+    Old,
+    /// It acknowledges what was never sent, or what no packet on its way can: it was ignored.
+    Impossible,
+}
+
+/// The sender of one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Sender<C> {
+    pub(crate) numbers: Numbers,
+    unsent: C,
+    ending: Ending,
+    /// The next position to be sent for the first time.
+    next: u64,
+    flight: Flight<C>,
+    peer: Peer,
+    buffer: u64,
+    cycle: Cycle,
+    told: Told,
+    pub(crate) clock: RetransmissionClock,
+    repair: Repair,
+    pub(crate) sent: Sent,
+}
+
+/// When to send again.
+#[derive(Debug, Clone)]
+pub(crate) struct RetransmissionClock {
+    pub(crate) round_trip: RoundTrip,
+    ticks: Ticks,
+    initial: Duration,
+    minimum: Duration,
+    /// It keeps no timers.
+    lean: bool,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl RetransmissionClock {
+    fn new(timing: &Timing, lean: bool) -> Self {
+        Self {
+            round_trip: RoundTrip::default(),
+            ticks: Ticks::new(timing),
+            initial: timing.initial_timeout,
+            minimum: timing.minimum_timeout,
+            lean,
+            deadline: None,
+        }
+    }
+
+    /// The retransmission timeout.
+    pub(crate) fn timeout(&self) -> Duration {
+        let timeout = self.round_trip.timeout().unwrap_or(self.initial);
+        timeout.max(self.minimum)
+    }
+
+    fn restart(&mut self, now: Instant) {
+        self.deadline = (!self.lean).then(|| self.ticks.after(now, self.timeout()));
+    }
+
+    fn ensure(&mut self, now: Instant) {
+        if self.deadline.is_none() {
+            self.restart(now);
+        }
+    }
+}
+
+impl<C: Content + Clone> Sender<C> {
+    /// A sender whose SYN has the number `first` and is acknowledged.
+    pub(crate) fn new(config: &Config, first: u32, profile: Profile) -> Self {
+        let mut flight = Flight::new();
+        flight.acknowledge(1);
+        Self {
+            numbers: Numbers::new(first, profile),
+            unsent: C::default(),
+            ending: Ending::Open,
+            next: 1,
+            flight,
+            peer: Peer {
+                edge: 1,
+                shift: 0,
+                segment: 0,
+                buffer: 0,
+            },
+            buffer: config.send_buffer.get(),
+            cycle: Cycle::new(config.repair.cycles, profile),
+            told: Told::default(),
+            clock: RetransmissionClock::new(&config.timing, config.lean),
+            repair: config.repair.clone(),
+            sent: Sent::default(),
+        }
+    }
+
+    /// The handshake agreed on `profile`, on the length of packets, and on the other end's buffer, in bytes.
+    pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, buffer: u32) {
+        self.numbers = Numbers::new(self.numbers.number(0), profile);
+        self.cycle = Cycle::new(self.repair.cycles, profile);
+        let buffer = u64::from(buffer).min(profile.buffer_max());
+        self.peer = Peer {
+            edge: 1 + buffer,
+            shift: profile.window_shift(buffer as u32),
+            segment: (usize::from(packet) - profile.header_length()) as u64,
+            buffer,
+        };
+    }
+
+    /// More is to be sent; what the send buffer has no room for waits as well.
+    pub(crate) fn write(&mut self, content: C) {
+        if self.ending == Ending::Open {
+            self.unsent.append(content);
+        }
+    }
+
+    /// Nothing more will be written.
+    pub(crate) fn close(&mut self) {
+        if self.ending == Ending::Open {
+            self.ending = Ending::Closed;
+        }
+    }
+
+    /// How many bytes more the buffer takes; none after the end.
+    pub(crate) fn room(&self) -> u64 {
+        if self.ending != Ending::Open {
+            return 0;
+        }
+        let waiting = self.unsent.length() + self.flight.bytes();
+        self.buffer.saturating_sub(waiting)
+    }
+
+    /// Whether the end of the stream was sent.
+    pub(crate) fn has_sent_fin(&self) -> bool {
+        self.ending == Ending::Sent
+    }
+
+    /// Whether all of the stream, with its end, is acknowledged.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.has_sent_fin() && self.flight.is_empty()
+    }
+
+    /// Whether what is to be sent waits for the other end to take more, and nothing is on its way.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.flight.is_empty() && self.unsent.length() > 0 && !self.can_send()
+    }
+
+    /// What was sent and is not acknowledged, in bytes.
+    pub(crate) fn flight_bytes(&self) -> u64 {
+        self.flight.bytes()
+    }
+
+    /// The position of a packet without data.
+    pub(crate) fn position(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether a packet without data should follow what was sent, so that its loss is seen.
+    pub(crate) fn wants_follower(&self) -> bool {
+        self.repair.follow_repairs && self.told.ends_with_repair
+    }
+
+    /// The cycle of a packet without data that goes out now.
+    pub(crate) fn stamp(&mut self) -> u64 {
+        self.told.ends_with_repair = false;
+        self.cycle.stamp()
+    }
+
+    /// Takes in what a packet tells; `empty` if it carries no data.
+    pub(crate) fn acknowledge(
+        &mut self,
+        data: &Data<C>,
+        empty: bool,
+        received: &mut Received,
+        now: Instant,
+    ) -> Brought {
+        let before = self.flight.acknowledged();
+        let ahead = self.numbers.ahead(data.acknowledgment, before);
+        let position = before.saturating_add_signed(ahead);
+        // A packet on its way was sent no longer than a window ago (RFC 5961 §5.2).
+        if position > self.next || ahead < -(self.peer.buffer as i64) {
+            received.impossible += 1;
+            return Brought::Impossible;
+        }
+        if ahead < 0 {
+            return Brought::Old;
+        }
+        let heard = self.cycle.heard(data.reply);
+        let edge = position + (u64::from(data.window) << self.peer.shift);
+        let opened = edge > self.peer.edge;
+        self.peer.edge = self.peer.edge.max(edge);
+        let advanced = self.flight.acknowledge(position);
+        let round_trip = &mut self.clock.round_trip;
+        if self.cycle.tells_packets() {
+            round_trip.reached_packet(heard, now);
+        } else {
+            round_trip.reached(position, now);
+        }
+        if advanced {
+            self.told.duplicates = 0;
+        } else if empty && !opened && !self.flight.is_empty() && self.cycle.follows(heard) {
+            self.told.duplicates += 1;
+        }
+        let progress = self.cycle.tells_packets() && heard > self.told.heard;
+        self.told.heard = self.told.heard.max(heard);
+        let followed = self.follow(data, position, received);
+        if self.flight.is_empty() {
+            self.clock.deadline = None;
+        } else if advanced || followed || progress {
+            self.clock.restart(now);
+        }
+        if advanced || opened {
+            Brought::News
+        } else {
+            Brought::Nothing
+        }
+    }
+
+    /// Marks what a packet asks for to be sent again; false if it does not ask, or for nothing new.
+    fn follow(&mut self, data: &Data<C>, position: u64, received: &mut Received) -> bool {
+        let heard = self.cycle.heard(data.reply);
+        if data.flags.cause {
+            let cause = self.numbers.position(data.negative, position);
+            let cause = cause.filter(|cause| (position..self.next).contains(cause));
+            self.told.hole_end = cause.unwrap_or(position);
+            if let Some(cause) = cause.filter(|cause| *cause > position) {
+                self.flight.arrived(cause);
+            }
+        } else {
+            let end = position + u64::from(data.negative);
+            self.told.hole_end = end.min(self.next);
+        }
+        if !data.flags.request && self.told.duplicates < DUPLICATES {
+            return false;
+        }
+        if !self.cycle.follows(heard) {
+            received.ignored += 1;
+            return false;
+        }
+        self.told.duplicates = 0;
+        // An end that tells of no hole asks for the next packet.
+        let first = position..self.told.hole_end.max(position + 1);
+        let mut any = self.mark(&first, heard);
+        for hole in data.further.as_slice() {
+            let start = position + u64::from(hole.offset);
+            let range = start..start + u64::from(hole.length);
+            any |= self.mark(&range, heard);
+        }
+        if any {
+            received.followed += 1;
+            self.begin_repair();
+        } else {
+            received.ignored += 1;
+        }
+        any
+    }
+
+    fn mark(&mut self, range: &Range<u64>, heard: u64) -> bool {
+        let cycle = self.cycle;
+        let lost = |piece: &Piece<C>| cycle.is_lost(piece.cycle, piece.resent, heard);
+        self.flight.mark(range, lost)
+    }
+
+    fn begin_repair(&mut self) {
+        self.cycle.begin();
+        if !self.cycle.tells_packets() {
+            self.clock.round_trip.forget();
+        }
+    }
+
+    /// The retransmission timer went off. True if what it sends asks for an answer at once.
+    pub(crate) fn time_out(&mut self, now: Instant) -> bool {
+        self.flight.forget_repairs();
+        self.clock.round_trip.forget();
+        let start = self.flight.acknowledged();
+        let known_end = Some(self.told.hole_end).filter(|end| *end > start);
+        let end = match self.repair.on_timeout {
+            OnTimeout::Burst => known_end.unwrap_or(self.next),
+            OnTimeout::Oldest => start + 1,
+        };
+        self.flight.mark(&(start..end), |_| true);
+        self.begin_repair();
+        self.told.duplicates = 0;
+        self.clock.restart(now);
+        self.repair.on_timeout == OnTimeout::Oldest
+    }
+
+    /// The next packet with data that may go out now: repairs first, so that every packet of a cycle comes after them.
+    pub(crate) fn choose(&mut self, now: Instant) -> Option<Outgoing<C>> {
+        let outgoing = self.choose_repair().or_else(|| self.choose_new(now))?;
+        if !self.clock.lean && self.cycle.tells_packets() {
+            self.clock.round_trip.time_packet(outgoing.cycle, now);
+        }
+        self.sent.data_packets += 1;
+        self.sent.bytes += outgoing.content.length();
+        self.clock.ensure(now);
+        Some(outgoing)
+    }
+
+    fn choose_repair(&mut self) -> Option<Outgoing<C>> {
+        let piece = self.flight.next_due()?;
+        piece.cycle = self.cycle.stamp();
+        self.told.ends_with_repair = true;
+        self.sent.repairs += 1;
+        self.sent.repaired_bytes += piece.content.length();
+        Some(Outgoing {
+            start: piece.start,
+            content: piece.content.clone(),
+            fin: piece.fin,
+            cycle: piece.cycle,
+        })
+    }
+
+    fn choose_new(&mut self, now: Instant) -> Option<Outgoing<C>> {
+        let length = self.next_length()?;
+        let content = self.unsent.take_front(length);
+        let fin = self.ending == Ending::Closed && self.unsent.length() == 0;
+        if fin {
+            self.ending = Ending::Sent;
+        }
+        let (start, cycle) = (self.next, self.cycle.stamp());
+        self.told.ends_with_repair = false;
+        self.next += length + u64::from(fin);
+        let piece = Piece::new(start, content.clone(), fin, cycle);
+        self.flight.push(piece);
+        if !self.clock.lean && !self.cycle.tells_packets() {
+            self.clock.round_trip.time(self.next, now);
+        }
+        Some(Outgoing {
+            start,
+            content,
+            fin,
+            cycle,
+        })
+    }
+
+    /// Whether more can go out now.
+    pub(crate) fn can_send(&self) -> bool {
+        self.flight.has_due() || self.next_length().is_some()
+    }
+
+    /// The length of the next packet of new data, in bytes, if it may be sent. None of less than a packet goes out
+    /// only because the window is nearly closed (RFC 9293 §3.8.6.2.1).
+    fn next_length(&self) -> Option<u64> {
+        let unsent = self.unsent.length();
+        if self.flight.pieces() >= PIECES_MAX {
+            return None;
+        }
+        if unsent == 0 {
+            return (self.ending == Ending::Closed).then_some(0);
+        }
+        let room = self.peer.edge.saturating_sub(self.next);
+        let length = unsent.min(self.peer.segment).min(room);
+        let whole = length == unsent || length == self.peer.segment;
+        (length > 0 && (whole || 2 * length >= self.peer.buffer)).then_some(length)
+    }
+}

@@ -1,0 +1,170 @@
+//! What was sent and is not acknowledged.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use redirector::Content;
+
+/// What one packet carried.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece<C> {
+    pub(crate) start: u64,
+    pub(crate) content: C,
+    /// The stream ends after it, which takes one position.
+    pub(crate) fin: bool,
+    /// The cycle in which it was sent last.
+    pub(crate) cycle: u64,
+    /// It was sent again since the last timeout.
+    pub(crate) resent: bool,
+    /// It is to be sent again.
+    due: bool,
+    /// The other end has it.
+    arrived: bool,
+}
+
+impl<C: Content> Piece<C> {
+    pub(crate) fn new(start: u64, content: C, fin: bool, cycle: u64) -> Self {
+        Self {
+            start,
+            content,
+            fin,
+            cycle,
+            resent: false,
+            due: false,
+            arrived: false,
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.content.length() + u64::from(self.fin)
+    }
+}
+
+/// The pieces between what is acknowledged and what comes next.
+#[derive(Debug, Clone)]
+pub(crate) struct Flight<C> {
+    pieces: VecDeque<Piece<C>>,
+    /// The starts of pieces that are to be sent again, in their order.
+    due: VecDeque<u64>,
+    /// The position up to which everything is acknowledged.
+    acknowledged: u64,
+    /// Data in pieces, in bytes.
+    bytes: u64,
+}
+
+impl<C: Content> Flight<C> {
+    pub(crate) fn new() -> Self {
+        Self {
+            pieces: VecDeque::new(),
+            due: VecDeque::new(),
+            acknowledged: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The position up to which everything is acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Data that are not acknowledged, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many pieces there are.
+    pub(crate) fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Something was sent for the first time.
+    pub(crate) fn push(&mut self, piece: Piece<C>) {
+        self.bytes += piece.content.length();
+        self.pieces.push_back(piece);
+    }
+
+    /// Everything before `position` is acknowledged. False if it was before.
+    pub(crate) fn acknowledge(&mut self, position: u64) -> bool {
+        if position <= self.acknowledged {
+            return false;
+        }
+        self.acknowledged = position;
+        while let Some(piece) = self.pieces.front_mut() {
+            if piece.end() <= position {
+                self.bytes -= piece.content.length();
+                self.pieces.pop_front();
+                continue;
+            }
+            if piece.start < position {
+                // No honest end acknowledges a part of a packet.
+                let part = piece.content.take_front(position - piece.start);
+                self.bytes -= part.length();
+                piece.start = position;
+                if piece.due {
+                    self.due.push_front(position);
+                }
+            }
+            break;
+        }
+        true
+    }
+
+    /// The other end has the piece at `position`.
+    pub(crate) fn arrived(&mut self, position: u64) {
+        let index = self.index(position);
+        if let Some(piece) = self.pieces.get_mut(index) {
+            piece.arrived |= piece.start <= position;
+        }
+    }
+
+    /// Marks the pieces of `range` that are lost, as `is_lost` says, to be sent again; false if there are none.
+    pub(crate) fn mark(&mut self, range: &Range<u64>, is_lost: impl Fn(&Piece<C>) -> bool) -> bool {
+        let mut any = false;
+        let first = self.index(range.start);
+        let beyond = |piece: &&mut Piece<C>| piece.start < range.end;
+        for piece in self.pieces.range_mut(first..).take_while(beyond) {
+            if !piece.due && !piece.arrived && is_lost(piece) {
+                piece.due = true;
+                self.due.push_back(piece.start);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// A timeout ends what was known of repairs.
+    pub(crate) fn forget_repairs(&mut self) {
+        for piece in &mut self.pieces {
+            piece.resent = false;
+        }
+    }
+
+    /// Whether something is to be sent again.
+    pub(crate) fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// The next piece that is to be sent again; it counts as sent.
+    pub(crate) fn next_due(&mut self) -> Option<&mut Piece<C>> {
+        loop {
+            let start = self.due.pop_front()?;
+            let index = self.index(start);
+            let meant = |piece: &&mut Piece<C>| piece.start == start && piece.due;
+            if self.pieces.get_mut(index).as_ref().is_some_and(meant) {
+                let piece = self.pieces.get_mut(index)?;
+                piece.due = false;
+                piece.resent = true;
+                return Some(piece);
+            }
+        }
+    }
+
+    /// The place of the piece that holds `position`, or of the first one after it.
+    fn index(&self, position: u64) -> usize {
+        self.pieces.partition_point(|piece| piece.end() <= position)
+    }
+}

@@ -1,0 +1,217 @@
+//! The table of connections, by their names on the hop.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use machine::RandomStream;
+use redirector::Content;
+use units::Instant;
+
+use crate::ConnectionId;
+use crate::connection::{Connection, Outcome, Phase};
+use crate::counters::{Connections, Traffic};
+use crate::packet::Cid;
+
+/// A connection, and where else it is noted.
+#[derive(Debug)]
+struct Entry<C> {
+    connection: Box<Connection<C>>,
+    /// It stands among those that may have something to say.
+    ready: bool,
+    /// It stands among those that wait for room.
+    waiting: bool,
+    deadline: Option<Instant>,
+    half_open: bool,
+    /// The other end's name for it, once known.
+    peer: Cid,
+}
+
+/// All connections of an endpoint.
+#[derive(Debug)]
+pub(crate) struct Table<C> {
+    entries: BTreeMap<Cid, Entry<C>>,
+    by_id: BTreeMap<ConnectionId, Cid>,
+    by_peer: BTreeMap<Cid, Cid>,
+    deadlines: BTreeSet<(Instant, Cid)>,
+    ready: VecDeque<Cid>,
+    /// Those that wait for room on the hop.
+    waiting: VecDeque<Cid>,
+    half_open: usize,
+    /// What connections did that are gone.
+    past: Traffic,
+}
+
+impl<C: Content + Clone> Table<C> {
+    pub(crate) fn new() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            by_id: BTreeMap::new(),
+            by_peer: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            ready: VecDeque::new(),
+            waiting: VecDeque::new(),
+            half_open: 0,
+            past: Traffic::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Connections that the other end asked for and that are not made yet.
+    pub(crate) fn half_open(&self) -> usize {
+        self.half_open
+    }
+
+    /// What went over all connections, those that are gone included.
+    pub(crate) fn traffic(&self) -> Traffic {
+        let mut traffic = self.past;
+        for entry in self.entries.values() {
+            traffic += entry.connection.traffic();
+        }
+        traffic
+    }
+
+    /// A name that no connection has, and that nobody can foresee. The table must not be full of all names.
+    pub(crate) fn free_name(&self, random: &mut RandomStream) -> Cid {
+        loop {
+            let name = Cid(random.below(u16::MAX.into()) as u16 + 1);
+            if !self.entries.contains_key(&name) {
+                return name;
+            }
+        }
+    }
+
+    /// Whether the driver has given this name to a connection.
+    pub(crate) fn has(&self, id: ConnectionId) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
+    /// Adds a connection whose names are free.
+    pub(crate) fn insert(&mut self, connection: Connection<C>) {
+        let own = connection.names.own;
+        self.by_id.insert(connection.id, own);
+        let entry = Entry {
+            connection: Box::new(connection),
+            ready: false,
+            waiting: false,
+            deadline: None,
+            half_open: false,
+            peer: Cid::NONE,
+        };
+        self.entries.insert(own, entry);
+        self.touch(own);
+    }
+
+    /// The connection with this name here.
+    pub(crate) fn get(&self, own: Cid) -> Option<&Connection<C>> {
+        self.entries.get(&own).map(|entry| &*entry.connection)
+    }
+
+    /// The name of the connection that the driver knows as `id`.
+    pub(crate) fn own_of(&self, id: ConnectionId) -> Option<Cid> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The name here of the connection that the other end knows as `peer`.
+    pub(crate) fn own_of_peer(&self, peer: Cid) -> Option<Cid> {
+        self.by_peer.get(&peer).copied()
+    }
+
+    /// The connection, to be changed: what it has to say is asked for afterwards.
+    pub(crate) fn change(&mut self, own: Cid) -> Option<&mut Connection<C>> {
+        self.touch(own);
+        let entry = self.entries.get_mut(&own)?;
+        Some(&mut entry.connection)
+    }
+
+    fn touch(&mut self, own: Cid) {
+        if let Some(entry) = self.entries.get_mut(&own).filter(|entry| !entry.ready) {
+            entry.ready = true;
+            self.ready.push_back(own);
+        }
+    }
+
+    /// The connection whose turn it is to say something; it is asked again after all others. With `room` on the hop,
+    /// also one that waited for it.
+    pub(crate) fn next_ready(&mut self, room: bool) -> Option<(Cid, &mut Connection<C>)> {
+        while room && self.ready.is_empty() {
+            let own = self.waiting.pop_front()?;
+            if let Some(entry) = self.entries.get_mut(&own) {
+                entry.waiting = false;
+            }
+            self.touch(own);
+        }
+        let own = *self.ready.front()?;
+        self.ready.rotate_left(1);
+        let entry = self.entries.get_mut(&own)?;
+        Some((own, &mut entry.connection))
+    }
+
+    /// The connection that was asked last has nothing more to say: notes what has become of it.
+    pub(crate) fn settle(&mut self, own: Cid, ended: &mut Connections) {
+        self.ready.pop_back();
+        let Some(entry) = self.entries.get_mut(&own) else {
+            return;
+        };
+        entry.ready = false;
+        let connection = &entry.connection;
+        if connection.waits_for_room() && !entry.waiting {
+            entry.waiting = true;
+            self.waiting.push_back(own);
+        }
+        let gone = connection.phase == Phase::Gone;
+        let deadline = connection.deadline().filter(|_| !gone);
+        if entry.deadline != deadline {
+            let before = std::mem::replace(&mut entry.deadline, deadline);
+            self.deadlines.extend(deadline.map(|at| (at, own)));
+            if let Some(at) = before {
+                self.deadlines.remove(&(at, own));
+            }
+        }
+        let half_open = connection.is_half_open();
+        self.half_open += usize::from(half_open);
+        self.half_open -= usize::from(std::mem::replace(&mut entry.half_open, half_open));
+        let peer = connection.names.peer;
+        if entry.peer != peer {
+            entry.peer = peer;
+            self.by_peer.insert(peer, own);
+        }
+        if let Some(outcome) = connection.news.outcome
+            && self.by_id.remove(&connection.id).is_some()
+        {
+            match outcome {
+                Outcome::Whole => ended.finished += 1,
+                Outcome::Broken => ended.reset += 1,
+            }
+        }
+        if gone {
+            self.remove(own);
+        }
+    }
+
+    fn remove(&mut self, own: Cid) {
+        let Some(entry) = self.entries.remove(&own) else {
+            return;
+        };
+        self.past += entry.connection.traffic();
+        if self.by_peer.get(&entry.peer) == Some(&own) {
+            self.by_peer.remove(&entry.peer);
+        }
+    }
+
+    /// The earliest deadline.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, _)| *at)
+    }
+
+    /// A connection whose deadline has come; it is asked for what it has to say afterwards.
+    pub(crate) fn next_due(&mut self, now: Instant) -> Option<&mut Connection<C>> {
+        let (at, own) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
+        self.deadlines.remove(&(at, own));
+        self.touch(own);
+        let entry = self.entries.get_mut(&own)?;
+        entry.deadline = None;
+        Some(&mut entry.connection)
+    }
+}

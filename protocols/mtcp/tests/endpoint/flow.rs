@@ -1,0 +1,147 @@
+//! Flow control: the window is the receiver's, and it is kept.
+
+use mtcp::packet::Packet;
+use mtcp::{Config, Input, Profile};
+use redirector::Content;
+use units::{Bytes, Duration};
+
+use crate::pipe::{GATEWAY, MOBILE, Pipe, content, paper, wide};
+
+/// The window that the mobile host had announced before each packet of the gateway was sent is never exceeded.
+fn assert_window_kept(config: &Config) {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(config);
+    pipe.reads[MOBILE] = false;
+    pipe.write(GATEWAY, asked, 0..150_000);
+    for round in 1..1_000 {
+        pipe.run(Duration::from_millis(40));
+        if pipe.told(MOBILE, arrived).received.len() == 150_000 {
+            break;
+        }
+        assert!(pipe.told(MOBILE, arrived).readable <= config.receive_buffer.get());
+        pipe.input(MOBILE, Input::Read(arrived, 100 * (round % 70)));
+    }
+    assert_eq!(pipe.told(MOBILE, arrived).received, content(0, 150_000));
+    let mut edge = 0;
+    for sighting in &pipe.log {
+        let Packet::Data(data) = &sighting.packet else {
+            continue;
+        };
+        let shift = data
+            .profile
+            .window_shift(config.receive_buffer.get() as u32);
+        if sighting.from == MOBILE {
+            let window = u32::from(data.window) << shift;
+            edge = data.acknowledgment.wrapping_add(window);
+        } else if edge > 0 && data.content.length() > 0 {
+            let end = data.sequence.wrapping_add(data.content.length() as u32);
+            let room = match data.profile {
+                Profile::Paper => (edge.wrapping_sub(end) as u16).cast_signed() >= 0,
+                Profile::Wide => edge.wrapping_sub(end).cast_signed() >= 0,
+            };
+            // The first window is the buffer that the handshake announced, and no packet since told another one.
+            assert!(room || edge == 0, "beyond the window at {}", sighting.at);
+        }
+    }
+    let received = pipe.ends[MOBILE].counters().traffic.received;
+    assert_eq!(received.violations, 0);
+}
+
+#[test]
+fn the_window_is_never_exceeded() {
+    assert_window_kept(&paper());
+    let mut small = wide();
+    small.receive_buffer = Bytes::kibi(9);
+    assert_window_kept(&small);
+    let mut scaled = wide();
+    scaled.receive_buffer = Bytes::kibi(100);
+    assert_window_kept(&scaled);
+}
+
+#[test]
+fn a_closed_window_that_opens_unheard_is_asked_for() {
+    for config in [paper(), wide()] {
+        let mut config = config;
+        config.receive_buffer = Bytes::kibi(8);
+        let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
+        pipe.reads[MOBILE] = false;
+        pipe.write(GATEWAY, asked, 0..30_000);
+        pipe.run(Duration::from_secs(3));
+        assert_eq!(pipe.status(GATEWAY, asked).flight, 0);
+        assert!(
+            pipe.ends[GATEWAY].counters().traffic.sent.polls > 2,
+            "it asks"
+        );
+        // The news of the open window are lost.
+        pipe.decide = Box::new(|from, _, _| {
+            if from == MOBILE {
+                crate::pipe::Fate::Lost
+            } else {
+                crate::pipe::Fate::Arrives
+            }
+        });
+        pipe.reads[MOBILE] = true;
+        pipe.input(MOBILE, Input::Read(arrived, 1 << 20));
+        pipe.decide = Box::new(|_, _, _| crate::pipe::Fate::Arrives);
+        pipe.run(Duration::from_secs(20));
+        assert_eq!(pipe.told(MOBILE, arrived).received.len(), 30_000);
+    }
+}
+
+#[test]
+fn sixteen_bit_numbers_wrap_many_times() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&paper());
+    pipe.lose(GATEWAY, &[5, 60, 61, 130, 200, 201, 350]);
+    let bytes = 500_000;
+    pipe.write(GATEWAY, asked, 0..bytes);
+    pipe.run(Duration::from_secs(60));
+    assert!(
+        pipe.told(MOBILE, arrived).received == content(0, bytes),
+        "eight times around"
+    );
+}
+
+#[test]
+fn the_send_buffer_says_what_finds_room() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&paper());
+    assert_eq!(pipe.told(GATEWAY, asked).writable, 16_384);
+    pipe.reads[MOBILE] = false;
+    pipe.write(GATEWAY, asked, 0..16_384);
+    pipe.run(Duration::from_secs(1));
+    assert_eq!(
+        pipe.told(GATEWAY, asked).writable,
+        16_384,
+        "all of it was acknowledged"
+    );
+    pipe.write(GATEWAY, asked, 16_384..20_000);
+    pipe.told(GATEWAY, asked).writable = 0;
+    pipe.run(Duration::from_secs(1));
+    assert_eq!(pipe.told(GATEWAY, asked).writable, 0, "back-pressure");
+    pipe.reads[MOBILE] = true;
+    pipe.input(MOBILE, Input::Read(arrived, 16_384));
+    pipe.run(Duration::from_secs(10));
+    assert_eq!(pipe.told(GATEWAY, asked).writable, 16_384);
+}
+
+#[test]
+fn both_directions_at_once() {
+    for config in [paper(), wide()] {
+        let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
+        let mut count = 0;
+        pipe.decide = Box::new(move |_, _, _| {
+            count += 1;
+            if count % 9 == 0 {
+                crate::pipe::Fate::Lost
+            } else {
+                crate::pipe::Fate::Arrives
+            }
+        });
+        pipe.write(GATEWAY, asked, 0..200_000);
+        pipe.write(MOBILE, arrived, 7..150_007);
+        pipe.input(GATEWAY, Input::Close(asked));
+        pipe.input(MOBILE, Input::Close(arrived));
+        pipe.run(Duration::from_secs(120));
+        assert!(pipe.told(MOBILE, arrived).received == content(0, 200_000));
+        assert!(pipe.told(GATEWAY, asked).received == content(7, 150_000));
+        assert!(pipe.told(MOBILE, arrived).closed && pipe.told(GATEWAY, asked).closed);
+    }
+}

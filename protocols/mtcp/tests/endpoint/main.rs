@@ -1,0 +1,22 @@
+//! Two endpoints, a hop between them that loses what a test says, and a clock.
+
+#[cfg(test)]
+mod arbitrary;
+#[cfg(test)]
+mod configuration;
+#[cfg(test)]
+mod flow;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod lean;
+#[cfg(test)]
+mod listening;
+#[cfg(test)]
+mod opening;
+#[cfg(test)]
+mod pipe;
+#[cfg(test)]
+mod repair;
+#[cfg(test)]
+mod timers;

@@ -1,0 +1,212 @@
+//! Ticks, the retransmission timeout by numbers, delayed acknowledgements, giving up.
+
+use mtcp::{Input, Reason};
+use units::{Bytes, Duration, Instant};
+
+use crate::pipe::{Fate, GATEWAY, MOBILE, Pipe, carries_data, paper, wide};
+
+#[test]
+fn the_timeout_is_the_smoothed_round_trip_and_four_deviations() {
+    let mut config = paper();
+    config.acknowledging.delayed = false;
+    config.timing.minimum_timeout = Duration::ZERO;
+    let (mut pipe, [asked, _]) = Pipe::connected(&config);
+    assert_eq!(
+        pipe.status(GATEWAY, asked).timeout,
+        Duration::from_secs(1),
+        "no sample yet"
+    );
+    // Samples of 22, 22 and 32 ms: nothing but the length of the way.
+    pipe.rate = units::BitRate::from_megabits(1_000_000);
+    let mut estimate: Option<(f64, f64)> = None;
+    for (number, millis) in [22_u64, 22, 32, 27].into_iter().enumerate() {
+        pipe.delay = Duration::from_millis(millis) / 2;
+        pipe.write(GATEWAY, asked, number * 10..number * 10 + 10);
+        pipe.run(Duration::from_millis(100));
+        let sample = millis as f64;
+        let (mean, deviation) = match estimate {
+            None => (sample, sample / 2.0),
+            Some((mean, deviation)) => {
+                let error = sample - mean;
+                (
+                    mean + error / 8.0,
+                    deviation + (error.abs() - deviation) / 4.0,
+                )
+            }
+        };
+        estimate = Some((mean, deviation));
+        let status = pipe.status(GATEWAY, asked);
+        let round_trip = status.round_trip.expect("a sample").as_secs_f64() * 1e3;
+        assert!((round_trip - mean).abs() < 0.01, "{round_trip} {mean}");
+        let timeout = status.timeout.as_secs_f64() * 1e3;
+        assert!(
+            (timeout - (mean + 4.0 * deviation)).abs() < 0.02,
+            "{timeout}"
+        );
+    }
+}
+
+/// The times at which the first packet was sent, all of whose transmissions but the last are lost.
+fn transmissions(config: &mtcp::Config, lost: usize) -> Vec<Instant> {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(config);
+    pipe.write(GATEWAY, asked, 0..100);
+    pipe.run(Duration::from_secs(1));
+    pipe.log.clear();
+    let numbers: Vec<usize> = (1..=lost).collect();
+    pipe.lose(GATEWAY, &numbers);
+    pipe.write(GATEWAY, asked, 100..200);
+    pipe.run(Duration::from_secs(30));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 200);
+    pipe.data_of(GATEWAY).iter().map(|(at, _)| *at).collect()
+}
+
+#[test]
+fn timers_go_off_at_ticks_and_do_not_back_off() {
+    let config = paper();
+    let times = transmissions(&config, 6);
+    assert_eq!(times.len(), 7);
+    for at in &times[1..] {
+        assert_eq!(at.as_nanos() % config.timing.tick.as_nanos(), 0, "{at}");
+    }
+    let gaps: Vec<u64> = times
+        .windows(2)
+        .map(|pair| pair[1].since(pair[0]).as_millis())
+        .collect();
+    // A delayed acknowledgement was part of the only sample, so the timeout is a few ticks.
+    assert!(gaps[1..].iter().all(|gap| *gap == gaps[1]), "{gaps:?}");
+    assert!((200..=1_000).contains(&gaps[1]));
+}
+
+#[test]
+fn acknowledgements_wait_for_a_second_packet_or_the_tick() {
+    let (mut pipe, [asked, _]) = Pipe::connected(&paper());
+    pipe.write(GATEWAY, asked, 0..3_000);
+    pipe.run(Duration::from_millis(500));
+    let acknowledgments = pipe.acknowledgments_of(MOBILE);
+    assert_eq!(acknowledgments.len(), 2);
+    assert!(acknowledgments[0].0 < Instant::from_millis(200));
+    assert_eq!(
+        acknowledgments[1].0,
+        Instant::from_millis(200),
+        "the third at the tick"
+    );
+}
+
+#[test]
+fn a_lost_end_of_a_burst_is_sent_again_whole() {
+    // Nothing arrives beyond it, so only the timer knows: the paper's profile sends all that is not acknowledged.
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&paper());
+    pipe.lose(GATEWAY, &[5, 6, 7]);
+    pipe.write(GATEWAY, asked, 0..8_000);
+    pipe.run(Duration::from_secs(3));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 8_000);
+    let sent = pipe.data_of(GATEWAY);
+    assert_eq!(sent.len(), 11);
+    assert_eq!(sent[8].0, sent[10].0, "at once");
+    // The wide one sends the oldest, and learns the rest from the answer.
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
+    pipe.lose(GATEWAY, &[5, 6, 7]);
+    pipe.write(GATEWAY, asked, 0..8_000);
+    pipe.run(Duration::from_secs(3));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 8_000);
+    let sent = pipe.data_of(GATEWAY);
+    assert!(
+        sent[9].0.since(sent[8].0) < Duration::from_millis(25),
+        "one round trip later"
+    );
+    assert_eq!(sent.len(), 11);
+}
+
+#[test]
+fn a_fade_longer_than_any_timeout_is_survived() {
+    for config in [paper(), wide()] {
+        let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
+        pipe.write(GATEWAY, asked, 0..60_000);
+        pipe.run(Duration::from_millis(15));
+        pipe.decide = Box::new(|_, _, _| Fate::Lost);
+        pipe.run(Duration::from_secs(3_600));
+        pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+        let end = pipe.now;
+        pipe.run(Duration::from_secs(2));
+        assert_eq!(pipe.told(MOBILE, arrived).received.len(), 60_000);
+        let first = pipe
+            .data_of(GATEWAY)
+            .iter()
+            .find(|(at, _)| *at >= end)
+            .map(|(at, _)| *at);
+        assert!(first.expect("it goes on").since(end) <= Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn an_end_that_never_answers_is_given_up_with_an_error() {
+    let mut config = paper();
+    config.timing.give_up = Duration::from_secs(10);
+    config.timing.keep_alive = Duration::from_secs(60);
+    // While data wait for an acknowledgement.
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
+    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.write(GATEWAY, asked, 0..100);
+    pipe.run(Duration::from_secs(12));
+    assert_eq!(pipe.told(GATEWAY, asked).reset, Some(Reason::TimedOut));
+    // While nothing happens at all.
+    assert_eq!(pipe.told(MOBILE, arrived).reset, None);
+    pipe.run(Duration::from_secs(65));
+    assert_eq!(pipe.told(MOBILE, arrived).reset, Some(Reason::TimedOut));
+    assert!(!pipe.told(MOBILE, arrived).finished);
+}
+
+#[test]
+fn a_silent_connection_is_kept_alive() {
+    let mut config = paper();
+    config.timing.give_up = Duration::from_secs(10);
+    config.timing.keep_alive = Duration::from_secs(60);
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
+    pipe.run(Duration::from_secs(1_000));
+    assert_eq!(pipe.told(GATEWAY, asked).reset, None);
+    let packets = pipe.log.len();
+    assert!((10..100).contains(&packets), "{packets}");
+    pipe.write(GATEWAY, asked, 0..100);
+    pipe.run(Duration::from_secs(1));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 100);
+}
+
+/// How long 16 MiB take at 50 Mbit/s over 300 ms, with so many packets lost of a hundred.
+fn long_hop(config: &mtcp::Config, loss: u64) -> (Duration, u64) {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(config);
+    pipe.delay = Duration::from_millis(150);
+    pipe.rate = units::BitRate::from_megabits(50);
+    pipe.grants = true;
+    let mut random = machine::RandomStream::named(3, "losses");
+    pipe.decide = Box::new(move |_, packet, _| {
+        let lost = carries_data(packet) && random.below(100) < loss;
+        if lost { Fate::Lost } else { Fate::Arrives }
+    });
+    let bytes = 16 << 20;
+    let start = pipe.now;
+    pipe.write(GATEWAY, asked, 0..bytes);
+    pipe.input(GATEWAY, Input::Close(asked));
+    while !pipe.told(MOBILE, arrived).finished {
+        let end = pipe.now + Duration::from_secs(100);
+        assert!(pipe.step(end), "it goes on");
+    }
+    let sent = pipe.ends[GATEWAY].counters().traffic.sent;
+    (pipe.now.since(start), sent.repairs)
+}
+
+#[test]
+fn a_window_of_four_products_fills_a_long_hop_in_the_wide_profile() {
+    let mut config = wide();
+    config.receive_buffer = Bytes::mebi(8);
+    config.send_buffer = Bytes::mebi(32);
+    for (loss, most) in [(0, 3_100), (1, 3_400), (5, 3_800)] {
+        let (took, repairs) = long_hop(&config, loss);
+        assert!(
+            took < Duration::from_millis(most),
+            "{loss} %: {took:?}, {repairs} repairs"
+        );
+        // 16,778 packets; no more repairs than losses, and those of repairs.
+        let losses = 16_778 * loss / (100 - loss);
+        assert!(repairs <= losses * 11 / 10, "{loss} %: {repairs} repairs");
+    }
+}
