@@ -49,7 +49,7 @@ fn usual() -> u64 {
 }
 
 /// Runs the cell and checks that the others get their share of the air, all of it in order, evenly, and that what the
-/// gateway holds is what it says. What the last mobile sends itself takes air from all alike, since nobody schedules it.
+/// gateway holds is what it says. What the last mobile sends itself takes air from all alike: nobody schedules it.
 fn others_keep_their_share(mut cell: Cell) {
     let sent = |cell: &Cell| cell.peer(LAST).hop.stats.received.wire_bytes;
     cell.run_until(WARM_UP);

@@ -6,6 +6,7 @@
 )]
 
 pub(crate) mod air;
+pub(crate) mod cell;
 
 use std::fs;
 use std::io::{Read, Write};

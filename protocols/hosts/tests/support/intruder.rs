@@ -35,8 +35,8 @@ pub(crate) struct Intruder<B> {
     is_connected: bool,
 }
 
-/// An endpoint of that name which knows the gateway, in one of several lives: each has its own random draws, and a later
-/// time.
+/// An endpoint of that name which knows the gateway, in one of several lives: each has its own random draws, and a
+/// later time.
 pub(crate) fn endpoint(name_of: &str, life: u64) -> (Endpoint, PeerId) {
     let mut stream = RandomStream::named(life, &format!("draws of {name_of}"));
     let config = session::Config {
