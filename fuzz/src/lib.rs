@@ -8,6 +8,7 @@ mod cores;
 mod decoders;
 mod files;
 mod fileserver;
+mod mtcp;
 mod nfs;
 mod rpc;
 mod scheduler;
@@ -17,6 +18,7 @@ pub use cores::{arq_tape, host_datagrams, session_datagrams};
 pub use decoders::{hop_frame, ip_packet, link_file, records, signal_lines};
 pub use files::files_tape;
 pub use fileserver::fileserver_calls;
+pub use mtcp::{mtcp_packet, mtcp_tape};
 pub use nfs::{nfs_answers, nfs_calls, nfs_url};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use scheduler::scheduler_tape;
@@ -37,6 +39,8 @@ pub const TARGETS: &[Target] = &[
     ("host_datagrams", host_datagrams),
     ("scheduler_tape", scheduler_tape),
     ("tcp_tape", tcp_tape),
+    ("mtcp_packet", mtcp_packet),
+    ("mtcp_tape", mtcp_tape),
     ("rpc_messages", rpc_messages),
     ("rpc_tape", rpc_tape),
     ("nfs_calls", nfs_calls),

@@ -83,7 +83,7 @@ pub enum OnTimeout {
     /// The whole burst that is missing at the acknowledgement number, or all that was sent where no burst is known.
     #[default]
     Burst,
-    /// The oldest packet, with a poll: its answer tells the rest.
+    /// The oldest packet, and a poll: the answer tells the rest.
     Oldest,
 }
 

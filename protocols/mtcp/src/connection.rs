@@ -304,6 +304,7 @@ impl<C: Content + Clone> Connection<C> {
         let outgoing = room.then(|| self.sender.choose(now)).flatten();
         if let Some(outgoing) = outgoing {
             let ends_burst = self.agreed.lean_peer && !self.sender.can_send();
+            let ends_burst = ends_burst && !self.sender.wants_follower();
             let poll = self.asking.take_question() || ends_burst;
             self.news.finished_first |= outgoing.fin && !self.receiver.is_finished();
             return Some(self.data(outgoing, poll));

@@ -341,7 +341,7 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
-    /// The retransmission timer went off. True if what it sends asks for an answer at once.
+    /// The retransmission timer went off. True if what it sends must ask for an answer itself.
     pub(crate) fn time_out(&mut self, now: Instant) -> bool {
         self.flight.forget_repairs();
         self.clock.round_trip.forget();
@@ -355,7 +355,7 @@ impl<C: Content + Clone> Sender<C> {
         self.begin_repair();
         self.told.duplicates = 0;
         self.clock.restart(now);
-        self.repair.on_timeout == OnTimeout::Oldest
+        self.repair.on_timeout == OnTimeout::Oldest && !self.repair.follow_repairs
     }
 
     /// The next packet with data that may go out now: repairs first, so that every packet of a cycle comes after them.

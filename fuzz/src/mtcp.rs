@@ -1,0 +1,240 @@
+//! MTCP's packets, and its endpoint with a peer that says anything.
+
+use bytes::Bytes;
+use machine::{Machine, RandomStream};
+use mtcp::packet::{Addresses, Cid, Control, Kind, Malformed, Packet, Profile};
+use mtcp::{Accepts, Config, ConnectionId, Endpoint, Input, Output, Reason, Selective};
+use redirector::Chunks;
+use units::{Duration, Instant};
+use wire::checksum::Sum;
+
+/// The number of the peer's SYN.
+const FIRST: u32 = 1_000;
+/// What the peer calls the connection.
+const PEER: Cid = Cid(7);
+/// Outputs that one input may bring: a window of the smallest packets, and what goes with them.
+const OUTPUTS_MAX: usize = 8_000;
+
+/// Any bytes as a packet: what can be read is written the same.
+pub fn mtcp_packet(bytes: &[u8]) {
+    if let Ok(packet) = Packet::parse(bytes) {
+        let packet = packet.map(owned);
+        assert_eq!(encode(&packet), bytes[..packet.length()]);
+    }
+}
+
+fn owned(bytes: &[u8]) -> Chunks {
+    Chunks::from(Bytes::copy_from_slice(bytes))
+}
+
+fn encode(packet: &Packet<Chunks>) -> Vec<u8> {
+    let mut out = vec![0; packet.length()];
+    packet.write(&mut out, |content, mut room| {
+        for chunk in content.iter() {
+            let (now, rest) = room.split_at_mut(chunk.len());
+            now.copy_from_slice(chunk);
+            room = rest;
+        }
+    });
+    out
+}
+
+/// Packets, waits and what the application does, in any order. The first byte chooses the configuration.
+pub fn mtcp_tape(bytes: &[u8]) {
+    let Some((setting, tape)) = bytes.split_first() else {
+        return;
+    };
+    let mut session = Session::new(*setting);
+    for piece in crate::pieces(tape) {
+        let Some((kind, rest)) = piece.split_first() else {
+            continue;
+        };
+        session.step(*kind, rest);
+    }
+    session.wait(u16::MAX);
+}
+
+fn config(setting: u8) -> Config {
+    let mut config = if setting & 1 == 0 {
+        Config::paper()
+    } else {
+        Config::wide()
+    };
+    config.lean = setting & 2 != 0;
+    config.repair.request = setting & 4 == 0;
+    config.repair.cycles = setting & 8 == 0 || config.lean;
+    config.repair.selective = match setting >> 4 & 3 {
+        0 | 1 => Selective::Burst,
+        2 => Selective::Cumulative,
+        _ => Selective::Smart,
+    };
+    if setting & 0x40 != 0 {
+        config.accepts = Accepts::Listened;
+    }
+    config
+}
+
+/// An endpoint that has opened one connection.
+struct Session {
+    endpoint: Endpoint<Chunks>,
+    profile: Profile,
+    now: Instant,
+    /// The endpoint's name of the connection, and the number of its SYN.
+    own: Cid,
+    first: u32,
+}
+
+impl Session {
+    fn new(setting: u8) -> Self {
+        let config = config(setting);
+        let profile = config.profile;
+        let random = RandomStream::named(1, "names");
+        let mut session = Self {
+            endpoint: Endpoint::new(config, random).expect("a configuration"),
+            profile,
+            now: Instant::from_millis(1),
+            own: Cid::NONE,
+            first: 0,
+        };
+        let ends = [([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 4_000).into()];
+        let addresses = Addresses::new(ends[0], ends[1]).expect("one family");
+        let now = session.now;
+        let open = Input::Open {
+            number: 1,
+            addresses,
+        };
+        session.endpoint.handle_input(now, open);
+        if let Some(Output::Packet(Packet::Control(syn))) = session.endpoint.poll_output() {
+            (session.own, session.first) = (syn.reverse, syn.sequence);
+            if setting & 0x80 == 0 {
+                session.input(Input::Packet(Packet::Control(answer(&syn))));
+            }
+        }
+        session
+    }
+
+    fn step(&mut self, kind: u8, rest: &[u8]) {
+        let byte = |place: usize| rest.get(place).copied().unwrap_or_default();
+        let number = u16::from_be_bytes([byte(0), byte(1)]);
+        let id = match byte(2) % 4 {
+            0 => ConnectionId::Arrived(u64::from(byte(2) / 4)),
+            _ => ConnectionId::Opened(1),
+        };
+        let address = ([10, 0, 0, byte(2)], number).into();
+        let input = match kind % 16 {
+            0 => return self.wait(number),
+            1 | 2 => Input::Write(id, owned(&vec![0; number.into()])),
+            3 => Input::Read(id, number.into()),
+            4 if kind > 200 => Input::Abort(id, Reason::Aborted),
+            4 if kind > 100 => Input::Close(id),
+            4 => Input::Accept(id),
+            5 if kind > 100 => Input::Refuse(id, Reason::Refused),
+            5 => Input::Listen(address),
+            6 if kind > 100 => Input::AllowListener(address),
+            6 => Input::RefuseListener(address, Reason::Refused),
+            7 => Input::Room(number.into()),
+            _ => match self.packet(rest) {
+                Ok(packet) => Input::Packet(packet),
+                Err(_) => Input::Damaged,
+            },
+        };
+        self.input(input);
+    }
+
+    /// A packet of these bytes, moved to the connection's names and numbers, with a checksum that fits.
+    fn packet(&self, bytes: &[u8]) -> Result<Packet<Chunks>, Malformed> {
+        let mut bytes = bytes.to_vec();
+        let (wide, data) = match bytes.first() {
+            Some(first) => (first & 0x40 != 0, first & 0x80 != 0),
+            None => (false, false),
+        };
+        let checksum = match (wide, data) {
+            (false, false) => 10,
+            (true, true) => 24,
+            (false, true) | (true, false) => 14,
+        };
+        if bytes.len() >= 28 {
+            if bytes[2] != 0 {
+                bytes[2..4].copy_from_slice(&self.own.0.to_be_bytes());
+            }
+            let width = if wide { 4 } else { 2 };
+            for (place, base) in [(4, FIRST), (4 + width, self.first)] {
+                let field = &mut bytes[place..place + width];
+                let offset = field
+                    .iter()
+                    .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+                let moved = base.wrapping_add(offset).to_be_bytes();
+                field.copy_from_slice(&moved[4 - width..]);
+            }
+            bytes[checksum..checksum + 2].fill(0);
+            let length = Packet::parse(&bytes)
+                .err()
+                .map_or(bytes.len(), |_| claimed(&bytes));
+            let sum = Sum::of(&bytes[..length.min(bytes.len())]).checksum();
+            bytes[checksum..checksum + 2].copy_from_slice(&sum.to_be_bytes());
+        }
+        Packet::parse(&bytes).map(|packet| packet.map(owned))
+    }
+
+    fn input(&mut self, input: Input<Chunks>) {
+        self.endpoint.handle_input(self.now, input);
+        self.drain();
+    }
+
+    /// Takes what the endpoint says: no more than a window, and packets that can be written.
+    fn drain(&mut self) {
+        for _ in 0..OUTPUTS_MAX {
+            match self.endpoint.poll_output() {
+                Some(Output::Packet(packet)) => {
+                    let bytes = encode(&packet);
+                    let found = Packet::parse(&bytes).expect("what is written can be read");
+                    assert_eq!(encode(&found.map(owned)), bytes);
+                }
+                Some(Output::Readable(_, bytes)) => assert!(bytes <= self.profile.buffer_max()),
+                Some(_) => {}
+                None => return,
+            }
+        }
+        panic!("it talks without end");
+    }
+
+    /// Lets so many milliseconds pass.
+    fn wait(&mut self, millis: u16) {
+        let end = self.now + Duration::from_millis(millis.into());
+        for _ in 0..200 {
+            let due = self.endpoint.poll_timeout();
+            let Some(due) = due.filter(|due| *due <= end) else {
+                break;
+            };
+            self.now = due.max(self.now);
+            self.endpoint.handle_timeout(self.now);
+            self.drain();
+        }
+        self.now = end.max(self.now);
+    }
+}
+
+/// The answer to this SYN.
+fn answer(syn: &Control) -> Control {
+    Control {
+        kind: Kind::SynAck,
+        lean: false,
+        connection: syn.reverse,
+        reverse: PEER,
+        sequence: FIRST,
+        acknowledgment: syn.sequence.wrapping_add(1),
+        ..*syn
+    }
+}
+
+/// The length that a packet claims to have, in bytes.
+fn claimed(bytes: &[u8]) -> usize {
+    let word = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    match bytes[0] >> 6 {
+        0 => 28,
+        1 if bytes[23] == 6 => 60,
+        1 => 36,
+        2 => 16 + word(12),
+        _ => 28 + 8 * usize::from(bytes[26]) + word(14),
+    }
+}
