@@ -38,8 +38,11 @@ pub(crate) trait Discipline: Debug + Send {
     /// Something waits in a line that was empty.
     fn filled(&mut self, _line: &mut Line) {}
 
-    /// Something was sent from the line.
+    /// The air was used for the line.
     fn sent(&mut self, _line: &mut Line, _airtime: Duration) {}
+
+    /// The line's turn brought nothing but a probe that was not answered.
+    fn passed(&mut self, _line: &mut Line) {}
 
     /// A frame has left the line for ever: it was delivered, or given up.
     fn left(&mut self, _line: &mut Line) {}

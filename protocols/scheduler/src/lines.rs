@@ -15,15 +15,30 @@ pub(crate) struct Line {
     /// What is left of its turn: transmissions, or nanoseconds of airtime, by the discipline.
     pub(crate) credit: i64,
     pub(crate) channel: Channel,
+    /// The monitor wants to know whether its fade has ended.
+    pub(crate) wants_probe: bool,
+    /// It was probed, and nothing came of that yet.
+    pub(crate) is_probed: bool,
     pub(crate) tally: Status,
     /// Where it stands among those with something waiting.
     place: Option<Place>,
 }
 
-/// Before a line stand the unmarked ones and those of a lower rank.
+/// What the air is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// For frames to a channel that is not marked.
+    Open,
+    /// For a probe of one that is.
+    Due,
+    /// For frames to one that is marked.
+    Marked,
+}
+
+/// Before a line stand those of a lower rank; who is marked stands apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
-    marked: bool,
+    standing: Standing,
     rank: u64,
 }
 
@@ -35,6 +50,8 @@ impl Line {
             turn: 0,
             credit: 0,
             channel: Channel::default(),
+            wants_probe: false,
+            is_probed: false,
             tally: Status::default(),
             place: None,
         }
@@ -45,7 +62,8 @@ impl Line {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lines {
     by_number: Vec<Option<Line>>,
-    unmarked: BTreeSet<(u64, Destination)>,
+    open: BTreeSet<(u64, Destination)>,
+    due: BTreeSet<(u64, Destination)>,
     marked: BTreeSet<(u64, Destination)>,
 }
 
@@ -73,35 +91,42 @@ impl Lines {
         self.by_number.get_mut(usize::from(destination.0))?.take()
     }
 
-    fn order(&mut self, marked: bool) -> &mut BTreeSet<(u64, Destination)> {
-        if marked {
-            &mut self.marked
-        } else {
-            &mut self.unmarked
+    fn order(&mut self, standing: Standing) -> &mut BTreeSet<(u64, Destination)> {
+        match standing {
+            Standing::Open => &mut self.open,
+            Standing::Due => &mut self.due,
+            Standing::Marked => &mut self.marked,
         }
     }
 
-    /// Puts a destination where its mark, if it counts, and its rank want it; nowhere without a rank.
-    pub(crate) fn place(&mut self, destination: Destination, wanted: Option<(bool, u64)>) {
+    /// Puts a destination where it wants to stand; nowhere without a rank.
+    pub(crate) fn place(&mut self, destination: Destination, wanted: Option<(Standing, u64)>) {
         let Some(line) = self.get_mut(destination) else {
             return;
         };
-        let wanted = wanted.map(|(marked, rank)| Place { marked, rank });
+        let wanted = wanted.map(|(standing, rank)| Place { standing, rank });
         let before = std::mem::replace(&mut line.place, wanted);
         if before == wanted {
             return;
         }
         if let Some(place) = before {
-            self.order(place.marked).remove(&(place.rank, destination));
+            self.order(place.standing)
+                .remove(&(place.rank, destination));
         }
         if let Some(place) = wanted {
-            self.order(place.marked).insert((place.rank, destination));
+            self.order(place.standing).insert((place.rank, destination));
         }
     }
 
-    /// Who is next among the marked ones or the others.
-    pub(crate) fn first(&self, marked: bool) -> Option<Destination> {
-        let order = if marked { &self.marked } else { &self.unmarked };
-        order.first().map(|(_, destination)| *destination)
+    /// Whose turn it is, by rank: among those that are not marked and those that are to be probed.
+    pub(crate) fn first(&self) -> Option<Destination> {
+        let (open, due) = (self.open.first(), self.due.first());
+        let first = open.into_iter().chain(due).min();
+        first.map(|(_, destination)| *destination)
+    }
+
+    /// Who is next among the marked ones.
+    pub(crate) fn first_marked(&self) -> Option<Destination> {
+        self.marked.first().map(|(_, destination)| *destination)
     }
 }

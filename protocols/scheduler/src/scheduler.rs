@@ -6,7 +6,7 @@ use machine::Machine;
 use units::{Duration, Instant};
 
 use crate::discipline::{self, Discipline, Marks};
-use crate::lines::{Line, Lines};
+use crate::lines::{Line, Lines, Standing};
 use crate::monitor::{self, Look, Monitor};
 use crate::{Config, Destination, Input, Outcome, Output, Status, Waiting};
 
@@ -19,8 +19,6 @@ pub struct Scheduler {
     lines: Lines,
     /// When the monitor looks at which channel.
     dues: BTreeSet<(Instant, Destination)>,
-    /// Channels that wait for the air to be probed.
-    probes: VecDeque<Destination>,
     air_is_free: bool,
     outputs: VecDeque<Output>,
 }
@@ -33,7 +31,6 @@ impl Scheduler {
             monitor: monitor::of(config.monitor),
             lines: Lines::default(),
             dues: BTreeSet::new(),
-            probes: VecDeque::new(),
             air_is_free: false,
             outputs: VecDeque::new(),
         }
@@ -57,7 +54,6 @@ impl Scheduler {
         if let Some(due) = line.and_then(|line| line.channel.due) {
             self.dues.remove(&(due, destination));
         }
-        self.probes.retain(|probed| *probed != destination);
     }
 
     fn queue(&mut self, destination: Destination, waiting: Option<Waiting>) {
@@ -85,6 +81,9 @@ impl Scheduler {
             Outcome::Missing { given_up, .. } => (given_up, &mut line.tally.missing),
         };
         *count += 1;
+        if std::mem::take(&mut line.is_probed) && outcome != Outcome::Delivered {
+            self.discipline.passed(line);
+        }
         if left {
             self.discipline.left(line);
         }
@@ -121,13 +120,18 @@ impl Scheduler {
 
     /// Puts a destination where it now belongs.
     fn place(&mut self, destination: Destination) {
-        let Some(line) = self.lines.get(destination) else {
+        let Some(line) = self.lines.get_mut(destination) else {
             return;
         };
+        // Where marks mean nothing, a probe would only take air.
         let counts = self.discipline.marks() != Marks::Ignored;
-        let place = line
-            .waiting
-            .map(|_| (counts && line.channel.is_marked, self.discipline.rank(line)));
+        line.wants_probe &= counts && line.channel.is_marked;
+        let standing = match line.channel.is_marked && counts {
+            false => Standing::Open,
+            true if line.wants_probe => Standing::Due,
+            true => Standing::Marked,
+        };
+        let place = line.waiting.map(|_| (standing, self.discipline.rank(line)));
         self.lines.place(destination, place);
     }
 
@@ -136,37 +140,33 @@ impl Scheduler {
         if !self.air_is_free {
             return;
         }
-        let Some(output) = self.due_probe().or_else(|| self.pick()) else {
+        let Some(output) = self.pick() else {
             return;
         };
         self.air_is_free = false;
         self.outputs.push_back(output);
     }
 
-    fn due_probe(&mut self) -> Option<Output> {
-        while let Some(destination) = self.probes.pop_front() {
-            let line = self.lines.get_mut(destination);
-            if let Some(line) = line.filter(|line| line.channel.is_marked) {
-                line.tally.probed += 1;
-                return Some(Output::Probe(destination));
-            }
-        }
-        None
-    }
-
+    /// A channel is probed when its turn comes: before that its host could not be served anyway.
     fn pick(&mut self) -> Option<Output> {
         loop {
             let marked = || {
                 let serves = self.discipline.marks() == Marks::Last;
-                serves.then(|| self.lines.first(true)).flatten()
+                serves.then(|| self.lines.first_marked()).flatten()
             };
-            let destination = self.lines.first(false).or_else(marked)?;
+            let destination = self.lines.first().or_else(marked)?;
             let line = self.lines.get_mut(destination)?;
-            if self.discipline.admits(line) {
+            if !self.discipline.admits(line) {
+                self.place(destination);
+            } else if !line.wants_probe {
                 line.tally.served += 1;
                 return Some(Output::Serve(destination));
+            } else {
+                (line.wants_probe, line.is_probed) = (false, true);
+                line.tally.probed += 1;
+                self.place(destination);
+                return Some(Output::Probe(destination));
             }
-            self.place(destination);
         }
     }
 }
@@ -243,9 +243,8 @@ impl Machine for Scheduler {
                 line.channel.due = None;
                 monitor.due(now, &mut line.channel)
             });
-            // Where marks mean nothing, a probe would only take air.
-            if look == Some(Look::Probe) && self.discipline.marks() != Marks::Ignored {
-                self.probes.push_back(destination);
+            if let Some(line) = self.lines.get_mut(destination) {
+                line.wants_probe |= look == Some(Look::Probe);
             }
             self.place(destination);
         }

@@ -14,7 +14,7 @@ pub(crate) const CROWD_METRICS: &[Metric] = &[
     metric(
         "lost",
         "%",
-        "of the time for which the base station used the air for packets, that for tries that were not acknowledged",
+        "of the time for which the base station used the air for packets, that for tries that channels lost",
     ),
     metric("probed", "%", "time for which it used the air for probes"),
     metric(

@@ -164,7 +164,7 @@ impl<P: OfMobile> Station<P> {
             self.hear_hints(now, frame.mobile);
         }
         let is_packet = matches!(frame.payload, Carried::Packet { .. });
-        let what = (is_packet, fate == Fate::Acknowledged);
+        let what = (is_packet, fate == Fate::Lost);
         self.watch.ended(now, (frame.mobile, airtime), what);
         let outcome = self.outcome(now, frame, fate);
         let ended = Input::Outcome {

@@ -26,7 +26,7 @@ pub(crate) struct Account {
     pub(crate) between: Duration,
     /// For how long the air was used for packets.
     pub(crate) used: Duration,
-    /// For how long of that, for those that were not acknowledged.
+    /// For how long of that, for those that the channel lost, or their acknowledgements.
     pub(crate) lost: Duration,
     /// For how long it was used for probes.
     pub(crate) probed: Duration,
@@ -103,7 +103,7 @@ impl Watch {
         &mut self,
         now: Instant,
         (mobile, airtime): (u16, Duration),
-        (is_packet, is_delivered): (bool, bool),
+        (is_packet, is_lost): (bool, bool),
     ) {
         self.update(now, mobile, |seen, account| {
             if !is_packet {
@@ -111,7 +111,7 @@ impl Watch {
                 return;
             }
             account.used += airtime;
-            if !is_delivered {
+            if is_lost {
                 account.lost += airtime;
             }
             if let Some(before) = seen.turn.replace(now) {

@@ -56,6 +56,10 @@ impl Discipline for Airtime {
         line.credit = (line.credit - cost).max(-DEBT_MAX);
     }
 
+    fn passed(&mut self, line: &mut Line) {
+        self.stand_last(line);
+    }
+
     fn admits(&mut self, line: &mut Line) -> bool {
         if line.credit > 0 {
             return true;

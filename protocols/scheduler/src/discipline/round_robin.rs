@@ -62,9 +62,13 @@ impl Discipline for RoundRobin {
     }
 
     fn sent(&mut self, line: &mut Line, _airtime: Duration) {
-        if !self.persists {
+        if !self.persists && !line.is_probed {
             self.used(line);
         }
+    }
+
+    fn passed(&mut self, line: &mut Line) {
+        self.renew(line);
     }
 
     fn left(&mut self, line: &mut Line) {

@@ -6,3 +6,4 @@ mod disciplines;
 mod hints;
 mod model;
 mod monitors;
+mod probes;

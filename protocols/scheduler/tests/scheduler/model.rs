@@ -74,6 +74,8 @@ impl Reference {
             Output::Probe(destination) => {
                 assert!(std::mem::take(&mut self.air_is_free), "the air is busy");
                 assert!(self.marked.contains(&destination), "it needs no probe");
+                let waits = self.lines.get(&destination).is_some_and(Option::is_some);
+                assert!(waits, "nobody would gain by that");
             }
             Output::Serve(destination) => {
                 assert!(std::mem::take(&mut self.air_is_free), "the air is busy");
