@@ -39,6 +39,8 @@ pub struct Measured {
 #[derive(Debug)]
 pub(crate) struct Consensus {
     news: Vec<News>,
+    /// Kept for its storage.
+    known: Vec<(Measured, u64)>,
     agreed: Option<Measured>,
 }
 
@@ -46,6 +48,7 @@ impl Consensus {
     pub(crate) fn new(destinations: usize) -> Self {
         Self {
             news: vec![News::default(); destinations],
+            known: Vec::with_capacity(destinations),
             agreed: None,
         }
     }
@@ -75,13 +78,15 @@ impl Consensus {
 
     /// The median of those that know the rate; where two halves stand against each other, that of the faster ones: a
     /// pace that is too high is noticed.
-    fn median(&self, now: Instant) -> Option<Measured> {
+    fn median(&mut self, now: Instant) -> Option<Measured> {
         let weighed = |news: &News| {
             let measured = news.told?.measured;
             let weight = news.weight_at(now);
             (measured.is_settled && weight > 0).then_some((measured, weight))
         };
-        let mut known: Vec<_> = self.news.iter().filter_map(weighed).collect();
+        let known = &mut self.known;
+        known.clear();
+        known.extend(self.news.iter().filter_map(weighed));
         known.sort_unstable_by_key(|(measured, _)| measured.pace);
         let half = known.iter().map(|(_, weight)| weight).sum::<u64>() / 2;
         let mut passed = 0;

@@ -132,6 +132,17 @@ impl Association {
         }
     }
 
+    /// The same association after another one with the same end: flows that this began count on, so that it cannot
+    /// begin more of them by beginning anew.
+    #[must_use]
+    pub fn after(self, former: &mut Self) -> Self {
+        let none = KnownFlows::new(None);
+        Self {
+            flows: std::mem::replace(&mut former.flows, none),
+            ..self
+        }
+    }
+
     /// Bytes that are held for the other end, and may be: [`Config::memory`], and what snoop may keep where it is
     /// used.
     pub fn memory(&self) -> (Bytes, Bytes) {

@@ -16,8 +16,10 @@ use crate::status::TcpStatus;
 /// What a frame holds beside a packet of the plain lane: its header, the fields of the chunk and the
 /// record, and an acknowledgement of usual size.
 const AROUND: usize = 48;
-/// What snoop knows of connections, beside their segments, takes no more.
-const TABLES: Bytes = Bytes::mebi(4);
+/// What snoop knows of a connection takes no more, in bytes, beside its segments.
+const FLOW: usize = 4 << 10;
+/// Connections that it knows at a time.
+const FLOWS_MAX: usize = 1_024;
 const IPV4_AND_TCP: usize = 40;
 const IPV6_AND_TCP: usize = 60;
 
@@ -130,11 +132,13 @@ impl TcpLane {
 
     /// Bytes that are kept, and may be.
     pub(crate) fn memory(&self) -> (Bytes, Bytes) {
-        match &self.watch {
-            Watch::Nobody => (Bytes::ZERO, Bytes::ZERO),
-            Watch::Agent(agent) => (Bytes::new(agent.cached_bytes()), self.cache + TABLES),
-            Watch::Mobile(mobile) => (Bytes::new(mobile.cached_bytes()), self.cache + TABLES),
-        }
+        let (cached, flows) = match &self.watch {
+            Watch::Nobody => return (Bytes::ZERO, Bytes::ZERO),
+            Watch::Agent(agent) => (agent.cached_bytes(), agent.flows()),
+            Watch::Mobile(mobile) => (mobile.cached_bytes(), mobile.flows()),
+        };
+        let kept = Bytes::new(cached) + Bytes::from(flows * FLOW);
+        (kept, self.cache + Bytes::from(FLOWS_MAX * FLOW))
     }
 
     pub(crate) fn status(&self) -> TcpStatus {
@@ -281,6 +285,7 @@ fn limits(cache: Bytes, live: &Limits) -> Limits {
         flow_bytes: Bytes::new(flow),
         high_water: Bytes::new(flow - flow / 4),
         bytes: cache,
+        flows: FLOWS_MAX,
         ..live.clone()
     }
 }

@@ -318,7 +318,8 @@ impl Host {
         if kind == (EventKind::Established { fresh: true }) {
             let method = peer.tcp.agreed(features);
             let place = peer.endpoint.or(from);
-            peer.association = self.bearer.association(place, method, &peer.caps);
+            let fresh = self.bearer.association(place, method, &peer.caps);
+            peer.association = fresh.after(&mut peer.association);
             refused = peer.tcp.refused(method);
         }
         let linked = kind != EventKind::Expired;

@@ -5,13 +5,13 @@ mod support;
 
 use std::sync::OnceLock;
 
-use hosts::{Caps, Input, Output};
+use hosts::{Caps, Input, Output, TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
 use support::Traffic;
 use support::cell::{Cell, Fades, Setting, Station, WARM_UP, name};
 use support::intruder::{
-    Behaviour, Intruder, acknowledgement, frame, initiation, stream as stream_chunk, varint,
+    Behaviour, Intruder, acknowledgement, brief, frame, initiation, stream as stream_chunk, varint,
 };
 use units::{Bytes, Duration, Instant};
 use wire::packet::PacketBuffer;
@@ -268,6 +268,59 @@ fn one_that_leaves_in_the_middle_of_everything() {
     others_keep_their_share(cell);
 }
 
+/// It acknowledges nothing, all that comes from it is a part, and thousands of small packets of as many flows go to it
+/// each second.
+#[test]
+fn one_that_does_all_of_that_while_flows_are_not_limited() {
+    let parts = Parts {
+        stream: RandomStream::named(3, "parts"),
+        number: 0,
+        until: WARM_UP + SPAN * 2,
+    };
+    let mut setting = setting();
+    setting.caps.new_flows = None;
+    let mut cell = Cell::new(&setting, vec![Fades::default(); MOBILES]);
+    cell.replace(LAST, Box::new(Intruder::new(LAST, parts)));
+    cell.begin();
+    let mut traffic = Traffic::bulk(0);
+    cell.fed[LAST] = false;
+    cell.extra = Some(Box::new(move |_| {
+        let packets = (0..80).map(|_| (None, new_flow(&mut traffic)));
+        packets.collect()
+    }));
+    cell.run_until(WARM_UP);
+    let hop = cell.peer(LAST).hop;
+    assert!(hop.memory > Bytes::mebi(11), "{} are held", hop.memory);
+    assert!(hop.stats.sent.packets_capped > 1_000);
+    others_keep_their_share(cell);
+}
+
+/// What snoop keeps has a bound of its own, and that is kept too.
+#[test]
+fn one_that_never_acknowledges_what_snoop_keeps() {
+    let setting = Setting {
+        tcp: TcpTerms::Choose(TcpMethod::Snoop),
+        ..setting()
+    };
+    let mut cell = Cell::new(&setting, vec![Fades::default(); MOBILES]);
+    cell.begin();
+    cell.fed.fill(false);
+    let mut flows: Vec<_> = (0..40).map(|port| Traffic::bulk(port + 1)).collect();
+    cell.extra = Some(Box::new(move |_| {
+        let packets = flows.iter_mut().map(|traffic| {
+            let mut packet = traffic.packet(100);
+            packet.buffer[16..20].copy_from_slice(&[10, 9, 0, MOBILES as u8]);
+            (None, Input::Packet(packet))
+        });
+        packets.collect()
+    }));
+    cell.run_until(WARM_UP + Duration::from_secs(3));
+    let tcp = cell.peer(LAST).hop.tcp;
+    assert_eq!(tcp.method, TcpMethod::Snoop);
+    assert!(tcp.cached > Bytes::mebi(1), "{} cached", tcp.cached);
+    says_what_it_holds(cell);
+}
+
 /// A datagram of a stranger, of which there are many.
 fn datagram(number: usize, bytes: &[u8]) -> Input {
     let from = format!("203.0.{}.{}:9", number >> 8 & 255, number & 255);
@@ -335,26 +388,67 @@ fn one_that_asks_ten_thousand_times() {
     others_keep_their_share(cell);
 }
 
-/// It begins a new life as soon as it is connected.
-struct Restless {
-    life: u64,
-    intruder: Intruder<Silent>,
+/// It looks for what answers: each packet is the first of a flow, of which it has no two.
+struct Scanner {
+    port: u16,
+    number: u32,
 }
 
-impl Machine for Restless {
+impl Behaviour for Scanner {
+    fn tick(&mut self, _now: Instant) -> Vec<Vec<u8>> {
+        self.number += 1;
+        let mut bytes = frame(self.number);
+        for _ in 0..25 {
+            self.port = self.port.wrapping_add(1);
+            let port = self.port.to_be_bytes();
+            let mut packet = vec![0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0];
+            packet.extend([10, 9, 0, MOBILES as u8, 192, 0, 2, 1]);
+            packet.extend([port[0], port[1], 0, 53, 0, 8, 0, 0]);
+            bytes.extend(brief(u32::from(self.port), &packet));
+        }
+        vec![bytes]
+    }
+}
+
+/// It begins a new life as soon as it has had keys for a moment.
+struct Restless<B> {
+    life: u64,
+    since: Option<Instant>,
+    intruder: Intruder<B>,
+}
+
+impl<B: Behaviour> Restless<B> {
+    fn new(behaviour: B) -> Self {
+        Self {
+            life: 0,
+            since: None,
+            intruder: Intruder::new(LAST, behaviour),
+        }
+    }
+}
+
+impl<B: Behaviour> Machine for Restless<B> {
     type Input = Input;
     type Output = Output;
 
     fn handle_input(&mut self, now: Instant, input: Input) {
         self.intruder.handle_input(now, input);
         if self.intruder.is_connected() {
-            self.life += 1;
-            self.intruder.begin_again(now, LAST, self.life);
+            self.since.get_or_insert(now);
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.intruder.handle_timeout(now);
+        let moment = Duration::from_millis(30);
+        if self
+            .since
+            .take_if(|since| now.since(*since) > moment)
+            .is_some()
+        {
+            self.life += 1;
+            self.intruder.begin_again(now, LAST, self.life);
+        }
     }
 
     fn poll_output(&mut self) -> Option<Output> {
@@ -368,13 +462,14 @@ impl Machine for Restless {
 
 #[test]
 fn one_that_begins_a_new_life_all_the_time() {
-    let restless = Restless {
-        life: 0,
-        intruder: Intruder::new(LAST, Silent),
-    };
-    let mut cell = cell(Some(Box::new(restless)));
+    let scanner = Scanner { port: 0, number: 0 };
+    let mut cell = cell(Some(Box::new(Restless::new(scanner))));
     cell.run_until(WARM_UP + Duration::from_secs(2));
     let age = cell.peer(LAST).keys_age.expect("there are keys");
     assert!(age < Duration::from_secs(1), "{age}");
+    // With each life it is somebody else, but flows that it began are counted on.
+    let begun = u64::from(NEW_FLOWS) * (2 + 5);
+    let forwarded = cell.counts.forwarded;
+    assert!((100..=begun + 1).contains(&forwarded), "{forwarded} flows");
     others_keep_their_share(cell);
 }

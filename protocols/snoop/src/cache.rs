@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use units::{Instant, SeqNumber};
 use wire::tcp::SeqRange;
 
+/// So much room is kept, in segments, however few there are.
+const ROOM: usize = 16;
+
 /// A segment that can be sent again.
 #[derive(Debug)]
 pub(crate) struct Cached<P> {
@@ -91,6 +94,9 @@ impl<P> Cache<P> {
         while let Some(entry) = self.entries.pop_front_if(|entry| entry.range.end <= number) {
             self.bytes -= entry.cost;
             count += 1;
+        }
+        if self.entries.capacity() > (4 * self.entries.len()).max(ROOM) {
+            self.entries.shrink_to(2 * self.entries.len());
         }
         count
     }

@@ -103,6 +103,11 @@ impl<P: Segment> Mobile<P> {
         self.counters
     }
 
+    /// How many connections are known.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
     /// What all caches hold, in bytes: never more than [`Limits::bytes`].
     pub fn cached_bytes(&self) -> u64 {
         self.bytes

@@ -12,6 +12,7 @@ use wire::malformed::Malformed;
 use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
 use wire::tcp::{HEADER_LENGTH, OptionBytes, TcpFlags, TcpSegmentOptions, TcpView};
 
+use crate::cache::Cached;
 use crate::{Header, Revision, Segment};
 
 /// Hops that a packet of our own may take (IANA's recommended default).
@@ -47,8 +48,9 @@ impl Segment for Packet {
         })
     }
 
+    /// Its storage, and its place in a cache that has room for twice as many.
     fn cost(&self) -> u64 {
-        self.buffer.capacity() as u64
+        (self.buffer.capacity() + 2 * size_of::<Cached<Self>>()) as u64
     }
 
     fn revise(&mut self, revision: &Revision) {

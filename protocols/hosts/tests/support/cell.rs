@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use hosts::{Caps, Config, Host, Input, Output, Peer, PeerStatus, Role, TcpTerms};
+use hosts::{Caps, Config, Host, Input, Output, Peer, PeerStatus, Role, TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
 use units::{BitRate, Bytes, Duration, Instant};
@@ -46,6 +46,8 @@ pub(crate) struct Setting {
     pub(crate) weights: Vec<u16>,
     /// Of the air.
     pub(crate) rate: BitRate,
+    /// As the gateway wants it.
+    pub(crate) tcp: TcpTerms,
 }
 
 impl Setting {
@@ -56,6 +58,7 @@ impl Setting {
             caps: Caps::default(),
             weights: vec![1; mobiles],
             rate: RATE,
+            tcp: TcpTerms::Choose(TcpMethod::Arq),
         }
     }
 
@@ -70,7 +73,11 @@ impl Setting {
             preshared: None,
             endpoint: (index == 0).then(|| place(0)),
             prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
-            tcp: TcpTerms::Follow,
+            tcp: if index == 0 {
+                TcpTerms::Follow
+            } else {
+                self.tcp
+            },
             caps: if index == 0 {
                 Caps::default()
             } else {
@@ -100,7 +107,7 @@ impl Setting {
             bearer_mtu: 1500,
             shared_air,
             rate: None,
-            snoop_cache: Bytes::mebi(32),
+            snoop_cache: Bytes::mebi(2),
         };
         let mut stream = RandomStream::named(11, &name(index));
         let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));

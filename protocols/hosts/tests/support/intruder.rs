@@ -185,6 +185,16 @@ pub(crate) fn stream(flow: u64, offset: u32, bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
+/// A chunk with a whole brief packet.
+pub(crate) fn brief(number: u32, packet: &[u8]) -> Vec<u8> {
+    let mut chunk = vec![0x23];
+    chunk.extend(number.to_be_bytes());
+    chunk.extend((packet.len() as u16 + 2).to_be_bytes());
+    chunk.extend([0, packet.len() as u8]);
+    chunk.extend(packet);
+    chunk
+}
+
 /// A chunk that acknowledges `largest` and `first` before it, and the ranges given as gap and run.
 pub(crate) fn acknowledgement(
     largest: u32,
