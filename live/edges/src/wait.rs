@@ -135,6 +135,13 @@ impl Waiter {
     }
 }
 
+impl AsFd for Waiter {
+    /// What is readable while anything that the waiter waits for is ready, so that one waiter can wait for another.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
 /// Ends the wait of a [`Waiter`] from any thread; calls before the next wait count as one.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<OwnedFd>);
@@ -162,8 +169,8 @@ impl Bell {
         count_up(self.0.as_fd())
     }
 
-    /// Makes it silent again.
-    pub fn hear(&self) -> io::Result<()> {
+    /// Makes it silent again; says whether it had been rung.
+    pub fn hear(&self) -> io::Result<bool> {
         forget_wakes(self.0.as_fd())
     }
 }
@@ -231,9 +238,10 @@ fn count_up(wake: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-fn forget_wakes(wake: BorrowedFd<'_>) -> io::Result<()> {
+fn forget_wakes(wake: BorrowedFd<'_>) -> io::Result<bool> {
     match rustix::io::read(wake, &mut [0_u8; 8]) {
-        Ok(_) | Err(Errno::AGAIN) => Ok(()),
+        Ok(_) => Ok(true),
+        Err(Errno::AGAIN) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::AsFd;
 
 use edges::clock;
-use edges::netlink::NetworkWatch;
 use edges::signals::{Signal, Signals};
 use edges::tun::{DeviceCounters, PacketDevice};
 use edges::udp::{BearerCounters, DatagramBearer};
@@ -15,11 +14,10 @@ use thiserror::Error;
 use units::{Bytes, Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::control::Control;
 use crate::host::Driven;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
-use crate::signals::Announcer;
+use crate::ports::Ports;
 
 /// Tokens of what is waited for; those of the control socket's clients follow, and, far behind, those who listen.
 const DEVICE: u64 = 0;
@@ -46,36 +44,6 @@ const SETTLING: Duration = Duration::from_millis(100);
 pub const MEMORY_BESIDE: Bytes = Bytes::mebi(64);
 /// How often the host is told the wall clock.
 const WALL_INTERVAL: Duration = Duration::from_secs(60);
-
-/// What the loop works with.
-pub struct Ports<D, B> {
-    /// Where the host's own packets come from and go to.
-    pub device: D,
-    /// What carries datagrams across the hop.
-    pub bearer: B,
-    /// Signals that end the loop.
-    pub signals: Option<Signals>,
-    /// Where questions come from.
-    pub control: Option<Control>,
-    /// News that addresses or routes of this host have changed.
-    pub network: Option<NetworkWatch>,
-    /// Who tells applications of fades and hand-offs.
-    pub announcer: Option<Announcer>,
-}
-
-impl<D, B> Ports<D, B> {
-    /// The two that every loop needs.
-    pub fn new(device: D, bearer: B) -> Self {
-        Self {
-            device,
-            bearer,
-            signals: None,
-            control: None,
-            network: None,
-            announcer: None,
-        }
-    }
-}
 
 /// What the loop has done, beside the counters of its ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,6 +154,12 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// A handle with which another thread ends the loop.
     pub fn stopper(&self) -> Waker {
         self.waiter.waker()
+    }
+
+    /// What the program takes of memory at most.
+    pub fn memory_most(&self) -> Bytes {
+        let parts = self.ports.parts.iter().map(|part| part.memory.get());
+        self.host.memory_most() + MEMORY_BESIDE + Bytes::new(parts.sum())
     }
 
     /// What the loop has done so far.
@@ -412,14 +386,18 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// How host, ports and loop do.
     fn status(&self) -> Value {
         let now = clock::monotonic();
-        json!({
-            "memory_most": self.host.memory_most() + MEMORY_BESIDE,
+        let mut status = json!({
+            "memory_most": self.memory_most(),
             "version": env!("CARGO_PKG_VERSION"),
             "uptime_s": now.since(self.started).as_millis() as f64 / 1e3,
             "host": self.host.status(now),
             "device": device_status(self.ports.device.counters(), self.work.counters),
             "bearer": bearer_status(self.ports.bearer.counters(), &self.work.outbox),
-        })
+        });
+        for part in &self.ports.parts {
+            status[part.name] = (part.status)();
+        }
+        status
     }
 }
 

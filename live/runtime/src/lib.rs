@@ -9,16 +9,19 @@ pub mod files;
 pub mod mount;
 pub mod privileges;
 pub mod signals;
+pub mod split;
 
 mod event_loop;
 mod host;
 mod lock;
 mod moderation;
 mod outbox;
+mod ports;
 mod socket_file;
 
 use lock::lock;
 
-pub use event_loop::{EventLoop, LoopCounters, MEMORY_BESIDE, Ports, RuntimeError, Stopped};
+pub use event_loop::{EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Stopped};
 pub use host::Driven;
 pub use outbox::Outbox;
+pub use ports::{Part, Ports};

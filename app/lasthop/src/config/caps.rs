@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use units::Bytes;
 
+use super::within;
+
 /// What one mobile host may take; what is not given is as for all, or as usual.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -38,17 +40,6 @@ impl Caps {
             ..hosts::Caps::default()
         }
     }
-}
-
-/// An amount of memory in a range.
-fn within(text: &str, (least, most, usual): (Bytes, Bytes, Bytes)) -> Result<Bytes, String> {
-    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
-    if (least..=most).contains(&size) {
-        return Ok(size);
-    }
-    Err(format!(
-        "{size} is out of range; allowed: {least} to {most}, usual: {usual}"
-    ))
 }
 
 /// What is held for a mobile host.

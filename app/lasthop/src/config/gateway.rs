@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use hosts::TcpMethod;
 use ipnet::IpNet;
 use scheduler::config::{Discipline, Monitor};
 use serde::Deserialize;
@@ -12,6 +11,7 @@ use toml::Spanned;
 use super::Source;
 use super::caps::Caps;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
+use super::split::{Split, Tcp};
 use super::values::{Key, Listen, Name};
 use crate::failure::Failure;
 
@@ -39,6 +39,8 @@ pub(crate) struct GatewayConfig {
     pub(crate) air: Air,
     #[serde(default)]
     pub(crate) snoop: Snoop,
+    #[serde(default)]
+    pub(crate) split: Split,
     /// What one mobile may take.
     #[serde(default)]
     pub(crate) caps: Caps,
@@ -137,7 +139,7 @@ pub(crate) struct Mobile {
     pub(crate) addresses: Spanned<Vec<Network>>,
     /// Who repairs its TCP on the hop.
     #[serde(default)]
-    pub(crate) tcp: TcpMethod,
+    pub(crate) tcp: Tcp,
     /// What it may take, where that is not as for all.
     #[serde(default)]
     pub(crate) caps: Caps,

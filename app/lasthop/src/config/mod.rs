@@ -4,6 +4,7 @@ pub(crate) mod caps;
 pub(crate) mod gateway;
 pub(crate) mod mobile;
 pub(crate) mod shared;
+pub(crate) mod split;
 mod values;
 
 #[cfg(test)]
@@ -13,6 +14,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use units::Bytes;
 
 use crate::failure::Failure;
 
@@ -89,4 +91,15 @@ impl Source {
             "{path}:{number}:{column}: {what}\n {number} | {line}\n {margin} | {indent}{mark}"
         ))
     }
+}
+
+/// An amount of memory in a range.
+fn within(text: &str, (least, most, usual): (Bytes, Bytes, Bytes)) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    if (least..=most).contains(&size) {
+        return Ok(size);
+    }
+    Err(format!(
+        "{size} is out of range; allowed: {least} to {most}, usual: {usual}"
+    ))
 }

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use hosts::TcpMethod;
-use units::Bytes;
+use units::{Bytes, Duration};
 
 use super::Source;
 use super::caps::Caps;
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
 use super::shared::Routes;
+use super::split::Tcp;
 
 const GATEWAY: &str = include_str!("../../examples/gateway.toml");
 const MOBILE: &str = include_str!("../../examples/mobile.toml");
@@ -51,7 +51,9 @@ fn the_examples_are_valid_and_show_the_defaults() {
                 let rest = line
                     .strip_prefix("# ")
                     .filter(|rest| rest.contains(" = "))?;
-                (!rest.starts_with("routes = [")).then(|| rest.to_owned())
+                let has_none = ["routes = [", "congestion_control ="];
+                let shown = !has_none.iter().any(|name| rest.starts_with(name));
+                shown.then(|| rest.to_owned())
             };
             let lines = text
                 .lines()
@@ -64,8 +66,12 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert!(gateway.nat && gateway.hop.rate.0.is_none());
         assert_eq!((gateway.tun.mtu.0, gateway.hop.bearer_mtu.0), (1500, 1500));
         assert_eq!(gateway.tun.name, "lasthop0");
-        assert_eq!(gateway.peers[0].tcp, TcpMethod::Arq);
+        assert_eq!(gateway.peers[0].tcp, Tcp::Arq);
         assert_eq!(gateway.snoop.cache.0, Bytes::mebi(32));
+        let split = &gateway.split;
+        assert_eq!(split.buffer.0, Bytes::kibi(64));
+        assert_eq!(split.connections.0, 2_048);
+        assert_eq!(split.idle.0, Duration::from_secs(124 * 60));
         assert_eq!(gateway.air.sharing(), None);
         let usual = Caps::usual();
         let mobile = &gateway.peers[0];
@@ -185,8 +191,8 @@ const WRONG_VALUES: &[WrongValue] = &[
     (
         GATEWAY,
         "# tcp = \"arq\"",
-        "tcp = \"split\"",
-        "some/hop.toml:69:7: unknown variant `split`, expected one of `arq`, `snoop`, `plain`",
+        "tcp = \"air\"",
+        "some/hop.toml:80:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,
@@ -250,7 +256,7 @@ fn a_wrong_value_is_met_with_a_right_one() {
 
 #[test]
 fn every_method_for_tcp_has_its_name() {
-    for method in [TcpMethod::Arq, TcpMethod::Snoop, TcpMethod::Plain] {
+    for method in [Tcp::Arq, Tcp::Snoop, Tcp::Plain, Tcp::Split] {
         let line = format!("tcp = \"{}\"", method.name());
         let text = changed(GATEWAY, "# tcp = \"arq\"", &line);
         let gateway = GatewayConfig::load(&source(&text)).expect("valid");

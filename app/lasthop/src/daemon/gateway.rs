@@ -9,13 +9,16 @@ use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::signals::Audience;
+use runtime::split;
 
 use super::peer::{peer, prefixes};
+use super::split::Split;
 use super::{Daemon, prepare};
 use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::GatewayConfig;
 use crate::config::shared::Network;
+use crate::config::split::Tcp;
 use crate::failure::Failure;
 use crate::key_file;
 
@@ -43,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = GatewayConfig::load(&source)?;
     let mut peers = Vec::new();
     let mut networks = Vec::new();
+    let mut split = Vec::new();
     let caps = config.caps.or(Caps::usual());
     for mobile in &config.peers {
         let name = &mobile.name.get_ref().0;
@@ -50,12 +54,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let peer = peer(name, mobile.public_key.get_ref().0, secret, &source)?;
         peers.push(hosts::Peer {
             prefixes: prefixes(mobile.networks()),
-            tcp: TcpTerms::Choose(mobile.tcp),
+            tcp: TcpTerms::Choose(mobile.tcp.on_the_hop()),
             caps: mobile.caps.or(caps),
             weight: mobile.weight(),
             ..peer
         });
         networks.extend(mobile.networks());
+        if mobile.tcp == Tcp::Split {
+            split.extend(mobile.networks());
+        }
     }
     if peers.is_empty() {
         tracing::warn!("no peers are configured: nobody can connect");
@@ -87,6 +94,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mark: None,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
+        split: (!split.is_empty()).then_some(Split {
+            options: split::Options {
+                mobiles: split,
+                transparent: !config.nat,
+                buffer: config.split.buffer.0,
+                connections: config.split.connections.0,
+                idle: config.split.idle.0,
+            },
+            congestion_control: config.split.congestion_control,
+        }),
         // It says when the mobile of which name is in reach, and so perhaps where its owner is.
         audience: Audience::Owner,
     };

@@ -93,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mark: Some(MARK),
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
+        split: None,
         // It says no more than any user finds out by sending something.
         audience: Audience::Everyone,
     };

@@ -3,20 +3,21 @@
 mod gateway;
 mod mobile;
 mod peer;
+mod split;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
-use edges::tun::{TunDevice, TunOptions};
+use edges::tun::{PacketDevice, TunDevice, TunOptions};
 use edges::udp::{DatagramBearer, UdpBearer, UdpOptions};
 use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::{EventLoop, MEMORY_BESIDE, Ports, privileges};
+use runtime::{EventLoop, Ports, privileges};
 
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
@@ -37,6 +38,8 @@ struct Daemon {
     mark: Option<u32>,
     tun: Tun,
     state_dir: PathBuf,
+    /// How TCP is split, if that of any peer is.
+    split: Option<split::Split>,
     /// Who may hear of fades and hand-offs.
     audience: Audience,
 }
@@ -62,24 +65,19 @@ impl Daemon {
             .map(|peer| peer.name.clone())
             .collect();
         let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
-        let memory = host.memory().1 + MEMORY_BESIDE;
         // From here on a signal waits until the loop sees it, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
-        let (mut undo, left) =
-            UndoLog::open(&self.state_dir, &self.name).map_err(Failure::setting)?;
-        for recovery in &left {
-            let (path, undone) = (recovery.path.display(), recovery.undone);
-            tracing::info!("took back {undone} changes that a dead process left ({path})");
-            recovery
-                .warnings
-                .iter()
-                .for_each(|warning| tracing::warn!("{warning}"));
-        }
+        let mut undo = open_undo(&self.state_dir, &self.name)?;
         let bearer = open_bearer(self.bind, self.mark)?;
         let device = TunDevice::open(&TunOptions::new(&self.tun.name)).map_err(Failure::setting)?;
         let link = device.name().to_owned();
+        let splitting = self.split.map(split::Split::open).transpose()?;
         bring_up(&mut undo, &link, &self.tun)
             .and_then(|()| network(&mut undo, &link))
+            .and_then(|()| match &splitting {
+                Some(opened) => opened.divert(&mut undo, (&self.name, &link)),
+                None => Ok(()),
+            })
             .map_err(Failure::setting)?;
         let socket = self.state_dir.join(format!("{}.sock", self.name));
         let control = Control::bind(&socket).map_err(Failure::setting)?;
@@ -89,14 +87,22 @@ impl Daemon {
             .map_err(|error| Failure::setting(format!("cannot give up privileges: {error}")))?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
+        let (device, split) = match splitting {
+            Some(opened) => opened
+                .start(device)
+                .map(|(device, part)| (device, Some(part)))?,
+            None => (Box::new(device) as Box<dyn PacketDevice>, None),
+        };
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),
             network: Some(news),
             announcer: Some(announcer),
+            parts: split.into_iter().collect(),
             ..Ports::new(device, bearer)
         };
         let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
+        let memory = event_loop.memory_most();
         tracing::info!(
             "{} runs on {here} by {link}; status: {}",
             self.name,
@@ -111,6 +117,20 @@ impl Daemon {
         tracing::info!("{} ended ({stopped:?})", self.name);
         Ok(())
     }
+}
+
+/// The record of changes to the system, after what a dead process has left is taken back.
+fn open_undo(state_dir: &Path, name: &str) -> Result<UndoLog, Failure> {
+    let (undo, left) = UndoLog::open(state_dir, name).map_err(Failure::setting)?;
+    for recovery in &left {
+        let (path, undone) = (recovery.path.display(), recovery.undone);
+        tracing::info!("took back {undone} changes that a dead process left ({path})");
+        recovery
+            .warnings
+            .iter()
+            .for_each(|warning| tracing::warn!("{warning}"));
+    }
+    Ok(undo)
 }
 
 fn open_bearer(bind: SocketAddr, mark: Option<u32>) -> Result<UdpBearer, Failure> {

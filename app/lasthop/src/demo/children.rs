@@ -40,7 +40,10 @@ impl Hop {
         let emulator = Emulator::start(plan, machinery, air)?;
         let tunnel = match &plan.scheme {
             Scheme::Plain => Vec::new(),
-            Scheme::Lasthop(tcp) => daemons::start(machinery, [&gateway, &mobile], *tcp)?,
+            Scheme::Lasthop(tcp) => {
+                let method = (*tcp, plan.sender.as_str());
+                daemons::start(machinery, [&gateway, &mobile], method)?
+            }
             Scheme::Peer(peer) => peer.start(&machinery.folder, &gateway, &mobile)?,
         };
         Ok(Self { emulator, tunnel })

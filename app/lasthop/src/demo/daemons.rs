@@ -5,30 +5,31 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use edges::namespace::Namespace;
-use hosts::TcpMethod;
 use session::PrivateKey;
 
 use super::error::DemoError;
 use super::network::GATEWAY_ON_AIR;
 use super::plan::Machinery;
 use super::process::Process;
+use crate::config::split::Tcp;
 use crate::{entropy, key_file};
 
 /// Where the gateway listens on the air.
 const PORT: u16 = 51_830;
 
-/// Starts gateway and mobile host with keys of their own; TCP between them goes by `tcp`.
+/// Starts gateway and mobile host with keys of their own; TCP between them goes by `tcp`, with that congestion control
+/// where the gateway is a sender itself.
 pub(crate) fn start(
     machinery: &Machinery,
     [gateway, mobile]: [&Namespace; 2],
-    tcp: TcpMethod,
+    (tcp, sender): (Tcp, &str),
 ) -> Result<Vec<Process>, DemoError> {
     let folder = &machinery.folder;
     let keys = Keys::make(folder)?;
     let write = |name: &str, text: String| {
         fs::write(folder.join(name), text).map_err(DemoError::failed("write a configuration"))
     };
-    write("gateway.toml", keys.gateway_config(tcp))?;
+    write("gateway.toml", keys.gateway_config(tcp, sender))?;
     write("mobile.toml", keys.mobile_config())?;
     let start = |name: &str, host: &Namespace| {
         let mut command = Command::new(&machinery.program);
@@ -62,14 +63,14 @@ impl Keys {
         })
     }
 
-    fn gateway_config(&self, tcp: TcpMethod) -> String {
+    fn gateway_config(&self, tcp: Tcp, sender: &str) -> String {
         let (mobile, tcp) = (&self.mobile, tcp.name());
         format!(
             "listen = \"{GATEWAY_ON_AIR}:{PORT}\"\nprivate_key_file = \"gateway.key\"\nnat = \
             false\nstate_dir = \"gateway\"\n\
              [tun]\naddresses = [\"10.79.0.1/24\"]\n\
              [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.79.0.2\"]\n\
-             tcp = \"{tcp}\"\n"
+             tcp = \"{tcp}\"\n[split]\ncongestion_control = \"{sender}\"\n"
         )
     }
 

@@ -102,7 +102,8 @@ fn wire(fixed: &Namespace) -> Result<(), DemoError> {
     netlink.add_address("wire0", on_wire(GATEWAY_ON_WIRE))?;
     netlink.set_up("wire0")?;
     sysctl::set("net/ipv4/ip_forward", "1")?;
-    Ok(())
+    // It is a sender and a receiver too where TCP is split.
+    Ok(grow_buffers()?)
 }
 
 /// Keeps the kernel's own IPv6 chatter out; a kernel without IPv6 has none.

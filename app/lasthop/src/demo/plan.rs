@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use channel::{Direction, Link};
 use clap::ValueEnum;
-use hosts::TcpMethod;
 use units::{Bytes, Duration, Instant};
 
 use super::network::{ECHO_SERVER, FILE_SERVER};
 use super::peer::Peer;
 use super::process::Usage;
+use crate::config::split::Tcp;
 use crate::emulate::Report;
 
 /// Who crosses the hop.
@@ -20,7 +20,7 @@ pub(crate) enum Scheme {
     /// The kernel's TCP alone.
     Plain,
     /// The kernel's TCP through lasthop, with its losses repaired in one way or another.
-    Lasthop(TcpMethod),
+    Lasthop(Tcp),
     /// The kernel's TCP through somebody else's tunnel.
     Peer(Arc<Peer>),
 }
@@ -30,14 +30,15 @@ impl Scheme {
     pub(crate) fn choose(choice: &str) -> Result<Self, String> {
         match choice {
             "plain" => Ok(Self::Plain),
-            "lasthop" => Ok(Self::Lasthop(TcpMethod::Arq)),
-            "snoop" => Ok(Self::Lasthop(TcpMethod::Snoop)),
-            "tunnel" => Ok(Self::Lasthop(TcpMethod::Plain)),
+            "lasthop" => Ok(Self::Lasthop(Tcp::Arq)),
+            "snoop" => Ok(Self::Lasthop(Tcp::Snoop)),
+            "tunnel" => Ok(Self::Lasthop(Tcp::Plain)),
+            "split" => Ok(Self::Lasthop(Tcp::Split)),
             file if file.contains(['/', '.']) => Peer::read(Path::new(file))
                 .map(Self::Peer)
                 .map_err(|failure| failure.to_string()),
             _ => Err(
-                "known are plain, tunnel, snoop, lasthop, and a peer's file, such as ./peer.toml"
+                "known are plain, tunnel, snoop, split, lasthop, and a peer's file, such as ./peer.toml"
                     .into(),
             ),
         }
@@ -46,9 +47,10 @@ impl Scheme {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Plain => "plain",
-            Self::Lasthop(TcpMethod::Arq) => "lasthop",
-            Self::Lasthop(TcpMethod::Snoop) => "snoop",
-            Self::Lasthop(TcpMethod::Plain) => "tunnel",
+            Self::Lasthop(Tcp::Arq) => "lasthop",
+            Self::Lasthop(Tcp::Snoop) => "snoop",
+            Self::Lasthop(Tcp::Plain) => "tunnel",
+            Self::Lasthop(Tcp::Split) => "split",
             Self::Peer(peer) => &peer.name,
         }
     }

@@ -25,6 +25,10 @@ pub(super) fn render(status: &Value) -> String {
         page.push('\n');
         render_peer(&mut page, peer);
     }
+    if let Some(split) = status.get("split") {
+        page.push('\n');
+        line(&mut page, "split", &split_tcp(split));
+    }
     let dropped: Vec<_> = host["datagrams_dropped"]
         .as_array()
         .into_iter()
@@ -178,6 +182,27 @@ fn turns(air: &Value) -> String {
             * 100.0,
         text(&air["queue_delay"]),
         number(&air["bursts"]),
+    )
+}
+
+/// What became of connections that are split here.
+fn split_tcp(split: &Value) -> String {
+    let ends = [
+        ("refused", "refused by fixed hosts"),
+        ("without_room", "without room"),
+        ("reset", "reset"),
+        ("idle", "idle for too long"),
+    ];
+    let ends = ends.map(|(key, what)| some(&split[key], what));
+    let ends: Vec<_> = ends.into_iter().flatten().collect();
+    let more = if ends.is_empty() { "" } else { "; " };
+    format!(
+        "{} connections of {} open; {} to mobiles, {} to fixed hosts{more}{}",
+        number(&split["open"]),
+        number(&split["asked"]),
+        bytes(&split["bytes_to_mobiles"]),
+        bytes(&split["bytes_to_fixed"]),
+        ends.join(", "),
     )
 }
 

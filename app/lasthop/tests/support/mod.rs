@@ -31,7 +31,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_lasthop");
 pub(crate) const FIXED_HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
 pub(crate) const GATEWAY_OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
 /// So long a test waits for what must come; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_mins(1);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
 
 /// Whether the machine lets the test run; said, and under CI=true demanded.
 pub(crate) fn able() -> bool {
@@ -240,13 +240,10 @@ fn traces() -> Vec<String> {
             .iter()
             .map(ToString::to_string),
     );
-    traces.extend(
-        netlink
-            .routes(51_830)
-            .unwrap()
-            .iter()
-            .map(ToString::to_string),
-    );
+    for table in [51_830, 51_831] {
+        let routes = netlink.routes(table).unwrap();
+        traces.extend(routes.iter().map(ToString::to_string));
+    }
     traces.extend(netlink.rules().unwrap().iter().map(ToString::to_string));
     for name in ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"] {
         traces.push(sysctl::read(name).unwrap());

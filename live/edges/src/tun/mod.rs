@@ -40,3 +40,17 @@ pub trait PacketDevice: AsFd {
     /// What the device has done so far.
     fn counters(&self) -> DeviceCounters;
 }
+
+impl<D: PacketDevice + ?Sized> PacketDevice for Box<D> {
+    fn receive(&mut self) -> io::Result<Option<Packet>> {
+        (**self).receive()
+    }
+
+    fn send(&mut self, packet: &mut Packet) -> io::Result<()> {
+        (**self).send(packet)
+    }
+
+    fn counters(&self) -> DeviceCounters {
+        (**self).counters()
+    }
+}

@@ -1,0 +1,126 @@
+//! TCP that is split at the gateway.
+
+use hosts::TcpMethod;
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+use units::{Bytes, Duration};
+
+use super::within;
+
+/// How TCP crosses to a mobile host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Tcp {
+    #[default]
+    Arq,
+    Snoop,
+    Plain,
+    /// It ends at the gateway, and another connection goes on from there.
+    Split,
+}
+
+impl Tcp {
+    /// Its name in configurations.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Arq => "arq",
+            Self::Snoop => "snoop",
+            Self::Plain => "plain",
+            Self::Split => "split",
+        }
+    }
+
+    /// How its segments cross the hop.
+    pub(crate) fn on_the_hop(self) -> TcpMethod {
+        match self {
+            Self::Arq => TcpMethod::Arq,
+            Self::Snoop => TcpMethod::Snoop,
+            Self::Plain | Self::Split => TcpMethod::Plain,
+        }
+    }
+}
+
+/// Where TCP is split.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Split {
+    /// The congestion control on the hop; the system's if none is given.
+    pub(crate) congestion_control: Option<String>,
+    pub(crate) buffer: Buffer,
+    pub(crate) connections: Connections,
+    pub(crate) idle: Idle,
+}
+
+/// What a connection buffers in each direction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Buffer(pub(crate) Bytes);
+
+impl Buffer {
+    const LEAST: Bytes = Bytes::kibi(4);
+    const MOST: Bytes = Bytes::mebi(4);
+    const USUAL: Bytes = Bytes::kibi(64);
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self(Self::USUAL)
+    }
+}
+
+impl<'de> Deserialize<'de> for Buffer {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        let bytes = within(&text, (Self::LEAST, Self::MOST, Self::USUAL));
+        bytes.map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// Connections at one time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Connections(pub(crate) usize);
+
+impl Connections {
+    const MOST: usize = 65_536;
+    const USUAL: usize = 2_048;
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self(Self::USUAL)
+    }
+}
+
+impl<'de> Deserialize<'de> for Connections {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let count = usize::deserialize(input)?;
+        if (1..=Self::MOST).contains(&count) {
+            return Ok(Self(count));
+        }
+        let (most, usual) = (Self::MOST, Self::USUAL);
+        Err(de::Error::custom(format!(
+            "{count} connections are out of range; allowed: 1 to {most}, usual: {usual}"
+        )))
+    }
+}
+
+/// How long nothing may happen on a connection: RFC 5382 (REQ-5) asks of those in the middle at least so long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Idle(pub(crate) Duration);
+
+impl Default for Idle {
+    fn default() -> Self {
+        Self(Duration::from_secs(124 * 60))
+    }
+}
+
+impl<'de> Deserialize<'de> for Idle {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        let idle: Duration = text.parse().map_err(de::Error::custom)?;
+        if idle < Duration::from_secs(1) {
+            let what = format!("{idle} is too short; allowed: 1 s or more, usual: 124 min");
+            return Err(de::Error::custom(what));
+        }
+        Ok(Self(idle))
+    }
+}

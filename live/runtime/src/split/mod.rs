@@ -1,0 +1,207 @@
+//! TCP split at the gateway (I-TCP, Bakre and Badrinath 1995; Haas and Warkhedi 2000 §3): a mobile host's connection
+//! ends here and a second one goes on to the fixed host, in the mobile's own name if that is wanted, and neither
+//! notices.
+//!
+//! A first segment from the hop is held until the fixed host has answered. Then it is let in, to be taken by a
+//! transparent listener; or it is refused as the fixed host, or the way to it, refused us. Between the two connections
+//! a [`redirector::Redirector`] carries bytes in bounded buffers, so that a slow side closes the window of the other.
+//! What ends early is reset: also when this process is killed (`live/edges/src/transparent.rs`).
+
+mod device;
+mod joint;
+mod refusal;
+mod stream;
+mod worker;
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use edges::transparent::{Ends, TransparentListener};
+use edges::wait::{Bell, Interest, Waiter, WaitingThread};
+use ipnet::IpNet;
+use serde::Serialize;
+use units::{Bytes, Duration};
+use wire::flow::FlowKey;
+use wire::ip::{IpPacket, Transport};
+use wire::packet::Packet;
+
+pub use device::SplitDevice;
+use worker::Worker;
+
+use crate::lock;
+
+/// Requests that wait for the thread, and answers that wait for the device, at most; what is beyond is dropped, and a
+/// request comes again.
+const WAITING: usize = 1_024;
+
+/// How TCP is split.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Whose connections: the inner addresses of mobile hosts.
+    pub mobiles: Vec<IpNet>,
+    /// Whether fixed hosts see the mobile's address and port, not this host's.
+    pub transparent: bool,
+    /// What a connection buffers here in each direction, beside the kernel.
+    pub buffer: Bytes,
+    /// Connections at one time.
+    pub connections: usize,
+    /// A connection on which nothing happens for so long is reset.
+    pub idle: Duration,
+}
+
+impl Options {
+    /// What the buffers of all connections take at most, beside the kernel's.
+    pub fn memory(&self) -> Bytes {
+        // Two directions, and as much again while it is handed from one socket to the other.
+        Bytes::new(4 * self.buffer.get() * self.connections as u64)
+    }
+}
+
+/// What the splitter has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counters {
+    /// Connections that exist.
+    pub open: u64,
+    /// Connections that were asked for.
+    pub asked: u64,
+    /// Those of them that a fixed host accepted.
+    pub joined: u64,
+    /// Those that a fixed host, or the way to it, refused.
+    pub refused: u64,
+    /// Those for which there was no room.
+    pub without_room: u64,
+    /// Connections that came to the listener without having been let in.
+    pub strangers: u64,
+    /// Connections that both sides finished.
+    pub finished: u64,
+    /// Connections that were reset.
+    pub reset: u64,
+    /// Connections on which nothing happened for too long.
+    pub idle: u64,
+    /// Bytes that were written towards mobile hosts.
+    pub bytes_to_mobiles: u64,
+    /// Bytes that were written towards fixed hosts.
+    pub bytes_to_fixed: u64,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+enum Verdict {
+    /// The fixed host has answered: its listener is to have the segment.
+    LetIn(Packet),
+    /// This is to go back to who asked.
+    Refused(Packet),
+}
+
+/// The thread that splits, as the thread of the air sees it.
+pub struct Splitter {
+    mobiles: Vec<IpNet>,
+    requests: SyncSender<(Ends, Packet)>,
+    asked: Bell,
+    verdicts: Receiver<Verdict>,
+    decided: Bell,
+    counters: Counted,
+    _thread: WaitingThread,
+}
+
+/// Counters that the thread keeps up to date.
+#[derive(Debug, Clone, Default)]
+pub struct Counted(Arc<Mutex<Counters>>);
+
+impl Counted {
+    /// As they are now.
+    pub fn now(&self) -> Counters {
+        *lock(&self.0)
+    }
+
+    fn set(&self, counters: Counters) {
+        *lock(&self.0) = counters;
+    }
+}
+
+impl Splitter {
+    /// Starts the thread, for connections that come to `listener`. It makes others in the calling thread's network
+    /// namespace, for which it needs `CAP_NET_ADMIN` if it is transparent.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn start(options: Options, listener: TransparentListener) -> io::Result<Self> {
+        let (requests, incoming) = sync_channel(WAITING);
+        let (outgoing, verdicts) = sync_channel(WAITING);
+        let (asked, decided) = (Bell::new()?, Bell::new()?);
+        let waiter = Waiter::new()?;
+        waiter.add(&asked, worker::ASKED, Interest::Readable)?;
+        waiter.add(&listener, worker::LISTENER, Interest::Changes)?;
+        let mobiles = options.mobiles.clone();
+        let counters = Counted::default();
+        let worker = Worker::new(
+            options,
+            listener,
+            worker::Ports {
+                requests: incoming,
+                asked: asked.clone(),
+                verdicts: outgoing,
+                decided: decided.clone(),
+                counters: counters.clone(),
+            },
+        );
+        let thread = WaitingThread::start("split", waiter, |waiter| worker.run(waiter))?;
+        Ok(Self {
+            mobiles,
+            requests,
+            asked,
+            verdicts,
+            decided,
+            counters,
+            _thread: thread,
+        })
+    }
+
+    /// What it counts.
+    pub fn counters(&self) -> Counted {
+        self.counters.clone()
+    }
+
+    /// Takes a packet of a mobile host if it asks for a connection that is to be split; false for all others.
+    fn take(&self, packet: &Packet) -> bool {
+        let Some(ends) = request(&packet.buffer) else {
+            return false;
+        };
+        let source = ends.source.ip();
+        if !self.mobiles.iter().any(|mobiles| mobiles.contains(&source)) || is_here(ends) {
+            return false;
+        }
+        // A request that finds no room is lost, as in any full queue, and comes again.
+        if self.requests.try_send((ends, packet.clone())).is_ok() {
+            let _ = self.asked.ring();
+        }
+        true
+    }
+
+    /// The next request whose fate is known.
+    fn verdict(&self) -> Option<Verdict> {
+        self.verdicts.try_recv().ok()
+    }
+}
+
+/// Between whom the connection would be that a packet asks for.
+fn request(packet: &[u8]) -> Option<Ends> {
+    let packet = IpPacket::parse(packet).ok()?;
+    match packet.transport() {
+        Transport::Tcp(tcp) if tcp.asks_for_connection() => {}
+        _ => return None,
+    }
+    let flow = FlowKey::of(&packet);
+    Some(Ends {
+        source: (flow.source, flow.source_port).into(),
+        destination: (flow.destination, flow.destination_port).into(),
+    })
+}
+
+/// Whether it is this host that is asked.
+fn is_here(ends: Ends) -> bool {
+    let address: IpAddr = ends.destination.ip();
+    edges::transparent::is_local(address)
+}
