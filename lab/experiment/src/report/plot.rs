@@ -4,12 +4,16 @@ use std::error::Error;
 
 use maud::html;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::LabError;
 use crate::plan::Plan;
 use crate::table::{Row, Table};
 
 const SIZE: (u32, u32) = (860, 400);
+/// Of the labels below the horizontal axis, in pixels: what a letter takes, more or less, and what a line does.
+const LETTER: usize = 7;
+const LINE: u32 = 18;
 /// The palette of Okabe and Ito (2008), which those who see colours differently can tell apart; its black
 /// and yellow are left out, as one of them vanishes on each background.
 const COLORS: [RGBColor; 6] = [
@@ -44,21 +48,42 @@ pub(super) fn draw(table: &Table, plan: &Plan) -> Result<Vec<String>, LabError> 
     figures.collect()
 }
 
-/// Places on the horizontal axis: the combinations of axis values or, without any, the schemes.
-fn places(table: &Table) -> Vec<String> {
-    let mut places: Vec<String> = Vec::new();
+/// Places on the horizontal axis, by their labels: the combinations of axis values, in the plan's order.
+fn places(table: &Table) -> Vec<Vec<String>> {
+    let mut places: Vec<Vec<String>> = Vec::new();
     for case in table.cases() {
-        let labels: Vec<_> = case
-            .labels()
-            .iter()
-            .map(|(_, label)| label.as_str())
-            .collect();
-        let place = labels.join(", ");
+        let labels = case.labels().iter().map(|(_, label)| label.clone());
+        let place = labels.collect();
         if !places.contains(&place) {
             places.push(place);
         }
     }
     places
+}
+
+/// The lines of labels below the horizontal axis, each label with the middle of what it stands below. There is one
+/// line where all labels of a place fit into it, and else one for each axis, the last axis first; a label stands in its
+/// line once for all neighbours that share it.
+fn lines(places: &[Vec<String>]) -> Vec<Vec<(f64, String)>> {
+    let joined = places.iter().map(|place| place.join(", "));
+    let joined: Vec<_> = (0..).map(f64::from).zip(joined).collect();
+    let widest = joined.iter().map(|(_, label)| label.chars().count()).max();
+    let room = SIZE.0 as usize / places.len().max(1);
+    let axes = places.first().map_or(0, Vec::len);
+    if axes < 2 || widest.unwrap_or(0) * LETTER <= room {
+        return vec![joined];
+    }
+    let line = |axis: usize| {
+        let groups = places.chunk_by(|one, other| one[..=axis] == other[..=axis]);
+        let mut from = 0;
+        let labels = groups.map(|group| {
+            let middle = from as f64 + (group.len() - 1) as f64 / 2.0;
+            from += group.len();
+            (middle, group[0][axis].clone())
+        });
+        labels.collect()
+    };
+    (0..axes).rev().map(line).collect()
 }
 
 fn series(table: &Table, plan: &Plan, metric: usize) -> Vec<Series> {
@@ -140,7 +165,7 @@ fn escaped(text: &str) -> String {
 
 fn chart(
     svg: &mut String,
-    places: &[String],
+    places: &[Vec<String>],
     series: &[Series],
     title: &str,
 ) -> Result<(), Box<dyn Error>> {
@@ -155,16 +180,12 @@ fn chart(
     let least = rows().map(bottom).fold(0.0, f64::min);
     let most = if most > least { most } else { least + 1.0 };
     let root = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    let lines = lines(places);
     let mut chart = ChartBuilder::on(&root)
         .margin(10)
-        .x_label_area_size(42)
+        .x_label_area_size(LINE * (lines.len() as u32 + 1))
         .y_label_area_size(64)
         .build_cartesian_2d(-0.5..places.len() as f64 - 0.5, least..most * 1.08)?;
-    let place = |at: &f64| {
-        let is_whole = (at - at.round()).abs() < 1e-6 && *at > -0.4;
-        let name = is_whole.then(|| places.get(at.round() as usize)).flatten();
-        name.cloned().unwrap_or_default()
-    };
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -173,9 +194,18 @@ fn chart(
         .axis_style(BLACK)
         .label_style(("sans-serif", 14).into_font().color(&BLACK))
         .x_labels(2 * places.len() + 1)
-        .x_label_formatter(&place)
+        .x_label_formatter(&|_| String::new())
         .y_desc(title)
         .draw()?;
+    let style = TextStyle::from(("sans-serif", 14)).color(&BLACK);
+    let style = style.pos(Pos::new(HPos::Center, VPos::Top));
+    for (number, line) in (0..).zip(&lines) {
+        for (at, label) in line {
+            let (x, y) = chart.plotting_area().map_coordinate(&(*at, least));
+            let below = y + (LINE * number + LINE / 2) as i32;
+            root.draw_text(label, &style, (x, below))?;
+        }
+    }
     for (number, series) in series.iter().enumerate() {
         let color = color(number);
         let bars = series.points.iter().map(|point| {
