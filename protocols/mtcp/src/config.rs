@@ -167,7 +167,7 @@ impl Config {
         }
     }
 
-    /// The wide profile, with timers of 10 ms, and buffers for 100 Mbit/s over 80 ms.
+    /// The wide profile, with ticks of 10 ms, and buffers for four times what 100 Mbit/s over 80 ms have on the way.
     pub fn wide() -> Self {
         Self {
             profile: Profile::Wide,
@@ -181,7 +181,7 @@ impl Config {
             },
             timing: Timing {
                 tick: Duration::from_millis(10),
-                minimum_timeout: Duration::from_millis(50),
+                minimum_timeout: Duration::from_millis(10),
                 ..Timing::default()
             },
             ..Self::paper()

@@ -36,23 +36,29 @@ impl Content for Count {
     }
 }
 
-/// Real bytes, as a queue of shared chunks: joining and cutting moves handles only.
+/// Real bytes, as a queue of shared chunks: joining and cutting moves handles only. A single chunk, which is what most
+/// packets carry, takes no memory besides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chunks {
-    queue: VecDeque<Bytes>,
+    /// Empty only if there are no bytes at all.
+    first: Bytes,
+    rest: VecDeque<Bytes>,
     length: u64,
 }
 
 impl Chunks {
     /// The chunks in their order; none is empty.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Bytes> {
-        self.queue.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Bytes> {
+        let first = Some(&self.first).filter(|first| !first.is_empty());
+        first.into_iter().chain(&self.rest)
     }
 
     fn push(&mut self, chunk: Bytes) {
-        if !chunk.is_empty() {
-            self.length += chunk.len() as u64;
-            self.queue.push_back(chunk);
+        self.length += chunk.len() as u64;
+        if self.first.is_empty() {
+            self.first = chunk;
+        } else if !chunk.is_empty() {
+            self.rest.push_back(chunk);
         }
     }
 }
@@ -71,20 +77,20 @@ impl Content for Chunks {
     }
 
     fn append(&mut self, mut other: Self) {
-        self.length += other.length;
-        self.queue.append(&mut other.queue);
+        self.length += other.length - other.first.len() as u64;
+        self.push(other.first);
+        self.rest.append(&mut other.rest);
     }
 
     fn take_front(&mut self, count: u64) -> Self {
         let mut taken = Self::default();
-        while let Some(mut chunk) = self.queue.pop_front() {
+        while !self.first.is_empty() && taken.length < count {
             let wanted = usize::try_from(count - taken.length).unwrap_or(usize::MAX);
-            let part = chunk.split_to(chunk.len().min(wanted));
+            let part = self.first.split_to(self.first.len().min(wanted));
             self.length -= part.len() as u64;
             taken.push(part);
-            if !chunk.is_empty() {
-                self.queue.push_front(chunk);
-                break;
+            if self.first.is_empty() {
+                self.first = self.rest.pop_front().unwrap_or_default();
             }
         }
         taken

@@ -305,7 +305,7 @@ fn tape() -> impl Strategy<Value = (Config, Vec<(Duration, Input<Count>)>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn nothing_that_arrives_makes_it_panic_or_talk_without_end((config, tape) in tape()) {
         let mut endpoint = opened(&config);
@@ -323,7 +323,7 @@ proptest! {
 
     #[test]
     fn the_contract_holds((config, tape) in tape()) {
-        conformance::check(|| opened(&config), &tape, Duration::from_secs(600));
+        conformance::check(|| opened(&config), &tape, Duration::from_secs(60));
     }
 }
 
