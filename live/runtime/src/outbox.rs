@@ -11,9 +11,13 @@ struct Run {
     count: usize,
 }
 
+/// What the storage of datagrams that wait may take, in bytes: 4,096 frames of usual size, and fewer longer ones.
+const STORAGE: usize = 8 << 20;
+
 /// A bounded queue of datagrams, in the order in which the host sent them.
 pub struct Outbox {
     datagrams: Vec<PacketBuffer>,
+    storage: usize,
     runs: Vec<Run>,
     capacity: usize,
     dropped: u64,
@@ -21,11 +25,12 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// A queue for `capacity` datagrams.
+    /// A queue for `capacity` datagrams, or fewer long ones.
     pub fn new(capacity: usize) -> Self {
         let (datagrams, runs) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
         Self {
             datagrams,
+            storage: 0,
             runs,
             capacity,
             dropped: 0,
@@ -36,10 +41,12 @@ impl Outbox {
     /// Appends a datagram. One that finds the queue full is dropped and counted, as in a driver's
     /// queue: to the hop it is a loss.
     pub fn push(&mut self, to: SocketAddr, datagram: PacketBuffer) {
-        if self.datagrams.len() == self.capacity {
+        let storage = self.storage + datagram.capacity();
+        if self.datagrams.len() == self.capacity || storage > STORAGE {
             self.dropped += 1;
             return;
         }
+        self.storage = storage;
         self.datagrams.push(datagram);
         match self.runs.last_mut() {
             Some(run) if run.to == to => run.count += 1,
@@ -83,7 +90,8 @@ impl Outbox {
             }
             finished += 1;
         }
-        self.datagrams.drain(..sent);
+        let gone = self.datagrams.drain(..sent);
+        self.storage -= gone.map(|datagram| datagram.capacity()).sum::<usize>();
         self.runs.drain(..finished);
     }
 }

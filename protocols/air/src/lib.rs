@@ -97,13 +97,14 @@ impl Air {
         self.given.unwrap_or(measured)
     }
 
-    /// What is known of its rate.
-    pub fn measured(&self) -> Measured {
-        Measured {
+    /// What is known of its rate, once anything is.
+    pub fn measured(&self) -> Option<Measured> {
+        let is_known = self.given.is_some() || self.estimate.has_measured();
+        is_known.then(|| Measured {
             pace: self.pace(),
             rate: self.rate(),
             is_settled: self.is_settled(),
-        }
+        })
     }
 
     /// Bytes that it holds.

@@ -134,7 +134,9 @@ impl SharedAir {
 
     /// A destination has learned of the air.
     pub fn learned(&mut self, now: Instant, destination: usize, air: &Air) {
-        self.consensus.told(now, destination, air.measured());
+        if let Some(measured) = air.measured() {
+            self.consensus.told(now, destination, measured);
+        }
     }
 
     /// So many bytes wait for a destination; a turn may be of use to it without any, for repairs, or of none with some,

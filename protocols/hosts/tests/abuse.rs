@@ -51,12 +51,11 @@ fn usual() -> u64 {
 /// Runs the cell and checks that the others get their share of the air, all of it in order, evenly, and that what the
 /// gateway holds is what it says. What the last mobile sends itself takes air from all alike: nobody schedules it.
 fn others_keep_their_share(mut cell: Cell) {
-    let sent = |cell: &Cell| cell.peer(LAST).hop.stats.received.wire_bytes;
     cell.run_until(WARM_UP);
-    let before = sent(&cell);
+    let before = cell.counts.sent_by_last;
     let got = cell.measure(SPAN);
     let others: u64 = got[..LAST].iter().sum();
-    let taken = (sent(&cell) - before) * LAST as u64 / MOBILES as u64;
+    let taken = (cell.counts.sent_by_last - before) * LAST as u64 / MOBILES as u64;
     let (left, share) = (others + taken, usual());
     println!("{others} bytes for the others, {taken} taken, of {share}");
     assert!(left * 100 >= share * 95, "{others} and {taken} of {share}");

@@ -164,6 +164,8 @@ pub(crate) struct Counts {
     pub(crate) overflows: u64,
     /// Packets that the gateway sent on to the wired network.
     pub(crate) forwarded: u64,
+    /// Bytes that the last mobile has put on the air.
+    pub(crate) sent_by_last: u64,
     /// Datagrams from the gateway to nobody that is known.
     pub(crate) to_strangers: u64,
     /// The most that the gateway said that it held, in bytes.
@@ -255,6 +257,9 @@ impl Cell {
             return;
         }
         let size = Bytes::from(buffer.len() + AROUND_UDP);
+        if from == self.mobiles.len() {
+            self.counts.sent_by_last += size.get();
+        }
         self.busy_until = self.busy_until.max(self.now) + self.rate.time_for(size);
         if !self.fades[from.max(to) - 1].is_bad(self.busy_until) {
             let at = self.busy_until + DELAY;
