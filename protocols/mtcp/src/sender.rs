@@ -354,7 +354,11 @@ impl<C: Content + Clone> Sender<C> {
         self.flight.mark(&(start..end), |_| true);
         self.begin_repair();
         self.told.duplicates = 0;
-        self.clock.restart(now);
+        // What is due now starts the timer when it goes out, which may have to wait for room on the hop.
+        self.clock.deadline = None;
+        if !self.flight.has_due() {
+            self.clock.restart(now);
+        }
         self.repair.on_timeout == OnTimeout::Oldest && !self.repair.follow_repairs
     }
 

@@ -139,6 +139,43 @@ fn a_fade_longer_than_any_timeout_is_survived() {
 }
 
 #[test]
+fn an_end_without_room_on_the_hop_hardly_wakes() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
+    pipe.write(GATEWAY, asked, 0..60_000);
+    // The hop is gone, and its driver says so.
+    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.input(GATEWAY, Input::Room(0));
+    let before = pipe.ends[GATEWAY].counters().traffic;
+    pipe.run(Duration::from_secs(3_600));
+    let after = pipe.ends[GATEWAY].counters().traffic;
+    assert_eq!(after.sent.data_packets, before.sent.data_packets);
+    // It asks every five seconds, so that it can give up in the end.
+    assert!(after.timeouts <= before.timeouts + 725, "{after:?}");
+    pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+    pipe.input(GATEWAY, Input::Room(1 << 20));
+    pipe.run(Duration::from_secs(2));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 60_000);
+}
+
+#[test]
+fn repairs_go_first_where_room_is_scarce() {
+    let (mut pipe, [asked, _]) = Pipe::connected(&wide());
+    pipe.lose(GATEWAY, &[0]);
+    pipe.input(GATEWAY, Input::Room(3_000));
+    pipe.write(GATEWAY, asked, 0..60_000);
+    pipe.run(Duration::from_millis(100));
+    assert_eq!(pipe.data_of(GATEWAY).len(), 3, "room for three packets");
+    pipe.input(GATEWAY, Input::Room(2_000));
+    let first = pipe.data_of(GATEWAY)[0].1.sequence;
+    let places: Vec<u32> = pipe
+        .data_of(GATEWAY)
+        .iter()
+        .map(|(_, data)| data.sequence - first)
+        .collect();
+    assert_eq!(places, [0, 1_000, 2_000, 0, 3_000]);
+}
+
+#[test]
 fn an_end_that_never_answers_is_given_up_with_an_error() {
     let mut config = paper();
     config.timing.give_up = Duration::from_secs(10);
