@@ -1,0 +1,243 @@
+//! The redirector with MTCP on its hop side: events map one to one.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use machine::{Machine, RandomStream};
+use mtcp::packet::{Addresses, Packet};
+use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Reason};
+use redirector::{BindingId, Chunks, Content, Redirector, Side, Stream};
+use units::{Duration, Instant};
+
+const MOBILE: usize = 0;
+const GATEWAY: usize = 1;
+
+/// A mobile host, its gateway, and a fixed host that echoes, as a stream of bytes.
+struct Hosts {
+    ends: [Endpoint<Chunks>; 2],
+    redirector: Redirector<Chunks>,
+    now: Instant,
+    between: VecDeque<(usize, Packet<Chunks>)>,
+    /// What the fixed host has written and the gateway has not read.
+    echo: Chunks,
+    fixed_refuses: bool,
+    fixed_finished: bool,
+    /// What the mobile host's application was told.
+    received: Vec<u8>,
+    told: Vec<Output<Chunks>>,
+    sent: u64,
+}
+
+fn stream(side: Side) -> Stream {
+    let binding = BindingId(0);
+    Stream { binding, side }
+}
+
+const HOP: ConnectionId = ConnectionId::Arrived(0);
+const APPLICATION: ConnectionId = ConnectionId::Opened(1);
+
+impl Hosts {
+    fn new() -> Self {
+        let end = |name| {
+            let random = RandomStream::named(1, name);
+            Endpoint::new(Config::paper(), random).expect("a configuration")
+        };
+        Self {
+            ends: [end("mobile"), end("gateway")],
+            redirector: Redirector::new(redirector::Config::default()),
+            now: Instant::from_millis(1),
+            between: VecDeque::new(),
+            echo: Chunks::default(),
+            fixed_refuses: false,
+            fixed_finished: false,
+            received: Vec::new(),
+            told: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    fn application(&mut self, input: Input<Chunks>) {
+        self.ends[MOBILE].handle_input(self.now, input);
+        self.run(Duration::ZERO);
+    }
+
+    fn open(&mut self) {
+        let ends = [([192, 0, 2, 1], 7).into(), ([10, 9, 0, 2], 4_000).into()];
+        let addresses = Addresses::new(ends[0], ends[1]).expect("one family");
+        let number = 1;
+        self.application(Input::Open { number, addresses });
+    }
+
+    /// Lets time pass; every eighth packet is lost.
+    fn run(&mut self, span: Duration) {
+        let end = self.now + span;
+        loop {
+            self.drain_mobile();
+            self.drain_gateway();
+            if let Some((to, packet)) = self.between.pop_front() {
+                self.sent += 1;
+                if !self.sent.is_multiple_of(8) {
+                    self.ends[to].handle_input(self.now, Input::Packet(packet));
+                }
+                continue;
+            }
+            let timers = self.ends.each_ref().map(Endpoint::poll_timeout);
+            let Some(due) = timers.into_iter().flatten().min().filter(|due| *due <= end) else {
+                break;
+            };
+            self.now = due.max(self.now);
+            for end in &mut self.ends {
+                end.handle_timeout(self.now);
+            }
+        }
+        self.now = end.max(self.now);
+    }
+
+    fn drain_mobile(&mut self) {
+        while let Some(output) = self.ends[MOBILE].poll_output() {
+            match output {
+                Output::Packet(packet) => self.between.push_back((GATEWAY, packet)),
+                Output::Readable(id, bytes) => {
+                    self.ends[MOBILE].handle_input(self.now, Input::Read(id, bytes));
+                }
+                Output::Data(_, content) => {
+                    for chunk in content.iter() {
+                        self.received.extend_from_slice(chunk);
+                    }
+                }
+                other => self.told.push(other),
+            }
+        }
+    }
+
+    /// What MTCP tells is told to the redirector, and what that asks is done.
+    fn drain_gateway(&mut self) {
+        let hop = stream(Side::Mobile);
+        while let Some(output) = self.ends[GATEWAY].poll_output() {
+            let event = match output {
+                Output::Packet(packet) => {
+                    self.between.push_back((MOBILE, packet));
+                    continue;
+                }
+                Output::Arrived(_, addresses) => redirector::Input::Arrived {
+                    stream: hop,
+                    destination: addresses.destination(),
+                },
+                Output::Readable(_, available) => redirector::Input::Readable {
+                    stream: hop,
+                    available,
+                },
+                Output::Data(_, content) => redirector::Input::Data {
+                    stream: hop,
+                    content,
+                },
+                Output::Writable(_, room) => redirector::Input::Writable { stream: hop, room },
+                Output::Finished(_) => redirector::Input::Finished(hop),
+                Output::Reset(..) => redirector::Input::Reset(hop),
+                _ => continue,
+            };
+            self.tell(event);
+        }
+    }
+
+    fn tell(&mut self, event: redirector::Input<Chunks>) {
+        self.redirector.handle_input(self.now, event);
+        while let Some(output) = self.redirector.poll_output() {
+            self.act(output);
+        }
+    }
+
+    fn act(&mut self, output: redirector::Output<Chunks>) {
+        let fixed = stream(Side::Fixed);
+        let answer = match output {
+            redirector::Output::Connect { .. } if self.fixed_refuses => {
+                let refuse = Input::Refuse(HOP, Reason::Refused);
+                self.ends[GATEWAY].handle_input(self.now, refuse);
+                return self.tell(redirector::Input::Reset(fixed));
+            }
+            redirector::Output::Connect { .. } => {
+                // The fixed host has answered: only now the application's SYN is.
+                self.ends[GATEWAY].handle_input(self.now, Input::Accept(HOP));
+                let room = 1 << 30;
+                return self.tell(redirector::Input::Writable {
+                    stream: fixed,
+                    room,
+                });
+            }
+            redirector::Output::Write { stream, content } if stream == fixed => {
+                self.echo.append(content);
+                return self.offer();
+            }
+            redirector::Output::Read { stream, count } if stream == fixed => {
+                let content = self.echo.take_front(count);
+                return self.tell(redirector::Input::Data { stream, content });
+            }
+            redirector::Output::Finish(stream) if stream == fixed => {
+                self.fixed_finished = true;
+                return self.tell(redirector::Input::Finished(fixed));
+            }
+            redirector::Output::Read { count, .. } => Input::Read(HOP, count),
+            redirector::Output::Write { content, .. } => Input::Write(HOP, content),
+            redirector::Output::Finish(_) => Input::Close(HOP),
+            redirector::Output::Reset(stream) if stream != fixed => {
+                Input::Abort(HOP, Reason::Aborted)
+            }
+            _ => return,
+        };
+        self.ends[GATEWAY].handle_input(self.now, answer);
+    }
+
+    /// The fixed host has more to read.
+    fn offer(&mut self) {
+        let available = self.echo.length();
+        let stream = stream(Side::Fixed);
+        self.tell(redirector::Input::Readable { stream, available });
+    }
+}
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count)
+        .map(|place| (place ^ (place >> 8)) as u8)
+        .collect()
+}
+
+#[test]
+fn an_echo_across_the_hop_comes_back_whole_and_ends() {
+    let mut hosts = Hosts::new();
+    hosts.open();
+    let content = Bytes::from(bytes(300_000));
+    hosts.application(Input::Write(APPLICATION, Chunks::from(content.clone())));
+    hosts.application(Input::Close(APPLICATION));
+    hosts.run(Duration::from_secs(600));
+    assert!(
+        hosts.fixed_finished,
+        "the fixed host saw the end of the stream"
+    );
+    assert!(hosts.received == content, "{} bytes", hosts.received.len());
+    let ends = [Output::Finished(APPLICATION), Output::Closed(APPLICATION)];
+    assert!(hosts.told.ends_with(&ends), "{:?}", hosts.told.last());
+    assert_eq!(hosts.redirector.counters().finished, 1);
+    assert_eq!(hosts.ends.each_ref().map(Endpoint::connections), [0, 0]);
+}
+
+#[test]
+fn a_fixed_host_that_refuses_is_told_to_the_application() {
+    let mut hosts = Hosts::new();
+    hosts.fixed_refuses = true;
+    hosts.open();
+    hosts.run(Duration::from_secs(10));
+    assert_eq!(hosts.told, [Output::Reset(APPLICATION, Reason::Refused)]);
+    assert_eq!(hosts.redirector.bindings(), 0);
+}
+
+#[test]
+fn a_reset_crosses_the_redirector() {
+    let mut hosts = Hosts::new();
+    hosts.open();
+    hosts.run(Duration::from_secs(5));
+    hosts.tell(redirector::Input::Reset(stream(Side::Fixed)));
+    hosts.run(Duration::from_secs(10));
+    let reset = Output::Reset(APPLICATION, Reason::Aborted);
+    assert_eq!(hosts.told.last(), Some(&reset));
+    assert_eq!(hosts.ends.each_ref().map(Endpoint::connections), [0, 0]);
+}
