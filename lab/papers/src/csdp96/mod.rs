@@ -63,4 +63,6 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
 ];
 
 #[cfg(test)]
+mod knowing_tests;
+#[cfg(test)]
 mod tests;

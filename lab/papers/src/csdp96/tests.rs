@@ -31,7 +31,7 @@ const DRIVER: Driver = Driver {
     },
 };
 
-fn datagram(length: u64) -> Packet {
+pub(super) fn datagram(length: u64) -> Packet {
     Packet {
         mobile: 0,
         content: Content::Datagram {

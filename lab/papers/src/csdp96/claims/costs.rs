@@ -114,7 +114,7 @@ pub(in super::super) fn trace() -> Vec<Claim> {
             |table| {
                 all([
                     is(table, ("no link repair", "5 s"), ("timeout", 2.5)),
-                    is(table, ("no link repair", "6.5 s"), ("timeout", 5.0)),
+                    is(table, ("no link repair", "5.5 s"), ("timeout", 5.0)),
                 ])
             },
         ),
