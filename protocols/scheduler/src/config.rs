@@ -106,7 +106,8 @@ impl Default for Bursts {
 pub struct Probing {
     /// So many acknowledgements missing in a row mark a destination.
     pub missing: u32,
-    /// The first probe goes out so long after the mark; each wait is half as long again as the one before it.
+    /// The first probe goes out so long after the mark, and each after a wait that is half as long again as the one
+    /// before it; but not before the destination's turn has come, and only if something waits for it.
     pub first: Duration,
     /// The longest wait.
     pub maximum: Duration,
