@@ -140,7 +140,8 @@ pub struct Timing {
 pub struct Limits {
     /// Connections at one time, lingering ones included.
     pub connections: usize,
-    /// Of those, the ones that the other end asked for and that are not made yet.
+    /// Of those, the ones that are not made yet: so many that this end asked for, and so many that the other one did.
+    /// So a flood of requests towards a listener leaves room for the listener's own.
     pub half_open: usize,
     /// Addresses listened at.
     pub listeners: usize,

@@ -183,9 +183,12 @@ impl<C: Content + Clone> Connection<C> {
         traffic
     }
 
-    /// Whether the other end asked for it and it is not made yet.
+    /// Whether it is not made yet.
     pub(crate) fn is_half_open(&self) -> bool {
-        matches!(self.phase, Phase::Waiting | Phase::Answered)
+        matches!(
+            self.phase,
+            Phase::Opening | Phase::Waiting | Phase::Answered
+        )
     }
 
     /// Whether data could go out now if there were room for them on the hop.

@@ -93,7 +93,9 @@ impl<C: Content + Clone> Endpoint<C> {
         if self.table.has(id) {
             return;
         }
-        let refusal = if self.table.len() >= self.config.limits.connections {
+        let limits = &self.config.limits;
+        let full = self.table.len() >= limits.connections;
+        let refusal = if full || self.table.half_open().opened >= limits.half_open {
             self.refused.busy += 1;
             Some(Reason::Busy)
         } else if addresses.least_profile() > self.config.profile {
@@ -230,7 +232,7 @@ impl<C: Content + Clone> Endpoint<C> {
     fn refusal(&mut self, syn: &Control) -> Option<Reason> {
         let limits = &self.config.limits;
         let full = self.table.len() >= limits.connections;
-        if full || self.table.half_open() >= limits.half_open {
+        if full || self.table.half_open().arrived >= limits.half_open {
             self.refused.busy += 1;
             return Some(Reason::Busy);
         }

@@ -25,6 +25,24 @@ struct Entry<C> {
     peer: Cid,
 }
 
+/// How many connections are not made yet.
+#[derive(Debug, Default)]
+pub(crate) struct HalfOpen {
+    /// Asked for here.
+    pub(crate) opened: usize,
+    /// Asked for by the other end.
+    pub(crate) arrived: usize,
+}
+
+impl HalfOpen {
+    fn of(&mut self, id: ConnectionId) -> &mut usize {
+        match id {
+            ConnectionId::Opened(_) => &mut self.opened,
+            ConnectionId::Arrived(_) => &mut self.arrived,
+        }
+    }
+}
+
 /// All connections of an endpoint.
 #[derive(Debug)]
 pub(crate) struct Table<C> {
@@ -35,7 +53,7 @@ pub(crate) struct Table<C> {
     ready: VecDeque<Cid>,
     /// Those that wait for room on the hop.
     waiting: VecDeque<Cid>,
-    half_open: usize,
+    half_open: HalfOpen,
     /// What connections did that are gone.
     past: Traffic,
 }
@@ -49,7 +67,7 @@ impl<C: Content + Clone> Table<C> {
             deadlines: BTreeSet::new(),
             ready: VecDeque::new(),
             waiting: VecDeque::new(),
-            half_open: 0,
+            half_open: HalfOpen::default(),
             past: Traffic::default(),
         }
     }
@@ -58,9 +76,9 @@ impl<C: Content + Clone> Table<C> {
         self.entries.len()
     }
 
-    /// Connections that the other end asked for and that are not made yet.
-    pub(crate) fn half_open(&self) -> usize {
-        self.half_open
+    /// How many connections are not made yet.
+    pub(crate) fn half_open(&self) -> &HalfOpen {
+        &self.half_open
     }
 
     /// What went over all connections, those that are gone included.
@@ -170,8 +188,9 @@ impl<C: Content + Clone> Table<C> {
             }
         }
         let half_open = connection.is_half_open();
-        self.half_open += usize::from(half_open);
-        self.half_open -= usize::from(std::mem::replace(&mut entry.half_open, half_open));
+        let count = self.half_open.of(connection.id);
+        *count += usize::from(half_open);
+        *count -= usize::from(std::mem::replace(&mut entry.half_open, half_open));
         let peer = connection.names.peer;
         if entry.peer != peer {
             entry.peer = peer;

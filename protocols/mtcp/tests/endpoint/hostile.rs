@@ -59,6 +59,32 @@ fn half_open_connections_by_the_thousand_are_refused() {
 }
 
 #[test]
+fn a_flood_towards_a_listener_leaves_room_for_its_own_connections() {
+    let config = Config {
+        limits: mtcp::Limits {
+            connections: 100,
+            half_open: 20,
+            ..mtcp::Limits::default()
+        },
+        ..paper()
+    };
+    let mut pipe = Pipe::new(&config, &config);
+    pipe.accepts[MOBILE] = false;
+    for number in 0..1_000 {
+        pipe.open(GATEWAY, number);
+    }
+    pipe.run(Duration::from_millis(100));
+    assert_eq!(pipe.ends[GATEWAY].connections(), 20);
+    let busy = pipe.told[GATEWAY]
+        .values()
+        .filter(|told| told.reset == Some(Reason::Busy));
+    assert_eq!(busy.count(), 980);
+    pipe.open(MOBILE, 1);
+    pipe.run(Duration::from_millis(100));
+    assert!(pipe.told(MOBILE, ConnectionId::Opened(1)).connected);
+}
+
+#[test]
 fn answered_connections_that_nobody_completes_are_given_up() {
     let mut pipe = Pipe::new(&paper(), &paper());
     pipe.inject(GATEWAY, &Packet::Control(syn(1)));
