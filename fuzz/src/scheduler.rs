@@ -13,8 +13,8 @@ const DESTINATIONS: u16 = 6;
 const WEIGHT_MAX: u16 = 4;
 /// What one use of the air takes, from a tenth of this on.
 const AIRTIME_MAX: Duration = Duration::from_millis(2);
-/// What a line gets in a round by airtime, at least.
-const ROUND: Duration = Duration::from_millis(1);
+/// What a line of weight 1 gets in a round by airtime: at least this, and at most the longest use of the air.
+const ROUND_MIN: Duration = Duration::from_millis(1);
 
 /// What is known of a destination that is there.
 #[derive(Debug, Default)]
@@ -23,8 +23,16 @@ struct Line {
     is_marked: bool,
     /// Airtime that was used for it without a turn since its last one.
     owed: Duration,
-    /// How many turns others have had while it waited and was not marked.
+    /// How many turns others have had while it waited and was not marked, and for how long they used the air then.
     passed_over: u64,
+    passed_time: Duration,
+}
+
+impl Line {
+    fn forget_others(&mut self) {
+        self.passed_over = 0;
+        self.passed_time = Duration::ZERO;
+    }
 }
 
 /// The scheduler, and what may be expected of it.
@@ -34,6 +42,8 @@ struct Air {
     lines: BTreeMap<Destination, Line>,
     now: Instant,
     is_free: bool,
+    /// Says what the next use of the air takes.
+    value: u8,
 }
 
 /// Joins and leaves, queues, outcomes, waits and a free air, in any order. The first byte chooses the discipline and
@@ -58,6 +68,7 @@ pub fn scheduler_tape(bytes: &[u8]) {
         lines: BTreeMap::new(),
         now: Instant::from_millis(1),
         is_free: false,
+        value: 0,
     };
     for step in tape.chunks_exact(3) {
         air.step(
@@ -83,7 +94,7 @@ impl Air {
                 // By turns, what is sent without one is one.
                 if let Some(line) = self.lines.get_mut(&destination) {
                     line.owed += airtime;
-                    line.passed_over = 0;
+                    line.forget_others();
                 }
                 self.tell(Input::Sent {
                     destination,
@@ -117,7 +128,9 @@ impl Air {
         });
         if let Some(line) = self.lines.get_mut(&destination) {
             line.waits = waiting.is_some();
-            line.passed_over *= u64::from(line.waits);
+            if !line.waits {
+                line.forget_others();
+            }
         }
         self.tell(Input::Queue {
             destination,
@@ -142,16 +155,8 @@ impl Air {
 
     /// The air is free, and whoever is served uses it.
     fn free(&mut self, value: u8) {
-        self.is_free = true;
-        let Some(destination) = self.tell(Input::AirFree) else {
-            return;
-        };
-        let airtime = airtime(value);
-        self.tell(Input::Sent {
-            destination,
-            airtime,
-        });
-        self.outcome(destination, value);
+        (self.is_free, self.value) = (true, value);
+        self.tell(Input::AirFree);
     }
 
     fn pass(&mut self, span: Duration) {
@@ -159,34 +164,45 @@ impl Air {
         while let Some(due) = self.scheduler.poll_timeout().filter(|due| *due <= end) {
             self.now = due.max(self.now);
             self.scheduler.handle_timeout(self.now);
-            if let Some(destination) = self.drain() {
-                let airtime = airtime(0);
-                self.tell(Input::Sent {
-                    destination,
-                    airtime,
-                });
-            }
+            self.react();
         }
         self.now = end;
     }
 
-    /// Tells the scheduler something; returns who may use the air.
-    fn tell(&mut self, input: Input) -> Option<Destination> {
+    fn tell(&mut self, input: Input) {
         self.scheduler.handle_input(self.now, input);
-        let chosen = self.drain();
+        self.react();
         let ignores = matches!(
             self.discipline,
             Discipline::Fifo | Discipline::RoundRobin | Discipline::RoundRobinDeferring
         );
-        let serves_marked = self.discipline != Discipline::LongestConnectedQueue;
-        let may_be_served =
-            |line: &Line| line.waits && (ignores || serves_marked || !line.is_marked);
+        let serves_marked = ignores || self.discipline != Discipline::LongestConnectedQueue;
+        let may_be_served = |line: &Line| line.waits && (serves_marked || !line.is_marked);
         let wanted = self.lines.values().any(may_be_served);
         assert!(!(self.is_free && wanted), "the air rests");
-        chosen
     }
 
-    fn drain(&mut self) -> Option<Destination> {
+    /// Lets whoever was chosen use the air, and says so, and what came of it.
+    fn react(&mut self) {
+        let Some((destination, is_turn)) = self.drain() else {
+            return;
+        };
+        let airtime = airtime(self.value);
+        if is_turn {
+            self.count(destination, airtime);
+        }
+        self.scheduler.handle_input(
+            self.now,
+            Input::Sent {
+                destination,
+                airtime,
+            },
+        );
+        self.outcome(destination, self.value);
+    }
+
+    /// Checks what the scheduler asks for; returns who may use the air, and whether that is a turn and not a probe.
+    fn drain(&mut self) -> Option<(Destination, bool)> {
         let mut chosen = None;
         while let Some(output) = self.scheduler.poll_output() {
             let (Output::Serve(destination)
@@ -198,44 +214,45 @@ impl Air {
             match output {
                 Output::Marked(_) => {
                     line.is_marked = true;
-                    line.passed_over = 0;
+                    line.forget_others();
                 }
                 Output::Unmarked(_) => line.is_marked = false,
                 Output::Probe(_) => assert!(line.is_marked, "a probe for who is heard"),
-                Output::Serve(_) => {
-                    assert!(line.waits, "nothing waits there");
-                    self.served(destination);
-                }
+                Output::Serve(_) => assert!(line.waits, "nothing waits there"),
             }
             if matches!(output, Output::Serve(_) | Output::Probe(_)) {
                 assert!(std::mem::take(&mut self.is_free), "the air is busy");
-                chosen = Some(destination);
+                chosen = Some((destination, matches!(output, Output::Serve(_))));
             }
         }
         chosen
     }
 
-    /// Counts a turn, and for how many turns of others each has waited now.
-    fn served(&mut self, destination: Destination) {
-        let others = self.lines.len() as u64;
+    /// Counts a turn, and what of the turns of others each has waited for now.
+    fn count(&mut self, destination: Destination, airtime: Duration) {
         for (other, line) in &mut self.lines {
             if *other == destination || !line.waits || line.is_marked {
-                line.passed_over = 0;
+                line.forget_others();
             } else {
                 line.passed_over += 1;
+                line.passed_time += airtime;
             }
         }
-        let turns = others * u64::from(WEIGHT_MAX) * 2;
+        let lines = self.lines.len() as u64;
+        // A line may have the rest of a turn, and then have one before another's comes.
+        let turns = 2 * lines * u64::from(WEIGHT_MAX);
+        let round = AIRTIME_MAX * lines * u64::from(WEIGHT_MAX + 1);
         for line in self.lines.values() {
-            let most = match self.discipline {
-                Discipline::RoundRobinDeferring | Discipline::CsdpRoundRobin => turns,
-                Discipline::Airtime => {
-                    let rounds = line.owed.as_nanos() / ROUND.as_nanos() + 4;
-                    rounds * turns * (AIRTIME_MAX.as_nanos() / airtime(0).as_nanos() + 1)
+            let owed = (line.owed + AIRTIME_MAX).as_nanos();
+            let rounds = owed / ROUND_MIN.as_nanos() + 2;
+            let is_fair = match self.discipline {
+                Discipline::RoundRobinDeferring | Discipline::CsdpRoundRobin => {
+                    line.passed_over <= turns
                 }
-                _ => return,
+                Discipline::Airtime => line.passed_time <= round * rounds,
+                _ => true,
             };
-            assert!(line.passed_over <= most, "it starves: {line:?}");
+            assert!(is_fair, "it starves: {line:?}");
         }
         if let Some(line) = self.lines.get_mut(&destination) {
             line.owed = Duration::ZERO;
