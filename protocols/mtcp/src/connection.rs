@@ -251,11 +251,7 @@ impl<C: Content + Clone> Connection<C> {
             return Some(Output::Reset(self.id, reset));
         }
         if matches!(self.phase, Phase::Aborted(_)) {
-            let reset = self.news.reset.take();
-            return match reset {
-                Some(reason) => Some(Output::Reset(self.id, reason)),
-                None => self.next_question(now),
-            };
+            return self.next_question(now);
         }
         if let Some(news) = self.next_news(now) {
             return Some(news);
