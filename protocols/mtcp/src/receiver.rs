@@ -361,15 +361,11 @@ impl<C: Content> Receiver<C> {
     /// by this.
     pub(crate) fn report(&mut self, room: usize) -> Report {
         let request = std::mem::take(&mut self.due).request;
-        let progress = &mut self.progress;
-        let end = progress.next - u64::from(progress.fin.is_some_and(|fin| fin < progress.next));
-        let edge = (end - self.ready.length() + self.buffer).max(progress.edge);
-        let window = edge.saturating_sub(progress.next) >> self.shift;
+        let next = self.progress.next;
+        let window = self.window_end().saturating_sub(next) >> self.shift;
         let window = window.min(u16::MAX.into()) as u16;
-        progress.edge = progress
-            .edge
-            .max(progress.next + (u64::from(window) << self.shift));
-        let next = progress.next;
+        let announced = next + (u64::from(window) << self.shift);
+        self.progress.edge = self.progress.edge.max(announced);
         let selective = self.rules.repair.selective;
         let negative = match selective {
             Selective::Burst => self.first_hole() as u32,

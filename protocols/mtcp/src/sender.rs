@@ -203,14 +203,9 @@ impl<C: Content + Clone> Sender<C> {
         self.buffer.saturating_sub(waiting)
     }
 
-    /// Whether the end of the stream was sent.
-    pub(crate) fn has_sent_fin(&self) -> bool {
-        self.ending == Ending::Sent
-    }
-
     /// Whether all of the stream, with its end, is acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
-        self.has_sent_fin() && self.flight.is_empty()
+        self.ending == Ending::Sent && self.flight.is_empty()
     }
 
     /// Whether what is to be sent waits for the other end to take more, and nothing is on its way.
