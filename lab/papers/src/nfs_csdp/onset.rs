@@ -1,11 +1,11 @@
 //! When clients are so many that they congest the air.
 //!
 //! Congestion is air that is spent on calls which need not have been sent again. It sets in, by the definition that was
-//! chosen before any run, at the least number of clients with which at least [`IN_VAIN`] of all calls that are sent are
-//! spurious repeats. It *hurts* where throughput has fallen, beyond chance, below what fewer clients get together: at
+//! chosen before any run, at the least number of clients with which, beyond chance, at least [`IN_VAIN`] of all calls
+//! that are sent are spurious repeats. It *hurts* where throughput has fallen, beyond chance, below what fewer clients get together: at
 //! the least such number.
 
-use experiment::{Table, Unknown};
+use experiment::{Summary, Table, Unknown};
 
 /// Spurious repeats that mean congestion, in per cent of the calls that are sent.
 pub(super) const IN_VAIN: f64 = 10.0;
@@ -26,15 +26,22 @@ pub(super) fn with_clients<'a>(at: &At<'a>, clients: &'a str) -> Vec<(&'a str, &
     [at, &[("clients", clients)]].concat()
 }
 
+/// The bounds of a mean, by its 95 % interval.
+pub(super) fn bounds(summary: &Summary) -> [f64; 2] {
+    let half = summary.ci95.unwrap_or(f64::INFINITY);
+    [summary.mean - half, summary.mean + half]
+}
+
 impl Line<'_> {
-    fn mean(&self, table: &Table, clients: &str, metric: &str) -> Result<f64, Unknown> {
-        table.mean(self.scheme, &with_clients(self.at, clients), metric)
+    fn summary(&self, table: &Table, clients: &str, metric: &str) -> Result<Summary, Unknown> {
+        table.summary(self.scheme, &with_clients(self.at, clients), metric)
     }
 
     /// With how many clients congestion sets in, or nothing if it does not.
     pub(super) fn onset(&self, table: &Table) -> Result<Option<&'static str>, Unknown> {
         for clients in self.clients {
-            if self.mean(table, clients, "spurious")? >= IN_VAIN {
+            let [least, _] = bounds(&self.summary(table, clients, "spurious")?);
+            if least >= IN_VAIN {
                 return Ok(Some(clients));
             }
         }
@@ -56,12 +63,19 @@ impl Line<'_> {
         Ok(None)
     }
 
-    /// What the last number of clients gets, as a share of the most that any gets.
-    pub(super) fn kept(&self, table: &Table) -> Result<f64, Unknown> {
+    /// What the last number of clients gets, as a share of the most that any gets: the mean, and bounds that hold
+    /// whatever the two have to do with each other.
+    pub(super) fn kept(&self, table: &Table) -> Result<(f64, [f64; 2]), Unknown> {
         let clients = self.clients.iter();
-        let means = clients.map(|clients| self.mean(table, clients, "throughput"));
-        let means = means.collect::<Result<Vec<_>, _>>()?;
-        let most = means.iter().copied().fold(0.0, f64::max);
-        Ok(means.last().copied().unwrap_or_default() / most)
+        let all = clients.map(|clients| self.summary(table, clients, "throughput"));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
+        let most = all
+            .iter()
+            .max_by(|one, other| one.mean.total_cmp(&other.mean));
+        let (Some(last), Some(most)) = (all.last(), most) else {
+            return Err(Unknown::new("any number of clients"));
+        };
+        let ([low, high], [least, greatest]) = (bounds(last), bounds(most));
+        Ok((last.mean / most.mean, [low / greatest, high / least]))
     }
 }
