@@ -17,11 +17,22 @@ pub(crate) struct Line {
     pub(crate) channel: Channel,
     /// The monitor wants to know whether its fade has ended.
     pub(crate) wants_probe: bool,
-    /// It was probed, and nothing came of that yet.
-    pub(crate) is_probed: bool,
+    pub(crate) probe: Probe,
     pub(crate) tally: Status,
     /// Where it stands among those with something waiting.
     place: Option<Place>,
+}
+
+/// What became of the latest probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Probe {
+    /// It was answered or lost, if there was one.
+    #[default]
+    None,
+    /// The line was chosen for it.
+    Chosen,
+    /// It was sent.
+    Sent,
 }
 
 /// What the air is wanted for.
@@ -51,7 +62,7 @@ impl Line {
             credit: 0,
             channel: Channel::default(),
             wants_probe: false,
-            is_probed: false,
+            probe: Probe::None,
             tally: Status::default(),
             place: None,
         }

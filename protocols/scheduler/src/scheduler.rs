@@ -6,7 +6,7 @@ use machine::Machine;
 use units::{Duration, Instant};
 
 use crate::discipline::{self, Discipline, Marks};
-use crate::lines::{Line, Lines, Standing};
+use crate::lines::{Line, Lines, Probe, Standing};
 use crate::monitor::{self, Look, Monitor};
 use crate::{Config, Destination, Input, Outcome, Output, Status, Waiting};
 
@@ -58,6 +58,10 @@ impl Scheduler {
 
     fn queue(&mut self, destination: Destination, waiting: Option<Waiting>) {
         if let Some(line) = self.lines.get_mut(destination) {
+            // A probe that nothing is left for is still wanted, as nobody will tell what came of it.
+            if waiting.is_none() && std::mem::take(&mut line.probe) != Probe::None {
+                line.wants_probe = true;
+            }
             let before = std::mem::replace(&mut line.waiting, waiting);
             if before.is_none() && waiting.is_some() {
                 self.discipline.filled(line);
@@ -69,6 +73,9 @@ impl Scheduler {
         if let Some(line) = self.lines.get_mut(destination) {
             line.tally.airtime += airtime;
             self.discipline.sent(line, airtime);
+            if line.probe == Probe::Chosen {
+                line.probe = Probe::Sent;
+            }
         }
     }
 
@@ -81,7 +88,7 @@ impl Scheduler {
             Outcome::Missing { given_up, .. } => (given_up, &mut line.tally.missing),
         };
         *count += 1;
-        if std::mem::take(&mut line.is_probed) && outcome != Outcome::Delivered {
+        if std::mem::take(&mut line.probe) != Probe::None && outcome != Outcome::Delivered {
             self.discipline.passed(line);
         }
         if left {
@@ -162,7 +169,7 @@ impl Scheduler {
                 line.tally.served += 1;
                 return Some(Output::Serve(destination));
             } else {
-                (line.wants_probe, line.is_probed) = (false, true);
+                (line.wants_probe, line.probe) = (false, Probe::Chosen);
                 line.tally.probed += 1;
                 self.place(destination);
                 return Some(Output::Probe(destination));

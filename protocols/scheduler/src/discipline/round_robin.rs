@@ -3,7 +3,7 @@
 use units::Duration;
 
 use super::{Discipline, Marks};
-use crate::lines::Line;
+use crate::lines::{Line, Probe};
 
 /// Lines stand in a ring; each sends as many frames in its turn as it has weight (Bhagwat et al. 1996).
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Discipline for RoundRobin {
     }
 
     fn sent(&mut self, line: &mut Line, _airtime: Duration) {
-        if !self.persists && !line.is_probed {
+        if !self.persists && line.probe != Probe::Chosen {
             self.used(line);
         }
     }

@@ -113,3 +113,17 @@ fn who_has_nothing_waiting_is_not_probed() {
     lone.waits(1);
     assert_eq!(lone.scheduler.poll_output(), Some(PROBED));
 }
+
+/// Where a probe finds nothing left to send, nobody tells what came of it; whoever waits later is not forgotten.
+#[test]
+fn a_probe_that_was_not_sent_is_still_wanted() {
+    let mut lone = Lone::new();
+    lone.waits(1);
+    assert_eq!(lone.asks_after(FRAME), Some(SERVE));
+    lone.loses(FRAME);
+    assert_eq!(lone.asks_after(FRAME), Some(PROBED));
+    lone.waits(0);
+    assert_eq!(lone.asks_after(FRAME), None);
+    lone.waits(1);
+    assert_eq!(lone.scheduler.poll_output(), Some(PROBED));
+}
