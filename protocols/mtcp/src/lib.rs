@@ -18,6 +18,41 @@
 //! is decided when the driver asks: one that answers [`Output::Readable`] with [`Input::Read`] at once sees the window
 //! that it opened in the very next packet.
 //!
+//! ```
+//! use machine::{Machine, RandomStream};
+//! use mtcp::{Addresses, Config, ConnectionId, Endpoint, Input, Output};
+//! use redirector::Count;
+//! use units::Instant;
+//!
+//! let mut ends = ["mobile", "gateway"].map(|name| {
+//!     Endpoint::new(Config::paper(), RandomStream::named(7, name)).expect("the paper's values are right")
+//! });
+//! let (server, client) = (([192, 0, 2, 1], 80).into(), ([10, 9, 0, 2], 40_000).into());
+//! let addresses = Addresses::new(server, client).expect("one family");
+//! let connection = ConnectionId::Opened(1);
+//! let mut work = vec![
+//!     (0, Input::Open { number: 1, addresses }),
+//!     (0, Input::Write(connection, Count(5_000))),
+//!     (0, Input::Close(connection)),
+//! ];
+//! let mut received = 0;
+//! while !work.is_empty() {
+//!     let (end, input) = work.remove(0);
+//!     ends[end].handle_input(Instant::ZERO, input);
+//!     while let Some(output) = ends[end].poll_output() {
+//!         match output {
+//!             // A hop without loss: what one end sends reaches the other.
+//!             Output::Packet(packet) => work.push((1 - end, Input::Packet(packet))),
+//!             Output::Arrived(id, _) => ends[end].handle_input(Instant::ZERO, Input::Accept(id)),
+//!             Output::Readable(id, bytes) => ends[end].handle_input(Instant::ZERO, Input::Read(id, bytes)),
+//!             Output::Data(_, Count(bytes)) => received += bytes,
+//!             _ => {}
+//!         }
+//!     }
+//! }
+//! assert_eq!(received, 5_000);
+//! ```
+//!
 //! # How to read it
 //! 1. `endpoint.rs` is the machine, and `table.rs` and `listeners.rs` what it knows; `connection.rs` joins the two
 //!    halves of a connection, with the handshake (`connection/open.rs`), what arrives (`connection/arrive.rs`) and the
