@@ -174,6 +174,47 @@ fn what_the_fixed_host_refuses_is_refused_with_its_reason() {
     );
 }
 
+/// Servers on the mobile host are reached as ever, and see who asks.
+#[test]
+fn fixed_hosts_reach_servers_on_the_mobile_host() {
+    if !able() {
+        return;
+    }
+    let (hosts, _daemons) = connected(false);
+    let any = SocketAddr::new(MOBILE.parse().unwrap(), 0);
+    let listener = hosts
+        .mobile
+        .run(|| TcpListener::bind(any).unwrap())
+        .unwrap();
+    let address = listener.local_addr().unwrap();
+    let connect = || TcpStream::connect_timeout(&address, LONG);
+    let mut fixed = hosts.fixed.run(connect).unwrap().unwrap();
+    let (mut mobile, seen) = listener.accept().unwrap();
+    assert_eq!(seen.ip(), FIXED_HOST);
+    for stream in [&mobile, &fixed] {
+        stream.set_read_timeout(Some(LONG)).unwrap();
+    }
+    let content = vec![3; 500_000];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            mobile.write_all(&content).unwrap();
+            mobile.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut received = Vec::new();
+        fixed.read_to_end(&mut received).unwrap();
+        assert!(received == content, "{} bytes", received.len());
+    });
+    let told = split(&hosts);
+    assert_eq!(
+        (&told["joined"], &told["bytes_to_fixed"]),
+        (&1.into(), &500_000.into()),
+        "{told}"
+    );
+    drop(listener);
+    let refused = hosts.fixed.run(connect).unwrap().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+}
+
 /// A gateway that is killed takes its connections with it, and none of them looks as if it had come to its end.
 #[test]
 fn no_stream_ends_short_when_the_gateway_is_killed() {

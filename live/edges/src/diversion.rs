@@ -1,4 +1,4 @@
-//! TCP that is taken in on its way: connections of mobile hosts end at a listener of ours, which sees whom they were
+//! TCP that is taken in on its way: connections with mobile hosts end at a listener of ours, which sees whom they were
 //! meant for (TPROXY, Linux's `Documentation/networking/tproxy.rst`).
 
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
 pub struct Diversion {
     /// Names the table: `lasthop_<instance>_split`.
     pub instance: String,
-    /// The link by which the mobiles' packets come.
+    /// The link by which requests for connections come, those of mobiles and those to them that were let in.
     pub inner_link: String,
     /// The mobiles' IPv4 addresses.
     pub ipv4: Vec<Ipv4Net>,
@@ -48,11 +48,14 @@ impl Diversion {
         let (link, port, mark) = (link_in_rule(&self.inner_link)?, self.port, self.mark);
         let mut rules = String::new();
         let mut rule = |version: &str, prefixes: String| {
-            if !prefixes.is_empty() {
+            if prefixes.is_empty() {
+                return;
+            }
+            for end in ["saddr", "daddr"] {
                 // Writing to a string cannot fail. What is meant for this host is for its own listeners.
                 let _ = writeln!(
                     rules,
-                    "    iifname \"{link}\" {version} saddr {{ {prefixes} }} fib daddr type != local \
+                    "    iifname \"{link}\" {version} {end} {{ {prefixes} }} fib daddr type != local \
                      tcp flags & (syn | ack) == syn tproxy {version} to :{port} meta mark set {mark} accept"
                 );
             }

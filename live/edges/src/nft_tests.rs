@@ -56,6 +56,7 @@ fn what_is_established_is_diverted_before_what_begins() {
     let established = at("socket transparent 1 meta mark set 7 accept");
     let begins = at("ip saddr { 10.7.0.2/32 } fib daddr type != local");
     assert!(established < begins);
+    assert!(established < at("ip daddr { 10.7.0.2/32 } fib daddr type != local"));
     assert!(ruleset.contains("tproxy ip to :4321 meta mark set 7 accept"));
     assert!(!ruleset.contains("tproxy ip6"));
 }

@@ -78,6 +78,9 @@ impl Opened {
         if !diversion.ipv6.is_empty() {
             keep(undo, (IpVersion::V6, Ipv6Net::default().into()))?;
         }
+        if self.options.transparent && !diversion.ipv4.is_empty() {
+            loosen_source_check(undo, link)?;
+        }
         undo.install_diversion(&diversion)
     }
 
@@ -98,6 +101,18 @@ impl Opened {
         };
         Ok((Box::new(device), part))
     }
+}
+
+/// A request of a fixed host that is let in comes by the link to the mobiles, which is not the way back to it. The
+/// kernel takes the stricter of "all" and the link's own value, where 2 counts as stricter than 1.
+fn loosen_source_check(undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
+    for name in ["all", link] {
+        let name = format!("net/ipv4/conf/{name}/rp_filter");
+        if edges::sysctl::read(&name)?.trim() == "1" {
+            undo.set_sysctl(&name, "2")?;
+        }
+    }
+    Ok(())
 }
 
 /// Keeps what is marked here, whomever it is for.

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use edges::tun::{DeviceCounters, PacketDevice};
 use edges::wait::{Interest, Waiter};
+use redirector::Side;
 use wire::packet::Packet;
 
 use super::{Splitter, Verdict};
@@ -14,7 +15,7 @@ const DEVICE: u64 = 0;
 const DECIDED: u64 = 1;
 
 /// A device that keeps requests for connections back until their fate is known. To the loop it looks like any other:
-/// what is refused comes from it, as an answer of the wired side would.
+/// what is refused to mobile hosts comes from it, as an answer of the wired side would.
 pub struct SplitDevice<D> {
     device: D,
     splitter: Splitter,
@@ -38,13 +39,13 @@ impl<D: PacketDevice> SplitDevice<D> {
         })
     }
 
-    /// Lets in whoever may come; gives the next refusal.
-    fn next_refusal(&mut self) -> Option<Packet> {
+    /// Lets in whoever may come; gives the next packet for a mobile host.
+    fn next_to_mobile(&mut self) -> Option<Packet> {
         while let Some(verdict) = self.splitter.verdict() {
             match verdict {
-                Verdict::Refused(packet) => return Some(packet),
+                Verdict::ToMobile(packet) => return Some(packet),
                 // If the device has no room, who asked asks again.
-                Verdict::LetIn(mut packet) => {
+                Verdict::ToDevice(mut packet) => {
                     let _ = self.device.send(&mut packet);
                 }
             }
@@ -62,10 +63,13 @@ impl<D> AsFd for SplitDevice<D> {
 impl<D: PacketDevice> PacketDevice for SplitDevice<D> {
     fn receive(&mut self) -> io::Result<Option<Packet>> {
         loop {
-            if let Some(packet) = self.next_refusal() {
+            if let Some(packet) = self.next_to_mobile() {
                 return Ok(Some(packet));
             }
             if let Some(packet) = self.device.receive()? {
+                if self.splitter.take(&packet, Side::Fixed) {
+                    continue;
+                }
                 return Ok(Some(packet));
             }
             if !self.splitter.decided.hear()? {
@@ -75,7 +79,7 @@ impl<D: PacketDevice> PacketDevice for SplitDevice<D> {
     }
 
     fn send(&mut self, packet: &mut Packet) -> io::Result<()> {
-        if self.splitter.take(packet) {
+        if self.splitter.take(packet, Side::Mobile) {
             return Ok(());
         }
         self.device.send(packet)

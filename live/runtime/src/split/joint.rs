@@ -3,16 +3,16 @@
 use edges::transparent::Ends;
 use redirector::Side;
 use units::Instant;
-use wire::packet::Packet;
 
+use super::Request;
 use super::stream::Stream;
 
 /// How far a connection is.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// The fixed host is asked; this is what the mobile host asked with.
-    Asking(Packet),
-    /// The fixed host has answered, and the request was let in: the listener is to accept it.
+    /// The other host is asked, with this.
+    Asking(Request),
+    /// The other host has answered, and the request was let in: the listener is to accept it.
     LetIn,
     /// Both streams are there.
     Joined,
@@ -24,10 +24,12 @@ pub(super) enum Stage {
 #[derive(Debug)]
 pub(super) struct Joint {
     pub(super) ends: Ends,
+    /// On whose side it was asked for.
+    pub(super) asker: Side,
     pub(super) stage: Stage,
     /// When it is given up in this stage, if it ever is.
     pub(super) deadline: Option<Instant>,
-    /// The fixed host has finished before the mobile host's stream was there.
+    /// Who was asked has finished before the stream of who asked was there.
     pub(super) finished_early: bool,
     fixed: Option<Stream>,
     mobile: Option<Stream>,
@@ -35,15 +37,21 @@ pub(super) struct Joint {
 
 impl Joint {
     /// A connection that `request` asks for.
-    pub(super) fn asked(ends: Ends, request: Packet) -> Self {
+    pub(super) fn asked(request: Request) -> Self {
         Self {
-            ends,
+            ends: request.ends,
+            asker: request.asker,
             stage: Stage::Asking(request),
             deadline: None,
             finished_early: false,
             fixed: None,
             mobile: None,
         }
+    }
+
+    /// Whether who asked has not got through yet.
+    pub(super) fn is_half_open(&self) -> bool {
+        matches!(self.stage, Stage::Asking(_) | Stage::LetIn)
     }
 
     pub(super) fn stream(&mut self, side: Side) -> &mut Option<Stream> {

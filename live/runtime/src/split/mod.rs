@@ -2,8 +2,8 @@
 //! ends here and a second one goes on to the fixed host, in the mobile's own name if that is wanted, and neither
 //! notices.
 //!
-//! A first segment from the hop is held until the fixed host has answered. Then it is let in, to be taken by a
-//! transparent listener; or it is refused as the fixed host, or the way to it, refused us. Between the two connections
+//! A first segment is held until the other host has answered. Then it is let in, to be taken by a transparent
+//! listener; or it is refused as the other host, or the way to it, refused us. Between the two connections
 //! a [`redirector::Redirector`] carries bytes in bounded buffers, so that a slow side closes the window of the other.
 //! What ends early is reset: also when this process is killed (`live/edges/src/transparent.rs`).
 
@@ -18,11 +18,12 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
-use edges::transparent::{Ends, TransparentListener};
+use edges::transparent::{Ends, TransparentListener, is_local};
 use edges::wait::{Bell, Interest, Waiter, WaitingThread};
 use ipnet::IpNet;
+use redirector::Side;
 use serde::Serialize;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, SeqNumber};
 use wire::flow::FlowKey;
 use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
@@ -41,7 +42,8 @@ const WAITING: usize = 1_024;
 pub struct Options {
     /// Whose connections: the inner addresses of mobile hosts.
     pub mobiles: Vec<IpNet>,
-    /// Whether fixed hosts see the mobile's address and port, not this host's.
+    /// Whether fixed hosts see the mobile's address and port, not this host's; then what they ask of mobile hosts is
+    /// split too.
     pub transparent: bool,
     /// What a connection buffers here in each direction, beside the kernel.
     pub buffer: Bytes,
@@ -66,9 +68,9 @@ pub struct Counters {
     pub open: u64,
     /// Connections that were asked for.
     pub asked: u64,
-    /// Those of them that a fixed host accepted.
+    /// Those of them that stood.
     pub joined: u64,
-    /// Those that a fixed host, or the way to it, refused.
+    /// Those that the other host, or the way to it, refused.
     pub refused: u64,
     /// Those for which there was no room.
     pub without_room: u64,
@@ -86,19 +88,31 @@ pub struct Counters {
     pub bytes_to_fixed: u64,
 }
 
-/// What becomes of a request.
+/// A packet that asks for a connection.
+#[derive(Debug)]
+struct Request {
+    ends: Ends,
+    /// The first number of its stream, by which copies of one request are known.
+    sequence: SeqNumber,
+    /// On which side.
+    asker: Side,
+    packet: Packet,
+}
+
+/// Where a packet goes on to, once the fate of a request is known.
 #[derive(Debug)]
 enum Verdict {
-    /// The fixed host has answered: its listener is to have the segment.
-    LetIn(Packet),
-    /// This is to go back to who asked.
-    Refused(Packet),
+    /// To the system: a request that is let in, or what a fixed host is refused with.
+    ToDevice(Packet),
+    /// Across the hop: what a mobile host is refused with, or our own request.
+    ToMobile(Packet),
 }
 
 /// The thread that splits, as the thread of the air sees it.
 pub struct Splitter {
     mobiles: Vec<IpNet>,
-    requests: SyncSender<(Ends, Packet)>,
+    requests: SyncSender<Request>,
+    transparent: bool,
     asked: Bell,
     verdicts: Receiver<Verdict>,
     decided: Bell,
@@ -134,7 +148,7 @@ impl Splitter {
         let waiter = Waiter::new()?;
         waiter.add(&asked, worker::ASKED, Interest::Readable)?;
         waiter.add(&listener, worker::LISTENER, Interest::Changes)?;
-        let mobiles = options.mobiles.clone();
+        let (mobiles, transparent) = (options.mobiles.clone(), options.transparent);
         let counters = Counted::default();
         let worker = Worker::new(
             options,
@@ -151,6 +165,7 @@ impl Splitter {
         Ok(Self {
             mobiles,
             requests,
+            transparent,
             asked,
             verdicts,
             decided,
@@ -164,20 +179,39 @@ impl Splitter {
         self.counters.clone()
     }
 
-    /// Takes a packet of a mobile host if it asks for a connection that is to be split; false for all others.
-    fn take(&self, packet: &Packet) -> bool {
-        let Some(ends) = request(&packet.buffer) else {
+    /// Takes a packet that comes from the side of `asker` if it asks for a connection that is to be split; false for
+    /// all others. What fixed hosts ask for through address translation is not: it would have to be undone twice.
+    fn take(&self, packet: &Packet, asker: Side) -> bool {
+        let Some((ends, sequence)) = request(&packet.buffer) else {
             return false;
         };
-        let source = ends.source.ip();
-        if !self.mobiles.iter().any(|mobiles| mobiles.contains(&source)) || is_here(ends) {
-            return false;
-        }
+        let is_ours = match asker {
+            Side::Mobile => self.serves(ends.source.ip()) && !is_local(ends.destination.ip()),
+            Side::Fixed => {
+                self.transparent
+                    && self.serves(ends.destination.ip())
+                    && !is_local(ends.source.ip())
+            }
+        };
         // A request that finds no room is lost, as in any full queue, and comes again.
-        if self.requests.try_send((ends, packet.clone())).is_ok() {
-            let _ = self.asked.ring();
+        if is_ours {
+            let request = Request {
+                ends,
+                sequence,
+                asker,
+                packet: packet.clone(),
+            };
+            if self.requests.try_send(request).is_ok() {
+                let _ = self.asked.ring();
+            }
         }
-        true
+        is_ours
+    }
+
+    fn serves(&self, address: IpAddr) -> bool {
+        self.mobiles
+            .iter()
+            .any(|mobiles| mobiles.contains(&address))
     }
 
     /// The next request whose fate is known.
@@ -186,22 +220,17 @@ impl Splitter {
     }
 }
 
-/// Between whom the connection would be that a packet asks for.
-fn request(packet: &[u8]) -> Option<Ends> {
+/// Between whom the connection would be that a packet asks for, and the first number of its stream.
+fn request(packet: &[u8]) -> Option<(Ends, SeqNumber)> {
     let packet = IpPacket::parse(packet).ok()?;
-    match packet.transport() {
-        Transport::Tcp(tcp) if tcp.asks_for_connection() => {}
+    let sequence = match packet.transport() {
+        Transport::Tcp(tcp) if tcp.asks_for_connection() => tcp.sequence_number(),
         _ => return None,
-    }
+    };
     let flow = FlowKey::of(&packet);
-    Some(Ends {
+    let ends = Ends {
         source: (flow.source, flow.source_port).into(),
         destination: (flow.destination, flow.destination_port).into(),
-    })
-}
-
-/// Whether it is this host that is asked.
-fn is_here(ends: Ends) -> bool {
-    let address: IpAddr = ends.destination.ip();
-    edges::transparent::is_local(address)
+    };
+    Some((ends, sequence))
 }

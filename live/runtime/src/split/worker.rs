@@ -11,12 +11,11 @@ use edges::wait::{Bell, Interest, Ready, WOKEN, Waiter};
 use machine::Machine;
 use redirector::{BindingId, Chunks, Content, Input, Output, Redirector, Side, Stream as StreamId};
 use units::{Duration, Instant};
-use wire::packet::Packet;
 
 use super::joint::{Joint, Stage};
 use super::refusal::refusal;
 use super::stream::{Look, Stream};
-use super::{Counted, Counters, Options, Verdict};
+use super::{Counted, Counters, Options, Request, Verdict};
 
 /// Tokens of what is waited for; those of streams follow.
 pub(super) const ASKED: u64 = 0;
@@ -28,12 +27,14 @@ const ROOM: u64 = 256 << 10;
 /// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
 /// handshake (Linux: five repetitions of the second).
 const ACCEPTING: Duration = Duration::from_secs(63);
+/// The part of all connections that may be asked for by fixed hosts and not stand yet.
+const HALF_OPEN: usize = 4;
 /// How long the end of a connection may take to be written.
 const ENDING: Duration = Duration::from_secs(120);
 
 /// What joins the thread to the one of the air.
 pub(super) struct Ports {
-    pub(super) requests: Receiver<(Ends, Packet)>,
+    pub(super) requests: Receiver<Request>,
     pub(super) asked: Bell,
     pub(super) verdicts: SyncSender<Verdict>,
     pub(super) decided: Bell,
@@ -147,26 +148,29 @@ impl Worker {
         self.settle(now);
     }
 
-    /// Takes in what mobile hosts ask for.
+    /// Takes in what is asked for.
     fn hear(&mut self) {
         // Silent first: what is rung from here on is heard by the next wait.
         let _ = self.ports.asked.hear();
-        while let Ok((ends, request)) = self.ports.requests.try_recv() {
-            self.ask(ends, request);
+        while let Ok(request) = self.ports.requests.try_recv() {
+            self.ask(request);
         }
     }
 
-    fn ask(&mut self, ends: Ends, request: Packet) {
+    fn ask(&mut self, request: Request) {
+        let (ends, asker) = (request.ends, request.asker);
         let known = self.by_ends.get(&ends).and_then(|id| self.joints.get(id));
         match known.map(|joint| &joint.stage) {
-            // It is asked for again while the fixed host has not answered.
-            Some(Stage::Asking(_)) => return,
+            // It is asked for again while nobody has answered.
+            Some(Stage::Asking(first)) if first.sequence == request.sequence => return,
+            // That is what we ask a mobile host with, in the name of who asks us.
+            Some(Stage::Asking(_)) => return self.decide(Verdict::ToMobile(request.packet)),
             // The listener knows it.
-            Some(_) => return self.decide(Verdict::LetIn(request)),
+            Some(_) => return self.decide(Verdict::ToDevice(request.packet)),
             None => {}
         }
         self.counters.asked += 1;
-        if self.joints.len() >= self.options.connections {
+        if !self.has_room(asker) {
             // It comes again, and then there may be room.
             self.counters.without_room += 1;
             return;
@@ -174,12 +178,20 @@ impl Worker {
         let id = BindingId(self.next);
         self.next += 1;
         self.by_ends.insert(ends, id);
-        self.joints.insert(id, Joint::asked(ends, request));
-        let arrived = Input::Arrived {
-            stream: stream(id, Side::Mobile),
+        self.joints.insert(id, Joint::asked(request));
+        self.news.push_back(Input::Arrived {
+            stream: stream(id, asker),
             destination: ends.destination,
-        };
-        self.news.push_back(arrived);
+        });
+    }
+
+    /// Whether there is room for one more that is asked for on that side. What floods in from the wired side leaves
+    /// most of it to connections that stand, and to mobile hosts.
+    fn has_room(&self, asker: Side) -> bool {
+        let half_open = |joint: &&Joint| joint.asker == Side::Fixed && joint.is_half_open();
+        let most = self.options.connections.div_ceil(HALF_OPEN);
+        self.joints.len() < self.options.connections
+            && (asker == Side::Mobile || self.joints.values().filter(half_open).count() < most)
     }
 
     fn decide(&self, verdict: Verdict) {
@@ -189,12 +201,13 @@ impl Worker {
         }
     }
 
-    /// Begins the connection to the fixed host.
+    /// Begins the connection to who is asked: to a mobile host in the name of who asks, as if nobody stood between.
     fn connect(&mut self, id: StreamId, destination: SocketAddr) {
         let Some(joint) = self.joints.get_mut(&id.binding) else {
             return;
         };
-        let source = self.options.transparent.then_some(joint.ends.source);
+        let in_its_name = self.options.transparent || joint.asker == Side::Fixed;
+        let source = in_its_name.then_some(joint.ends.source);
         match TransparentStream::connect(source, destination, None) {
             Ok(socket) => {
                 *joint.stream(id.side) = Some(Stream::new(socket));
@@ -204,14 +217,17 @@ impl Worker {
         }
     }
 
-    /// The fixed host, or the way to it, has refused.
+    /// Who was asked, or the way there, has refused.
     fn refuse(&mut self, id: StreamId, error: &io::Error) {
         self.counters.refused += 1;
-        let joint = self.joints.get(&id.binding);
-        if let Some(Stage::Asking(request)) = joint.map(|joint| &joint.stage)
-            && let Some(refusal) = refusal(request, error)
+        if let Some(joint) = self.joints.get(&id.binding)
+            && let Stage::Asking(request) = &joint.stage
+            && let Some(refusal) = refusal(&request.packet, error)
         {
-            self.decide(Verdict::Refused(refusal));
+            self.decide(match joint.asker {
+                Side::Mobile => Verdict::ToMobile(refusal),
+                Side::Fixed => Verdict::ToDevice(refusal),
+            });
         }
         self.news.push_back(Input::Reset(id));
     }
@@ -232,10 +248,10 @@ impl Worker {
                 continue;
             };
             joint.stage = Stage::Joined;
-            *joint.stream(Side::Mobile) = Some(Stream::new(socket));
+            let stream = stream(id, joint.asker);
+            *joint.stream(stream.side) = Some(Stream::new(socket));
             let finished_early = joint.finished_early;
             self.counters.joined += 1;
-            let stream = stream(id, Side::Mobile);
             self.fresh.push(stream);
             self.set_deadline(id, None);
             self.news.push_back(Input::Writable { stream, room: ROOM });
@@ -270,13 +286,13 @@ impl Worker {
         }
     }
 
-    /// The fixed host has answered.
+    /// Who was asked has answered.
     fn let_in(&mut self, now: Instant, id: BindingId) {
         let Some(joint) = self.joints.get_mut(&id) else {
             return;
         };
         if let Stage::Asking(request) = std::mem::replace(&mut joint.stage, Stage::LetIn) {
-            self.decide(Verdict::LetIn(request));
+            self.decide(Verdict::ToDevice(request.packet));
         }
         self.set_deadline(id, Some(now + ACCEPTING));
     }
