@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::Machine;
 use scheduler::config::{Bursts, Discipline, Monitor, Probing};
-use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
+use scheduler::{Cause, Config, Destination, Hint, Input, Outcome, Output, Scheduler, Waiting};
 use units::{Bytes, Duration, Instant};
 
 /// Destinations that there may be.
@@ -108,6 +108,10 @@ impl Air {
                     destination,
                     is_good,
                 });
+            }
+            11 => {
+                let hint = hint(value);
+                self.tell(Input::Hint { destination, hint });
             }
             _ => self.free(value),
         }
@@ -257,6 +261,17 @@ impl Air {
         if let Some(line) = self.lines.get_mut(&destination) {
             line.owed = Duration::ZERO;
         }
+    }
+}
+
+/// What a receiver tells, as a byte says: it is a peer, and may tell anything.
+fn hint(value: u8) -> Hint {
+    let faded = Duration::from_nanos(u64::MAX >> (value / 4));
+    match value % 4 {
+        0 => Hint::Damaged(u32::from(value)),
+        1 => Hint::Fallen,
+        2 => Hint::Risen { faded: None },
+        _ => Hint::Risen { faded: Some(faded) },
     }
 }
 
