@@ -2,8 +2,8 @@
 //!
 //! Congestion is air that is spent on calls which need not have been sent again. It sets in, by the definition that was
 //! chosen before any run, at the least number of clients with which, beyond chance, at least [`IN_VAIN`] of all calls
-//! that are sent are spurious repeats. It *hurts* where throughput has fallen, beyond chance, below what fewer clients get together: at
-//! the least such number.
+//! that are sent are spurious repeats. It *hurts* where throughput has fallen, beyond chance, below what fewer clients
+//! get together: at the least such number.
 
 use experiment::{Summary, Table, Unknown};
 

@@ -82,7 +82,7 @@ const fn about([name, title]: [&'static str; 2], plan: &'static str) -> About {
 const CALIBRATION: &[Calibration] = &[
     Calibration {
         key: "copy.file",
-        reason: "ours: 8 MB by all clients together, so that runs without congestion take as long with few as with many",
+        reason: "ours: 8 MB by all clients together, so that runs without congestion take equally long",
     },
     Calibration {
         key: "client.window",
