@@ -192,7 +192,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:81:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:82:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         });
         networks.extend(mobile.networks());
         if mobile.tcp == Tcp::Split {
-            split.extend(mobile.networks());
+            split.push(mobile.networks().collect::<Vec<_>>());
         }
     }
     if peers.is_empty() {

@@ -66,7 +66,7 @@ impl Opened {
             port: self.listener.port(),
             mark: MARK,
         };
-        for network in IpNet::aggregate(&self.options.mobiles) {
+        for network in IpNet::aggregate(&self.options.mobiles.concat()) {
             match network {
                 IpNet::V4(network) => diversion.ipv4.push(network),
                 IpNet::V6(network) => diversion.ipv6.push(network),

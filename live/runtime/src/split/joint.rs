@@ -26,6 +26,8 @@ pub(super) struct Joint {
     pub(super) ends: Ends,
     /// On whose side it was asked for.
     pub(super) asker: Side,
+    /// Which mobile host has it.
+    pub(super) owner: usize,
     pub(super) stage: Stage,
     /// When it is given up in this stage, if it ever is.
     pub(super) deadline: Option<Instant>,
@@ -41,17 +43,13 @@ impl Joint {
         Self {
             ends: request.ends,
             asker: request.asker,
+            owner: request.owner,
             stage: Stage::Asking(request),
             deadline: None,
             finished_early: false,
             fixed: None,
             mobile: None,
         }
-    }
-
-    /// Whether who asked has not got through yet.
-    pub(super) fn is_half_open(&self) -> bool {
-        matches!(self.stage, Stage::Asking(_) | Stage::LetIn)
     }
 
     pub(super) fn stream(&mut self, side: Side) -> &mut Option<Stream> {

@@ -10,6 +10,7 @@
 mod device;
 mod joint;
 mod refusal;
+mod shares;
 mod stream;
 mod worker;
 
@@ -40,14 +41,15 @@ const WAITING: usize = 1_024;
 /// How TCP is split.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whose connections: the inner addresses of mobile hosts.
-    pub mobiles: Vec<IpNet>,
+    /// Whose connections: the inner addresses of each mobile host.
+    pub mobiles: Vec<Vec<IpNet>>,
     /// Whether fixed hosts see the mobile's address and port, not this host's; then what they ask of mobile hosts is
     /// split too.
     pub transparent: bool,
     /// What a connection buffers here in each direction, beside the kernel.
     pub buffer: Bytes,
-    /// Connections at one time.
+    /// Connections at one time. One mobile host has at most as many as there is room for more (dynamic thresholds,
+    /// Choudhury and Hahne 1998): alone half of them, and whoever comes later finds room.
     pub connections: usize,
     /// A connection on which nothing happens for so long is reset.
     pub idle: Duration,
@@ -96,6 +98,8 @@ struct Request {
     sequence: SeqNumber,
     /// On which side.
     asker: Side,
+    /// Which mobile host is one of both ends.
+    owner: usize,
     packet: Packet,
 }
 
@@ -110,7 +114,7 @@ enum Verdict {
 
 /// The thread that splits, as the thread of the air sees it.
 pub struct Splitter {
-    mobiles: Vec<IpNet>,
+    mobiles: Vec<Vec<IpNet>>,
     requests: SyncSender<Request>,
     transparent: bool,
     asked: Bell,
@@ -185,33 +189,32 @@ impl Splitter {
         let Some((ends, sequence)) = request(&packet.buffer) else {
             return false;
         };
-        let is_ours = match asker {
-            Side::Mobile => self.serves(ends.source.ip()) && !is_local(ends.destination.ip()),
-            Side::Fixed => {
-                self.transparent
-                    && self.serves(ends.destination.ip())
-                    && !is_local(ends.source.ip())
-            }
+        let (mobile, other) = match asker {
+            Side::Mobile => (ends.source, ends.destination),
+            Side::Fixed if self.transparent => (ends.destination, ends.source),
+            Side::Fixed => return false,
+        };
+        let Some(owner) = self.owner(mobile.ip()).filter(|_| !is_local(other.ip())) else {
+            return false;
+        };
+        let request = Request {
+            ends,
+            sequence,
+            asker,
+            owner,
+            packet: packet.clone(),
         };
         // A request that finds no room is lost, as in any full queue, and comes again.
-        if is_ours {
-            let request = Request {
-                ends,
-                sequence,
-                asker,
-                packet: packet.clone(),
-            };
-            if self.requests.try_send(request).is_ok() {
-                let _ = self.asked.ring();
-            }
+        if self.requests.try_send(request).is_ok() {
+            let _ = self.asked.ring();
         }
-        is_ours
+        true
     }
 
-    fn serves(&self, address: IpAddr) -> bool {
-        self.mobiles
-            .iter()
-            .any(|mobiles| mobiles.contains(&address))
+    /// Which mobile host has that address.
+    fn owner(&self, address: IpAddr) -> Option<usize> {
+        let has = |networks: &Vec<IpNet>| networks.iter().any(|one| one.contains(&address));
+        self.mobiles.iter().position(has)
     }
 
     /// The next request whose fate is known.

@@ -14,6 +14,7 @@ use units::{Duration, Instant};
 
 use super::joint::{Joint, Stage};
 use super::refusal::refusal;
+use super::shares::Shares;
 use super::stream::{Look, Stream};
 use super::{Counted, Counters, Options, Request, Verdict};
 
@@ -27,8 +28,6 @@ const ROOM: u64 = 256 << 10;
 /// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
 /// handshake (Linux: five repetitions of the second).
 const ACCEPTING: Duration = Duration::from_secs(63);
-/// The part of all connections that may be asked for by fixed hosts and not stand yet.
-const HALF_OPEN: usize = 4;
 /// How long the end of a connection may take to be written.
 const ENDING: Duration = Duration::from_secs(120);
 
@@ -49,6 +48,7 @@ pub(super) struct Worker {
     redirector: Redirector<Chunks>,
     joints: BTreeMap<BindingId, Joint>,
     by_ends: HashMap<Ends, BindingId>,
+    shares: Shares,
     deadlines: BTreeSet<(Instant, BindingId)>,
     next: u64,
     counters: Counters,
@@ -66,12 +66,13 @@ impl Worker {
             idle: options.idle,
         });
         Self {
-            options,
             listener,
             ports,
             redirector,
             joints: BTreeMap::new(),
             by_ends: HashMap::new(),
+            shares: Shares::new(options.connections, options.mobiles.len()),
+            options,
             deadlines: BTreeSet::new(),
             next: 0,
             counters: Counters::default(),
@@ -158,7 +159,7 @@ impl Worker {
     }
 
     fn ask(&mut self, request: Request) {
-        let (ends, asker) = (request.ends, request.asker);
+        let ends = request.ends;
         let known = self.by_ends.get(&ends).and_then(|id| self.joints.get(id));
         match known.map(|joint| &joint.stage) {
             // It is asked for again while nobody has answered.
@@ -170,28 +171,19 @@ impl Worker {
             None => {}
         }
         self.counters.asked += 1;
-        if !self.has_room(asker) {
+        let id = BindingId(self.next);
+        if !self.shares.take(id, request.owner, request.asker) {
             // It comes again, and then there may be room.
             self.counters.without_room += 1;
             return;
         }
-        let id = BindingId(self.next);
         self.next += 1;
         self.by_ends.insert(ends, id);
-        self.joints.insert(id, Joint::asked(request));
         self.news.push_back(Input::Arrived {
-            stream: stream(id, asker),
+            stream: stream(id, request.asker),
             destination: ends.destination,
         });
-    }
-
-    /// Whether there is room for one more that is asked for on that side. What floods in from the wired side leaves
-    /// most of it to connections that stand, and to mobile hosts.
-    fn has_room(&self, asker: Side) -> bool {
-        let half_open = |joint: &&Joint| joint.asker == Side::Fixed && joint.is_half_open();
-        let most = self.options.connections.div_ceil(HALF_OPEN);
-        self.joints.len() < self.options.connections
-            && (asker == Side::Mobile || self.joints.values().filter(half_open).count() < most)
+        self.joints.insert(id, Joint::asked(request));
     }
 
     fn decide(&self, verdict: Verdict) {
@@ -248,6 +240,7 @@ impl Worker {
                 continue;
             };
             joint.stage = Stage::Joined;
+            self.shares.stands(id);
             let stream = stream(id, joint.asker);
             *joint.stream(stream.side) = Some(Stream::new(socket));
             let finished_early = joint.finished_early;
@@ -438,7 +431,9 @@ impl Worker {
 
     fn forget(&mut self, id: BindingId) {
         self.set_deadline(id, None);
-        self.joints.remove(&id);
+        if let Some(joint) = self.joints.remove(&id) {
+            self.shares.give_back(id, joint.owner);
+        }
     }
 
     fn set_deadline(&mut self, id: BindingId, deadline: Option<Instant>) {
