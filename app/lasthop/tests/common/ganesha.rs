@@ -147,8 +147,8 @@ impl Drop for Ganesha {
     }
 }
 
-/// Without a cache of directories, since with it a folder in a tmpfs may be listed in a circle: ganesha 4.3 goes on behind
-/// an entry that was removed, where Linux 6.18 begins again.
+/// Without a cache of directories, since with it a folder in a tmpfs may be listed in a circle: ganesha 4.3 goes on
+/// behind an entry that was removed, where Linux 6.18 begins again.
 fn configuration(folder: &Path, plugins: &Path) -> String {
     let (folder, plugins) = (folder.display(), plugins.display());
     format!(
