@@ -47,8 +47,8 @@ struct Air {
 }
 
 /// Joins and leaves, queues, outcomes, waits and a free air, in any order. The first byte chooses the discipline and
-/// the monitor. Only who is there and waits is served, only who is marked is probed, the air is used once each time that it
-/// is free and never rests while somebody may be served, and where turns go round nobody waits for ever.
+/// the monitor. Only who is there and waits is served, only who is marked is probed, the air is used once each time
+/// that it is free and never rests while somebody may be served, and where turns go round nobody waits for ever.
 pub fn scheduler_tape(bytes: &[u8]) {
     let Some((setting, tape)) = bytes.split_first() else {
         return;

@@ -28,8 +28,8 @@ impl Shares {
         }
     }
 
-    /// Takes a connection of the mobile host `owner` that is asked for on the side of `asker`, if there is room: a mobile
-    /// host leaves free as many as it has, and what floods in from the wired side leaves most of it.
+    /// Takes a connection of the mobile host `owner` that is asked for on the side of `asker`, if there is room: a
+    /// mobile host leaves free as many as it has, and what floods in from the wired side leaves most of it.
     pub(super) fn take(&mut self, id: BindingId, owner: usize, asker: Side) -> bool {
         let free = self.most - self.all;
         let floods = asker == Side::Fixed && self.half_open.len() >= self.most.div_ceil(HALF_OPEN);
