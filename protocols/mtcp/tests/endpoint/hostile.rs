@@ -130,23 +130,34 @@ fn a_reset_needs_proof() {
         let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
         pipe.write(GATEWAY, asked, 0..1_000);
         pipe.run(Duration::from_secs(1));
-        let name = pipe.data_of(GATEWAY)[0].1.connection;
-        for guess in 0..2_000_u32 {
-            let reset = Control {
+        let last = pipe.data_of(GATEWAY)[0].1.clone();
+        let expected = last.sequence.wrapping_add(1_000);
+        let own = pipe.acknowledgments_of(MOBILE)[0].1.connection;
+        let reset = |reverse, ahead: u32| {
+            let mask = u32::MAX >> (32 - config.profile.sequence_bits());
+            Packet::Control(Control {
                 profile: config.profile,
                 kind: Kind::Reset(Reason::Aborted),
-                connection: name,
-                // Neither the other name nor the number is known.
-                reverse: Cid((guess * 31 % 65_535) as u16 + 1),
-                sequence: guess.wrapping_mul(0x9e37) & 0xffff,
+                connection: last.connection,
+                reverse,
+                sequence: expected.wrapping_add(ahead) & mask,
                 ..syn(1)
-            };
-            pipe.inject(MOBILE, &Packet::Control(reset));
+            })
+        };
+        // Neither the other name nor the exact number is known.
+        for guess in 1..2_000 {
+            pipe.inject(MOBILE, &reset(Cid(own.0 ^ guess as u16), guess));
         }
-        let forged = pipe.ends[MOBILE].counters().refused.forged_resets;
-        assert!(forged >= 1_999 || pipe.told(MOBILE, arrived).reset.is_some());
+        // Both names, but a number beyond the window, and one before it.
+        let beyond = config.receive_buffer.get() as u32 + 5_000;
+        pipe.inject(MOBILE, &reset(own, beyond));
+        pipe.inject(MOBILE, &reset(own, u32::MAX - 2_000));
         pipe.run(Duration::from_secs(1));
-        // With 16 bits of number, 2,000 guesses may hit; the answer is an error then, never a clean end.
+        assert_eq!(pipe.ends[MOBILE].counters().refused.forged_resets, 2_001);
+        assert_eq!(pipe.phase(MOBILE, arrived), Some(Phase::Open));
+        // Both names, and a number in the window: some of what came before was lost.
+        pipe.inject(MOBILE, &reset(own, 3_000));
+        assert_eq!(pipe.told(MOBILE, arrived).reset, Some(Reason::Aborted));
         assert!(!pipe.told(MOBILE, arrived).finished);
     }
 }

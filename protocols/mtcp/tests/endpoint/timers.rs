@@ -78,6 +78,25 @@ fn timers_go_off_at_ticks_and_do_not_back_off() {
 }
 
 #[test]
+fn no_timer_runs_for_less_than_a_tick() {
+    let mut config = paper();
+    config.acknowledging.delayed = false;
+    config.timing.minimum_timeout = Duration::ZERO;
+    // A round trip of 22 ms, and a packet that is sent in the middle between two ticks.
+    let (mut pipe, [asked, _]) = Pipe::connected(&config);
+    pipe.write(GATEWAY, asked, 0..100);
+    pipe.run(Duration::from_millis(200));
+    assert!(pipe.status(GATEWAY, asked).timeout < Duration::from_millis(100));
+    pipe.lose(GATEWAY, &[1]);
+    pipe.write(GATEWAY, asked, 100..200);
+    pipe.run(Duration::from_secs(1));
+    let times: Vec<_> = pipe.data_of(GATEWAY).iter().map(|(at, _)| *at).collect();
+    let wait = times[2].since(times[1]);
+    assert!(wait >= config.timing.tick, "{wait:?}");
+    assert!(wait < config.timing.tick * 2, "{wait:?}");
+}
+
+#[test]
 fn acknowledgements_wait_for_a_second_packet_or_the_tick() {
     let (mut pipe, [asked, _]) = Pipe::connected(&paper());
     pipe.write(GATEWAY, asked, 0..3_000);
