@@ -7,7 +7,7 @@
 //!
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters; its schemes are [`scheduler::Config`]; `plans/`: the default plans.
-//! 2. `network.rs`: the nodes of a case. The hosts are those of [`nfs`](crate::nfs), the air with base station and
+//! 2. `network.rs`: the nodes of a case. The hosts are those of `nfs`, the air with base station and
 //!    drivers is that of [`csdp96`](crate::csdp96).
 //! 3. `run.rs`: a run and what is measured; `tables.rs`: the experiments; `claims.rs` with `onset.rs`: what they show.
 
