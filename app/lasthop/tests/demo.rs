@@ -187,8 +187,8 @@ fn what_cannot_be_shown_is_refused_with_exit_code_2() {
         (["--size", "20"], "MB"),
         (["--report", "/proc/none"], "another folder by --report"),
         (
-            ["--schemes", "split"],
-            "known are plain, tunnel, snoop, lasthop",
+            ["--schemes", "relay"],
+            "known are plain, tunnel, snoop, split, lasthop",
         ),
     ] {
         let command = env!("CARGO_BIN_EXE_lasthop");
