@@ -12,7 +12,6 @@ use runtime::signals::Audience;
 use runtime::split;
 
 use super::peer::{peer, prefixes};
-use super::split::Split;
 use super::{Daemon, prepare};
 use crate::config::Source;
 use crate::config::caps::Caps;
@@ -94,15 +93,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mark: None,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
-        split: (!split.is_empty()).then_some(Split {
-            options: split::Options {
-                mobiles: split,
-                transparent: !config.nat,
-                buffer: config.split.buffer.0,
-                connections: config.split.connections.0,
-                idle: config.split.idle.0,
-            },
+        split: (!split.is_empty()).then_some(split::Options {
+            mobiles: split,
+            transparent: !config.nat,
             congestion_control: config.split.congestion_control,
+            buffer: config.split.buffer.0,
+            connections: config.split.connections.0,
+            idle: config.split.idle.0,
         }),
         // It says when the mobile of which name is in reach, and so perhaps where its owner is.
         audience: Audience::Owner,

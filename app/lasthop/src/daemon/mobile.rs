@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
-use edges::sysctl;
 use edges::undo::{UndoError, UndoLog};
 use hosts::Role;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::signals::Audience;
 
 use super::peer::{peer, prefixes};
+use super::source_check::loosen_source_check;
 use super::{Daemon, prepare};
 use crate::config::Source;
 use crate::config::mobile::MobileConfig;
@@ -26,10 +26,6 @@ const TABLE: u32 = 51_830;
 /// The places of our rules: before that of the main table (32,766), after those of administrators.
 const CLOSER_ROUTES: u32 = 32_700;
 const ACROSS_THE_HOP: u32 = 32_701;
-/// Replies on the hop come by another link than the routes of their source say: loose is enough
-/// (RFC 3704 §2.4), strict would drop them.
-const STRICT: &str = "1";
-const LOOSE: &str = "2";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -164,8 +160,7 @@ impl Wiring {
         })
     }
 
-    /// The kernel takes the stricter of "all" and the link's own value, where 2 counts as stricter
-    /// than 1.
+    /// Replies on the hop come by another link than the routes of their source say.
     fn loosen_source_check(&self, undo: &mut UndoLog) -> Result<(), UndoError> {
         // Without any route to the gateway yet, "all" and "default" still say what a link will have.
         let link = undo
@@ -173,16 +168,7 @@ impl Wiring {
             .route_to(self.endpoint.ip())
             .ok()
             .and_then(|route| route.link);
-        let names = ["all".to_owned(), "default".to_owned()]
-            .into_iter()
-            .chain(link);
-        for name in names {
-            // The slash separates here, so that a dot may stand in a link's name.
-            if sysctl::read(&format!("net/ipv4/conf/{name}/rp_filter"))? == STRICT {
-                return undo.set_sysctl("net/ipv4/conf/all/rp_filter", LOOSE);
-            }
-        }
-        Ok(())
+        loosen_source_check(undo, ["all", "default"].into_iter().chain(link.as_deref()))
     }
 }
 

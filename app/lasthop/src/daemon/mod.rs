@@ -3,6 +3,7 @@
 mod gateway;
 mod mobile;
 mod peer;
+mod source_check;
 mod split;
 
 use std::io;
@@ -39,7 +40,7 @@ struct Daemon {
     tun: Tun,
     state_dir: PathBuf,
     /// How TCP is split, if that of any peer is.
-    split: Option<split::Split>,
+    split: Option<runtime::split::Options>,
     /// Who may hear of fades and hand-offs.
     audience: Audience,
 }
@@ -71,7 +72,7 @@ impl Daemon {
         let bearer = open_bearer(self.bind, self.mark)?;
         let device = TunDevice::open(&TunOptions::new(&self.tun.name)).map_err(Failure::setting)?;
         let link = device.name().to_owned();
-        let splitting = self.split.map(split::Split::open).transpose()?;
+        let splitting = self.split.map(split::Opened::new).transpose()?;
         bring_up(&mut undo, &link, &self.tun)
             .and_then(|()| network(&mut undo, &link))
             .and_then(|()| match &splitting {

@@ -11,6 +11,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::Part;
 use runtime::split::{Options, SplitDevice, Splitter};
 
+use super::source_check::loosen_source_check;
 use crate::failure::Failure;
 
 /// The mark of packets that stay here, and the table that keeps them.
@@ -19,39 +20,27 @@ const TABLE: u32 = 51_831;
 /// The place of our rule: before those that lead packets out.
 const PRIORITY: u32 = 30_000;
 
-/// How TCP is split.
-pub(super) struct Split {
-    pub(super) options: Options,
-    /// The congestion control across the hop; the system's if there is none.
-    pub(super) congestion_control: Option<String>,
-}
-
 /// A listener that stands, before whoever is to answer it runs.
 pub(super) struct Opened {
     options: Options,
     listener: TransparentListener,
 }
 
-impl Split {
+impl Opened {
     /// Opens the listener.
-    pub(super) fn open(self) -> Result<Opened, Failure> {
-        let name = self.congestion_control.as_deref();
+    pub(super) fn new(options: Options) -> Result<Self, Failure> {
+        let name = options.congestion_control.as_deref();
         let listener =
             TransparentListener::open(name).map_err(|error| match (error.kind(), name) {
                 (io::ErrorKind::NotFound, Some(name)) => Failure::setting(format!(
                     "this kernel has no congestion control '{name}'; \
-                 /proc/sys/net/ipv4/tcp_available_congestion_control lists what it has"
+                     /proc/sys/net/ipv4/tcp_available_congestion_control lists what it has"
                 )),
                 _ => Failure::setting(format!("cannot listen for TCP that is split: {error}")),
             })?;
-        Ok(Opened {
-            options: self.options,
-            listener,
-        })
+        Ok(Self { options, listener })
     }
-}
 
-impl Opened {
     /// Leads the mobiles' connections to the listener.
     pub(super) fn divert(
         &self,
@@ -79,7 +68,8 @@ impl Opened {
             keep(undo, (IpVersion::V6, Ipv6Net::default().into()))?;
         }
         if self.options.transparent && !diversion.ipv4.is_empty() {
-            loosen_source_check(undo, link)?;
+            // What a fixed host asks for, and is let in, comes by a link that is not the way back to it.
+            loosen_source_check(undo, ["all", link])?;
         }
         undo.install_diversion(&diversion)
     }
@@ -101,18 +91,6 @@ impl Opened {
         };
         Ok((Box::new(device), part))
     }
-}
-
-/// A request of a fixed host that is let in comes by the link to the mobiles, which is not the way back to it. The
-/// kernel takes the stricter of "all" and the link's own value, where 2 counts as stricter than 1.
-fn loosen_source_check(undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
-    for name in ["all", link] {
-        let name = format!("net/ipv4/conf/{name}/rp_filter");
-        if edges::sysctl::read(&name)?.trim() == "1" {
-            undo.set_sysctl(&name, "2")?;
-        }
-    }
-    Ok(())
 }
 
 /// Keeps what is marked here, whomever it is for.

@@ -46,6 +46,8 @@ pub struct Options {
     /// Whether fixed hosts see the mobile's address and port, not this host's; then what they ask of mobile hosts is
     /// split too.
     pub transparent: bool,
+    /// The congestion control of the connections across the hop, e.g. `reno`; the system's if there is none.
+    pub congestion_control: Option<String>,
     /// What a connection buffers here in each direction, beside the kernel.
     pub buffer: Bytes,
     /// Connections at one time. One mobile host has at most as many as there is room for more (dynamic thresholds,

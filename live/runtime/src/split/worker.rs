@@ -198,9 +198,12 @@ impl Worker {
         let Some(joint) = self.joints.get_mut(&id.binding) else {
             return;
         };
-        let in_its_name = self.options.transparent || joint.asker == Side::Fixed;
+        let across_the_hop = joint.asker == Side::Fixed;
+        let in_its_name = self.options.transparent || across_the_hop;
         let source = in_its_name.then_some(joint.ends.source);
-        match TransparentStream::connect(source, destination, None) {
+        let control = self.options.congestion_control.as_deref();
+        let control = control.filter(|_| across_the_hop);
+        match TransparentStream::connect(source, destination, control) {
             Ok(socket) => {
                 *joint.stream(id.side) = Some(Stream::new(socket));
                 self.fresh.push(id);
@@ -275,7 +278,7 @@ impl Worker {
             self.look(id);
         }
         if ready.writable {
-            self.flush(id);
+            self.write(id, Stream::flush);
         }
     }
 
@@ -307,9 +310,9 @@ impl Worker {
         }
     }
 
-    /// Writes what is pending; then there is room.
-    fn flush(&mut self, id: StreamId) {
-        match self.with(id, Stream::flush) {
+    /// Has `act` write to a stream; then there is room, or it is broken.
+    fn write(&mut self, id: StreamId, act: impl FnOnce(&mut Stream) -> io::Result<()>) {
+        match self.with(id, act) {
             Some(Ok(())) => self.written(id),
             Some(Err(_)) => self.broken(id),
             None => {}
@@ -365,11 +368,7 @@ impl Worker {
             } => self.connect(stream, destination),
             Output::Read { stream, count } => self.read(stream, count),
             Output::Write { stream, content } => {
-                match self.with(stream, |writer| writer.write(&content)) {
-                    Some(Ok(())) => self.written(stream),
-                    Some(Err(_)) => self.broken(stream),
-                    None => {}
-                }
+                self.write(stream, |stream| stream.write(&content));
             }
             Output::Finish(stream) => self.finish(stream),
             Output::Reset(id) => {
