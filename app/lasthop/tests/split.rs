@@ -11,24 +11,15 @@ use std::thread;
 
 use edges::netlink::{Netlink, Route};
 use serde_json::Value;
-use support::{Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, able, fetch};
+use support::{Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, fetch};
 
-const LINK: &str = r#"
-[each]
-rate = "50 Mbit/s"
-delay = "2 ms"
-queue = "200 packets"
-[errors]
-model = "independent"
-p = "2 %"
-"#;
 const MOBILE: &str = "10.73.0.2";
 /// Nobody has it.
 const NOBODY: &str = "198.51.100.77";
 
 /// The hosts, connected, with TCP split.
 fn connected(nat: bool) -> (Hosts, [Daemon; 2]) {
-    let hosts = Hosts::over_air(LINK);
+    let hosts = Hosts::over_air(LOSSY_LINK);
     hosts.configure_more("gateway", "public_key", "tcp = \"split\"");
     if !nat {
         hosts.configure_more("gateway", "[tun]", "nat = false");

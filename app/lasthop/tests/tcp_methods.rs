@@ -13,17 +13,8 @@ use std::time::Duration;
 use edges::namespace::Namespace;
 use edges::sysctl;
 use serde_json::Value;
-use support::{Daemon, FIXED_HOST, Hosts, able};
+use support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able};
 
-const LINK: &str = r#"
-[each]
-rate = "50 Mbit/s"
-delay = "2 ms"
-queue = "200 packets"
-[errors]
-model = "independent"
-p = "2 %"
-"#;
 const BYTES: usize = 2 << 20;
 /// So long an end waits for the other; it decides nothing but how long a failure takes.
 const LONG: Duration = Duration::from_mins(1);
@@ -39,7 +30,7 @@ const SETTINGS: [[bool; 3]; 5] = [
 
 /// The hosts, connected, with TCP by this method.
 fn connected(method: &str) -> (Hosts, [Daemon; 2]) {
-    let hosts = Hosts::over_air(LINK);
+    let hosts = Hosts::over_air(LOSSY_LINK);
     hosts.configure_more("gateway", "public_key", &format!("tcp = \"{method}\""));
     let daemons = [hosts.start("gateway"), hosts.start("mobile")];
     hosts.wait_until_connected();

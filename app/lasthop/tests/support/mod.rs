@@ -30,6 +30,16 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_lasthop");
 /// The fixed host, and the gateway as the fixed host sees it.
 pub(crate) const FIXED_HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
 pub(crate) const GATEWAY_OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 1));
+/// A fast hop with losses that are lonely.
+pub(crate) const LOSSY_LINK: &str = r#"
+[each]
+rate = "50 Mbit/s"
+delay = "2 ms"
+queue = "200 packets"
+[errors]
+model = "independent"
+p = "2 %"
+"#;
 /// So long a test waits for what must come; it decides nothing but how long a failure takes.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
 
