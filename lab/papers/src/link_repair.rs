@@ -14,7 +14,7 @@ const FRAME: usize = 1_500 - FRAME_OVERHEAD;
 
 /// The first byte of an IPv4 header without options, and the protocol number that marks a frame: 253, for
 /// experiments (RFC 3692).
-const IPV4: u8 = 0x45;
+pub(crate) const IPV4: u8 = 0x45;
 const FRAME_PROTOCOL: u8 = 253;
 
 /// One end of the hop.

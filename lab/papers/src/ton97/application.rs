@@ -1,8 +1,6 @@
 //! What the applications of both hosts do: they write all that they have, read at once, and close.
 
-use machine::Machine;
-use tcp::{Endpoint, Input, Output};
-use units::Instant;
+use tcp::{Input, Output};
 
 use super::node::Event;
 
@@ -25,30 +23,25 @@ impl Application {
     }
 
     /// Writes what it has, and says that no more will come; once.
-    pub(crate) fn write(&mut self, now: Instant, endpoint: &mut Endpoint) {
+    pub(crate) fn write(&mut self, mut tell: impl FnMut(Input)) {
         let count = std::mem::take(&mut self.writes);
         if count > 0 {
-            endpoint.handle_input(now, Input::Write(count));
-            endpoint.handle_input(now, Input::Close);
+            tell(Input::Write(count));
+            tell(Input::Close);
         }
     }
 
-    /// Takes what its end of TCP has to say; segments are not for it.
-    pub(crate) fn take(
-        &mut self,
-        now: Instant,
-        endpoint: &mut Endpoint,
-        output: &Output,
-    ) -> Option<Event> {
+    /// Takes what its end of the connection has to say, and tells it what to do; segments are not for it.
+    pub(crate) fn take(&mut self, output: &Output, mut tell: impl FnMut(Input)) -> Option<Event> {
         match *output {
-            Output::Connected => self.write(now, endpoint),
+            Output::Connected => self.write(tell),
             Output::Readable(count) => {
-                endpoint.handle_input(now, Input::Read(count));
+                tell(Input::Read(count));
                 let before = self.missing;
                 self.missing = before.saturating_sub(count);
                 return (before > 0 && self.missing == 0).then_some(Event::Done);
             }
-            Output::Finished => endpoint.handle_input(now, Input::Close),
+            Output::Finished => tell(Input::Close),
             Output::Reset => return Some(Event::Broken),
             Output::Segment(_) | Output::Writable(_) => {}
         }

@@ -82,10 +82,11 @@ impl Station {
                 };
                 agent.handle_input(now, input);
             }
-            (Work::Split(split), Packet::Segment { segment, .. }) => split.segment(now, segment),
+            (Work::Split(split), packet) => split.packet(now, packet),
             (Work::Arq(repair), Packet::Segment { segment, .. }) => repair.cross(now, &segment),
             (Work::Arq(repair), Packet::Frame(frame)) => repair.frame(now, frame),
-            (Work::Snoop(_) | Work::Split(_), Packet::Frame(_)) => {}
+            (Work::Snoop(_), Packet::Frame(_))
+            | (Work::Snoop(_) | Work::Arq(_), Packet::Mtcp(_)) => {}
         }
     }
 
@@ -101,7 +102,7 @@ impl Station {
             },
             Work::Split(split) => match split.poll_output()? {
                 Leaves::ToFixed(segment) => (WIRED, segment.into()),
-                Leaves::ToMobile(segment) => (AIR, segment.into()),
+                Leaves::ToMobile(packet) => (AIR, packet),
                 Leaves::Broken => return Some(Output::Event(Event::Broken)),
             },
             Work::Arq(repair) => match repair.poll_output()? {

@@ -164,7 +164,7 @@ impl Shared {
 fn carries_own(set_up: &SetUp) -> bool {
     match set_up.scheme.base {
         Base::Forward | Base::Snoop | Base::Mark => true,
-        Base::Split | Base::Arq => false,
+        Base::Split | Base::Arq | Base::Mtcp | Base::MtcpWide => false,
     }
 }
 

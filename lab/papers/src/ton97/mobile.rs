@@ -1,13 +1,13 @@
-//! The mobile host: TCP, its application, and what stands below TCP where the scheme needs it.
+//! The mobile host: TCP or MTCP, its application, and what stands below TCP where the scheme needs it.
 
 use machine::{Machine, earlier};
 use simulator::{Input, Output};
 use snoop::{MobileInput, MobileOutput};
-use tcp::Endpoint;
 use units::{Bytes, Instant};
 use wire::TcpSegment;
 
 use super::application::Application;
+use super::end::{Counts, End, Said};
 use super::node::{AIR, Event};
 use super::packet::Packet;
 use super::repair::{Repair, Repaired};
@@ -28,7 +28,7 @@ pub(crate) enum Below {
 /// The mobile host.
 #[derive(Debug)]
 pub(crate) struct Mobile {
-    endpoint: Endpoint,
+    end: End,
     below: Option<Below>,
     application: Application,
     /// Whether TCP is told of what the air corrupted.
@@ -40,14 +40,18 @@ pub(crate) struct Mobile {
 
 impl Mobile {
     /// A host that waits for `transfer`.
-    pub(crate) fn new(endpoint: Endpoint, below: Option<Below>, transfer: Bytes) -> Self {
-        Self::with(endpoint, below, Application::new(0, transfer.get()))
+    pub(crate) fn new(end: impl Into<End>, below: Option<Below>, transfer: Bytes) -> Self {
+        Self::with(end, below, Application::new(0, transfer.get()))
     }
 
     /// A host that waits for a connection.
-    pub(crate) fn with(endpoint: Endpoint, below: Option<Below>, application: Application) -> Self {
+    pub(crate) fn with(
+        end: impl Into<End>,
+        below: Option<Below>,
+        application: Application,
+    ) -> Self {
         Self {
-            endpoint,
+            end: end.into(),
             below,
             application,
             hears_losses: true,
@@ -64,9 +68,9 @@ impl Mobile {
         }
     }
 
-    /// Its TCP.
-    pub(crate) fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+    /// What its end of the connection has done.
+    pub(crate) fn counts(&self) -> Counts {
+        self.end.counts()
     }
 
     /// Data handed to the air so far, every transmission counted, in bytes.
@@ -83,8 +87,7 @@ impl Mobile {
     }
 
     fn segment(&mut self, segment: TcpSegment) {
-        self.endpoint
-            .handle_input(self.now, tcp::Input::Segment(segment));
+        self.end.segment(self.now, segment);
     }
 
     /// A packet came across the hop.
@@ -95,6 +98,7 @@ impl Mobile {
                 agent.handle_input(self.now, MobileInput::FromAir(segment));
             }
             (_, Packet::Segment { segment, .. }) => self.segment(segment),
+            (_, Packet::Mtcp(packet)) => self.end.packet(self.now, packet),
             (_, Packet::Frame(_)) => {}
         }
     }
@@ -150,7 +154,7 @@ impl Machine for Mobile {
                 ..
             } if self.hears_losses => {
                 let lost = tcp::Input::AirLoss(segment.payload_range());
-                self.endpoint.handle_input(now, lost);
+                self.end.handle_input(now, lost);
             }
             Input::Corrupted { .. } => {}
         }
@@ -158,7 +162,7 @@ impl Machine for Mobile {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
-        self.endpoint.handle_timeout(now);
+        self.end.handle_timeout(now);
         match &mut self.below {
             Some(Below::Arq(repair)) => repair.handle_timeout(now),
             Some(Below::Snoop { agent, .. }) => agent.handle_timeout(now),
@@ -168,22 +172,24 @@ impl Machine for Mobile {
 
     fn poll_output(&mut self) -> Option<Self::Output> {
         loop {
-            if let Some(output) = self.endpoint.poll_output() {
-                if let tcp::Output::Segment(segment) = output {
+            match self.end.poll_output() {
+                Some(Said::Mtcp(packet)) => return Some(self.send(Packet::Mtcp(packet))),
+                Some(Said::Tcp(tcp::Output::Segment(segment))) => {
                     if let Some(packet) = self.leave(segment) {
                         return Some(self.send(packet));
                     }
-                    continue;
                 }
-                let endpoint = &mut self.endpoint;
-                if let Some(event) = self.application.take(self.now, endpoint, &output) {
-                    return Some(Output::Event(event));
+                Some(Said::Tcp(output)) => {
+                    let (now, end) = (self.now, &mut self.end);
+                    let tell = |input| end.handle_input(now, input);
+                    if let Some(event) = self.application.take(&output, tell) {
+                        return Some(Output::Event(event));
+                    }
                 }
-                continue;
-            }
-            match self.poll_below()? {
-                Ok(packet) => return Some(self.send(packet)),
-                Err(segment) => self.segment(segment),
+                None => match self.poll_below()? {
+                    Ok(packet) => return Some(self.send(packet)),
+                    Err(segment) => self.segment(segment),
+                },
             }
         }
     }
@@ -194,6 +200,6 @@ impl Machine for Mobile {
             Some(Below::Snoop { agent, .. }) => agent.poll_timeout(),
             None => None,
         };
-        earlier(self.endpoint.poll_timeout(), below)
+        earlier(self.end.poll_timeout(), below)
     }
 }

@@ -8,7 +8,8 @@
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters and schemes; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
-//!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `packet.rs`: what crosses the links.
+//!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `end.rs`: what carries a connection across the
+//!    hop; `packet.rs`: what crosses the links.
 //! 3. `transfer.rs`: a run and what is measured.
 //! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time;
 //!    `congestion.rs`: a rival (`rival.rs`), and what the sender makes of losses (`losses.rs`).
@@ -16,21 +17,22 @@
 //! 6. `upload.rs`: transfers from the mobile host.
 
 mod application;
-mod base;
+pub(crate) mod base;
 mod claims;
 mod congestion;
+pub(crate) mod end;
 mod judge;
 mod losses;
-mod mobile;
-mod network;
-mod node;
-mod packet;
-mod parameters;
+pub(crate) mod mobile;
+pub(crate) mod network;
+pub(crate) mod node;
+pub(crate) mod packet;
+pub(crate) mod parameters;
 mod radio;
 mod repair;
 mod rival;
-mod source;
-mod split;
+pub(crate) mod source;
+pub(crate) mod split;
 mod tables;
 mod traces;
 mod transfer;

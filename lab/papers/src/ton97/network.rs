@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use experiment::RunError;
+use machine::RandomStream;
+use mtcp::Addresses;
 use simulator::{NodeId, Simulation};
 use snoop::{Agent, ExplicitLoss, MobileConfig};
 use tcp::{Connection, Endpoint, Policy};
@@ -10,9 +12,10 @@ use units::{Bytes, SeqNumber};
 
 use super::application::Application;
 use super::base::{Station, Work};
+use super::end::{End, Mtcp};
 use super::mobile::{Below, Mobile};
 use super::node::{AIR, Node, WIRED};
-use super::parameters::{Base, Parameters, Scheme};
+use super::parameters::{Base, MOBILE_NAME, Parameters, Scheme};
 use super::repair::Repair;
 use super::source::Source;
 use super::split::Split;
@@ -85,12 +88,17 @@ impl SetUp {
 
     /// The mobile host.
     pub(super) fn mobile(&self) -> Result<Mobile, RunError> {
-        let mut config = self.host("mobile", self.scheme.towards_mobile());
-        config.feedback.cause |= self.scheme.smart;
-        let connection = connection(MOBILE, FIXED, 3_000);
-        let endpoint = Endpoint::listening(connection, config).map_err(failed)?;
+        let end: End = if let Some(wide) = self.scheme.base.mtcp_profile() {
+            self.mtcp(MOBILE_NAME, wide)?.into()
+        } else {
+            let mut config = self.host(MOBILE_NAME, self.scheme.towards_mobile());
+            config.feedback.cause |= self.scheme.smart;
+            let connection = connection(MOBILE, FIXED, 3_000);
+            let endpoint = Endpoint::listening(connection, config);
+            endpoint.map_err(failed)?.into()
+        };
         let (down, up) = self.shares();
-        let mobile = Mobile::with(endpoint, self.below(), Application::new(up, down));
+        let mobile = Mobile::with(end, self.below(), Application::new(up, down));
         Ok(match self.scheme.base {
             Base::Mark => mobile.unaware(),
             _ => mobile,
@@ -125,7 +133,12 @@ impl SetUp {
                     repairs_ahead: parameters.repairs_ahead,
                 })
             }
-            Base::Snoop | Base::Forward | Base::Split | Base::Mark => None,
+            Base::Snoop
+            | Base::Forward
+            | Base::Split
+            | Base::Mark
+            | Base::Mtcp
+            | Base::MtcpWide => None,
         }
     }
 
@@ -134,6 +147,8 @@ impl SetUp {
         let agent = |config| Work::Snoop(Box::new(Agent::new(config)));
         Ok(match (self.scheme.base, self.scheme.hop) {
             (Base::Split, hop) => Work::Split(Box::new(self.split(hop.unwrap_or_default())?)),
+            (Base::Mtcp, _) => Work::Split(Box::new(self.split_to_mtcp(false)?)),
+            (Base::MtcpWide, _) => Work::Split(Box::new(self.split_to_mtcp(true)?)),
             (Base::Forward, _) => Work::Forward,
             (Base::Snoop, _) => agent(self.snoop()),
             (Base::Mark, _) => agent(snoop::Config {
@@ -163,21 +178,41 @@ impl SetUp {
         config
     }
 
+    /// Connections that go on as TCP.
     fn split(&self, hop: Policy) -> Result<Split, RunError> {
-        // Data pass from one connection to the other by pointer: no writer waits for room.
-        let host = |policy| tcp::Config {
+        let hop = Endpoint::new(connection(FIXED, MOBILE, 4_000), self.joined(hop));
+        self.split_to(hop.map_err(failed)?)
+    }
+
+    /// Connections that go on as MTCP.
+    fn split_to_mtcp(&self, wide: bool) -> Result<Split, RunError> {
+        self.split_to(self.mtcp("base", wide)?)
+    }
+
+    fn split_to(&self, hop: impl Into<End>) -> Result<Split, RunError> {
+        let wired = connection(MOBILE, FIXED, 2_000);
+        let wired = Endpoint::listening(wired, self.joined(self.scheme.sender));
+        let config = self.parameters.redirector.clone();
+        Ok(Split::new(wired.map_err(failed)?, hop, config))
+    }
+
+    /// The TCP of a base station that joins connections: data pass from one to the other by pointer, so no writer waits
+    /// for room.
+    fn joined(&self, policy: Policy) -> tcp::Config {
+        tcp::Config {
             send_low_water: Bytes::ZERO,
             ..self.host("base", policy)
-        };
-        let wired = connection(MOBILE, FIXED, 2_000);
-        let wired = Endpoint::listening(wired, host(self.scheme.sender));
-        let hop = Endpoint::new(connection(FIXED, MOBILE, 4_000), host(hop));
-        let config = self.parameters.redirector.clone();
-        Ok(Split::new(
-            wired.map_err(failed)?,
-            hop.map_err(failed)?,
-            config,
-        ))
+        }
+    }
+
+    /// An end of MTCP.
+    fn mtcp(&self, name: &str, wide: bool) -> Result<Mtcp, RunError> {
+        let config = self.parameters.mtcp(name, wide, self.seed);
+        let random = RandomStream::named(self.seed, &format!("ton97/mtcp/{name}"));
+        let endpoint = mtcp::Endpoint::new(config, random).map_err(failed)?;
+        let addresses = Addresses::new(MOBILE.into(), FIXED.into());
+        let addresses = addresses.ok_or_else(|| failed("the hosts have addresses of two kinds"))?;
+        Ok(Mtcp::new(endpoint, addresses))
     }
 
     /// The TCP of a host.

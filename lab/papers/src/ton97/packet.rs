@@ -2,12 +2,13 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
+use redirector::{Content, Count};
 use simulator::{Coding, Packet as Crossing};
 use units::Bytes;
 use wire::TcpSegment;
 use wire::packet::PacketBuffer;
 
-use crate::link_repair::{FRAME_OVERHEAD, encode_frame, parse_frame};
+use crate::link_repair::{FRAME_OVERHEAD, IPV4, encode_frame, parse_frame};
 use crate::router::Addressed;
 
 /// A packet of the wired network or of the hop.
@@ -21,6 +22,8 @@ pub(crate) enum Packet {
     },
     /// A frame of our link repair; it holds whatever parts of packets found room.
     Frame(PacketBuffer),
+    /// A packet of MTCP, which has no IP below it.
+    Mtcp(mtcp::Packet<Count>),
 }
 
 impl From<TcpSegment> for Packet {
@@ -41,6 +44,8 @@ impl Packet {
         match self {
             Self::Segment { segment, .. } => segment.payload.into(),
             Self::Frame(frame) => frame.len() as u64,
+            Self::Mtcp(mtcp::Packet::Data(data)) => data.content.length(),
+            Self::Mtcp(mtcp::Packet::Control(_)) => 0,
         }
     }
 }
@@ -52,6 +57,7 @@ impl Crossing for Packet {
         match self {
             Self::Segment { segment, .. } => Bytes::from(segment.packet_length()),
             Self::Frame(frame) => Bytes::from(frame.len() + FRAME_OVERHEAD),
+            Self::Mtcp(packet) => Bytes::from(packet.length()),
         }
     }
 
@@ -61,7 +67,7 @@ impl Crossing for Packet {
                 let ports = (segment.source.port(), segment.destination.port());
                 (ports.0.min(ports.1), ports.0.max(ports.1))
             }
-            Self::Frame(_) => (0, 0),
+            Self::Frame(_) | Self::Mtcp(_) => (0, 0),
         }
     }
 
@@ -76,7 +82,7 @@ impl Addressed for Packet {
     fn destination(&self) -> Option<SocketAddrV4> {
         match self {
             Self::Segment { segment, .. } => Some(segment.destination),
-            Self::Frame(_) => None,
+            Self::Frame(_) | Self::Mtcp(_) => None,
         }
     }
 }
@@ -90,12 +96,22 @@ impl Coding for Packet {
                 segment.encode(&mut into[start..]);
             }
             Self::Frame(frame) => encode_frame(frame, [Ipv4Addr::UNSPECIFIED; 2], into),
+            Self::Mtcp(packet) => {
+                let start = into.len();
+                into.resize(start + packet.length(), 0);
+                packet.write(&mut into[start..], |_, content| content.fill(0));
+            }
         }
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         if let Some(frame) = parse_frame(bytes) {
             return Ok(Self::Frame(PacketBuffer::copy_of(frame)));
+        }
+        // No packet of MTCP begins as one of IPv4 does: of its first eight bits no control packet has one of the lower ones.
+        if bytes.first() != Some(&IPV4) {
+            let packet = mtcp::Packet::parse(bytes).map_err(|error| error.to_string())?;
+            return Ok(Self::Mtcp(packet.map(|data| Count(data.len() as u64))));
         }
         match TcpSegment::parse(bytes) {
             Ok((segment, true)) => Ok(segment.into()),

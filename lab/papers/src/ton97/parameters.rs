@@ -11,6 +11,8 @@ use units::{Bytes, Duration};
 
 use crate::links::{Air, Wire};
 
+/// The mobile host's name in draws of chance.
+pub(crate) const MOBILE_NAME: &str = "mobile";
 /// More than any run needs, and little enough to wait for.
 const TRANSFER_MAX: Bytes = Bytes::new(1 << 30);
 
@@ -35,9 +37,15 @@ pub(crate) struct Parameters {
     pub(crate) snoop: snoop::Config,
     /// The agent's repairs go before what waits for the air; else they join the queue.
     pub(crate) repairs_ahead: bool,
-    /// What joins the connections of SPLIT.
+    /// What joins the connections of SPLIT and MTCP.
     #[serde(default)]
     pub(crate) redirector: redirector::Config,
+    /// Both ends of the hop where `base = "mtcp"`; `lean` is for the mobile host's alone.
+    #[serde(default)]
+    pub(crate) mtcp: mtcp::Config,
+    /// The same where `base = "mtcp-wide"`.
+    #[serde(default = "mtcp::Config::wide")]
+    pub(crate) mtcp_wide: mtcp::Config,
     /// From the fixed host to the base station.
     pub(crate) wire: Wire,
     /// From the base station to the mobile host.
@@ -92,6 +100,13 @@ impl Parameters {
             .snoop
             .check()
             .map_err(|error| case.wrong_parameter("snoop", error))?;
+        for (key, mtcp) in [
+            ("mtcp", &parameters.mtcp),
+            ("mtcp_wide", &parameters.mtcp_wide),
+        ] {
+            mtcp.check()
+                .map_err(|error| case.wrong_parameter(key, error))?;
+        }
         parameters
             .wire()
             .map_err(|error| case.wrong_parameter("wire", error))?;
@@ -115,11 +130,24 @@ impl Parameters {
     /// The TCP of a host, which ticks in its own time.
     pub(crate) fn host(&self, name: &str, policy: Policy, seed: u64) -> tcp::Config {
         let mut config = self.tcp.clone().with_policy(policy);
-        let mut chance = RandomStream::named(seed, &format!("ton97/tick/{name}"));
-        let last = config.timing.tick.saturating_sub(Duration::from_nanos(1));
-        config.timing.phase = chance.uniform(Duration::ZERO, last);
+        config.timing.phase = phase(name, config.timing.tick, seed);
         config
     }
+
+    /// An end of MTCP, which ticks in its own time.
+    pub(crate) fn mtcp(&self, name: &str, wide: bool, seed: u64) -> mtcp::Config {
+        let mut config = if wide { &self.mtcp_wide } else { &self.mtcp }.clone();
+        config.timing.phase = phase(name, config.timing.tick, seed);
+        config.lean &= name == MOBILE_NAME;
+        config
+    }
+}
+
+/// When a host ticks first.
+fn phase(name: &str, tick: Duration, seed: u64) -> Duration {
+    let mut chance = RandomStream::named(seed, &format!("ton97/tick/{name}"));
+    let last = tick.saturating_sub(Duration::from_nanos(1));
+    chance.uniform(Duration::ZERO, last)
 }
 
 /// What the base station does.
@@ -137,6 +165,21 @@ pub(crate) enum Base {
     Arq,
     /// It marks acknowledgements that ask for what the air lost, and repairs nothing.
     Mark,
+    /// It ends connections and continues them by MTCP, in the paper's profile.
+    Mtcp,
+    /// The same in the wide profile.
+    MtcpWide,
+}
+
+impl Base {
+    /// Whether the hop carries MTCP, and if so, whether in the wide profile.
+    pub(crate) fn mtcp_profile(self) -> Option<bool> {
+        match self {
+            Self::Mtcp => Some(false),
+            Self::MtcpWide => Some(true),
+            Self::Forward | Self::Snoop | Self::Split | Self::Arq | Self::Mark => None,
+        }
+    }
 }
 
 /// A scheme, as the plan's `[schemes.NAME]` states it.

@@ -58,7 +58,7 @@ impl Radio {
                 self.judge
                     .mark(segment.acknowledgment, &mut segment.options);
             }
-            Packet::Segment { .. } => {}
+            Packet::Segment { .. } | Packet::Mtcp(_) => {}
             Packet::Frame(note) => {
                 if let Some(bytes) = note.first_chunk() {
                     self.judge.told(u32::from_be_bytes(*bytes).into());

@@ -41,8 +41,10 @@ impl Source {
 
     fn start(&mut self, now: Instant) {
         self.started = true;
-        self.endpoint.handle_input(now, tcp::Input::Connect);
-        self.application.write(now, &mut self.endpoint);
+        let endpoint = &mut self.endpoint;
+        endpoint.handle_input(now, tcp::Input::Connect);
+        self.application
+            .write(|input| endpoint.handle_input(now, input));
     }
 }
 
@@ -80,8 +82,9 @@ impl Machine for Source {
                     packet: segment.into(),
                 });
             }
-            let endpoint = &mut self.endpoint;
-            if let Some(event) = self.application.take(self.now, endpoint, &output) {
+            let (now, endpoint) = (self.now, &mut self.endpoint);
+            let tell = |input| endpoint.handle_input(now, input);
+            if let Some(event) = self.application.take(&output, tell) {
                 return Some(Output::Event(event));
             }
         }

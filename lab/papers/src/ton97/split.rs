@@ -6,16 +6,19 @@ use tcp::Endpoint;
 use units::Instant;
 use wire::TcpSegment;
 
+use super::end::{Counts, End, Said};
+use super::packet::Packet;
+
 /// The one binding of a run.
 const BINDING: BindingId = BindingId(0);
 
-/// Two ends of TCP, joined.
+/// Two ends, joined: TCP's across the wire, and TCP's or MTCP's across the hop.
 #[derive(Debug)]
 pub(crate) struct Split {
     /// The end that the fixed host sees in place of the mobile host.
     wired: Endpoint,
     /// The end that the mobile host sees in place of the fixed host.
-    hop: Endpoint,
+    hop: End,
     redirector: Redirector<Count>,
     now: Instant,
 }
@@ -24,60 +27,57 @@ pub(crate) struct Split {
 #[derive(Debug)]
 pub(crate) enum Leaves {
     ToFixed(TcpSegment),
-    ToMobile(TcpSegment),
+    ToMobile(Packet),
     /// A connection broke.
     Broken,
 }
 
 impl Split {
     /// `wired` waits for a connection, which `hop` then continues.
-    pub(crate) fn new(wired: Endpoint, hop: Endpoint, config: redirector::Config) -> Self {
+    pub(crate) fn new(wired: Endpoint, hop: impl Into<End>, config: redirector::Config) -> Self {
         Self {
             wired,
-            hop,
+            hop: hop.into(),
             redirector: Redirector::new(config),
             now: Instant::ZERO,
         }
     }
 
     /// The connection across the hop.
-    pub(crate) fn hop(&self) -> &Endpoint {
+    pub(crate) fn hop(&self) -> &End {
         &self.hop
     }
 
-    /// The connection across the wire.
-    pub(crate) fn wired(&self) -> &Endpoint {
-        &self.wired
+    /// What the end towards the wire has done.
+    pub(crate) fn wired(&self) -> Counts {
+        Counts::of_tcp(&self.wired)
     }
 
-    /// A segment arrives from either side.
-    pub(crate) fn segment(&mut self, now: Instant, segment: TcpSegment) {
+    /// A packet arrives from either side.
+    pub(crate) fn packet(&mut self, now: Instant, packet: Packet) {
         self.now = now;
-        let side = if segment.source == self.wired.connection().remote {
-            Side::Fixed
-        } else {
-            Side::Mobile
-        };
-        self.tell_end(side, tcp::Input::Segment(segment));
-    }
-
-    fn end(&mut self, side: Side) -> &mut Endpoint {
-        match side {
-            Side::Fixed => &mut self.wired,
-            Side::Mobile => &mut self.hop,
+        match packet {
+            Packet::Segment { segment, .. } if segment.source == self.wired.connection().remote => {
+                self.tell_end(Side::Fixed, tcp::Input::Segment(segment));
+            }
+            Packet::Segment { segment, .. } => self.hop.segment(now, segment),
+            Packet::Mtcp(packet) => self.hop.packet(now, packet),
+            Packet::Frame(_) => {}
         }
     }
 
     fn tell_end(&mut self, side: Side, input: tcp::Input) {
-        let now = self.now;
-        self.end(side).handle_input(now, input);
+        match side {
+            Side::Fixed => self.wired.handle_input(self.now, input),
+            Side::Mobile => self.hop.handle_input(self.now, input),
+        }
     }
 
     fn tell(&mut self, input: redirector::Input<Count>) {
         self.redirector.handle_input(self.now, input);
     }
 
-    /// What an end of TCP puts out.
+    /// What an end has to say.
     fn take_event(&mut self, side: Side, output: tcp::Output) -> Option<Leaves> {
         let stream = Stream {
             binding: BINDING,
@@ -87,11 +87,11 @@ impl Split {
             tcp::Output::Segment(segment) => {
                 return Some(match side {
                     Side::Fixed => Leaves::ToFixed(segment),
-                    Side::Mobile => Leaves::ToMobile(segment),
+                    Side::Mobile => Leaves::ToMobile(segment.into()),
                 });
             }
             tcp::Output::Connected if side == Side::Fixed => {
-                let destination = self.hop.connection().remote.into();
+                let destination = self.wired.connection().local.into();
                 self.tell(redirector::Input::Arrived {
                     stream,
                     destination,
@@ -149,7 +149,10 @@ impl Split {
             let (side, output) = if let Some(output) = self.wired.poll_output() {
                 (Side::Fixed, output)
             } else {
-                (Side::Mobile, self.hop.poll_output()?)
+                match self.hop.poll_output()? {
+                    Said::Mtcp(packet) => return Some(Leaves::ToMobile(Packet::Mtcp(packet))),
+                    Said::Tcp(output) => (Side::Mobile, output),
+                }
             };
             if let Some(leaves) = self.take_event(side, output) {
                 return Some(leaves);

@@ -74,3 +74,27 @@ fn without_losses_nothing_is_sent_twice() {
         assert!(text.contains("(\"wired_goodput\", 100.0)"), "{text}");
     }
 }
+
+/// A split connection goes on as MTCP across the hop: nothing is lost or repeated there, whoever sends.
+#[test]
+fn mtcp_carries_transfers_across_the_hop() {
+    let schemes = [
+        "schemes.ARQ.base=mtcp",
+        "schemes.LL.base=mtcp-wide",
+        "mtcp_wide.receive_buffer=32 KiB",
+        "transfer=256 KiB",
+    ];
+    for direction in ["direction=download", "direction=upload", "direction=both"] {
+        let overrides = [&schemes[..], &[direction]].concat();
+        for case in plan(named("ton97-loss"), &overrides).cases() {
+            if !["ARQ", "LL"].contains(&case.scheme_name()) {
+                continue;
+            }
+            let set_up = upload::set_up(&case, 3).unwrap();
+            let (values, bytes) = (by_values(&set_up), by_bytes(&set_up));
+            assert_eq!(describe(&case, &values), describe(&case, &bytes));
+            let text = describe(&case, &values);
+            assert!(!text.contains("throughput\", 0.0)"), "{text}");
+        }
+    }
+}

@@ -148,8 +148,8 @@ impl OverTime {
     fn look(&self, source: &Endpoint, work: &Work) -> Measurements {
         let (hop, repairs) = match work {
             Work::Split(split) => {
-                let again = split.hop().counters().sent.retransmitted_segments;
-                (Some(split.hop()), Some(again))
+                let again = split.hop().counts().again;
+                (split.hop().tcp(), Some(again))
             }
             Work::Snoop(agent) => (None, Some(agent.counters().repairs)),
             Work::Forward | Work::Arq(_) => (None, None),

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use experiment::{Measurements, Metric, RunError};
 use simulator::{Ending, Limits, NodeId, Observer, OnEvent};
-use tcp::Counters;
 use units::Instant;
 
 use super::base::{Station, Work};
+use super::end::Counts;
 use super::mobile::Mobile;
 use super::network::{Network, SetUp};
 use super::node::{Event, Node};
@@ -109,8 +109,8 @@ struct Way {
     data: u64,
     on_wire: u64,
     on_air: u64,
-    /// The sender's counters.
-    sender: Counters,
+    /// What the sender has done.
+    sender: Counts,
     /// Timeouts and repeated segments below the sender, where anything is repeated there.
     hop: (Option<u64>, Option<u64>),
 }
@@ -222,13 +222,13 @@ impl Transfer {
 impl Way {
     /// From the fixed host; nothing has arrived yet.
     fn down(source: &Source, station: &Station) -> Self {
-        let counters = source.endpoint().counters();
+        let sender = Counts::of_tcp(source.endpoint());
         Self {
             end: Instant::ZERO,
             data: 0,
-            on_wire: counters.sent.bytes,
+            on_wire: sender.bytes,
             on_air: station.to_air(),
-            sender: counters,
+            sender,
             hop: repeats(station.work()),
         }
     }
@@ -236,7 +236,7 @@ impl Way {
     /// From the mobile host; nothing has arrived yet.
     fn up(mobile: &Mobile, station: &Station) -> Self {
         let hop = match station.work() {
-            Work::Split(split) => of_connection(split.wired().counters()),
+            Work::Split(split) => of_connection(split.wired()),
             Work::Forward | Work::Arq(_) | Work::Snoop(_) => (None, mobile.repairs()),
         };
         Self {
@@ -244,7 +244,7 @@ impl Way {
             data: 0,
             on_wire: station.to_wire(),
             on_air: mobile.to_air(),
-            sender: mobile.endpoint().counters(),
+            sender: mobile.counts(),
             hop,
         }
     }
@@ -253,15 +253,14 @@ impl Way {
     fn values(&self) -> [Option<f64>; 8] {
         let share = |sent: u64| 100.0 * self.data as f64 / sent as f64;
         let seconds = self.end.since(Instant::ZERO).as_secs_f64();
-        let recovered = self.sender.recovered;
         let count = |count: u64| count as f64;
         [
             Some(self.data as f64 * 8e-6 / seconds),
             Some(share(self.on_air)),
             Some(share(self.on_wire)),
-            Some(count(recovered.timeouts)),
-            Some(count(recovered.fast_retransmissions)),
-            Some(count(self.sender.sent.retransmitted_segments)),
+            Some(count(self.sender.timeouts)),
+            Some(count(self.sender.recoveries)),
+            Some(count(self.sender.again)),
             self.hop.0.map(count),
             self.hop.1.map(count),
         ]
@@ -276,11 +275,10 @@ fn repeats(work: &Work) -> (Option<u64>, Option<u64>) {
             let counters = agent.counters();
             (Some(counters.timeouts), Some(counters.repairs))
         }
-        Work::Split(split) => of_connection(split.hop().counters()),
+        Work::Split(split) => of_connection(split.hop().counts()),
     }
 }
 
-fn of_connection(counters: Counters) -> (Option<u64>, Option<u64>) {
-    let again = counters.sent.retransmitted_segments;
-    (Some(counters.recovered.timeouts), Some(again))
+fn of_connection(counts: Counts) -> (Option<u64>, Option<u64>) {
+    (Some(counts.timeouts), Some(counts.again))
 }

@@ -126,7 +126,7 @@ impl HopScheme {
         let rules = [
             (
                 "base",
-                scheme.base == Base::Split,
+                scheme.base == Base::Split || scheme.base.mtcp_profile().is_some(),
                 "allowed here: \"forward\", \"snoop\", \"arq\"",
             ),
             (
