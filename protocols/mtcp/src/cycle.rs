@@ -53,6 +53,11 @@ impl Cycle {
         self.present.saturating_sub(behind.into())
     }
 
+    /// How many cycles have begun since that one.
+    pub(crate) fn behind(&self, reply: u16) -> u64 {
+        self.present - self.heard(reply)
+    }
+
     /// Whether a request that was caused by a packet of the cycle `heard` says anything new: RCR equals PRC.
     pub(crate) fn follows(&self, heard: u64) -> bool {
         self.counting != Counting::Bit || heard == self.present

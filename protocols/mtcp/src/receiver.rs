@@ -32,6 +32,8 @@ struct Due {
     at: Option<Instant>,
     /// With a request to send again what is missing.
     request: bool,
+    /// So many times more.
+    again: u32,
 }
 
 /// What the other end and the application know of the stream, in positions.
@@ -60,6 +62,8 @@ struct Cause {
     asked: u64,
     /// Further holes are told of in turn: those after this position are next.
     turn: u64,
+    /// What the other end had heard last when it asked for an answer.
+    polled: Option<u16>,
 }
 
 /// What a packet tells of the other direction.
@@ -342,6 +346,19 @@ impl<C: Content> Receiver<C> {
         self.due.now = true;
     }
 
+    /// The other end asks for an answer. The last packet that it heard is that of the cycle `reply`, `unheard` packets
+    /// ago. If it said the same when it asked before, those are lost, and the answer goes out as many times: where the
+    /// air changes with the bits that cross it, one by one they would be lost too, each after a timeout. All of them
+    /// take no more bytes than a packet with data, which the other end sent with its question.
+    pub(crate) fn answer(&mut self, reply: u16, unheard: u64) {
+        self.due.now = true;
+        let same = self.cause.polled.replace(reply) == Some(reply);
+        if same && self.rules.repair.repeat_answers {
+            let most = self.rules.segment / Profile::Wide.header_length() as u64;
+            self.due.again = unheard.min(most).saturating_sub(1) as u32;
+        }
+    }
+
     /// Whether an acknowledgement must go out now: also when the application took enough to announce it, which is
     /// two packets or half of the buffer.
     pub(crate) fn acknowledges_now(&self) -> bool {
@@ -360,7 +377,9 @@ impl<C: Content> Receiver<C> {
     /// What a packet tells of this direction, with room for so many further holes. All that waited is acknowledged
     /// by this.
     pub(crate) fn report(&mut self, room: usize) -> Report {
-        let request = std::mem::take(&mut self.due).request;
+        let due = std::mem::take(&mut self.due);
+        self.due.now = due.again > 0;
+        self.due.again = due.again.saturating_sub(1);
         let next = self.progress.next;
         let window = self.window_end().saturating_sub(next) >> self.shift;
         let window = window.min(u16::MAX.into()) as u16;
@@ -383,7 +402,7 @@ impl<C: Content> Receiver<C> {
             window,
             negative,
             further,
-            request,
+            request: due.request,
             cause: selective == Selective::Smart,
             reply: self.cause.cycle,
         }

@@ -228,6 +228,11 @@ impl<C: Content + Clone> Sender<C> {
         self.repair.follow_repairs && self.told.ends_with_repair
     }
 
+    /// How many packets this end has sent since the one whose cycle is `reply`.
+    pub(crate) fn unheard(&self, reply: u16) -> u64 {
+        self.cycle.behind(reply)
+    }
+
     /// The cycle of a packet without data that goes out now.
     pub(crate) fn stamp(&mut self) -> u64 {
         self.told.ends_with_repair = false;

@@ -39,7 +39,8 @@ impl<C: Content + Clone> Connection<C> {
             self.asking.news(&self.config.timing);
         }
         if data.flags.poll {
-            self.receiver.acknowledge_now();
+            let unheard = self.sender.unheard(data.reply);
+            self.receiver.answer(data.reply, unheard);
         }
         true
     }

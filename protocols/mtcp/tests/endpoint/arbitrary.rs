@@ -21,6 +21,7 @@ fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {
     config.repair.cycles = coin() || lean;
     config.repair.next_hole = coin();
     config.repair.follow_repairs = coin();
+    config.repair.repeat_answers = coin();
     config.acknowledging.delayed = coin();
     config.repair.on_timeout = if coin() {
         OnTimeout::Burst

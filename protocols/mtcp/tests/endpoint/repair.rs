@@ -190,3 +190,27 @@ fn a_sender_that_fills_the_window_needs_a_follower_to_see_that_a_repair_is_lost(
         assert!(follow || wait >= Duration::from_millis(200));
     }
 }
+
+#[test]
+fn a_question_that_comes_again_is_answered_as_often_as_answers_were_lost() {
+    // Four acknowledgements, the answers to the first repair and its poll, and that to the second repair.
+    for (repeat, answers) in [(true, 7), (false, 1)] {
+        let mut config = wide();
+        config.repair.repeat_answers = repeat;
+        let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
+        let mut heard = 0;
+        pipe.decide = Box::new(move |from, _, _| {
+            heard += usize::from(from == MOBILE);
+            if from == MOBILE && heard <= 6 {
+                crate::pipe::Fate::Lost
+            } else {
+                crate::pipe::Fate::Arrives
+            }
+        });
+        pipe.write(GATEWAY, asked, 0..6_000);
+        pipe.run(Duration::from_secs(5));
+        assert_eq!(pipe.told(MOBILE, arrived).received.len(), 6_000);
+        let sent = pipe.acknowledgments_of(MOBILE);
+        assert_eq!(sent.len(), 7 + answers);
+    }
+}
