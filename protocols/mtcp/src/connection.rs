@@ -74,6 +74,8 @@ pub(crate) struct Agreed {
     pub(crate) packet: u16,
     /// The other end keeps no timers.
     pub(crate) lean_peer: bool,
+    /// While it opens: it is asked for in the paper's profile if that is all that the other end has.
+    pub(crate) falls_back: bool,
 }
 
 /// What the other end and the driver are to be told.
@@ -142,6 +144,7 @@ impl<C: Content + Clone> Connection<C> {
                 profile,
                 packet: config.packet,
                 lean_peer: false,
+                falls_back: false,
             },
             sender: Sender::new(&config, identity.first, profile),
             receiver: Receiver::new(&config, profile),

@@ -11,6 +11,7 @@ use units::Instant;
 use crate::connection::{Connection, Identity, Phase, Status};
 use crate::counters::{Connections, Refused};
 use crate::listeners::Listeners;
+use crate::offer::Known;
 use crate::packet::{Cid, Control, Data, Kind};
 use crate::table::Table;
 use crate::tick::Ticks;
@@ -31,6 +32,8 @@ pub struct Endpoint<C> {
     room: Option<u64>,
     table: Table<C>,
     listeners: Listeners,
+    /// What the other end understands.
+    known: Known,
     outputs: VecDeque<Output<C>>,
     /// The number of the next connection that arrives.
     arrivals: u64,
@@ -54,6 +57,7 @@ impl<C: Content + Clone> Endpoint<C> {
             now: Instant::ZERO,
             room: None,
             table: Table::new(),
+            known: Known::default(),
             outputs: VecDeque::new(),
             arrivals: 0,
             strays: (0, 0),
@@ -110,8 +114,10 @@ impl<C: Content + Clone> Endpoint<C> {
         }
         self.connections.opened += 1;
         let identity = self.identity(id, addresses);
-        self.table
-            .insert(Connection::open(&identity, &self.config, self.now));
+        let own = self.config.profile;
+        let offer = self.known.offer(own, &addresses, self.now);
+        let connection = Connection::open(&identity, &self.config, offer, self.now);
+        self.table.insert(connection);
     }
 
     fn identity(&mut self, id: ConnectionId, addresses: Addresses) -> Identity {
@@ -157,8 +163,10 @@ impl<C: Content + Clone> Endpoint<C> {
             self.answer_stray(&answer);
             return;
         };
-        let opening = connection.phase == Phase::Opening;
-        if !connection.arrive(data, self.now) {
+        let (opening, profile) = (connection.phase == Phase::Opening, data.profile);
+        if connection.arrive(data, self.now) {
+            self.known.hear(profile, self.now);
+        } else {
             self.refused.strays += 1;
             if opening {
                 // It belongs to an older connection of the same name.
@@ -173,8 +181,10 @@ impl<C: Content + Clone> Endpoint<C> {
             Kind::Syn => self.arrive_syn(control),
             Kind::SynAck => {
                 let own = control.connection;
-                match self.table.change(own) {
-                    Some(connection) => _ = connection.arrive_syn_ack(control, now),
+                let connection = self.table.change(own);
+                match connection.map(|connection| connection.arrive_syn_ack(control, now)) {
+                    Some(true) => self.known.learn(control.profile, now),
+                    Some(false) => {}
                     None => self.answer_unknown(control),
                 }
             }
@@ -221,6 +231,7 @@ impl<C: Content + Clone> Endpoint<C> {
             return;
         }
         self.connections.arrived += 1;
+        self.known.hear(syn.profile, self.now);
         let id = ConnectionId::Arrived(self.arrivals);
         self.arrivals += 1;
         let identity = self.identity(id, syn.addresses);

@@ -68,6 +68,7 @@ mod cycle;
 mod endpoint;
 mod listeners;
 mod numbers;
+mod offer;
 pub mod packet;
 mod reason;
 mod receiver;

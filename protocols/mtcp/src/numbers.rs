@@ -16,6 +16,11 @@ impl Numbers {
         Self { first, bits }
     }
 
+    /// The same numbering in another profile. A narrower one forgets nothing.
+    pub(crate) fn within(self, profile: Profile) -> Self {
+        Self::new(self.first, profile)
+    }
+
     /// The sequence number of a position.
     pub(crate) fn number(self, position: u64) -> u32 {
         self.first.wrapping_add(position as u32) & (u32::MAX >> (u32::BITS - self.bits))

@@ -169,7 +169,7 @@ impl<C: Content + Clone> Sender<C> {
 
     /// The handshake agreed on `profile`, on the length of packets, and on the other end's buffer, in bytes.
     pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, buffer: u32) {
-        self.numbers = Numbers::new(self.numbers.number(0), profile);
+        self.numbers = self.numbers.within(profile);
         self.cycle = Cycle::new(self.repair.cycles, profile);
         let buffer = u64::from(buffer).min(profile.buffer_max());
         self.peer = Peer {

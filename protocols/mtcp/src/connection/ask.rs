@@ -129,12 +129,15 @@ impl<C: Content + Clone> Connection<C> {
         let limits = &self.config.limits;
         self.asking.attempts += 1;
         let too_long = now.since(self.asking.began) >= limits.opening;
-        if self.asking.attempts >= limits.attempts || too_long {
+        let silent = self.asking.attempts >= limits.attempts;
+        if too_long || (silent && !self.fall_back(now)) {
             self.break_off(Reason::TimedOut);
             return;
         }
         self.traffic.timeouts += 1;
-        self.send_syn(now);
+        if !silent {
+            self.send_syn(now);
+        }
     }
 
     /// Sends the SYN or its answer, and waits.

@@ -7,14 +7,21 @@ use units::Instant;
 
 use super::{Connection, Identity, Phase};
 use crate::numbers::Numbers;
+use crate::offer::Offer;
 use crate::packet::{Control, Kind};
 use crate::{Config, Profile, Reason};
 
 impl<C: Content + Clone> Connection<C> {
     /// A connection that this end asks for.
-    pub(crate) fn open(identity: &Identity, config: &Arc<Config>, now: Instant) -> Self {
-        let mut connection =
-            Self::new(identity, Phase::Opening, config.profile, Arc::clone(config));
+    pub(crate) fn open(
+        identity: &Identity,
+        config: &Arc<Config>,
+        offer: Offer,
+        now: Instant,
+    ) -> Self {
+        let config = Arc::clone(config);
+        let mut connection = Self::new(identity, Phase::Opening, offer.profile, config);
+        connection.agreed.falls_back = offer.falls_back;
         connection.asking.start(now, now);
         connection.send_syn(now);
         connection
@@ -71,9 +78,10 @@ impl<C: Content + Clone> Connection<C> {
 
     /// Whether `syn` is the one that asked for this connection.
     pub(crate) fn was_asked_by(&self, syn: &Control) -> bool {
-        let first = self.receiver.numbers.number(0);
-        let profile = self.agreed.profile;
-        let same = Numbers::new(syn.sequence, profile).number(0) == first;
+        // The other end may have asked in the wide profile first, and then in the paper's.
+        let narrower = self.agreed.profile.min(syn.profile);
+        let first = self.receiver.numbers.within(narrower).number(0);
+        let same = Numbers::new(syn.sequence, narrower).number(0) == first;
         same && self.addresses == syn.addresses
     }
 
@@ -85,8 +93,7 @@ impl<C: Content + Clone> Connection<C> {
 
     /// Whether `control` answers this end's SYN.
     fn is_answered_by(&self, control: &Control) -> bool {
-        let first = self.sender.numbers.number(0);
-        let expected = Numbers::new(first, control.profile).number(1);
+        let expected = self.sender.numbers.within(control.profile).number(1);
         self.phase == Phase::Opening && control.acknowledgment == expected
     }
 
@@ -99,7 +106,7 @@ impl<C: Content + Clone> Connection<C> {
             return false;
         }
         let least = self.addresses.least_profile();
-        let common = (least..=self.agreed.profile).contains(&control.profile);
+        let common = (least..=self.config.profile).contains(&control.profile);
         if !common || (self.config.lean && control.lean) {
             self.break_off(Reason::Profile);
             return false;
@@ -108,6 +115,18 @@ impl<C: Content + Clone> Connection<C> {
         self.receiver.acknowledge_now();
         self.establish(now);
         true
+    }
+
+    /// Asks in the paper's profile if the wide one was offered and the paper's is enough. False if not.
+    pub(super) fn fall_back(&mut self, now: Instant) -> bool {
+        let falls = std::mem::take(&mut self.agreed.falls_back);
+        if falls {
+            self.agreed.profile = Profile::Paper;
+            self.sender.numbers = self.sender.numbers.within(Profile::Paper);
+            self.asking.attempts = 0;
+            self.send_syn(now);
+        }
+        falls
     }
 
     /// The other end waits for a third host.
@@ -130,7 +149,9 @@ impl<C: Content + Clone> Connection<C> {
     pub(crate) fn arrive_reset(&mut self, control: &Control, reason: Reason, now: Instant) -> bool {
         if self.phase == Phase::Opening {
             let proven = self.is_answered_by(control);
-            if proven {
+            // What is wider than what is offered now was refused before.
+            let anew = control.profile <= self.agreed.profile || reason != Reason::Profile;
+            if proven && anew && !(reason == Reason::Profile && self.fall_back(now)) {
                 self.fail(reason);
             }
             return proven;

@@ -4,7 +4,7 @@ use mtcp::packet::{Kind, Packet};
 use mtcp::{Config, ConnectionId, Input, Phase, Profile, Reason};
 use units::Duration;
 
-use crate::pipe::{Fate, GATEWAY, MOBILE, Pipe, addresses, paper, wide};
+use crate::pipe::{Fate, GATEWAY, MOBILE, Pipe, addresses, content, is_wide, paper, wide};
 
 const ASKED: ConnectionId = ConnectionId::Opened(1);
 const ARRIVED: ConnectionId = ConnectionId::Arrived(0);
@@ -168,4 +168,112 @@ fn nobody_there_is_a_clear_error() {
     );
     let attempts = Config::paper().limits.attempts as usize;
     assert_eq!(syns.count(), attempts);
+}
+
+/// A mobile host whose program knows nothing of the wide profile.
+fn narrow() -> Pipe {
+    let mut pipe = Pipe::new(&wide(), &paper());
+    pipe.decide = Box::new(|_, packet, _| {
+        if is_wide(packet) {
+            Fate::Lost
+        } else {
+            Fate::Arrives
+        }
+    });
+    pipe
+}
+
+#[test]
+fn an_end_without_the_wide_profile_is_asked_again_in_the_papers() {
+    let mut pipe = narrow();
+    pipe.open(GATEWAY, 1);
+    pipe.write(GATEWAY, ASKED, 0..40_000);
+    pipe.run(Duration::from_secs(20));
+    assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Paper);
+    assert_eq!(pipe.told(MOBILE, ARRIVED).received, content(0, 40_000));
+    // The next one is asked for in the paper's profile at once, until that may have changed.
+    let opened = |pipe: &mut Pipe, number| {
+        let before = pipe.log.len();
+        pipe.open(GATEWAY, number);
+        pipe.run(Duration::from_millis(50));
+        is_wide(&pipe.log[before].packet)
+    };
+    assert!(!opened(&mut pipe, 2));
+    assert!(pipe.told(GATEWAY, ConnectionId::Opened(2)).connected);
+    pipe.run(Duration::from_secs(600));
+    assert!(opened(&mut pipe, 3));
+}
+
+#[test]
+fn nobody_is_there_in_either_profile() {
+    let mut pipe = Pipe::new(&wide(), &wide());
+    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.open(GATEWAY, 1);
+    pipe.run(Duration::from_secs(60));
+    assert_eq!(pipe.told(GATEWAY, ASKED).reset, Some(Reason::TimedOut));
+    let wide = pipe.log.iter().filter(|sighting| is_wide(&sighting.packet));
+    // And a reset in the end.
+    assert_eq!((wide.count(), pipe.log.len()), (5, 5 + 5 + 1));
+}
+
+#[test]
+fn an_end_that_refuses_the_wide_profile_is_asked_again_at_once() {
+    let mut pipe = Pipe::new(&wide(), &wide());
+    pipe.accepts[MOBILE] = false;
+    pipe.open(GATEWAY, 1);
+    pipe.run(Duration::from_millis(50));
+    pipe.input(MOBILE, Input::Refuse(ARRIVED, Reason::Profile));
+    pipe.run(Duration::from_millis(50));
+    let again = ConnectionId::Arrived(1);
+    pipe.input(MOBILE, Input::Accept(again));
+    pipe.run(Duration::from_millis(50));
+    assert!(pipe.told(GATEWAY, ASKED).connected);
+    assert_eq!(pipe.status(MOBILE, again).profile, Profile::Paper);
+    // And only once.
+    pipe.open(GATEWAY, 2);
+    pipe.run(Duration::from_millis(50));
+    for number in [2, 3] {
+        let refuse = Input::Refuse(ConnectionId::Arrived(number), Reason::Profile);
+        pipe.input(MOBILE, refuse);
+        pipe.run(Duration::from_millis(50));
+    }
+    let second = ConnectionId::Opened(2);
+    assert_eq!(pipe.told(GATEWAY, second).reset, Some(Reason::Profile));
+}
+
+#[test]
+fn a_fade_is_no_reason_to_fall_back() {
+    let (mut pipe, _) = Pipe::connected(&wide());
+    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.open(GATEWAY, 2);
+    pipe.run(Duration::from_secs(60));
+    let second = ConnectionId::Opened(2);
+    assert_eq!(pipe.told(GATEWAY, second).reset, Some(Reason::TimedOut));
+    assert!(pipe.log.iter().all(|sighting| is_wide(&sighting.packet)));
+}
+
+#[test]
+fn answers_to_the_first_profile_still_count() {
+    // Every answer is lost until the opener has fallen back; its connection was made in the wide profile meanwhile.
+    let mut pipe = Pipe::new(&wide(), &wide());
+    pipe.decide = Box::new(|from, _, _| {
+        if from == MOBILE {
+            Fate::Lost
+        } else {
+            Fate::Arrives
+        }
+    });
+    pipe.accepts[MOBILE] = false;
+    pipe.open(GATEWAY, 1);
+    pipe.run(Duration::from_millis(4_700));
+    pipe.input(MOBILE, Input::Accept(ARRIVED));
+    assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Wide);
+    pipe.run(Duration::from_millis(600));
+    assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Paper);
+    pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+    pipe.write(GATEWAY, ASKED, 0..40_000);
+    pipe.run(Duration::from_secs(3));
+    assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Wide);
+    assert_eq!(pipe.told(MOBILE, ARRIVED).received, content(0, 40_000));
+    assert_eq!(pipe.ends[MOBILE].connections(), 1);
 }

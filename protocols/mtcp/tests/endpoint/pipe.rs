@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use machine::{Machine, RandomStream, earlier};
 use mtcp::packet::{Addresses, Data, Packet};
-use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Phase, Reason, Status};
+use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Phase, Profile, Reason, Status};
 use redirector::{Chunks, Content};
 use units::{BitRate, Duration, Instant};
 
@@ -365,6 +365,14 @@ pub(crate) fn carries_data(packet: &Packet<Chunks>) -> bool {
         Packet::Control(_) => false,
         Packet::Data(data) => data.content.length() > 0 || data.flags.fin,
     }
+}
+
+pub(crate) fn is_wide(packet: &Packet<Chunks>) -> bool {
+    let profile = match packet {
+        Packet::Control(control) => control.profile,
+        Packet::Data(data) => data.profile,
+    };
+    profile == Profile::Wide
 }
 
 /// The paper's values, with packets of 1,000 bytes of data.
