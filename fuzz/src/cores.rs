@@ -161,6 +161,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         endpoint: None,
         prefixes: vec![([10, 9, 0, 2].into(), 32)],
         tcp: hosts::TcpTerms::Follow,
+        split: hosts::SplitTerms::Never,
         caps: hosts::Caps::default(),
         weight: 1,
     };
@@ -172,6 +173,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(1),
+        streams: None,
     };
     let mut host = Host::new(config, entropy("gateway draws")).expect("a host");
     let mut now = Instant::from_millis(1);

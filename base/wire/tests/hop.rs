@@ -30,7 +30,7 @@ fn hex(text: &str) -> Vec<u8> {
 #[test]
 fn the_documents_vectors_hold() {
     let document = include_str!("../../../docs/hop-frame.md");
-    let mut frames: [FrameWriter; 6] = std::array::from_fn(|index| writer(index as u64 + 1));
+    let mut frames: [FrameWriter; 7] = std::array::from_fn(|index| writer(index as u64 + 1));
     let copy = |from: &'static [u8]| move |to: &mut [u8]| to.copy_from_slice(from);
     frames[0].probe();
     frames[1].stream((5, 1000), (3, false), copy(b"abc"));
@@ -44,6 +44,8 @@ fn the_documents_vectors_hold() {
         delay: 1_000,
     };
     frames[5].ack(fields, [(18, 20), (14, 15)], 100);
+    frames[6].transport(2, copy(b"ab"));
+    frames[6].transport(1, copy(b"c"));
     let vectors: Vec<Vec<u8>> = document
         .lines()
         .filter_map(|line| line.strip_prefix("| number ")?.split('`').nth(1).map(hex))
@@ -70,6 +72,7 @@ fn several_chunks_share_a_frame_and_fill_it_to_the_brim() {
     let mut frame = writer(7);
     frame.stream((1, 10), (100, false), |bytes| bytes.fill(1));
     frame.brief((2, 0), (40, true, true), |bytes| bytes.fill(2));
+    frame.transport(50, |bytes| bytes.fill(4));
     let room = frame.stream_room(3);
     frame.stream((3, 30), (room, false), |bytes| bytes.fill(3));
     let bytes = frame.finish();
@@ -77,11 +80,13 @@ fn several_chunks_share_a_frame_and_fill_it_to_the_brim() {
     let lengths: Vec<usize> = chunks(&bytes)
         .iter()
         .map(|chunk| match chunk {
-            Chunk::Stream { bytes, .. } | Chunk::Brief { bytes, .. } => bytes.len(),
+            Chunk::Stream { bytes, .. } | Chunk::Brief { bytes, .. } | Chunk::Transport(bytes) => {
+                bytes.len()
+            }
             Chunk::Ack(_) | Chunk::Probe => 0,
         })
         .collect();
-    assert_eq!(lengths, [100, 40, room]);
+    assert_eq!(lengths, [100, 40, 50, room]);
 }
 
 #[test]

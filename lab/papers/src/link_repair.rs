@@ -77,7 +77,7 @@ impl LinkRepair {
                 Output::Frame(frame) => Repaired::Frame(frame),
                 Output::Packet(packet) => Repaired::Packet(packet),
                 Output::Event(event) => Repaired::Event(event),
-                Output::Silence => continue,
+                Output::Silence | Output::Streams(_) => continue,
             });
         }
     }

@@ -33,6 +33,8 @@ const YOUNG_PRODUCTS: u64 = 4;
 const YOUNG: u64 = 4 << 20;
 /// For how long after a fade others are expected.
 const FADING: Duration = Duration::from_secs(30);
+/// What a frame holds beside a packet of the split transport: its header, the chunk's, and an acknowledgement.
+const BESIDE_TRANSPORT: usize = 40;
 /// Room behind a frame for its seal.
 const TAILROOM: usize = 32;
 
@@ -98,6 +100,16 @@ impl Arq {
     /// Bytes of packets that wait for their first transmission.
     pub fn queued(&self) -> Bytes {
         Bytes::from(self.outbox.queued())
+    }
+
+    /// Bytes of those that are packets of the split transport.
+    pub fn transport_queued(&self) -> Bytes {
+        Bytes::from(self.outbox.transport_queued())
+    }
+
+    /// The longest packet of the split transport, in bytes: with acknowledgements of usual size it shares a frame.
+    pub fn transport_packet_max(&self) -> usize {
+        self.config.frame.saturating_sub(BESIDE_TRANSPORT)
     }
 
     /// Bytes that wait at this, the receiving, end for something missing before them.
@@ -215,6 +227,17 @@ impl Arq {
         self.outbox.repeat_due(now, pattern);
     }
 
+    fn transport(&mut self, now: Instant, buffer: PacketBuffer) {
+        if buffer.is_empty() || buffer.len() > self.transport_packet_max() {
+            self.stats.sent.packets_dropped += 1;
+            return;
+        }
+        self.stats.sent.bytes_brief += buffer.len() as u64;
+        let (key, packet) = (Lane::Transport.common(), Packet::new(buffer));
+        self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, Lane::Transport);
+        self.pace.next_tidy.get_or_insert(now + TIDY);
+    }
+
     /// How sparse packets are sent again without news of them, so that the end of a fade is used at once.
     fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
@@ -301,6 +324,12 @@ impl Arq {
                 bytes,
                 ..
             } => inbox.brief(packet, offset, (bytes, end), &mut deliver),
+            Chunk::Transport(bytes) => {
+                received.packets += 1;
+                received.bytes += bytes.len() as u64;
+                outputs.push_back(Output::Transport(PacketBuffer::copy_of(bytes)));
+                Ok(())
+            }
             Chunk::Ack(_) | Chunk::Probe => Ok(()),
         };
         match result {
@@ -352,6 +381,7 @@ impl Machine for Arq {
                     self.outbox.enqueue(now, packet, key, Lane::Plain { ahead });
                 self.pace.next_tidy.get_or_insert(now + TIDY);
             }
+            Input::Transport(buffer) => self.transport(now, buffer),
             Input::Frame { arrived, frame } => self.receive(now, arrived.min(now), &frame),
             Input::AirFree(bytes) => self.grant(now, bytes),
             Input::AcknowledgementFree => {

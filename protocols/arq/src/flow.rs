@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use units::{Duration, Instant};
 use wire::flow::{Class, FlowKey};
+use wire::hop::FrameWriter;
 use wire::ip::Protocol;
 use wire::packet::Packet;
 
@@ -47,8 +48,7 @@ pub(crate) struct Flow {
     storage: usize,
     sparse: Allowance,
     last_drop: Option<Instant>,
-    /// Whether what is lost of it is sent again.
-    repaired: bool,
+    lane: Lane,
 }
 
 /// How a flow's packets cross.
@@ -60,6 +60,8 @@ pub(crate) enum Lane {
     Brief,
     /// Once, without repair; before those of its flow that wait, or behind them.
     Plain { ahead: bool },
+    /// Once, in a chunk of its own: a packet of the split transport. They all are one flow.
+    Transport,
 }
 
 impl Lane {
@@ -69,6 +71,7 @@ impl Lane {
             Self::Held => 1,
             Self::Brief => 2,
             Self::Plain { .. } => 3,
+            Self::Transport => 4,
         };
         FlowKey {
             source_port: lane,
@@ -127,7 +130,8 @@ impl Allowance {
 }
 
 impl Flow {
-    pub(crate) fn new(key: FlowKey, stream: Option<u64>, now: Instant) -> Self {
+    /// A flow in `lane`, with the number of its stream if it has one.
+    pub(crate) fn new(key: FlowKey, lane: Lane, stream: Option<u64>, now: Instant) -> Self {
         Self {
             key,
             stream: stream.map(|number| (number, StreamSender::default())),
@@ -139,18 +143,18 @@ impl Flow {
             storage: 0,
             sparse: Allowance { zero: now },
             last_drop: None,
-            repaired: true,
+            lane,
         }
-    }
-
-    /// The same, with or without repair of what is lost.
-    pub(crate) fn repaired(self, repaired: bool) -> Self {
-        Self { repaired, ..self }
     }
 
     /// Whether what is lost of it is sent again.
     pub(crate) fn is_repaired(&self) -> bool {
-        self.repaired
+        matches!(self.lane, Lane::Held | Lane::Brief)
+    }
+
+    /// Whether its packets are those of the split transport.
+    pub(crate) fn is_transport(&self) -> bool {
+        self.lane == Lane::Transport
     }
 
     /// Bytes of the packets that wait.
@@ -257,11 +261,18 @@ impl Flow {
         0
     }
 
-    /// Whether its next packet had better wait for the next frame than be cut at `room` bytes: without
-    /// repair a part is of no use.
-    pub(crate) fn is_better_whole(&self, room: usize) -> bool {
-        let next = self.queue.front().filter(|_| !self.repaired);
-        next.is_some_and(|packet| packet.buffer.len() + RECORD_HEAD > room)
+    /// Whether its next packet had better wait for the next frame than be cut in this one: without repair a part is
+    /// of no use.
+    pub(crate) fn is_better_whole(&self, frame: &FrameWriter) -> bool {
+        let next = self.queue.front().filter(|_| !self.is_repaired());
+        next.is_some_and(|packet| {
+            let length = packet.buffer.len();
+            if self.is_transport() {
+                length > frame.transport_room()
+            } else {
+                frame.content() > 0 && length + RECORD_HEAD > frame.brief_room()
+            }
+        })
     }
 
     /// Takes the packet that has waited longest.
@@ -300,8 +311,10 @@ impl Flow {
         place: &Place,
         (young, again): (u64, bool),
     ) -> bool {
-        let sparse =
-            self.repaired && place.is_sparse() && self.queue.is_empty() && self.sparse.take(now);
+        let sparse = self.is_repaired()
+            && place.is_sparse()
+            && self.queue.is_empty()
+            && self.sparse.take(now);
         let young = self
             .stream
             .as_ref()

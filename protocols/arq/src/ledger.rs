@@ -30,13 +30,17 @@ pub(crate) enum Content {
         /// Which try of the packet this is, from 1.
         attempt: u8,
     },
+    /// A packet of the split transport, of so many bytes. Its loss is for that to repair.
+    Transport(u16),
 }
 
 impl Content {
     /// Its bytes.
     pub(crate) fn len(&self) -> u64 {
-        let (Self::Stream { range, .. } | Self::Brief { range, .. }) = self;
-        range.end - range.start
+        match self {
+            Self::Stream { range, .. } | Self::Brief { range, .. } => range.end - range.start,
+            Self::Transport(length) => u64::from(*length),
+        }
     }
 }
 

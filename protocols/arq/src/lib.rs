@@ -105,6 +105,9 @@ pub enum Input {
         /// Whether it goes before those of its flow that wait; not before other flows.
         ahead: bool,
     },
+    /// A packet of the split transport, for the plain lane: it crosses once, in a chunk of its own, behind the others
+    /// of its kind. One that fits no frame is dropped and counted.
+    Transport(PacketBuffer),
     /// A frame came from the other end, whole and authentic.
     Frame {
         /// When it arrived.
@@ -129,6 +132,8 @@ pub enum Output {
     Frame(PacketBuffer),
     /// Hand a packet to the layer above.
     Packet(Packet),
+    /// A packet of the split transport has crossed the hop.
+    Transport(PacketBuffer),
     /// Something happened on the link.
     Event(LinkEvent),
     /// How a transmission fared, for whoever estimates the rate of the hop.

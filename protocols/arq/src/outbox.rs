@@ -4,11 +4,12 @@ mod admission;
 
 use units::{Duration, Instant};
 use wire::hop::FrameWriter;
+use wire::packet::Packet;
 
 use crate::Config;
 use crate::brief::BriefSender;
 use crate::fair::{FairOrder, Place};
-use crate::flow::{Ending, Flow};
+use crate::flow::{Ending, Flow, Lane};
 use crate::inbox::HELD_MAX;
 use crate::ledger::{Content, Ledger};
 use crate::limits::{QueueLimits, Shares};
@@ -77,6 +78,13 @@ impl Outbox {
         self.queued
     }
 
+    /// Bytes of those that are packets of the split transport.
+    pub(crate) fn transport_queued(&self) -> usize {
+        let slot = self.table.find(&Lane::Transport.common());
+        let flow = slot.and_then(|slot| self.table.get(slot));
+        flow.map_or(0, Flow::queued)
+    }
+
     /// How many flows there are.
     pub(crate) fn flows(&self) -> usize {
         self.table.len()
@@ -122,6 +130,7 @@ impl Outbox {
     /// Sends `content` again without news of it; false if nobody waits for it any more.
     fn repeat(&mut self, now: Instant, content: &Content) -> bool {
         match content {
+            Content::Transport(_) => false,
             Content::Brief { packet, range, .. } => self.brief.repeat(now, *packet, range),
             Content::Stream {
                 slot, flow, range, ..
@@ -160,7 +169,7 @@ impl Outbox {
             let Some(flow) = self.table.get_mut(slot) else {
                 break;
             };
-            if frame.content() > 0 && flow.is_better_whole(frame.brief_room()) {
+            if flow.is_better_whole(frame) {
                 break;
             }
             let queued = flow.queued();
@@ -170,6 +179,9 @@ impl Outbox {
                 let write =
                     |flow: &mut Flow| write_stream((slot, flow), frame, (span, may_extend), stats);
                 self.table.change(slot, write).flatten()
+            } else if flow.is_transport() {
+                let packet = self.table.change(slot, Flow::dequeue).flatten();
+                packet.map(|packet| write_transport(frame, &packet))
             } else {
                 let brief = &mut self.brief;
                 self.table.change(slot, |flow| {
@@ -188,7 +200,7 @@ impl Outbox {
             // A brief packet pays for all its fragments at once.
             let bytes = match &content {
                 Content::Stream { range, .. } => (range.end - range.start) as usize,
-                Content::Brief { .. } => dequeued,
+                Content::Brief { .. } | Content::Transport(_) => dequeued,
             };
             self.order.charge(&mut flow.place, bytes + 8);
             if flow.is_worth_repeating(now, &place, (pattern.young, again)) {
@@ -246,6 +258,7 @@ impl Outbox {
     /// The other end has `content`; returns how many bytes of it are news.
     pub(crate) fn confirm(&mut self, content: &Content) -> u64 {
         match content {
+            Content::Transport(length) => u64::from(*length),
             Content::Brief { packet, range, .. } => self.brief.confirm(*packet, range.clone()),
             Content::Stream {
                 slot,
@@ -291,6 +304,7 @@ impl Outbox {
     /// `content` did not arrive, or is presumed not to have.
     pub(crate) fn lose(&mut self, now: Instant, content: &Content, in_fade: bool) {
         match content {
+            Content::Transport(_) => {}
             Content::Brief {
                 packet,
                 range,
@@ -392,6 +406,13 @@ impl Outbox {
     pub(crate) fn abandoned(&self) -> u64 {
         self.brief.abandoned
     }
+}
+
+/// Writes a packet of the split transport.
+fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Content {
+    let bytes = &packet.buffer[..];
+    frame.transport(bytes.len(), |out| out.copy_from_slice(bytes));
+    Content::Transport(bytes.len() as u16)
 }
 
 /// Writes the next range of a held flow's stream; `None` if the frame has no room for it.

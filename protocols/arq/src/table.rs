@@ -74,7 +74,7 @@ impl FlowTable {
         let stream = held.then_some(self.next_stream);
         self.next_stream += u64::from(held);
         self.streams += usize::from(held);
-        let flow = Flow::new(key, stream, now).repaired(!matches!(lane, Lane::Plain { .. }));
+        let flow = Flow::new(key, lane, stream, now);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flows.push(None);
             self.flows.len() - 1

@@ -118,7 +118,10 @@ impl World {
                 match output {
                     Output::Frame(frame) => self.launch(end, &frame),
                     Output::Packet(packet) => self.released(end, &packet),
-                    Output::Event(_) | Output::Sample(_) | Output::Silence => {}
+                    Output::Transport(_)
+                    | Output::Event(_)
+                    | Output::Sample(_)
+                    | Output::Silence => {}
                 }
             }
             if self.free_at[end] > self.now || !self.ends[end].wants_air(self.now) {

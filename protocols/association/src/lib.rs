@@ -3,11 +3,13 @@
 //! An [`Association`] outlives the keys and addresses that its frames travel under. It joins an
 //! [`Arq`] with the [`Air`] that it sends on, classifies packets into flows, and grants the
 //! air by its own deadline, as a bearer needs that does not grant itself. TCP goes by the link
-//! layer's repair or, as [`TcpMethod`] says, without it.
+//! layer's repair or, as [`TcpMethod`] says, without it; TCP that is split crosses as streams of MTCP
+//! ([`StreamConfig`]).
 
 mod flows;
 mod marks;
 mod status;
+mod streams;
 mod tcp;
 
 use std::collections::VecDeque;
@@ -17,16 +19,24 @@ pub use arq::LinkEvent;
 use arq::{Arq, COMMON_FLOW, Config};
 pub use flows::FlowLimits;
 use flows::KnownFlows;
-use machine::Machine;
+use machine::{ConfigError, Machine};
 use marks::Marks;
+use redirector::Chunks;
 pub use status::{Status, TcpStatus};
+use streams::Streams;
+pub use streams::{StreamConfig, StreamStatus};
 use tcp::TcpLane;
 pub use tcp::{TcpConfig, TcpMethod};
-use units::{BitRate, Bytes, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, FlowKey, is_bulk_udp};
 use wire::ip::{IpPacket, Protocol};
 use wire::packet::{Checksum, Packet, PacketBuffer};
+
+/// What of streams may wait in the lane: what the air takes in so long, and some frames at least.
+const LANE: Duration = Duration::from_millis(4);
+const LANE_FRAMES: usize = 3;
+const LANE_MOST: Bytes = Bytes::kibi(256);
 
 /// What can happen to an [`Association`].
 #[derive(Debug, Clone)]
@@ -40,6 +50,9 @@ pub enum Input {
         /// The frame.
         frame: PacketBuffer,
     },
+    /// Something is asked of its streams; [`mtcp::Input::Read`] gives leave for so many bytes more, which come as they
+    /// arrive. Without streams it means nothing.
+    Streams(mtcp::Input<Chunks>),
     /// Whether frames can be sent at all; without a link everything waits. It is there at first.
     Link(bool),
     /// Of an air that is shared: so many bytes may go on it.
@@ -60,6 +73,8 @@ pub enum Input {
 pub enum Output {
     /// A packet has crossed the hop.
     Packet(Packet),
+    /// Its streams tell something. What is finished has been handed on whole.
+    Streams(mtcp::Output<Chunks>),
     /// Seal this frame and send it.
     Frame(PacketBuffer),
     /// Something happened on the link.
@@ -84,6 +99,8 @@ pub struct Association {
     /// Where others use the air too, somebody else grants it.
     granted: Option<Granted>,
     tcp: TcpLane,
+    /// Where TCP is split, and its streams cross as MTCP.
+    streams: Option<Streams>,
     marks: Marks,
     flows: KnownFlows,
 }
@@ -108,6 +125,7 @@ impl Association {
             malformed: 0,
             linked: true,
             granted: None,
+            streams: None,
             marks: Marks::default(),
             flows: KnownFlows::new(None),
         }
@@ -130,6 +148,18 @@ impl Association {
             flows: KnownFlows::new(Some(limits)),
             ..self
         }
+    }
+
+    /// The same association, with streams.
+    ///
+    /// # Errors
+    /// What is wrong with `config`.
+    pub fn with_streams(self, config: StreamConfig) -> Result<Self, ConfigError> {
+        let streams = Streams::new(config, self.arq.transport_packet_max())?;
+        Ok(Self {
+            streams: Some(streams),
+            ..self
+        })
     }
 
     /// The same association after another one with the same end: flows that this began count on, so that it cannot
@@ -190,6 +220,7 @@ impl Association {
             packets_malformed: self.malformed,
             packets_of_refused_flows: self.flows.refused(),
             tcp: self.tcp.status(),
+            streams: self.streams.as_ref().map(Streams::status),
             memory,
             memory_most,
             ..Status::of(now, &self.arq, (&self.air, rate))
@@ -280,6 +311,36 @@ impl Association {
         }
     }
 
+    fn tell_streams(&mut self, now: Instant, input: streams::Input) {
+        match &mut self.streams {
+            Some(streams) => streams.handle_input(now, input),
+            None => self.malformed += 1,
+        }
+    }
+
+    /// Lets streams send what the lane takes, and carries out what they ask for.
+    fn carry_streams(&mut self, now: Instant) {
+        let Some(streams) = &mut self.streams else {
+            return;
+        };
+        let least = Bytes::from(LANE_FRAMES * self.arq.transport_packet_max());
+        let target = self.air.rate().bytes_in(LANE).max(least).min(LANE_MOST);
+        let room = if self.linked {
+            target.saturating_sub(self.arq.transport_queued())
+        } else {
+            Bytes::ZERO
+        };
+        streams.handle_input(now, streams::Input::Room(room.get()));
+        while let Some(output) = streams.poll_output() {
+            match output {
+                streams::Output::Cross(packet) => {
+                    self.arq.handle_input(now, arq::Input::Transport(packet));
+                }
+                streams::Output::Tell(told) => self.outputs.push_back(Output::Streams(told)),
+            }
+        }
+    }
+
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
@@ -311,11 +372,15 @@ impl Association {
                     self.outputs.push_back(Output::Frame(frame));
                 }
                 arq::Output::Packet(packet) => self.arrived(now, packet),
+                arq::Output::Transport(packet) => {
+                    self.tell_streams(now, streams::Input::Arrived(packet));
+                }
                 arq::Output::Event(event) => self.outputs.push_back(Output::Event(event)),
                 arq::Output::Sample(sample) => self.air.learn(now, &sample),
                 arq::Output::Silence => self.outputs.push_back(Output::Silence),
             }
         }
+        self.carry_streams(now);
         frames
     }
 }
@@ -331,6 +396,7 @@ impl Machine for Association {
                 self.arq
                     .handle_input(now, arq::Input::Frame { arrived, frame });
             }
+            Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
             Input::Link(linked) => self.linked = linked,
             Input::AirFree { bytes, rate } => {
                 if let Some(granted) = &mut self.granted {
@@ -350,6 +416,9 @@ impl Machine for Association {
     fn handle_timeout(&mut self, now: Instant) {
         self.arq.handle_timeout(now);
         self.tcp.handle_timeout(now);
+        if let Some(streams) = &mut self.streams {
+            streams.handle_timeout(now);
+        }
         self.pump(now);
     }
 
@@ -361,7 +430,9 @@ impl Machine for Association {
         let grants_itself = self.linked && self.granted.is_none();
         let wanted = self.arq.air_wanted_from().filter(|_| grants_itself);
         let grant = wanted.map(|at| at.max(self.air.free_at()));
+        let streams = self.streams.as_ref().and_then(Streams::poll_timeout);
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());
+        let own = machine::earlier(own, streams);
         machine::earlier(own, grant)
     }
 }

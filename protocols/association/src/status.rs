@@ -5,6 +5,7 @@ use arq::{Arq, Stats};
 use serde::Serialize;
 use units::{BitRate, Bytes, Duration, Instant};
 
+use crate::streams::StreamStatus;
 use crate::tcp::TcpMethod;
 
 /// The state of the hop, as one end sees it.
@@ -38,6 +39,9 @@ pub struct Status {
     pub memory_most: Bytes,
     /// How TCP fares.
     pub tcp: TcpStatus,
+    /// How streams fare, where TCP is split and they cross as MTCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<StreamStatus>,
     /// Counts since the start.
     pub stats: Stats,
 }
@@ -87,6 +91,7 @@ impl Status {
             memory: arq.memory(),
             memory_most: arq.memory(),
             tcp: TcpStatus::of(TcpMethod::Arq),
+            streams: None,
             stats: arq.stats(),
         }
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use session::{PresharedKey, PrivateKey, PublicKey};
 use units::{BitRate, Bytes};
 
-use crate::{Caps, TcpTerms};
+use crate::{Caps, SplitTerms, StreamLimits, TcpTerms};
 
 /// Which end of the hop a host stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -33,6 +33,8 @@ pub struct Config {
     pub shared_air: Option<scheduler::Config>,
     /// What the snoop protocol may keep for each peer, where TCP goes by it.
     pub snoop_cache: Bytes,
+    /// What streams of each peer may take, where TCP is split; nothing where this host makes none.
+    pub streams: Option<StreamLimits>,
 }
 
 /// A peer. It may hold a secret and so has no `Debug`.
@@ -50,6 +52,8 @@ pub struct Peer {
     pub prefixes: Vec<(IpAddr, u8)>,
     /// How TCP crosses the hop to it.
     pub tcp: TcpTerms,
+    /// Whether streams cross the hop, where TCP is split.
+    pub split: SplitTerms,
     /// What it may take of this host.
     pub caps: Caps,
     /// Its weight among those who share an air: by twice the weight it gets twice the share, where shares are given.

@@ -53,6 +53,8 @@ pub enum EventKind {
         /// What was chosen.
         chosen: TcpMethod,
     },
+    /// The peer does not know how streams were to cross the hop, so TCP that is split is carried by the kernel's.
+    StreamsRefused,
 }
 
 impl EventKind {
@@ -65,7 +67,7 @@ impl EventKind {
             Self::FadeEnded { lasted, kept } => Some(Change::FadeEnded { lasted, kept }),
             Self::HandoffBegan => Some(Change::HandoffBegan),
             Self::HandoffEnded { .. } => Some(Change::HandoffEnded),
-            Self::Moved { .. } | Self::TcpRefused { .. } => None,
+            Self::Moved { .. } | Self::TcpRefused { .. } | Self::StreamsRefused => None,
         }
     }
 }
@@ -91,6 +93,11 @@ impl fmt::Display for Event {
                 )
             }
             EventKind::Moved { to } => write!(formatter, "{peer}: moved to {to}"),
+            EventKind::StreamsRefused => write!(
+                formatter,
+                "{peer}: it does not take streams by MTCP (its version does not know them, or it has no `nft`); \
+                 TCP is split with the kernel's on the hop"
+            ),
             EventKind::TcpRefused { chosen } => {
                 let chosen = chosen.name();
                 write!(

@@ -17,7 +17,8 @@ use crate::caps;
 use crate::peer::{Bearer, Moving, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
-use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status, TcpMethod};
+use crate::streams::StreamMaker;
+use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
@@ -32,6 +33,9 @@ pub enum HostError {
         /// What is wrong with it.
         cause: session::PeerError,
     },
+    /// What streams may take is not acceptable.
+    #[error(transparent)]
+    Streams(#[from] machine::ConfigError),
     /// There are too many.
     #[error("too many peers: at most 65,535")]
     TooMany,
@@ -39,14 +43,14 @@ pub enum HostError {
 
 /// A mobile host or a gateway.
 pub struct Host {
-    role: Role,
+    pub(crate) role: Role,
     endpoint: Endpoint,
     pub(crate) peers: Vec<Peer>,
     /// Where peers share one air; elsewhere each has its own.
     pub(crate) sharing: Option<Sharing>,
-    routes: Routes,
+    pub(crate) routes: Routes,
     bearer: Bearer,
-    outputs: VecDeque<Output>,
+    pub(crate) outputs: VecDeque<Output>,
     packets_unroutable: u64,
     frames_unsent: u64,
     /// Whether a mobile has begun to connect.
@@ -56,7 +60,9 @@ pub struct Host {
 impl Host {
     /// A host at rest. `entropy` must be unpredictable in a live process. It begins with the first
     /// [`Input::Wall`], which tells it the time.
-    pub fn new(config: Config, entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
+    pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
+        let maker = |limits| StreamMaker::new(limits, &mut *entropy);
+        let streams = config.streams.map(maker).transpose()?;
         let settings = session::Config {
             private_key: config.key,
             wall_clock_at_origin: 0,
@@ -73,15 +79,16 @@ impl Host {
             role: config.role,
             snoop_cache: config.snoop_cache,
             is_shared: config.shared_air.is_some(),
+            streams,
         };
         let (mut peers, mut routes) = (Vec::new(), Routes::default());
         let mut weights = Vec::new();
-        for (index, peer) in config.peers.into_iter().enumerate() {
+        for (index, mut peer) in config.peers.into_iter().enumerate() {
             let settings = session::PeerConfig {
                 public_key: peer.public,
-                preshared_key: peer.preshared,
+                preshared_key: peer.preshared.take(),
                 role,
-                features: peer.tcp.features(),
+                features: peer.tcp.features() | peer.split.features(),
             };
             let id = endpoint
                 .add_peer(settings)
@@ -89,21 +96,10 @@ impl Host {
                     name: peer.name.clone(),
                     cause,
                 })?;
-            peer.prefixes
-                .into_iter()
-                .for_each(|prefix| routes.add(prefix, index));
-            peers.push(Peer {
-                name: peer.name,
-                id,
-                endpoint: peer.endpoint,
-                association: bearer.association(peer.endpoint, TcpMethod::Arq, &peer.caps),
-                established_at: None,
-                moving: None,
-                packets_refused: 0,
-                tcp: peer.tcp,
-                caps: peer.caps,
-            });
+            let prefixes = peer.prefixes.iter();
+            prefixes.for_each(|prefix| routes.add(*prefix, index));
             weights.push(peer.weight);
+            peers.push(Peer::new(peer, id, &bearer));
         }
         if peers.len() > usize::from(u16::MAX) {
             return Err(HostError::TooMany);
@@ -313,24 +309,48 @@ impl Host {
         let Some(index) = self.index_of(id) else {
             return;
         };
+        let is_fresh = kind == (EventKind::Established { fresh: true });
+        let refused = is_fresh
+            .then(|| self.began_anew(index, features, from))
+            .flatten();
         let peer = &mut self.peers[index];
-        let mut refused = None;
-        if kind == (EventKind::Established { fresh: true }) {
-            let method = peer.tcp.agreed(features);
-            let place = peer.endpoint.or(from);
-            let fresh = self.bearer.association(place, method, &peer.caps);
-            peer.association = fresh.after(&mut peer.association);
-            refused = peer.tcp.refused(method);
-        }
         let linked = kind != EventKind::Expired;
         peer.established_at = linked.then_some(now);
         peer.association
             .handle_input(now, association::Input::Link(linked));
-        let refused = refused.map(|chosen| EventKind::TcpRefused { chosen });
         for kind in [Some(kind), refused].into_iter().flatten() {
             self.announce(index, kind);
         }
         self.forward(now, index);
+    }
+
+    /// A peer has begun anew, with these features; gives what it refused.
+    fn began_anew(
+        &mut self,
+        index: usize,
+        features: u64,
+        from: Option<SocketAddr>,
+    ) -> Option<EventKind> {
+        let peer = &mut self.peers[index];
+        let method = peer.tcp.agreed(features);
+        let profile = peer.split.agreed(features);
+        let streams = self.bearer.streams.zip(profile);
+        let place = peer.endpoint.or(from);
+        let mut fresh = self.bearer.association(place, method, &peer.caps);
+        if let Some((maker, profile)) = streams {
+            let name = format!("{}/{}", peer.name, peer.life);
+            fresh = maker.equip(fresh, profile, &name);
+        }
+        peer.association = fresh.after(&mut peer.association);
+        let refused = match peer.tcp.refused(method) {
+            Some(chosen) => Some(EventKind::TcpRefused { chosen }),
+            None => peer
+                .split
+                .is_refused(profile)
+                .then_some(EventKind::StreamsRefused),
+        };
+        self.renew_streams(index, streams.map(|(_, profile)| profile));
+        refused
     }
 
     /// Seals and checks what an association puts out; returns how many bytes of it go on the wire.
@@ -346,6 +366,7 @@ impl Host {
                     self.send(now, index, frame);
                 }
                 association::Output::Packet(packet) => self.release(index, packet),
+                association::Output::Streams(told) => self.told(now, index, told),
                 association::Output::Event(event) => {
                     let kind = match event {
                         LinkEvent::FadeBegan => EventKind::FadeBegan,
@@ -418,6 +439,7 @@ impl Machine for Host {
                 arrived,
                 buffer,
             } => self.datagram(now, (from, arrived), buffer),
+            Input::Streams { lane, input } => self.ask_streams(now, lane, input),
             Input::Wall(wall) => self.wall(now, wall),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),

@@ -12,6 +12,7 @@ mod peer;
 mod route;
 mod sharing;
 mod status;
+mod streams;
 mod terms;
 
 pub use association::TcpMethod;
@@ -19,9 +20,12 @@ pub use caps::Caps;
 pub use config::{Config, Peer, Role};
 pub use event::{Event, EventKind};
 pub use host::{Host, HostError};
+pub use mtcp::Profile;
+use redirector::Chunks;
 pub use status::{PeerStatus, Status};
 use std::net::SocketAddr;
-pub use terms::TcpTerms;
+pub use streams::{StreamLane, StreamLimits, StreamNews};
+pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
 use wire::packet::{Packet, PacketBuffer};
 
@@ -38,6 +42,14 @@ pub enum Input {
         arrived: Instant,
         /// Its content.
         buffer: PacketBuffer,
+    },
+    /// Something is asked of a peer's streams; [`mtcp::Input::Read`] gives leave for so many bytes more, which come as
+    /// they arrive.
+    Streams {
+        /// Whose.
+        lane: StreamLane,
+        /// What.
+        input: mtcp::Input<Chunks>,
     },
     /// The wall clock: nanoseconds since 1970-01-01 UTC. Told at the start and then each minute.
     Wall(u64),
@@ -58,6 +70,13 @@ pub enum Output {
         to: SocketAddr,
         /// Its content.
         buffer: PacketBuffer,
+    },
+    /// News of a peer's streams.
+    Streams {
+        /// Whose.
+        lane: StreamLane,
+        /// What.
+        news: StreamNews,
     },
     /// Something for the log.
     Event(Event),

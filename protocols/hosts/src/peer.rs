@@ -6,7 +6,8 @@ use association::{Association, TcpConfig, TcpMethod};
 use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Instant};
 
-use crate::{Caps, Role, TcpTerms};
+use crate::streams::StreamMaker;
+use crate::{Caps, Profile, Role, SplitTerms, TcpTerms};
 
 const ETHERNET: usize = 14;
 const UDP: usize = 8;
@@ -20,6 +21,8 @@ pub(crate) struct Bearer {
     pub(crate) snoop_cache: Bytes,
     /// Whether others use the same air.
     pub(crate) is_shared: bool,
+    /// What makes streams, where TCP may be split.
+    pub(crate) streams: Option<StreamMaker>,
 }
 
 /// One peer of a host.
@@ -34,6 +37,11 @@ pub(crate) struct Peer {
     pub(crate) packets_refused: u64,
     pub(crate) tcp: TcpTerms,
     pub(crate) caps: Caps,
+    pub(crate) split: SplitTerms,
+    /// That of its streams, if it has any.
+    pub(crate) profile: Option<Profile>,
+    /// Counts the times that it began anew.
+    pub(crate) life: u32,
 }
 
 /// This host changes its place, and it is not known yet whether it reaches the peer from the new one.
@@ -42,6 +50,27 @@ pub(crate) struct Moving {
     pub(crate) since: Instant,
     /// The change is complete: what arrives from now on arrives at the new place.
     pub(crate) arrived: bool,
+}
+
+impl Peer {
+    /// One that has not been heard yet.
+    pub(crate) fn new(config: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
+        let association = bearer.association(config.endpoint, TcpMethod::Arq, &config.caps);
+        Self {
+            name: config.name,
+            id,
+            endpoint: config.endpoint,
+            association,
+            established_at: None,
+            moving: None,
+            packets_refused: 0,
+            tcp: config.tcp,
+            caps: config.caps,
+            split: config.split,
+            profile: None,
+            life: 0,
+        }
+    }
 }
 
 impl Bearer {

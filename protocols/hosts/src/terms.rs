@@ -1,11 +1,17 @@
 //! What the two ends of a hop settle in their handshake, by feature bits (`docs/session.md`).
 
 use association::TcpMethod;
+use mtcp::Profile;
 
 /// TCP may cross in the plain lane.
 const TCP_PLAIN: u64 = 1;
 /// TCP may cross in the plain lane, with the snoop protocol at both ends.
 const TCP_SNOOP: u64 = 2;
+
+/// TCP that is split may cross as MTCP in the paper's profile.
+const SPLIT_PAPER: u64 = 4;
+/// The same in the wide profile.
+const SPLIT_WIDE: u64 = 8;
 
 /// How TCP may cross the hop to a peer. The gateway chooses and the mobile host follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +52,45 @@ impl TcpTerms {
     }
 }
 
+/// Whether streams of TCP that is split may cross the hop to a peer, as MTCP. The gateway chooses and the mobile host
+/// follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SplitTerms {
+    /// No.
+    #[default]
+    Never,
+    /// In this profile, if the peer knows it.
+    Choose(Profile),
+    /// In whatever profile the peer chooses, if it does.
+    Follow,
+}
+
+impl SplitTerms {
+    /// What the peer is told.
+    pub(crate) fn features(self) -> u64 {
+        match self {
+            Self::Never => 0,
+            Self::Choose(Profile::Paper) => SPLIT_PAPER,
+            Self::Choose(Profile::Wide) => SPLIT_WIDE,
+            Self::Follow => SPLIT_PAPER | SPLIT_WIDE,
+        }
+    }
+
+    /// The profile, given what the peer told; both ends come to the same.
+    pub(crate) fn agreed(self, peer_features: u64) -> Option<Profile> {
+        match self.features() & peer_features {
+            SPLIT_PAPER => Some(Profile::Paper),
+            SPLIT_WIDE => Some(Profile::Wide),
+            _ => None,
+        }
+    }
+
+    /// Whether a choice was made in vain, given what was agreed.
+    pub(crate) fn is_refused(self, agreed: Option<Profile>) -> bool {
+        matches!(self, Self::Choose(_)) && agreed.is_none()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +114,28 @@ mod tests {
             assert_eq!(TcpTerms::Follow.agreed(chosen.features()), method);
             assert_eq!(chosen.refused(method), None);
         }
+    }
+
+    #[test]
+    fn streams_are_agreed_on_where_one_chooses_and_the_other_follows() {
+        let choices = [Profile::Paper, Profile::Wide].map(SplitTerms::Choose);
+        let all = choices
+            .into_iter()
+            .chain([SplitTerms::Never, SplitTerms::Follow]);
+        for one in all.clone() {
+            for other in all.clone() {
+                let agreed = one.agreed(other.features());
+                assert_eq!(agreed, other.agreed(one.features()), "{one:?} {other:?}");
+                let tcp = TcpTerms::Follow.agreed(one.features());
+                assert_eq!(tcp, TcpMethod::Arq, "they do not touch each other");
+            }
+        }
+        for (choice, profile) in choices.into_iter().zip([Profile::Paper, Profile::Wide]) {
+            assert_eq!(SplitTerms::Follow.agreed(choice.features()), Some(profile));
+            assert!(choice.is_refused(choice.agreed(SplitTerms::Never.features())));
+            assert!(!choice.is_refused(Some(profile)));
+        }
+        assert!(!SplitTerms::Follow.is_refused(None));
     }
 
     /// Bits of later versions change nothing.

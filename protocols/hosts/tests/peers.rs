@@ -4,7 +4,7 @@ mod support;
 
 use std::net::SocketAddr;
 
-use hosts::{Caps, Config, Host, Input, Output, Peer, Role, TcpTerms};
+use hosts::{Caps, Config, Host, Input, Output, Peer, Role, SplitTerms, TcpTerms};
 use machine::{Machine, RandomStream};
 use support::{Received, Traffic, port_of, private_key};
 use units::{Bytes, Duration, Instant};
@@ -27,6 +27,7 @@ fn peer(index: usize, prefix: (&str, u8)) -> Peer {
         endpoint: (index == 0).then(|| place(0)),
         prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
         tcp: TcpTerms::Follow,
+        split: SplitTerms::Never,
         caps: Caps::default(),
         weight: 1,
     }
@@ -48,6 +49,7 @@ fn host(index: usize) -> Host {
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
+        streams: None,
     };
     let mut stream = RandomStream::named(9, NAMES[index]);
     let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
@@ -92,7 +94,7 @@ impl Net {
                         .push((self.now + DELAY, to, place(from), buffer));
                 }
                 Output::Packet(packet) => self.packets[from].push(packet),
-                Output::Event(_) => {}
+                Output::Event(_) | Output::Streams { .. } => {}
             }
         }
     }

@@ -88,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
+            streams: None,
         },
         bind: config.listen.0,
         mark: None,

@@ -81,6 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
+            streams: None,
         },
         bind: match endpoint {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -29,6 +29,7 @@ pub(super) fn peer(
         endpoint,
         prefixes,
         tcp: TcpTerms::Follow,
+        split: hosts::SplitTerms::Never,
         caps: Caps::default(),
         weight: 1,
     })

@@ -20,6 +20,7 @@ const KIND_STREAM: u8 = 1;
 const KIND_BRIEF: u8 = 2;
 const KIND_ACK: u8 = 3;
 const KIND_PROBE: u8 = 4;
+const KIND_TRANSPORT: u8 = 7;
 
 const FLAG_LENGTH: u8 = 1;
 const FLAG_END: u8 = 2;

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::{
     FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK, KIND_BRIEF,
-    KIND_PROBE, KIND_STREAM, VERSION, varint,
+    KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
 };
 
 /// Why a frame, or the rest of one, cannot be read.
@@ -88,6 +88,8 @@ pub enum Chunk<'a> {
     Ack(AckRanges<'a>),
     /// Asks for an acknowledgement.
     Probe,
+    /// A packet of the split transport.
+    Transport(&'a [u8]),
 }
 
 /// The chunks of a frame.
@@ -148,6 +150,7 @@ impl<'a> Fields<'a> {
             }
             KIND_ACK => self.ack().map(Chunk::Ack),
             KIND_PROBE => Ok(Chunk::Probe),
+            KIND_TRANSPORT => self.content(flags).map(Chunk::Transport),
             kind => Err(MalformedFrame::Kind(kind)),
         }
     }

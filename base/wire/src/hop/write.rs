@@ -2,7 +2,7 @@
 
 use super::{
     FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK, KIND_BRIEF,
-    KIND_PROBE, KIND_STREAM, VERSION, varint,
+    KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
 };
 use crate::packet::PacketBuffer;
 
@@ -19,9 +19,9 @@ pub struct AckFields {
 
 /// Fills one frame, chunk by chunk.
 ///
-/// A chunk of content first asks for its room with [`stream_room`](Self::stream_room) or
-/// [`brief_room`](Self::brief_room). Every chunk is written with its length;
-/// [`finish`](Self::finish) takes it out of the last one again.
+/// A chunk of content first asks for its room with [`stream_room`](Self::stream_room),
+/// [`brief_room`](Self::brief_room) or [`transport_room`](Self::transport_room). Every chunk is written with its
+/// length; [`finish`](Self::finish) takes it out of the last one again.
 #[derive(Debug)]
 pub struct FrameWriter {
     buffer: PacketBuffer,
@@ -125,6 +125,21 @@ impl FrameWriter {
         if offset > 0 {
             self.buffer.extend(&offset.to_be_bytes());
         }
+        self.content_bytes(length, room, fill);
+    }
+
+    /// How many bytes of a packet of the split transport still fit.
+    pub fn transport_room(&self) -> usize {
+        self.content_room(0)
+    }
+
+    /// Appends a packet of the split transport, `length` bytes that `fill` writes.
+    ///
+    /// # Panics
+    /// If `length` exceeds [`transport_room`](Self::transport_room).
+    pub fn transport(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) {
+        let room = self.transport_room();
+        self.first_byte(KIND_TRANSPORT, 0);
         self.content_bytes(length, room, fill);
     }
 

@@ -11,3 +11,4 @@ mod plain;
 mod queues;
 mod script;
 mod superseded;
+mod transport;

@@ -33,6 +33,8 @@ pub(crate) enum Carried {
         length: usize,
         end: bool,
     },
+    /// The length of a packet of the split transport.
+    Transport(usize),
     /// Ranges of received numbers, from the highest down.
     Ack(Vec<(u64, u64)>),
 }
@@ -108,6 +110,7 @@ fn carried(chunk: &Chunk<'_>) -> Carried {
             length: bytes.len(),
             end,
         },
+        Chunk::Transport(bytes) => Carried::Transport(bytes.len()),
         Chunk::Ack(ack) => {
             let mut ranges = Vec::new();
             ack.visit(u64::from(ack.largest), |start, end| {
@@ -153,6 +156,8 @@ pub(crate) struct Script {
     pub(crate) arq: Arq,
     pub(crate) now: Instant,
     pub(crate) packets: Vec<Packet>,
+    /// Packets of the split transport that were released.
+    pub(crate) transport: Vec<PacketBuffer>,
     pub(crate) events: Vec<LinkEvent>,
     frames: Vec<Sent>,
     places: std::collections::BTreeMap<u16, u32>,
@@ -165,6 +170,7 @@ impl Script {
             arq: Arq::new(config),
             now: Instant::from_millis(1_000),
             packets: Vec::new(),
+            transport: Vec::new(),
             events: Vec::new(),
             frames: Vec::new(),
             places: std::collections::BTreeMap::new(),
@@ -195,6 +201,7 @@ impl Script {
             match output {
                 Output::Frame(bytes) => self.frames.push(Sent::read(self.now, bytes)),
                 Output::Packet(packet) => self.packets.push(packet),
+                Output::Transport(packet) => self.transport.push(packet),
                 Output::Event(event) => self.events.push(event),
                 Output::Sample(_) | Output::Silence => {}
             }

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use hosts::{Caps, Config, Host, Input, Output, Peer, PeerStatus, Role, TcpMethod, TcpTerms};
+use hosts::{
+    Caps, Config, Host, Input, Output, Peer, PeerStatus, Role, SplitTerms, TcpMethod, TcpTerms,
+};
 use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
 use units::{BitRate, Bytes, Duration, Instant};
@@ -78,6 +80,7 @@ impl Setting {
             } else {
                 self.tcp
             },
+            split: SplitTerms::Never,
             caps: if index == 0 {
                 Caps::default()
             } else {
@@ -108,6 +111,7 @@ impl Setting {
             shared_air,
             rate: None,
             snoop_cache: Bytes::mebi(2),
+            streams: None,
         };
         let mut stream = RandomStream::named(11, &name(index));
         let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
@@ -232,7 +236,7 @@ impl Cell {
                 }
                 (Some(Output::Packet(packet)), Some(mobile)) => self.received[mobile].note(&packet),
                 (Some(Output::Packet(_)), None) => self.counts.forwarded += 1,
-                (Some(Output::Event(_)), _) => {}
+                (Some(Output::Event(_) | Output::Streams { .. }), _) => {}
             }
         }
         if mobile.is_none() {

@@ -16,7 +16,8 @@ use std::ops::Range;
 
 use channel::{Channel, Direction, Link};
 use hosts::{
-    Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Role, TcpMethod, TcpTerms,
+    Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
+    StreamLane, StreamLimits, StreamNews, TcpMethod, TcpTerms,
 };
 use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
@@ -49,6 +50,8 @@ pub(crate) struct Pair {
     pub(crate) events: Vec<(Instant, usize, EventKind)>,
     /// When each request was sent, and how long its reply took.
     pub(crate) replies: Vec<(Instant, Duration)>,
+    /// What was told of streams, and by which host.
+    pub(crate) stream_news: VecDeque<(usize, StreamLane, StreamNews)>,
     /// A mark over every output with its time and host.
     pub(crate) mark: u64,
     /// Allocations inside the hosts while they are counted.
@@ -70,6 +73,7 @@ struct Setting {
     lives: [u64; 2],
     outer: usize,
     tcp: [TcpTerms; 2],
+    split: [SplitTerms; 2],
 }
 
 fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
@@ -95,6 +99,7 @@ fn host(index: usize, setting: Setting) -> Host {
         endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
         prefixes: prefixes.into_iter().map(address).collect(),
         tcp: setting.tcp[index],
+        split: setting.split[index],
         caps: Caps::default(),
         weight: 1,
     };
@@ -106,6 +111,10 @@ fn host(index: usize, setting: Setting) -> Host {
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
+        streams: Some(StreamLimits {
+            window: Bytes::mebi(4),
+            connections: 512,
+        }),
     };
     let name = format!("{} in life {}", names[index], setting.lives[index]);
     Host::new(config, entropy(setting.seed, &name)).expect("a host")
@@ -128,6 +137,7 @@ impl Pair {
             lives: [0; 2],
             outer,
             tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
+            split: [SplitTerms::Never; 2],
         };
         Self::with(link, setting)
     }
@@ -139,6 +149,19 @@ impl Pair {
             lives: [0; 2],
             outer: 0,
             tcp,
+            split: [SplitTerms::Never; 2],
+        };
+        Self::with(link, setting)
+    }
+
+    /// A pair over `link` whose gateway wants streams in `profile`.
+    pub(crate) fn with_streams(link: Link, seed: u64, profile: Profile) -> Self {
+        let setting = Setting {
+            seed,
+            lives: [0; 2],
+            outer: 0,
+            tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
+            split: [SplitTerms::Follow, SplitTerms::Choose(profile)],
         };
         Self::with(link, setting)
     }
@@ -152,6 +175,7 @@ impl Pair {
             recent: VecDeque::new(),
             events: Vec::new(),
             replies: Vec::new(),
+            stream_news: VecDeque::new(),
             mark: 0,
             allocations: None,
             link,
@@ -224,6 +248,14 @@ impl Pair {
         self.received(port).payload as f64 / bound.get() as f64
     }
 
+    /// What the link could carry from `start` until now.
+    pub(crate) fn capacity(&self, direction: Direction, start: Instant) -> Bytes {
+        let bound = self
+            .link
+            .capacity(direction, self.setting.seed, start..self.now);
+        bound.expect("a link with a rate")
+    }
+
     pub(crate) fn status(&self, host: usize) -> PeerStatus {
         self.hosts[host].status(self.now).peers[0].clone()
     }
@@ -292,7 +324,7 @@ impl Pair {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
             Output::Packet(packet) => &packet.buffer,
-            Output::Event(_) => &[],
+            Output::Event(_) | Output::Streams { .. } => &[],
         };
         let head = [host as u8, bytes.len() as u8];
         let time = self.now.as_nanos().to_le_bytes();
@@ -309,6 +341,7 @@ impl Pair {
                 }
             }
             Output::Packet(packet) => self.released(host, &packet),
+            Output::Streams { lane, news } => self.stream_news.push_back((host, lane, news)),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }
     }

@@ -1,0 +1,270 @@
+//! Streams of TCP that is split: they cross the hop as MTCP, in the plain lane, and never stand in a queue there.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+use machine::{ConfigError, Machine, RandomStream};
+use mtcp::{ConnectionId, Endpoint, Packet, Profile};
+use redirector::{Chunks, Content};
+use serde::Serialize;
+use units::Instant;
+use wire::packet::{HEADROOM, PacketBuffer};
+
+/// How streams cross one association.
+#[derive(Debug, Clone)]
+pub struct StreamConfig {
+    /// As both ends agreed.
+    pub profile: Profile,
+    /// What one connection may have on its way, and hold of what arrived, in each direction; in the paper's profile at
+    /// most 32,767 bytes count.
+    pub window: units::Bytes,
+    /// Connections at one time.
+    pub connections: usize,
+    /// What names connections: others must not know it.
+    pub random: RandomStream,
+}
+
+/// The packets of a usual hop, in bytes.
+const PACKET: usize = 1_400;
+
+/// What can happen to [`Streams`].
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// The driver asks for something. [`mtcp::Input::Read`] is a standing order: it gives leave for so many bytes
+    /// more, which are handed on as they come.
+    Asked(mtcp::Input<Chunks>),
+    /// A packet has crossed the hop.
+    Arrived(PacketBuffer),
+    /// The lane takes so many bytes now.
+    Room(u64),
+}
+
+/// What [`Streams`] ask for.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// Send the packet across the hop.
+    Cross(PacketBuffer),
+    /// Tell the driver. [`mtcp::Output::Finished`] comes when all has been handed on.
+    Tell(mtcp::Output<Chunks>),
+}
+
+/// What streams have done, for the operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StreamStatus {
+    /// In which profile.
+    pub profile: Profile,
+    /// Connections that exist, those included that only answer what is sent again.
+    pub connections: usize,
+    /// Counts since the peer began.
+    pub counters: mtcp::Counters,
+}
+
+/// What the driver may be given of one stream.
+#[derive(Debug, Default)]
+struct Reading {
+    /// For so many bytes more it gave leave.
+    wanted: u64,
+    /// So many are there.
+    readable: u64,
+    /// Nothing comes after them.
+    finished: bool,
+}
+
+/// All connections with one other end.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    profile: Profile,
+    endpoint: Endpoint<Chunks>,
+    readings: BTreeMap<ConnectionId, Reading>,
+    outputs: VecDeque<Output>,
+}
+
+impl StreamConfig {
+    /// Says what is wrong with it, if anything is.
+    ///
+    /// # Errors
+    /// That.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.settings(PACKET).check()
+    }
+
+    fn settings(&self, packet: usize) -> mtcp::Config {
+        let usual = match self.profile {
+            Profile::Paper => mtcp::Config::paper(),
+            Profile::Wide => mtcp::Config::wide(),
+        };
+        mtcp::Config {
+            packet: u16::try_from(packet).unwrap_or(u16::MAX),
+            send_buffer: self.window,
+            receive_buffer: self.window,
+            limits: mtcp::Limits {
+                connections: self.connections,
+                half_open: self.connections.min(usual.limits.half_open),
+                ..usual.limits
+            },
+            ..usual
+        }
+    }
+}
+
+impl Streams {
+    /// None yet, in packets of at most `packet` bytes.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub(crate) fn new(config: StreamConfig, packet: usize) -> Result<Self, ConfigError> {
+        Ok(Self {
+            profile: config.profile,
+            endpoint: Endpoint::new(config.settings(packet), config.random)?,
+            readings: BTreeMap::new(),
+            outputs: VecDeque::new(),
+        })
+    }
+
+    pub(crate) fn status(&self) -> StreamStatus {
+        StreamStatus {
+            profile: self.profile,
+            connections: self.endpoint.connections(),
+            counters: self.endpoint.counters(),
+        }
+    }
+
+    fn asked(&mut self, now: Instant, input: mtcp::Input<Chunks>) {
+        match input {
+            mtcp::Input::Read(id, count) => {
+                if let Some(reading) = self.readings.get_mut(&id) {
+                    reading.wanted += count;
+                    self.read(now, id);
+                }
+            }
+            input => {
+                if let mtcp::Input::Open { number, .. } = input {
+                    let id = ConnectionId::Opened(number);
+                    self.readings.entry(id).or_default();
+                }
+                self.endpoint.handle_input(now, input);
+            }
+        }
+    }
+
+    /// Takes what is there and wanted.
+    fn read(&mut self, now: Instant, id: ConnectionId) {
+        let Some(reading) = self.readings.get_mut(&id) else {
+            return;
+        };
+        let count = reading.wanted.min(reading.readable);
+        if count > 0 {
+            reading.wanted -= count;
+            reading.readable -= count;
+            self.endpoint
+                .handle_input(now, mtcp::Input::Read(id, count));
+        }
+    }
+
+    fn arrived(&mut self, now: Instant, buffer: &[u8]) {
+        let bytes = Bytes::copy_from_slice(buffer);
+        let input = match Packet::parse(&bytes) {
+            Ok(packet) => {
+                let whole = bytes.clone();
+                mtcp::Input::Packet(packet.map(|content| whole.slice_ref(content).into()))
+            }
+            Err(_) => mtcp::Input::Damaged,
+        };
+        self.endpoint.handle_input(now, input);
+    }
+
+    fn drain(&mut self, now: Instant) {
+        while let Some(output) = self.endpoint.poll_output() {
+            match output {
+                mtcp::Output::Packet(packet) => {
+                    self.outputs.push_back(Output::Cross(write(&packet)));
+                }
+                mtcp::Output::Readable(id, bytes) => {
+                    if let Some(reading) = self.readings.get_mut(&id) {
+                        reading.readable = bytes;
+                    }
+                    self.read(now, id);
+                }
+                mtcp::Output::Finished(id) => {
+                    if let Some(reading) = self.readings.get_mut(&id) {
+                        reading.finished = true;
+                    }
+                    self.finish(id);
+                }
+                output => self.tell(output),
+            }
+        }
+    }
+
+    fn tell(&mut self, output: mtcp::Output<Chunks>) {
+        let given = match &output {
+            mtcp::Output::Arrived(id, _) => {
+                self.readings.entry(*id).or_default();
+                None
+            }
+            mtcp::Output::Reset(id, _) | mtcp::Output::Closed(id) => {
+                self.readings.remove(id);
+                None
+            }
+            mtcp::Output::Data(id, _) => Some(*id),
+            _ => None,
+        };
+        self.outputs.push_back(Output::Tell(output));
+        if let Some(id) = given {
+            self.finish(id);
+        }
+    }
+
+    /// Tells that a stream has ended, once all of it was handed on.
+    fn finish(&mut self, id: ConnectionId) {
+        let reading = self.readings.get_mut(&id);
+        if reading
+            .is_some_and(|reading| reading.readable == 0 && std::mem::take(&mut reading.finished))
+        {
+            let finished = mtcp::Output::Finished(id);
+            self.outputs.push_back(Output::Tell(finished));
+        }
+    }
+}
+
+impl Machine for Streams {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle_input(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Asked(input) => self.asked(now, input),
+            Input::Arrived(buffer) => self.arrived(now, &buffer),
+            Input::Room(bytes) => self.endpoint.handle_input(now, mtcp::Input::Room(bytes)),
+        }
+        self.drain(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+        self.drain(now);
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout()
+    }
+}
+
+/// The packet as it crosses.
+fn write(packet: &Packet<Chunks>) -> PacketBuffer {
+    let length = packet.length();
+    let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
+    packet.write(buffer.grow(length), |content, out| {
+        let mut at = 0;
+        for chunk in content.iter() {
+            out[at..at + chunk.len()].copy_from_slice(chunk);
+            at += chunk.len();
+        }
+        debug_assert_eq!(at as u64, content.length(), "all of the content");
+    });
+    buffer
+}
