@@ -1,5 +1,7 @@
 //! Cores that hear a peer.
 
+use std::net::SocketAddr;
+
 use arq::{Arq, Config};
 use hosts::{Host, Peer, Role};
 use machine::{Machine, RandomStream};
@@ -181,7 +183,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         let buffer = PacketBuffer::copy_of(piece);
         let input = if place % 2 == 0 {
             hosts::Input::Datagram {
-                from: ([203, 0, 113, 1], 9).into(),
+                from: SocketAddr::from(([203, 0, 113, 1], 9)).into(),
                 arrived: now,
                 buffer,
             }

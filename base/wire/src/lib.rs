@@ -2,7 +2,9 @@
 
 mod field;
 
+pub mod address;
 pub mod checksum;
+pub mod ethernet;
 pub mod flow;
 pub mod hop;
 pub mod icmp;

@@ -7,9 +7,10 @@ mod tunnel;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
+use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::tun::Offload;
-use edges::udp::{DatagramBearer, UdpBearer, UdpOptions};
+use edges::udp::{UdpBearer, UdpOptions};
 use rustix::time::{ClockId, clock_gettime};
 use tunnel::Tunnel;
 use wire::packet::PacketBuffer;

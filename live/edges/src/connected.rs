@@ -214,7 +214,11 @@ fn allow_fragments(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
 }
 
 /// Sets an option that is an integer.
-fn set_option(socket: &Socket, (level, option): (i32, i32), value: i32) -> io::Result<()> {
+pub(crate) fn set_option(
+    socket: &Socket,
+    (level, option): (i32, i32),
+    value: i32,
+) -> io::Result<()> {
     // SAFETY: the call reads one integer that lives through it.
     let result = unsafe {
         libc::setsockopt(

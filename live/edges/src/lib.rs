@@ -4,9 +4,11 @@
 //! Only `live/runtime` reads the clock and drives these. It is the one crate in which
 //! `unsafe` is allowed; every such block says why it is sound.
 
+pub mod bearer;
 pub mod clock;
 pub mod connected;
 pub mod diversion;
+pub mod ethernet;
 pub mod fuse;
 pub mod memory;
 pub mod namespace;
@@ -15,6 +17,7 @@ pub mod netlink;
 pub mod nft;
 pub mod process;
 pub mod signals;
+mod stamps;
 pub mod sysctl;
 pub mod transparent;
 pub mod tun;

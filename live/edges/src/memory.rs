@@ -3,17 +3,17 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use units::Instant;
+use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
+use crate::bearer::{Arrival, BearerCounters, DatagramBearer, Footing, Sent};
 use crate::tun::{DeviceCounters, PacketDevice};
-use crate::udp::{Arrival, BearerCounters, DatagramBearer, Sent};
 
 /// How many datagrams one receive call of a twin takes.
 const BATCH: usize = 64;
@@ -115,10 +115,11 @@ impl AsFd for MemoryDevice {
     }
 }
 
-/// One end of a pair of joined bearers. A datagram to any address but the other end's is refused.
+/// One end of a pair of joined bearers. A datagram to any address but the other end's, or
+/// everybody's, is refused.
 pub struct MemoryBearer {
-    here: SocketAddr,
-    there: SocketAddr,
+    here: HopAddress,
+    there: HopAddress,
     incoming: Arc<Queue<PacketBuffer>>,
     outgoing: Arc<Queue<PacketBuffer>>,
     counters: BearerCounters,
@@ -126,7 +127,7 @@ pub struct MemoryBearer {
 
 impl MemoryBearer {
     /// Two joined bearers at the two addresses, with room for `capacity` datagrams in each direction.
-    pub fn pair(addresses: [SocketAddr; 2], capacity: usize) -> io::Result<(Self, Self)> {
+    pub fn pair(addresses: [HopAddress; 2], capacity: usize) -> io::Result<(Self, Self)> {
         let (forth, back) = (Queue::new(capacity)?, Queue::new(capacity)?);
         let one = Self {
             here: addresses[0],
@@ -147,7 +148,7 @@ impl MemoryBearer {
 }
 
 impl DatagramBearer for MemoryBearer {
-    fn local_address(&self) -> SocketAddr {
+    fn local_address(&self) -> HopAddress {
         self.here
     }
 
@@ -175,11 +176,11 @@ impl DatagramBearer for MemoryBearer {
         Ok(count)
     }
 
-    fn send(&mut self, to: SocketAddr, datagrams: &[PacketBuffer]) -> Sent {
+    fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent {
         self.counters.send_calls += 1;
         let mut sent = Sent::default();
         for datagram in datagrams {
-            let outcome = if to == self.there {
+            let outcome = if to == self.there || to.is_group() {
                 self.outgoing.push(datagram.clone())
             } else {
                 Err(Errno::NETUNREACH.into())
@@ -196,6 +197,10 @@ impl DatagramBearer for MemoryBearer {
             sent.handled += 1;
         }
         sent
+    }
+
+    fn follow_network(&mut self) -> io::Result<Footing> {
+        Ok(Footing::Uncertain)
     }
 
     fn counters(&self) -> BearerCounters {

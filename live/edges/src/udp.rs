@@ -9,9 +9,13 @@ use rustix::io::Errno;
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
-use crate::clock;
+use crate::bearer::{
+    Arrival, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
+};
+use crate::stamps::Stamps;
 
 /// How many messages one receive call takes; each may be a train of datagrams.
 const MESSAGES: usize = 16;
@@ -19,74 +23,6 @@ const MESSAGES: usize = 16;
 const MESSAGE_ROOM: usize = 65_536;
 /// The most payload that one send call can carry in IPv4 (RFC 768: 65,535 minus both headers).
 const TRAIN_ROOM: usize = 65_507;
-/// A time stamp that claims to be older than this comes from a step of the wall clock.
-const OLDEST_STAMP: Duration = Duration::from_secs(10);
-
-/// When and from where a datagram came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// Who sent it; an IPv4 address is always given as such.
-    pub from: SocketAddr,
-    /// When the kernel took it from the device. It never runs back, and never lies after the `now` of
-    /// the receiving call. Datagrams that the kernel joined to a train bear the time of the first.
-    pub at: Instant,
-    /// The network marked it: congestion experienced (RFC 3168).
-    pub congestion_experienced: bool,
-}
-
-/// What became of the datagrams of one send.
-#[derive(Debug, Default)]
-pub struct Sent {
-    /// How many, from the front, are done with. The others found no room: offer them again when
-    /// the descriptor is writable.
-    pub handled: usize,
-    /// How many of those the kernel refused.
-    pub dropped: usize,
-    /// Why it refused the last of them; `EMSGSIZE` for one that is too large for the path.
-    pub problem: Option<io::Error>,
-}
-
-/// What a bearer has done since it was opened, in datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BearerCounters {
-    /// Handed to the network.
-    pub sent: u64,
-    /// Taken from the network.
-    pub received: u64,
-    /// Refused on sending because they are too large for the path.
-    pub too_large: u64,
-    /// Refused on sending for another reason, such as no route.
-    pub refused: u64,
-    /// Errors that the network reported on receiving, such as an unreachable port.
-    pub receive_errors: u64,
-    /// System calls that sent.
-    pub send_calls: u64,
-    /// System calls that received.
-    pub receive_calls: u64,
-}
-
-/// Something that carries datagrams to and from addresses, and a descriptor to wait for.
-pub trait DatagramBearer: AsFd {
-    /// Where datagrams for this bearer go.
-    fn local_address(&self) -> SocketAddr;
-
-    /// Takes what has come, up to a batch, and gives each datagram to `sink` in order of arrival;
-    /// returns how many. Never blocks. What remains keeps the descriptor readable.
-    ///
-    /// # Errors
-    /// If the bearer is broken; what the network reports is only counted.
-    fn receive_batch(
-        &mut self,
-        now: Instant,
-        sink: &mut impl FnMut(Arrival, &mut [u8]),
-    ) -> io::Result<usize>;
-
-    /// Sends `datagrams` to `to`, in order. Never blocks. Neighbours of equal size share a system call.
-    fn send(&mut self, to: SocketAddr, datagrams: &[PacketBuffer]) -> Sent;
-
-    /// What the bearer has done so far.
-    fn counters(&self) -> BearerCounters;
-}
 
 /// How a [`UdpBearer`] is opened.
 #[derive(Debug, Clone)]
@@ -125,9 +61,7 @@ pub struct UdpBearer {
     ecn: Option<EcnCodepoint>,
     incoming: Box<[u8]>,
     train: Vec<u8>,
-    last_arrival: Instant,
-    /// What the wall clock is ahead of the monotonic one.
-    wall_ahead: Duration,
+    stamps: Stamps,
     counters: BearerCounters,
 }
 
@@ -173,8 +107,7 @@ impl UdpBearer {
             ecn: options.ecn_capable.then_some(EcnCodepoint::Ect0),
             incoming: vec![0; MESSAGES * MESSAGE_ROOM].into_boxed_slice(),
             train: Vec::with_capacity(TRAIN_ROOM),
-            last_arrival: Instant::ZERO,
-            wall_ahead: Duration::ZERO,
+            stamps: Stamps::default(),
             counters: BearerCounters::default(),
         })
     }
@@ -234,21 +167,11 @@ impl UdpBearer {
         sent.handled += 1;
         true
     }
-
-    /// The point on the monotonic scale of a kernel time stamp, which is one of the wall clock.
-    fn arrival_time(&self, now: Instant, stamp: Option<Duration>) -> Instant {
-        let on_scale = stamp.map_or(now, |stamp| {
-            Instant::ZERO + stamp.saturating_sub(self.wall_ahead)
-        });
-        let believable = now.since(on_scale) <= OLDEST_STAMP;
-        let at = if believable { on_scale.min(now) } else { now };
-        at.max(self.last_arrival)
-    }
 }
 
 impl DatagramBearer for UdpBearer {
-    fn local_address(&self) -> SocketAddr {
-        self.address
+    fn local_address(&self) -> HopAddress {
+        self.address.into()
     }
 
     fn receive_batch(
@@ -259,18 +182,17 @@ impl DatagramBearer for UdpBearer {
         let mut incoming = std::mem::take(&mut self.incoming);
         let mut metas = [RecvMeta::default(); MESSAGES];
         let result = self.receive_messages(&mut incoming, &mut metas);
-        self.wall_ahead = clock::wall_ahead().unwrap_or(self.wall_ahead);
+        self.stamps.compare_clocks();
         let mut datagrams = 0;
         let messages = *result.as_ref().unwrap_or(&0);
         for (room, meta) in incoming
             .chunks_exact_mut(MESSAGE_ROOM)
             .zip(&metas[..messages])
         {
-            let at = self.arrival_time(now, meta.timestamp.map(Duration::from));
-            self.last_arrival = at;
+            let at = self.stamps.arrival(now, meta.timestamp.map(Duration::from));
             let congestion_experienced = meta.ecn == Some(EcnCodepoint::Ce);
             let arrival = Arrival {
-                from: canonical(meta.addr),
+                from: canonical(meta.addr).into(),
                 at,
                 congestion_experienced,
             };
@@ -284,7 +206,10 @@ impl DatagramBearer for UdpBearer {
         result.map(|_| datagrams)
     }
 
-    fn send(&mut self, to: SocketAddr, datagrams: &[PacketBuffer]) -> Sent {
+    fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent {
+        let HopAddress::Udp(to) = to else {
+            return refuse(datagrams, no_such_address(), &mut self.counters);
+        };
         let to = if self.address.is_ipv6() {
             mapped(to)
         } else {
@@ -313,6 +238,11 @@ impl DatagramBearer for UdpBearer {
             }
         }
         sent
+    }
+
+    fn follow_network(&mut self) -> io::Result<Footing> {
+        // The kernel follows routes and addresses; whether they lead to the peer shows when something comes back.
+        Ok(Footing::Uncertain)
     }
 
     fn counters(&self) -> BearerCounters {
@@ -381,12 +311,12 @@ pub(crate) fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
     Ok(())
 }
 
-fn no_room(error: &io::Error) -> bool {
+pub(crate) fn no_room(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
 /// An error that tells about a peer or a route, and not about the socket.
-fn is_news_of_the_network(error: &io::Error) -> bool {
+pub(crate) fn is_news_of_the_network(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
         Some(
@@ -421,6 +351,6 @@ fn mapped(address: SocketAddr) -> SocketAddr {
     }
 }
 
-fn context(error: &io::Error, what: &str) -> io::Error {
+pub(crate) fn context(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }

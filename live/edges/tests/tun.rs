@@ -7,9 +7,10 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
+use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::tun::{Offload, PacketDevice, TunDevice, TunOptions};
-use edges::udp::{DatagramBearer, UdpBearer, UdpOptions};
+use edges::udp::{UdpBearer, UdpOptions};
 use edges::wait::{Interest, Waiter};
 use tunnel::{Tunnel, namespace_or_skip};
 use units::Duration;

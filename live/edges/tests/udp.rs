@@ -4,16 +4,26 @@
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
+use edges::bearer::{Arrival, DatagramBearer};
 use edges::clock;
-use edges::udp::{Arrival, DatagramBearer, UdpBearer, UdpOptions};
+use edges::udp::{UdpBearer, UdpOptions};
 use edges::wait::{Interest, Waiter};
 use units::Duration;
+use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn bearer(bind: &str) -> UdpBearer {
     UdpBearer::open(&UdpOptions::new(bind.parse().expect("an address"))).expect("a bearer")
+}
+
+/// Where a UDP bearer or its peer is.
+fn place(address: HopAddress) -> SocketAddr {
+    match address {
+        HopAddress::Udp(address) => address,
+        HopAddress::Ethernet(address) => panic!("{address} is no UDP address"),
+    }
 }
 
 /// A datagram of `length` bytes whose content tells its `number`.
@@ -79,8 +89,9 @@ fn exchange(from: &str, to: &str, lengths: &[usize]) {
             arrival.at + Duration::from_millis(100) >= before,
             "an arrival before its sending"
         );
-        assert_eq!(arrival.from.ip().to_canonical(), arrival.from.ip());
-        assert_eq!(arrival.from.port(), one.local_address().port());
+        let from = place(arrival.from);
+        assert_eq!(from.ip().to_canonical(), from.ip());
+        assert_eq!(from.port(), place(one.local_address()).port());
     }
     assert_eq!(one.counters().sent, sent.len() as u64);
     assert_eq!(other.counters().received, sent.len() as u64);
@@ -117,9 +128,9 @@ fn a_train_takes_one_call() {
 #[test]
 fn both_families_share_a_socket_bound_to_any_address() {
     let (mut any, mut one) = (bearer("[::]:0"), bearer("127.0.0.1:0"));
-    let port = any.local_address().port();
+    let port = place(any.local_address()).port();
     let target: SocketAddr = ([127, 0, 0, 1], port).into();
-    assert_eq!(one.send(target, &[datagram(1, 100)]).handled, 1);
+    assert_eq!(one.send(target.into(), &[datagram(1, 100)]).handled, 1);
     let got = receive(&mut any, 1);
     assert_eq!(got[0].0.from, one.local_address());
     assert_eq!(any.send(got[0].0.from, &[datagram(2, 200)]).dropped, 0);
@@ -145,9 +156,17 @@ fn what_the_kernel_refuses_is_counted_and_the_rest_goes() {
 }
 
 #[test]
+fn an_address_of_another_bearer_is_refused() {
+    let mut one = bearer("127.0.0.1:0");
+    let sent = one.send(HopAddress::EVERYBODY, &[datagram(1, 100)]);
+    assert_eq!((sent.handled, sent.dropped), (1, 1));
+    assert_eq!(one.counters().refused, 1);
+}
+
+#[test]
 fn an_address_that_is_taken_is_named() {
     let taken = bearer("127.0.0.1:0");
-    let error = UdpBearer::open(&UdpOptions::new(taken.local_address()))
+    let error = UdpBearer::open(&UdpOptions::new(place(taken.local_address())))
         .err()
         .expect("an error");
     assert!(

@@ -2,11 +2,11 @@
 
 use std::os::fd::AsFd;
 
+use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::memory::{MemoryBearer, MemoryDevice};
 use edges::signals::{Signal, Signals};
 use edges::tun::PacketDevice;
-use edges::udp::DatagramBearer;
 use edges::wait::{Interest, Ready, WOKEN, Waiter, sharpen_timers};
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};

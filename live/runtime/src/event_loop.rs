@@ -3,10 +3,10 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use edges::bearer::{Arrival, BearerCounters, DatagramBearer, Footing};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use edges::tun::{DeviceCounters, PacketDevice};
-use edges::udp::{BearerCounters, DatagramBearer};
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use hosts::{Event, Input, Output};
 use serde_json::{Value, json};
@@ -280,14 +280,30 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     }
 
     /// Notes that the network has changed.
-    fn hear_news(&mut self) -> io::Result<()> {
-        if let Some(network) = &mut self.ports.network
-            && network.changed()?
-            && self.news_due.is_none()
-        {
-            let now = clock::monotonic();
-            self.news_due = Some(now + SETTLING);
-            self.tell(now, Input::LinkChanging);
+    fn hear_news(&mut self) -> Result<(), RuntimeError> {
+        let Some(network) = &mut self.ports.network else {
+            return Ok(());
+        };
+        if !network.changed()? {
+            return Ok(());
+        }
+        let footing = self
+            .ports
+            .bearer
+            .follow_network()
+            .map_err(RuntimeError::Bearer)?;
+        let now = clock::monotonic();
+        match footing {
+            Footing::Lost => self.tell(now, Input::LinkChanging),
+            Footing::Found => {
+                self.tell(now, Input::LinkChanging);
+                self.tell(now, Input::LinkUp);
+            }
+            Footing::Uncertain if self.news_due.is_none() => {
+                self.news_due = Some(now + SETTLING);
+                self.tell(now, Input::LinkChanging);
+            }
+            Footing::Unchanged | Footing::Uncertain => {}
         }
         Ok(())
     }
@@ -299,7 +315,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         } = self;
         let Ports { device, bearer, .. } = ports;
         let now = clock::monotonic();
-        let mut sink = |arrival: edges::udp::Arrival, datagram: &mut [u8]| {
+        let mut sink = |arrival: Arrival, datagram: &mut [u8]| {
             let buffer = PacketBuffer::copy_of(datagram);
             let input = Input::Datagram {
                 from: arrival.from,
@@ -418,6 +434,7 @@ fn bearer_status(bearer: BearerCounters, outbox: &Outbox) -> Value {
         "too_large": bearer.too_large,
         "refused": bearer.refused,
         "receive_errors": bearer.receive_errors,
+        "malformed": bearer.malformed,
         "without_room": outbox.dropped(),
         "send_calls": bearer.send_calls,
         "receive_calls": bearer.receive_calls,

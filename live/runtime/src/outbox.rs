@@ -1,13 +1,12 @@
 //! Datagrams on their way to the bearer, collected so that many share a system call.
 
-use std::net::SocketAddr;
-
-use edges::udp::DatagramBearer;
+use edges::bearer::DatagramBearer;
+use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
 /// Neighbours with the same destination.
 struct Run {
-    to: SocketAddr,
+    to: HopAddress,
     count: usize,
 }
 
@@ -40,7 +39,7 @@ impl Outbox {
 
     /// Appends a datagram. One that finds the queue full is dropped and counted, as in a driver's
     /// queue: to the hop it is a loss.
-    pub fn push(&mut self, to: SocketAddr, datagram: PacketBuffer) {
+    pub fn push(&mut self, to: HopAddress, datagram: PacketBuffer) {
         let storage = self.storage + datagram.capacity();
         if self.datagrams.len() == self.capacity || storage > STORAGE {
             self.dropped += 1;

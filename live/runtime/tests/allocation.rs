@@ -5,7 +5,7 @@ mod echo;
 use echo::Echo;
 use edges::memory::{MemoryBearer, MemoryDevice};
 use edges::tun::PacketDevice;
-use edges::udp::{Arrival, DatagramBearer};
+use edges::bearer::{Arrival, DatagramBearer};
 use runtime::{EventLoop, Ports, Stopped};
 use units::Instant;
 use wire::packet::{Packet, PacketBuffer};

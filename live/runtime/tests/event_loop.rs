@@ -12,7 +12,7 @@ use edges::memory::{MemoryBearer, MemoryDevice};
 use edges::namespace::Namespace;
 use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
-use edges::udp::DatagramBearer;
+use edges::bearer::{Arrival, DatagramBearer};
 use edges::wait::{Interest, Waiter};
 use runtime::control::{Control, ask_status};
 use runtime::{EventLoop, Ports, Stopped};
@@ -69,7 +69,7 @@ fn datagrams(peer: &mut MemoryBearer, count: usize) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     while all.len() < count {
         wait_for(&*peer);
-        let mut sink = |_: edges::udp::Arrival, datagram: &mut [u8]| all.push(datagram.to_vec());
+        let mut sink = |_: Arrival, datagram: &mut [u8]| all.push(datagram.to_vec());
         peer.receive_batch(Instant::ZERO, &mut sink).unwrap();
     }
     all

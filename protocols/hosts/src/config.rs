@@ -1,9 +1,10 @@
 //! What a host is made of.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use session::{PresharedKey, PrivateKey, PublicKey};
 use units::{BitRate, Bytes};
+use wire::address::HopAddress;
 
 use crate::{Caps, SplitTerms, StreamLimits, TcpTerms};
 
@@ -46,7 +47,7 @@ pub struct Peer {
     /// What both share beside, if anything.
     pub preshared: Option<PresharedKey>,
     /// Where it is, if that is known: a mobile must know of its gateway.
-    pub endpoint: Option<SocketAddr>,
+    pub endpoint: Option<HopAddress>,
     /// The inner addresses that are its own: packets to them go to it, and it may send from no others.
     /// Each is an address and a prefix length in bits.
     pub prefixes: Vec<(IpAddr, u8)>,

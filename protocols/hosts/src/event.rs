@@ -1,11 +1,11 @@
 //! What a host tells its log.
 
 use std::fmt;
-use std::net::SocketAddr;
 
 use association::TcpMethod;
 use signals::Change;
 use units::Duration;
+use wire::address::HopAddress;
 
 /// Something happened with a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum EventKind {
     /// The peer, a mobile host, is now somewhere else.
     Moved {
         /// Where.
-        to: SocketAddr,
+        to: HopAddress,
     },
     /// The peer does not know how TCP was to cross the hop to it, so the link layer repairs it.
     TcpRefused {

@@ -1,7 +1,6 @@
 //! The machine.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use association::LinkEvent;
 use machine::Machine;
@@ -10,6 +9,7 @@ use session::{
 };
 use thiserror::Error;
 use units::{Bytes, Instant};
+use wire::address::HopAddress;
 use wire::ip::IpPacket;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
@@ -192,7 +192,7 @@ impl Host {
     fn datagram(
         &mut self,
         now: Instant,
-        (from, arrived): (SocketAddr, Instant),
+        (from, arrived): (HopAddress, Instant),
         mut buffer: PacketBuffer,
     ) {
         let heard = match self.endpoint.handle_datagram(now, &mut buffer) {
@@ -226,7 +226,7 @@ impl Host {
 
     /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
     /// where the peer is.
-    fn heard(&mut self, now: Instant, index: usize, from: Option<SocketAddr>) {
+    fn heard(&mut self, now: Instant, index: usize, from: Option<HopAddress>) {
         let peer = &mut self.peers[index];
         let known = from.and_then(|from| peer.endpoint.replace(from));
         let moved = from.filter(|from| known.is_some_and(|known| known != *from));
@@ -271,7 +271,7 @@ impl Host {
     }
 
     /// Carries out what the sessions ask for.
-    fn follow_sessions(&mut self, now: Instant, from: Option<SocketAddr>) {
+    fn follow_sessions(&mut self, now: Instant, from: Option<HopAddress>) {
         while let Some(output) = self.endpoint.poll_output() {
             match output {
                 session::Output::Transmit {
@@ -296,7 +296,7 @@ impl Host {
         }
     }
 
-    fn session_changed(&mut self, now: Instant, event: &session::Event, from: Option<SocketAddr>) {
+    fn session_changed(&mut self, now: Instant, event: &session::Event, from: Option<HopAddress>) {
         let (id, kind, features) = match *event {
             session::Event::Established {
                 peer,
@@ -329,7 +329,7 @@ impl Host {
         &mut self,
         index: usize,
         features: u64,
-        from: Option<SocketAddr>,
+        from: Option<HopAddress>,
     ) -> Option<EventKind> {
         let peer = &mut self.peers[index];
         let method = peer.tcp.agreed(features);

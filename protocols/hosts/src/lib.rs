@@ -23,10 +23,10 @@ pub use host::{Host, HostError};
 pub use mtcp::Profile;
 use redirector::Chunks;
 pub use status::{PeerStatus, Status};
-use std::net::SocketAddr;
 pub use streams::{StreamLane, StreamLimits, StreamNews};
 pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
+use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 /// What can happen to a [`Host`].
@@ -37,7 +37,7 @@ pub enum Input {
     /// A datagram from the hop.
     Datagram {
         /// Who sent it, as the network says.
-        from: SocketAddr,
+        from: HopAddress,
         /// When it reached this host; never after the `now` of the call.
         arrived: Instant,
         /// Its content.
@@ -67,7 +67,7 @@ pub enum Output {
     /// A datagram for the hop.
     Datagram {
         /// To whom.
-        to: SocketAddr,
+        to: HopAddress,
         /// Its content.
         buffer: PacketBuffer,
     },

@@ -1,16 +1,19 @@
 //! One peer of a host.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use association::{Association, TcpConfig, TcpMethod};
 use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Instant};
+use wire::address::HopAddress;
+use wire::ethernet;
 
 use crate::streams::StreamMaker;
 use crate::{Caps, Profile, Role, SplitTerms, TcpTerms};
 
-const ETHERNET: usize = 14;
 const UDP: usize = 8;
+const IPV4: usize = 20;
+const IPV6: usize = 40;
 
 /// What frames to a peer cost, and how large they may be.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +33,7 @@ pub(crate) struct Bearer {
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) id: PeerId,
-    pub(crate) endpoint: Option<SocketAddr>,
+    pub(crate) endpoint: Option<HopAddress>,
     pub(crate) association: Association,
     pub(crate) established_at: Option<Instant>,
     pub(crate) moving: Option<Moving>,
@@ -77,15 +80,11 @@ impl Bearer {
     /// A fresh association over this bearer to `endpoint`, where TCP goes by `method`.
     pub(crate) fn association(
         &self,
-        endpoint: Option<SocketAddr>,
+        endpoint: Option<HopAddress>,
         method: TcpMethod,
         caps: &Caps,
     ) -> Association {
-        let ip = match endpoint.map(|endpoint| endpoint.ip().to_canonical()) {
-            Some(IpAddr::V6(_)) => 40,
-            Some(IpAddr::V4(_)) | None => 20,
-        };
-        let around = ip + UDP + DATA_OVERHEAD_BYTES;
+        let around = around(endpoint) + DATA_OVERHEAD_BYTES;
         let frame = self.mtu.saturating_sub(around).max(64);
         let tcp = TcpConfig {
             method,
@@ -95,7 +94,7 @@ impl Bearer {
         let config = arq::Config {
             memory: caps.memory,
             queue: caps.queue,
-            ..arq::Config::new(frame, around + ETHERNET)
+            ..arq::Config::new(frame, around + ethernet::HEADER_BYTES)
         };
         let mut association = Association::new(config, self.rate, &tcp);
         if let Some(limits) = caps.flow_limits() {
@@ -105,5 +104,18 @@ impl Bearer {
             association = association.on_shared_air();
         }
         association
+    }
+}
+
+/// What a datagram to `endpoint` costs in the payload of a link's frame, in bytes.
+fn around(endpoint: Option<HopAddress>) -> usize {
+    match endpoint {
+        Some(HopAddress::Ethernet(_)) => ethernet::LENGTH_BYTES,
+        Some(HopAddress::Udp(SocketAddr::V6(address)))
+            if address.ip().to_ipv4_mapped().is_none() =>
+        {
+            IPV6 + UDP
+        }
+        Some(HopAddress::Udp(_)) | None => IPV4 + UDP,
     }
 }

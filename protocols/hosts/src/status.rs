@@ -1,9 +1,8 @@
 //! How a host does.
 
-use std::net::SocketAddr;
-
 use serde::Serialize;
 use units::{Bytes, Duration};
+use wire::address::HopAddress;
 
 use crate::Role;
 
@@ -34,7 +33,7 @@ pub struct PeerStatus {
     /// What the operator calls it.
     pub name: String,
     /// Where it is.
-    pub endpoint: Option<SocketAddr>,
+    pub endpoint: Option<HopAddress>,
     /// How old the current keys are; nothing if there are none.
     pub keys_age: Option<Duration>,
     /// Packets from inner addresses that are not its own.

@@ -2,12 +2,11 @@
 
 mod support;
 
-use std::net::SocketAddr;
-
 use hosts::{Caps, Config, Host, Input, Output, Peer, Role, SplitTerms, TcpTerms};
 use machine::{Machine, RandomStream};
 use support::{Received, Traffic, port_of, private_key};
 use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 const NAMES: [&str; 3] = ["gateway", "one", "two"];
@@ -15,7 +14,7 @@ const PLACES: [&str; 3] = ["10.0.0.1:1", "10.0.0.2:2", "10.0.0.3:3"];
 const INNER: [&str; 3] = ["", "10.9.0.2", "10.9.0.3"];
 const DELAY: Duration = Duration::from_millis(5);
 
-fn place(index: usize) -> SocketAddr {
+fn place(index: usize) -> HopAddress {
     PLACES[index].parse().expect("an address")
 }
 
@@ -60,7 +59,7 @@ fn host(index: usize) -> Host {
 struct Net {
     hosts: [Host; 3],
     now: Instant,
-    flying: Vec<(Instant, usize, SocketAddr, PacketBuffer)>,
+    flying: Vec<(Instant, usize, HopAddress, PacketBuffer)>,
     packets: [Vec<Packet>; 3],
 }
 
@@ -182,7 +181,7 @@ fn what_belongs_to_nobody_goes_nowhere() {
 #[test]
 fn a_stranger_gets_no_answer() {
     let mut net = Net::new();
-    let stranger: SocketAddr = "203.0.113.5:5".parse().expect("an address");
+    let stranger: HopAddress = "203.0.113.5:5".parse().expect("an address");
     let mut stream = RandomStream::named(1, "stranger");
     for kind in 0..=255_u8 {
         for length in [0, 1, 4, 32, 60, 92, 148, 160, 1_400] {

@@ -1,5 +1,6 @@
 //! The configuration of a gateway.
 
+use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use toml::Spanned;
 
 use super::Source;
 use super::caps::Caps;
+use super::carrier::Carrier;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
 use super::split::{Split, Tcp};
 use super::values::{Key, Listen, Name};
@@ -23,8 +25,7 @@ pub(crate) struct GatewayConfig {
     #[serde(default = "name")]
     pub(crate) name: Name,
     /// Where mobiles reach it.
-    #[serde(default = "listen")]
-    pub(crate) listen: Listen,
+    listen: Option<Spanned<Listen>>,
     /// The file of its key.
     pub(crate) private_key_file: PathBuf,
     /// Whether mobiles' packets leave with the gateway's address.
@@ -153,6 +154,7 @@ impl GatewayConfig {
         let config: Self = source.parse()?;
         config.tun.check(source)?;
         config.air.check(source)?;
+        config.check_listen(source)?;
         for (number, peer) in config.peers.iter().enumerate() {
             config.peers[..number]
                 .iter()
@@ -164,6 +166,28 @@ impl GatewayConfig {
             }
         }
         Ok(config)
+    }
+}
+
+impl GatewayConfig {
+    /// Where mobiles reach it by UDP.
+    pub(crate) fn listen(&self) -> SocketAddr {
+        let usual = (Ipv6Addr::UNSPECIFIED, crate::daemon::PORT).into();
+        self.listen
+            .as_ref()
+            .map_or(usual, |given| given.get_ref().0)
+    }
+
+    /// Refuses a port where there are none.
+    fn check_listen(&self, source: &Source) -> Result<(), Failure> {
+        match (self.hop.carrier(source)?, &self.listen) {
+            (Carrier::Udp, _) | (Carrier::Ethernet { .. }, None) => Ok(()),
+            (Carrier::Ethernet { .. }, Some(given)) => {
+                let what =
+                    "by Ethernet it listens at its interface and at no port; remove this line";
+                Err(source.wrong(Some(given.span()), what))
+            }
+        }
     }
 }
 
@@ -207,10 +231,6 @@ impl Mobile {
 
 fn name() -> Name {
     Name("gateway".into())
-}
-
-fn listen() -> Listen {
-    Listen((std::net::Ipv6Addr::UNSPECIFIED, crate::daemon::PORT).into())
 }
 
 fn yes() -> bool {

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use toml::Spanned;
 
 use super::Source;
+use super::carrier::{Carrier, Endpoint};
 use super::shared::{Hop, Routes, Snoop, Tun, state_folder};
-use super::values::{Key, Name, Remote};
+use super::values::{Key, Name};
 use crate::failure::Failure;
 
 /// A mobile host.
@@ -23,7 +25,7 @@ pub(crate) struct MobileConfig {
     pub(crate) routes: Routes,
     #[serde(default = "state_folder")]
     pub(crate) state_dir: PathBuf,
-    pub(crate) gateway: Gateway,
+    pub(crate) gateway: Spanned<Gateway>,
     pub(crate) tun: Tun,
     #[serde(default)]
     pub(crate) hop: Hop,
@@ -35,8 +37,8 @@ pub(crate) struct MobileConfig {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gateway {
-    /// Where it listens.
-    pub(crate) endpoint: Remote,
+    /// Where it listens; on a shared link it is looked for if nothing is said.
+    endpoint: Option<Spanned<Endpoint>>,
     pub(crate) public_key: Key,
     pub(crate) preshared_key_file: Option<PathBuf>,
 }
@@ -46,7 +48,37 @@ impl MobileConfig {
     pub(crate) fn load(source: &Source) -> Result<Self, Failure> {
         let config: Self = source.parse()?;
         config.tun.check(source)?;
+        config.place(source)?;
         Ok(config)
+    }
+
+    /// What carries frames, and where the gateway is. By UDP its name is yet to be resolved.
+    pub(crate) fn place(&self, source: &Source) -> Result<(Carrier, Endpoint), Failure> {
+        let carrier = self.hop.carrier(source)?;
+        let given = self.gateway.get_ref().endpoint.as_ref();
+        let (span, what) = match (&carrier, given.map(|given| (given.get_ref(), given.span()))) {
+            (Carrier::Udp, Some((Endpoint::Udp(_), _)))
+            | (Carrier::Ethernet { .. }, Some((Endpoint::Ethernet(_), _))) => {
+                let endpoint = given.map(|given| given.get_ref().clone());
+                return Ok((carrier, endpoint.unwrap_or(Endpoint::ANYWHERE)));
+            }
+            (Carrier::Ethernet { .. }, None) => return Ok((carrier, Endpoint::ANYWHERE)),
+            (Carrier::Udp, None) => (
+                self.gateway.span(),
+                "the gateway needs an endpoint; write `endpoint = \"gateway.example.org:51830\"`",
+            ),
+            (Carrier::Udp, Some((Endpoint::Ethernet(_), span))) => (
+                span,
+                "a MAC address is for Ethernet frames; set `bearer = \"ethernet\"` in `[hop]`, or \
+                 write a host and a port",
+            ),
+            (Carrier::Ethernet { .. }, Some((Endpoint::Udp(_), span))) => (
+                span,
+                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write that, or remove \
+                 the line, and the gateway is looked for",
+            ),
+        };
+        Err(source.wrong(Some(span), what))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Configuration files: TOML, in which every key is known, and every error has its place.
 
 pub(crate) mod caps;
+pub(crate) mod carrier;
 pub(crate) mod gateway;
 pub(crate) mod mobile;
 pub(crate) mod shared;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Source;
+use super::carrier::{Carrier, Choice, EtherType, Kind};
 pub(crate) use super::values::{Cache, Mtu, Network, Rate, Routes};
 use crate::failure::Failure;
 
@@ -38,20 +39,35 @@ impl Tun {
 }
 
 /// The hop.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Hop {
     /// The rate from here; measured unless given.
     pub(crate) rate: Rate,
-    /// The largest IP packet that crosses the hop, in bytes.
-    pub(crate) bearer_mtu: Mtu,
+    /// The largest IP packet, or payload of an Ethernet frame, that crosses the hop, in bytes.
+    bearer_mtu: Option<Mtu>,
+    bearer: Option<Spanned<Kind>>,
+    interface: Option<Spanned<String>>,
+    ethertype: Option<Spanned<EtherType>>,
 }
 
-impl Default for Hop {
-    fn default() -> Self {
-        Self {
-            rate: Rate::default(),
-            bearer_mtu: USUAL_MTU,
+impl Hop {
+    /// What carries frames.
+    pub(crate) fn carrier(&self, source: &Source) -> Result<Carrier, Failure> {
+        let choice = Choice {
+            kind: self.bearer.as_ref(),
+            interface: self.interface.as_ref(),
+            ether_type: self.ethertype.as_ref(),
+        };
+        choice.settle(source)
+    }
+
+    /// How much a frame may carry across a link that carries so much, in bytes, where that is known.
+    pub(crate) fn bearer_mtu(&self, link: Option<usize>) -> usize {
+        let given = self.bearer_mtu.map(|given| usize::from(given.0));
+        match (given, link) {
+            (Some(given), Some(link)) => given.min(link),
+            (given, link) => given.or(link).unwrap_or(usize::from(USUAL_MTU.0)),
         }
     }
 }

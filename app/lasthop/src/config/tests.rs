@@ -6,6 +6,7 @@ use units::{Bytes, Duration};
 
 use super::Source;
 use super::caps::Caps;
+use super::carrier::{Carrier, Endpoint};
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
 use super::shared::Routes;
@@ -51,7 +52,12 @@ fn the_examples_are_valid_and_show_the_defaults() {
                 let rest = line
                     .strip_prefix("# ")
                     .filter(|rest| rest.contains(" = "))?;
-                let has_none = ["routes = [", "congestion_control ="];
+                let has_none = [
+                    "routes = [",
+                    "congestion_control =",
+                    "interface =",
+                    "ethertype =",
+                ];
                 let shown = !has_none.iter().any(|name| rest.starts_with(name));
                 shown.then(|| rest.to_owned())
             };
@@ -62,9 +68,12 @@ fn the_examples_are_valid_and_show_the_defaults() {
         };
         let gateway = GatewayConfig::load(&source(&plain(GATEWAY))).expect("valid");
         assert_eq!(gateway.name.0, "gateway");
-        assert_eq!(gateway.listen.0.to_string(), "[::]:51830");
+        assert_eq!(gateway.listen().to_string(), "[::]:51830");
         assert!(gateway.nat && gateway.hop.rate.0.is_none());
-        assert_eq!((gateway.tun.mtu.0, gateway.hop.bearer_mtu.0), (1500, 1500));
+        assert_eq!(
+            (gateway.tun.mtu.0, gateway.hop.bearer_mtu(None)),
+            (1500, 1500)
+        );
         assert_eq!(gateway.tun.name, "lasthop0");
         assert_eq!(gateway.peers[0].tcp, Tcp::Arq);
         assert_eq!(gateway.snoop.cache.0, Bytes::mebi(32));
@@ -80,9 +89,11 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert_eq!(gateway.peers[0].networks().count(), 2);
         let mobile = MobileConfig::load(&source(&plain(MOBILE))).expect("valid");
         assert_eq!(
-            (mobile.name.0.as_str(), mobile.routes),
-            ("mobile", Routes::Default)
+            (mobile.name.0.as_str(), &mobile.routes),
+            ("mobile", &Routes::Default)
         );
+        let placed = mobile.place(&source(MOBILE)).expect("valid");
+        assert_eq!(placed.0, Carrier::Udp);
         assert_eq!(mobile.state_dir, PathBuf::from("/run/lasthop"));
         assert_eq!(mobile.snoop.cache.0, Bytes::mebi(32));
     }
@@ -92,14 +103,14 @@ fn the_examples_are_valid_and_show_the_defaults() {
 fn an_unknown_field_is_shown_in_its_line() {
     let text = complaint(&changed(MOBILE, "endpoint =", "endpiont ="));
     assert!(
-        text.starts_with("some/hop.toml:20:1: unknown field `endpiont`"),
+        text.starts_with("some/hop.toml:21:1: unknown field `endpiont`"),
         "{text}"
     );
     assert!(
         text.contains("expected one of `endpoint`, `public_key`"),
         "{text}"
     );
-    let mark = "\n 20 | endpiont = \"gateway.example.org:51830\"\n    | ^^^^^^^^";
+    let mark = "\n 21 | endpiont = \"gateway.example.org:51830\"\n    | ^^^^^^^^";
     assert!(text.ends_with(mark), "{text}");
 }
 
@@ -192,7 +203,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:82:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:88:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,
@@ -213,6 +224,30 @@ const WRONG_VALUES: &[WrongValue] = &[
         "`maximum` must be at least `first`",
     ),
     (GATEWAY, "# cache = \"32 MiB\"", "cache = \"32\"", "no unit"),
+    (
+        GATEWAY,
+        "# bearer = \"udp\"",
+        "bearer = \"ethernet\"",
+        "write `interface = \"eth0\"`",
+    ),
+    (
+        GATEWAY,
+        "# ethertype = 0x88b5",
+        "ethertype = 0x88b5",
+        "set `bearer = \"ethernet\"` too, or remove it",
+    ),
+    (
+        GATEWAY,
+        "# ethertype = 0x88b5",
+        "ethertype = 64",
+        "0x40 is no EtherType; allowed: 0x600 to 0xffff, usual: 0x88b5",
+    ),
+    (
+        MOBILE,
+        "gateway.example.org:51830",
+        "02:00:5e:10:00:01",
+        "set `bearer = \"ethernet\"` in `[hop]`",
+    ),
     (
         GATEWAY,
         "# memory = \"96 MiB\"",
@@ -252,6 +287,59 @@ fn a_wrong_value_is_met_with_a_right_one() {
         let text = complaint(&changed(example, old, new));
         assert!(text.contains(expected), "no '{expected}' in:\n{text}");
     }
+}
+
+/// The mobile's example by Ethernet, with this line for the gateway's place.
+fn by_ethernet(endpoint: &str) -> String {
+    let text = changed(MOBILE, "endpoint = \"gateway.example.org:51830\"", endpoint);
+    let text = changed(&text, "# bearer = \"udp\"", "bearer = \"ethernet\"");
+    changed(&text, "# interface", "interface")
+}
+
+#[test]
+fn by_ethernet_a_gateway_has_a_mac_address_or_is_looked_for() {
+    let place = |text: &str| {
+        let mobile = MobileConfig::load(&source(text)).expect("valid");
+        mobile.place(&source(text)).expect("valid")
+    };
+    let address = "02:00:5e:10:00:01";
+    let text = by_ethernet(&format!("endpoint = \"{address}\""));
+    let known = Endpoint::Ethernet(address.parse().expect("an address"));
+    let carrier = |ether_type| Carrier::Ethernet {
+        interface: "eth0".into(),
+        ether_type,
+    };
+    assert_eq!(place(&text), (carrier(0x88b5), known));
+    let text = changed(
+        &by_ethernet(""),
+        "# ethertype = 0x88b5",
+        "ethertype = 0x88b6",
+    );
+    assert_eq!(place(&text), (carrier(0x88b6), Endpoint::ANYWHERE));
+}
+
+#[test]
+fn what_does_not_go_with_the_bearer_is_refused() {
+    let text = complaint(&by_ethernet("endpoint = \"gateway.example.org:51830\""));
+    assert!(
+        text.contains("or remove the line, and the gateway is looked for"),
+        "{text}"
+    );
+    let text = complaint(&by_ethernet("").replace("bearer = \"ethernet\"", "bearer = \"udp\""));
+    assert!(
+        text.contains("set `bearer = \"ethernet\"` too, or remove it"),
+        "{text}"
+    );
+    let listening = changed(GATEWAY, "# listen", "listen");
+    let listening = changed(&listening, "# bearer = \"udp\"", "bearer = \"ethernet\"");
+    let text = complaint(&changed(&listening, "# interface", "interface"));
+    assert!(text.contains("at no port; remove this line"), "{text}");
+    let text = complaint(&changed(
+        MOBILE,
+        "endpoint = \"gateway.example.org:51830\"",
+        "",
+    ));
+    assert!(text.contains("the gateway needs an endpoint"), "{text}");
 }
 
 #[test]

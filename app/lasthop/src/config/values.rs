@@ -55,20 +55,21 @@ from_text!(Listen, |text| {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remote(String);
 
-from_text!(Remote, |text| {
-    let port = text.rsplit_once(':').filter(|(host, _)| {
-        let whole = !host.contains(':') || host.starts_with('[') && host.ends_with(']');
-        !host.is_empty() && whole
-    });
-    match port.map(|(_, port)| port.parse::<u16>()) {
-        Some(Ok(1..)) => Ok(Self(text.into())),
-        _ => Err(format!(
-            "'{text}' is no host and port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
-        )),
-    }
-});
-
 impl Remote {
+    /// Reads a host and a port.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let port = text.rsplit_once(':').filter(|(host, _)| {
+            let whole = !host.contains(':') || host.starts_with('[') && host.ends_with(']');
+            !host.is_empty() && whole
+        });
+        match port.map(|(_, port)| port.parse::<u16>()) {
+            Some(Ok(1..)) => Ok(Self(text.into())),
+            _ => Err(format!(
+                "'{text}' is no host and port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
+            )),
+        }
+    }
+
     /// Its address: the first that the resolver of the system gives.
     pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
         let failed = |why: String| {

@@ -12,7 +12,7 @@ use runtime::signals::Audience;
 use runtime::split;
 
 use super::peer::{peer, prefixes};
-use super::{Daemon, prepare};
+use super::{Daemon, bearer, prepare};
 use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::GatewayConfig;
@@ -26,8 +26,8 @@ Examples:
   lasthop gateway --config gateway.toml
   LASTHOP_LOG=debug lasthop gateway --config gateway.toml
 
-app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN, and `nft`
-unless `nat = false`. SIGTERM or Ctrl-C ends it, and takes back what it added to the system.";
+app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN (and
+CAP_NET_RAW to open an Ethernet bearer), and `nft` unless `nat = false`. SIGTERM or Ctrl-C ends it, and takes back what it added to the system.";
 
 /// Run the wired end of the hop: take in the traffic of mobile hosts and send it on.
 #[derive(Debug, Args)]
@@ -66,6 +66,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if peers.is_empty() {
         tracing::warn!("no peers are configured: nobody can connect");
     }
+    let plan = bearer::Plan {
+        carrier: config.hop.carrier(&source)?,
+        hop: &config.hop,
+        bind: config.listen(),
+        mark: None,
+    };
+    let (bearer, bearer_mtu) = plan.open()?;
     let name = config.name.0;
     let wiring = Wiring {
         instance: config.nat.then(|| name.clone()),
@@ -84,14 +91,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             role: Role::Gateway,
             key: key_file::read(&source.file(&config.private_key_file))?,
             peers,
-            bearer_mtu: config.hop.bearer_mtu.0.into(),
+            bearer_mtu,
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
             streams: None,
         },
-        bind: config.listen.0,
-        mark: None,
+        bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
         split: (!split.is_empty()).then_some(split::Options {

@@ -1,6 +1,6 @@
 //! `lasthop mobile`: the mobile host.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,10 +9,11 @@ use edges::undo::{UndoError, UndoLog};
 use hosts::Role;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::signals::Audience;
+use wire::address::HopAddress;
 
 use super::peer::{peer, prefixes};
 use super::source_check::loosen_source_check;
-use super::{Daemon, prepare};
+use super::{Daemon, bearer, prepare};
 use crate::config::Source;
 use crate::config::mobile::MobileConfig;
 use crate::config::shared::{Network, Routes};
@@ -32,8 +33,8 @@ Examples:
   lasthop mobile --config mobile.toml
   LASTHOP_LOG=debug lasthop mobile --config mobile.toml
 
-app/lasthop/examples/mobile.toml shows every setting. It needs root or CAP_NET_ADMIN. SIGTERM or
-Ctrl-C ends it, and takes back what it added to the system.";
+app/lasthop/examples/mobile.toml shows every setting. It needs root or CAP_NET_ADMIN (and
+CAP_NET_RAW to open an Ethernet bearer). SIGTERM or Ctrl-C ends it, and takes back what it added to the system.";
 
 /// Run the mobile host: send all IP traffic across the hop to the gateway.
 #[derive(Debug, Args)]
@@ -50,9 +51,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = Source::read(&arguments.config)?;
     let config = MobileConfig::load(&source)?;
     let key = key_file::read(&source.file(&config.private_key_file))?;
-    let secret = config.gateway.preshared_key_file.as_deref();
-    let gateway = peer("gateway", config.gateway.public_key.0, secret, &source)?;
-    let endpoint = config.gateway.endpoint.resolve()?;
+    let (carrier, endpoint) = config.place(&source)?;
+    let gateway = config.gateway.get_ref();
+    let secret = gateway.preshared_key_file.as_deref();
+    let gateway = peer("gateway", gateway.public_key.0, secret, &source)?;
+    let endpoint = endpoint.resolve()?;
     let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
     let gateway = hosts::Peer {
         endpoint: Some(endpoint),
@@ -71,23 +74,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         own,
         endpoint,
     };
+    let plan = bearer::Plan {
+        carrier,
+        hop: &config.hop,
+        bind: match endpoint {
+            HopAddress::Udp(SocketAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+            HopAddress::Udp(SocketAddr::V4(_)) | HopAddress::Ethernet(_) => {
+                (Ipv4Addr::UNSPECIFIED, 0).into()
+            }
+        },
+        mark: Some(MARK),
+    };
+    let (bearer, bearer_mtu) = plan.open()?;
     let daemon = Daemon {
         name: config.name.0,
         host: hosts::Config {
             role: Role::Mobile,
             key,
             peers: vec![gateway],
-            bearer_mtu: config.hop.bearer_mtu.0.into(),
+            bearer_mtu,
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
             streams: None,
         },
-        bind: match endpoint {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        },
-        mark: Some(MARK),
+        bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
         split: None,
@@ -107,7 +118,7 @@ struct Wiring {
     routes: Routes,
     /// Our inner addresses.
     own: Vec<IpNet>,
-    endpoint: SocketAddr,
+    endpoint: HopAddress,
 }
 
 impl Wiring {
@@ -124,10 +135,11 @@ impl Wiring {
                 self.lead(undo, version)?;
             }
         }
-        if self.endpoint.is_ipv4() {
-            self.loosen_source_check(undo)
-        } else {
-            Ok(())
+        match self.endpoint {
+            HopAddress::Udp(SocketAddr::V4(endpoint)) => {
+                loosen_on_the_way_to(undo, (*endpoint.ip()).into())
+            }
+            HopAddress::Udp(SocketAddr::V6(_)) | HopAddress::Ethernet(_) => Ok(()),
         }
     }
 
@@ -160,17 +172,14 @@ impl Wiring {
             ..Rule::to_table(version, TABLE)
         })
     }
+}
 
-    /// Replies on the hop come by another link than the routes of their source say.
-    fn loosen_source_check(&self, undo: &mut UndoLog) -> Result<(), UndoError> {
-        // Without any route to the gateway yet, "all" and "default" still say what a link will have.
-        let link = undo
-            .netlink()
-            .route_to(self.endpoint.ip())
-            .ok()
-            .and_then(|route| route.link);
-        loosen_source_check(undo, ["all", "default"].into_iter().chain(link.as_deref()))
-    }
+/// Replies on the hop come by another link than the routes of their source say.
+fn loosen_on_the_way_to(undo: &mut UndoLog, gateway: IpAddr) -> Result<(), UndoError> {
+    // Without any route to the gateway yet, "all" and "default" still say what a link will have.
+    let route = undo.netlink().route_to(gateway);
+    let link = route.ok().and_then(|route| route.link);
+    loosen_source_check(undo, ["all", "default"].into_iter().chain(link.as_deref()))
 }
 
 fn version_of(network: &IpNet) -> IpVersion {

@@ -1,19 +1,18 @@
 //! What both daemons do: set the system up, run the host, and take everything back.
 
+mod bearer;
 mod gateway;
 mod mobile;
 mod peer;
 mod source_check;
 mod split;
 
-use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use edges::bearer::{Bearer, DatagramBearer};
 use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{PacketDevice, TunDevice, TunOptions};
-use edges::udp::{DatagramBearer, UdpBearer, UdpOptions};
 use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
@@ -34,9 +33,7 @@ pub(crate) const PORT: u16 = 51_830;
 struct Daemon {
     name: String,
     host: hosts::Config,
-    bind: SocketAddr,
-    /// The mark of the bearer's datagrams, by which rules know them.
-    mark: Option<u32>,
+    bearer: Bearer,
     tun: Tun,
     state_dir: PathBuf,
     /// How TCP is split, if that of any peer is.
@@ -65,11 +62,11 @@ impl Daemon {
             .iter()
             .map(|peer| peer.name.clone())
             .collect();
+        let bearer = self.bearer;
         let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
         // From here on a signal waits until the loop sees it, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let mut undo = open_undo(&self.state_dir, &self.name)?;
-        let bearer = open_bearer(self.bind, self.mark)?;
         let device = TunDevice::open(&TunOptions::new(&self.tun.name)).map_err(Failure::setting)?;
         let link = device.name().to_owned();
         let splitting = self.split.map(split::Opened::new).transpose()?;
@@ -132,25 +129,6 @@ fn open_undo(state_dir: &Path, name: &str) -> Result<UndoLog, Failure> {
             .for_each(|warning| tracing::warn!("{warning}"));
     }
     Ok(undo)
-}
-
-fn open_bearer(bind: SocketAddr, mark: Option<u32>) -> Result<UdpBearer, Failure> {
-    let options = UdpOptions {
-        mark,
-        ..UdpOptions::new(bind)
-    };
-    UdpBearer::open(&options).map_err(|error| {
-        let remedy = match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                "; another program has this port: end that program, or set another `listen`"
-            }
-            io::ErrorKind::AddrNotAvailable => {
-                "; this host has no such address: set another `listen`, such as '[::]:51830'"
-            }
-            _ => "",
-        };
-        Failure::setting(format!("{error}{remedy}"))
-    })
 }
 
 /// Gives the device its MTU and addresses, and takes it up.

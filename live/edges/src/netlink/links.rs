@@ -22,6 +22,10 @@ pub struct Link {
     pub name: String,
     /// Whether it is administratively up.
     pub up: bool,
+    /// Whether it is up and has a carrier, so that frames can leave.
+    pub has_carrier: bool,
+    /// How often its carrier has come.
+    pub carrier_gains: u32,
     /// The largest IP packet that it carries, in bytes.
     pub mtu: u32,
     /// How many packets its driver queue holds.
@@ -80,6 +84,30 @@ impl Netlink {
             NLM_F_CREATE | NLM_F_EXCL,
             &format!("create the veth pair '{name}' and '{peer}'"),
         )
+    }
+
+    /// Creates a bridge without ports, which is down: it learns at which port a station is from the frames that
+    /// come from there.
+    pub fn create_bridge(&mut self, name: &str) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes.push(name_attribute(name)?);
+        let kind = LinkInfo::Kind(InfoKind::Bridge);
+        message.attributes.push(LinkAttribute::LinkInfo(vec![kind]));
+        self.change(
+            RouteNetlinkMessage::NewLink(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+            &format!("create the bridge '{name}'"),
+        )
+    }
+
+    /// Makes a link a port of a bridge, or of none.
+    pub fn set_bridge(&mut self, name: &str, bridge: Option<&str>) -> Result<(), NetlinkError> {
+        let index = match bridge {
+            Some(bridge) => self.link_index(bridge)?,
+            None => 0,
+        };
+        let verb = format!("make a port of '{}' of", bridge.unwrap_or("no bridge"));
+        self.set_attribute(name, LinkAttribute::Controller(index), &verb)
     }
 
     /// Removes a link (and, of a veth pair, its other end).
@@ -177,6 +205,11 @@ fn read_link(message: LinkMessage) -> Link {
         index: message.header.index,
         name: String::new(),
         up: message.header.flags.contains(LinkFlags::Up),
+        has_carrier: message
+            .header
+            .flags
+            .contains(LinkFlags::Up | LinkFlags::LowerUp),
+        carrier_gains: 0,
         mtu: 0,
         transmit_queue_length: 0,
         kind: None,
@@ -186,6 +219,7 @@ fn read_link(message: LinkMessage) -> Link {
         match attribute {
             LinkAttribute::IfName(name) => link.name = name,
             LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::CarrierUpCount(gains) => link.carrier_gains = gains,
             LinkAttribute::TxQueueLen(packets) => link.transmit_queue_length = packets,
             LinkAttribute::Address(bytes) => link.hardware_address = bytes,
             LinkAttribute::LinkInfo(parts) => {

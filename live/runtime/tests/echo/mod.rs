@@ -1,19 +1,19 @@
 //! The smallest machine that the loop can drive.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use hosts::{Input, Output};
 use machine::Machine;
 use runtime::Driven;
 use serde_json::{Value, json};
 use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 /// Sends each packet across as a datagram and each datagram back as a packet; the content `later`
 /// comes once more when a deadline has passed.
 pub(crate) struct Echo {
-    peer: SocketAddr,
+    peer: HopAddress,
     outputs: VecDeque<Output>,
     due: Option<Instant>,
     walls: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Echo {
 
 impl Echo {
     /// An echo towards `peer`.
-    pub(crate) fn new(peer: SocketAddr) -> Self {
+    pub(crate) fn new(peer: HopAddress) -> Self {
         Self {
             peer,
             outputs: VecDeque::new(),

@@ -1,7 +1,6 @@
 //! One gateway and its mobiles on one air, each with fades of its own.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use hosts::{
     Caps, Config, Host, Input, Output, Peer, PeerStatus, Role, SplitTerms, TcpMethod, TcpTerms,
@@ -9,6 +8,7 @@ use hosts::{
 use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
 use units::{BitRate, Bytes, Duration, Instant};
+use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 use super::{Received, Traffic, private_key};
@@ -32,7 +32,7 @@ pub(crate) fn name(index: usize) -> String {
     format!("host {index}")
 }
 
-pub(crate) fn place(index: usize) -> SocketAddr {
+pub(crate) fn place(index: usize) -> HopAddress {
     format!("10.0.0.{}:5000", index + 1)
         .parse()
         .expect("an address")
@@ -246,7 +246,7 @@ impl Cell {
         }
     }
 
-    fn launch(&mut self, from: usize, to: SocketAddr, buffer: PacketBuffer) {
+    fn launch(&mut self, from: usize, to: HopAddress, buffer: PacketBuffer) {
         let known = (0..=self.mobiles.len()).find(|index| place(*index) == to);
         let Some(to) = known else {
             self.counts.to_strangers += 1;

@@ -11,7 +11,6 @@ pub(crate) mod intruder;
 mod traffic;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::ops::Range;
 
 use channel::{Channel, Direction, Link};
@@ -23,6 +22,7 @@ use machine::{Machine, RandomStream};
 use session::{Entropy, PrivateKey};
 pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
 pub(crate) const MOBILE: usize = 0;
@@ -120,7 +120,7 @@ fn host(index: usize, setting: Setting) -> Host {
     Host::new(config, entropy(setting.seed, &name)).expect("a host")
 }
 
-fn end(setting: Setting, host: usize) -> SocketAddr {
+fn end(setting: Setting, host: usize) -> HopAddress {
     ENDS[setting.outer][host].parse().expect("an address")
 }
 
@@ -279,7 +279,7 @@ impl Pair {
     }
 
     /// A datagram that reaches `host`, whoever sent it.
-    pub(crate) fn inject(&mut self, host: usize, from: SocketAddr, bytes: &[u8]) {
+    pub(crate) fn inject(&mut self, host: usize, from: HopAddress, bytes: &[u8]) {
         let (arrived, buffer) = (self.now, PacketBuffer::copy_of(bytes));
         let input = Input::Datagram {
             from,
@@ -290,7 +290,7 @@ impl Pair {
     }
 
     /// Where a host is.
-    pub(crate) fn address(&self, host: usize) -> SocketAddr {
+    pub(crate) fn address(&self, host: usize) -> HopAddress {
         end(self.setting, host)
     }
 

@@ -1,0 +1,120 @@
+//! What carries frames across the hop.
+
+use serde::de::{self, Deserialize, Deserializer};
+use toml::Spanned;
+use wire::address::HopAddress;
+use wire::ethernet::{ETHER_TYPE, LEAST_ETHER_TYPE, MacAddress};
+
+use super::Source;
+use super::values::Remote;
+use crate::failure::Failure;
+
+/// How a configuration names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    #[default]
+    Udp,
+    Ethernet,
+}
+
+/// What carries frames across the hop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// UDP datagrams.
+    Udp,
+    /// Ethernet frames.
+    Ethernet {
+        /// The interface to the other end.
+        interface: String,
+        /// The `EtherType` of the frames.
+        ether_type: u16,
+    },
+}
+
+/// What a configuration says of the bearer.
+#[derive(Debug, Default)]
+pub(super) struct Choice<'a> {
+    pub(super) kind: Option<&'a Spanned<Kind>>,
+    pub(super) interface: Option<&'a Spanned<String>>,
+    pub(super) ether_type: Option<&'a Spanned<EtherType>>,
+}
+
+impl Choice<'_> {
+    /// Refuses what does not go together.
+    pub(super) fn settle(&self, source: &Source) -> Result<Carrier, Failure> {
+        let kind = self.kind.map(|kind| *kind.get_ref()).unwrap_or_default();
+        let of_ethernet = self.interface.map(Spanned::span);
+        let of_ethernet = of_ethernet.or(self.ether_type.map(Spanned::span));
+        match (kind, self.interface, of_ethernet) {
+            (Kind::Udp, _, None) => Ok(Carrier::Udp),
+            (Kind::Udp, _, Some(span)) => {
+                let what =
+                    "this is for Ethernet frames; set `bearer = \"ethernet\"` too, or remove it";
+                Err(source.wrong(Some(span), what))
+            }
+            (Kind::Ethernet, None, _) => {
+                let what =
+                    "frames need an interface; write `interface = \"eth0\"` with the name of yours";
+                Err(source.wrong(self.kind.map(Spanned::span), what))
+            }
+            (Kind::Ethernet, Some(interface), _) => Ok(Carrier::Ethernet {
+                interface: interface.get_ref().clone(),
+                ether_type: self
+                    .ether_type
+                    .map_or(ETHER_TYPE, |given| given.get_ref().0),
+            }),
+        }
+    }
+}
+
+/// A number that tells what a frame holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EtherType(u16);
+
+impl<'de> Deserialize<'de> for EtherType {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        match i64::deserialize(input)? {
+            number if (i64::from(LEAST_ETHER_TYPE)..=0xffff).contains(&number) => {
+                Ok(Self(number as u16))
+            }
+            other => Err(de::Error::custom(format!(
+                "{other:#x} is no EtherType; allowed: {LEAST_ETHER_TYPE:#x} to 0xffff, usual: {ETHER_TYPE:#x}"
+            ))),
+        }
+    }
+}
+
+/// Where a gateway can be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// By UDP.
+    Udp(Remote),
+    /// On the same link.
+    Ethernet(MacAddress),
+}
+
+impl Endpoint {
+    /// Somewhere on the link.
+    pub(super) const ANYWHERE: Self = Self::Ethernet(MacAddress::BROADCAST);
+
+    /// Its address: by UDP the first that the resolver of the system gives.
+    pub(crate) fn resolve(&self) -> Result<HopAddress, Failure> {
+        match self {
+            Self::Udp(remote) => remote.resolve().map(HopAddress::Udp),
+            Self::Ethernet(address) => Ok(HopAddress::Ethernet(*address)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Endpoint {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        match text.parse() {
+            Ok(address) => Ok(Self::Ethernet(address)),
+            Err(_) => Remote::read(&text)
+                .map(Self::Udp)
+                .map_err(de::Error::custom),
+        }
+    }
+}

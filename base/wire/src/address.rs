@@ -1,0 +1,75 @@
+//! Where one end of the hop can be reached.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+use thiserror::Error;
+
+use crate::ethernet::MacAddress;
+
+/// Where one end of the hop can be reached, by the bearer that carries its frames. As text it is what that bearer's
+/// people write: `192.0.2.1:51830`, `02:00:5e:10:00:01`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HopAddress {
+    /// By UDP datagrams.
+    Udp(SocketAddr),
+    /// By Ethernet frames of a link that both ends share.
+    Ethernet(MacAddress),
+}
+
+impl HopAddress {
+    /// Everybody who shares the link: where somebody is looked for of whom nothing else is known.
+    pub const EVERYBODY: Self = Self::Ethernet(MacAddress::BROADCAST);
+
+    /// Whether it is the address of several hosts at once.
+    pub const fn is_group(self) -> bool {
+        match self {
+            Self::Udp(_) => false,
+            Self::Ethernet(address) => address.is_group(),
+        }
+    }
+}
+
+impl From<SocketAddr> for HopAddress {
+    fn from(address: SocketAddr) -> Self {
+        Self::Udp(address)
+    }
+}
+
+impl From<MacAddress> for HopAddress {
+    fn from(address: MacAddress) -> Self {
+        Self::Ethernet(address)
+    }
+}
+
+impl fmt::Display for HopAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Udp(address) => address.fmt(formatter),
+            Self::Ethernet(address) => address.fmt(formatter),
+        }
+    }
+}
+
+impl Serialize for HopAddress {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.collect_str(self)
+    }
+}
+
+/// A text that is no address of any bearer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("'{0}' is no address on a hop; write it like '192.0.2.1:51830' or '02:00:5e:10:00:01'")]
+pub struct ParseHopAddressError(String);
+
+impl FromStr for HopAddress {
+    type Err = ParseHopAddressError;
+
+    fn from_str(text: &str) -> Result<Self, ParseHopAddressError> {
+        let by_ethernet = || text.parse().ok().map(Self::Ethernet);
+        let found = text.parse().ok().map(Self::Udp).or_else(by_ethernet);
+        found.ok_or_else(|| ParseHopAddressError(text.into()))
+    }
+}
