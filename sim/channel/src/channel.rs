@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Instant};
 
 use crate::config::Medium;
 use crate::counters::{Amount, Counters};
-use crate::errors::{StateChange, Timeline};
+use crate::errors::{ErrorModel, StateChange, Timeline};
 use crate::lane::{Flight, Lane, Packet};
 use crate::link::Link;
 use crate::pacer::Pacer;
@@ -117,14 +117,42 @@ struct Air {
     /// Whose turn it is when both have something to send.
     turn: Direction,
     shared: bool,
+    errors: Errors,
+}
+
+/// What packets meet.
+#[derive(Debug, Clone)]
+struct Errors {
+    models: PerDirection<ErrorModel>,
+    /// That of one direction stands for both.
+    common: bool,
+}
+
+impl Errors {
+    fn new(link: &Link, seed: u64) -> Self {
+        let model = |direction| link.errors(direction).build(seed, direction);
+        Self {
+            models: PerDirection::from_fn(model),
+            common: link.errors(Direction::Down).is_common(),
+        }
+    }
+
+    fn of(&mut self, direction: Direction) -> &mut ErrorModel {
+        if self.common {
+            &mut self.models.down
+        } else {
+            &mut self.models[direction]
+        }
+    }
 }
 
 impl Air {
-    fn own(link: &Link, direction: Direction) -> Self {
+    fn own(link: &Link, direction: Direction, seed: u64) -> Self {
         Self {
             pacer: Pacer::new(link.trace(direction).cloned(), link.access()),
             turn: direction,
             shared: false,
+            errors: Errors::new(link, seed),
         }
     }
 
@@ -145,7 +173,8 @@ impl Air {
         while self.pacer.free_at() <= now
             && let Some(direction) = self.choose(lanes)
         {
-            lanes[direction].transmit(&mut self.pacer);
+            let errors = self.errors.of(direction);
+            lanes[direction].transmit(&mut self.pacer, errors);
             if self.shared {
                 self.turn = direction.reverse();
             }
@@ -157,15 +186,19 @@ impl<T> Channel<T> {
     /// The air of `link` in the run with `seed`, idle.
     pub fn new(link: &Link, seed: u64) -> Self {
         let airs = match link.medium() {
-            Medium::Separate => Direction::BOTH.map(|way| Air::own(link, way)).to_vec(),
+            Medium::Separate => {
+                let own = |direction| Air::own(link, direction, seed);
+                Direction::BOTH.map(own).to_vec()
+            }
             Medium::HalfDuplex => vec![Air {
                 pacer: Pacer::new(None, link.access()),
                 turn: Direction::Down,
                 shared: true,
+                errors: Errors::new(link, seed),
             }],
         };
         Self {
-            lanes: PerDirection::from_fn(|direction| Lane::new(link, direction, seed)),
+            lanes: PerDirection::from_fn(|direction| Lane::new(link, direction)),
             airs,
             refused: VecDeque::new(),
             notes: PerDirection::default(),

@@ -16,7 +16,6 @@ use crate::plan::Plan;
 pub(crate) struct Lane<T> {
     direction: Direction,
     plan: Plan,
-    errors: ErrorModel,
     /// In the order in which they leave: those on the air, those that go ahead of the queue, the queue. None is
     /// moved from its joining to its arrival.
     packets: VecDeque<Packet<T>>,
@@ -50,11 +49,10 @@ pub(crate) struct Flight {
 }
 
 impl<T> Lane<T> {
-    pub(crate) fn new(link: &Link, direction: Direction, seed: u64) -> Self {
+    pub(crate) fn new(link: &Link, direction: Direction) -> Self {
         Self {
             direction,
             plan: link.plan(direction).clone(),
-            errors: link.errors(direction).build(seed, direction),
             packets: VecDeque::new(),
             flying: 0,
             ahead: 0,
@@ -101,8 +99,8 @@ impl<T> Lane<T> {
         self.counters.note_queue(self.waiting);
     }
 
-    /// Transmits the packet at the head of the queue.
-    pub(crate) fn transmit(&mut self, pacer: &mut Pacer) {
+    /// Transmits the packet at the head of the queue, and lets it meet `errors`.
+    pub(crate) fn transmit(&mut self, pacer: &mut Pacer, errors: &mut ErrorModel) {
         let Some(packet) = self.packets.get_mut(self.flying) else {
             return;
         };
@@ -116,7 +114,7 @@ impl<T> Lane<T> {
         self.last_arrival = self.last_arrival.max(airtime.finish + delay);
         packet.flight = Flight {
             arrives: self.last_arrival,
-            lost: self.errors.loses(airtime, packet.size),
+            lost: errors.loses(airtime, packet.size),
         };
     }
 

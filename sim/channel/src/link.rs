@@ -65,6 +65,11 @@ impl Link {
                 None => format!("{direction}.errors"),
             };
             prepare(&mut errors[direction], read).map_err(|problem| problem.within(&key))?;
+            let alike = config.medium == Medium::HalfDuplex && errors.down == errors.up;
+            if errors[direction].is_common() && !alike {
+                let text = "'shared' needs medium = 'half-duplex', and one error model for both directions";
+                return Err(Problem::new("state", text).within(&key));
+            }
         }
         let plan = |direction: Direction| {
             let plan = directions[direction].plan();

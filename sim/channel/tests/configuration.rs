@@ -204,6 +204,15 @@ fn error_models_are_told_what_they_allow() {
         &errors("model = 'markov'\np_b = 0.01\np_g = 0"),
         &["`errors.p_g`", "0.5"],
     );
+    let chain = |more: &str| errors(&format!("model = 'markov'\np_b = 0.01\np_g = 0.1\n{more}"));
+    assert_complaint(
+        &chain("bits_per_step = 0"),
+        &["`errors.bits_per_step`", "100000"],
+    );
+    assert_complaint(
+        &chain("state = 'shared'"),
+        &["`errors.state`", "half-duplex"],
+    );
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{bursts, losses, share};
+use channel::{Channel, Direction, Output};
+use common::{bursts, drive, link, losses, share};
 
 /// The two-sided 99.9 % point of the normal distribution.
 const Z: f64 = 3.29;
@@ -102,6 +103,52 @@ fn the_bit_chain_has_the_papers_burst_length() {
     // A burst of L bits touches 1 + (L − 1)/B packets in the mean; 1 + 1/(B p_g) in the paper.
     let load = 1514.0 * 8.0 * 1e-4;
     assert_mean(mean, 1.0 + 1.0 / load, 1.2, lengths.len() as f64);
+}
+
+#[test]
+fn a_faster_link_meets_outages_of_equal_length_in_time() {
+    // Haas and Warkhedi, Figure 12b: 110,000 bits are an outage of the link that is 11 times as fast.
+    let errors = "model = 'markov', p_b = 1e-6, p_g = 100e-6, bits_per_step = 11";
+    let lost = losses(errors, 6, 2_000_000, 1500);
+    let bad: f64 = 1e-6 / (1e-6 + 100e-6);
+    // 1 + 1/(B p_g) packets of 12,000 bits; the share of lost ones is (B p_g + 1) times that of bad bits.
+    let load = 12_000.0 * 1e-4 / 11.0;
+    let lengths = bursts(&lost);
+    let mean = lengths.iter().sum::<usize>() as f64 / lengths.len() as f64;
+    let outages = lengths.len() as f64;
+    assert_mean(mean, 1.0 + 1.0 / load, 1.0 / load, outages);
+    assert_mean(share(&lost), bad * (1.0 + load), 2.0 * bad, outages);
+}
+
+#[test]
+fn bits_of_both_directions_may_drive_one_chain() {
+    // Short packets of one direction alone stay in a burst for long; long packets of the other one end it.
+    let errors = |state| format!("model = 'markov', p_b = 1e-5, p_g = 1e-4, state = '{state}'");
+    let longest = |state| {
+        let text = format!(
+            "medium = 'half-duplex'\neach = {{ rate = '100 Mbit/s', delay = '0 s', queue = '10 packets' }}\n\
+             errors = {{ {} }}",
+            errors(state)
+        );
+        let mut channel = Channel::new(&link(&text), 7);
+        let packets: Vec<_> = (0..40_000)
+            .flat_map(|turn: u64| {
+                let at = turn * 1_000_000;
+                [(at, Direction::Down, 1_500), (at, Direction::Up, 54)]
+            })
+            .collect();
+        let log = drive(&mut channel, &packets, 60_000_000_000);
+        let lost = |(_, output): &(u64, Output<usize>)| match output {
+            Output::Drop { direction, .. } => (*direction == Direction::Up).then_some(true),
+            Output::Deliver { direction, .. } => (*direction == Direction::Up).then_some(false),
+            Output::State { .. } => None,
+        };
+        let up: Vec<_> = log.iter().filter_map(lost).collect();
+        bursts(&up).into_iter().max().unwrap_or(0)
+    };
+    let (own, shared) = (longest("own"), longest("shared"));
+    assert!(own > 40, "{own} acknowledgements in a row");
+    assert!(shared < 20, "{shared} acknowledgements in a row");
 }
 
 #[test]

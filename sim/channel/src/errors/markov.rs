@@ -13,6 +13,7 @@ use machine::RandomStream;
 use serde::Deserialize;
 use units::{Bytes, Probability};
 
+use super::Sharing;
 use crate::problem::Problem;
 
 /// Parameters of the chain.
@@ -23,7 +24,27 @@ pub struct MarkovConfig {
     pub p_b: Probability,
     /// The chance, from one bit to the next, of going from bad to good.
     pub p_g: Probability,
+    /// Bits sent from one step of the chain to the next. 1 in the paper, but where it compares links at equal outages
+    /// in time: there one bit of the slow link is as long as 11 of the fast one.
+    #[serde(default = "one")]
+    pub bits_per_step: u64,
+    /// Whether each direction has a chain of its own, or all bits drive the same one, which takes a half-duplex
+    /// medium. It matters for the shorter packets of the two directions: a chain of acknowledgements alone stays in its
+    /// bad state for many of them. The paper leaves it open.
+    #[serde(default = "own")]
+    pub state: Sharing,
 }
+
+const fn own() -> Sharing {
+    Sharing::Own
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// The most bits of a step: the bounds of the chances keep the draws within 64 bits with as many.
+const BITS_PER_STEP_MAX: u64 = 100_000;
 
 impl MarkovConfig {
     pub(super) fn check(&self) -> Result<(), Problem> {
@@ -34,6 +55,12 @@ impl MarkovConfig {
         }
         if self.p_g < least || self.p_g.as_f64() > 0.5 {
             return Err(Problem::new("p_g", "must lie between 1e-12 and 0.5"));
+        }
+        if !(1..=BITS_PER_STEP_MAX).contains(&self.bits_per_step) {
+            return Err(Problem::new(
+                "bits_per_step",
+                "must lie between 1 and 100000",
+            ));
         }
         Ok(())
     }
@@ -46,6 +73,7 @@ pub(crate) struct Markov {
     good: bool,
     /// How many of the next bits are sent in this state.
     left: u64,
+    bits_per_step: u64,
     stream: RandomStream,
 }
 
@@ -54,7 +82,8 @@ impl Markov {
     pub(super) fn new(config: &MarkovConfig, mut stream: RandomStream) -> Self {
         let good_run = RunLength::new(config.p_b);
         Self {
-            left: good_run.draw(&mut stream),
+            left: good_run.draw(&mut stream) * config.bits_per_step,
+            bits_per_step: config.bits_per_step,
             good_run,
             bad_run: RunLength::new(config.p_g),
             good: true,
@@ -73,7 +102,7 @@ impl Markov {
             } else {
                 self.bad_run
             };
-            self.left = run.draw(&mut self.stream);
+            self.left = run.draw(&mut self.stream) * self.bits_per_step;
         }
         self.left -= bits;
         lost

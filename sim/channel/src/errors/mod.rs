@@ -73,6 +73,11 @@ impl ErrorConfig {
         }
     }
 
+    /// Whether packets of both directions meet one model, in the order in which they are sent.
+    pub(crate) fn is_common(&self) -> bool {
+        matches!(self, Self::Markov(config) if config.state == Sharing::Shared)
+    }
+
     /// The state changes of `direction` with `seed`; `None` if the model has no states in time.
     pub(crate) fn timeline(&self, seed: u64, direction: Direction) -> Option<Timeline> {
         match self {
