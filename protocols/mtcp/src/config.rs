@@ -32,6 +32,9 @@ pub struct Config {
     pub send_buffer: Bytes,
     /// The receive buffer, which bounds the window. 16 KiB in the paper; at most 32,767 bytes count in its profile.
     pub receive_buffer: Bytes,
+    /// Let the receive buffer begin small, and grow to `receive_buffer` as far as the hop and the application need it.
+    /// In the wide profile only: the paper's window is static.
+    pub auto_buffer: Option<AutoBuffer>,
     /// When arrivals are acknowledged.
     pub acknowledging: Acknowledging,
     /// How losses are seen and repaired.
@@ -51,6 +54,16 @@ pub enum Accepts {
     Any,
     /// For addresses at which this endpoint listens: a mobile host.
     Listened,
+}
+
+/// A receive buffer that grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AutoBuffer {
+    /// What it begins with.
+    pub start: Bytes,
+    /// What the buffers of all connections may hold.
+    pub total: Bytes,
 }
 
 /// When arrivals are acknowledged.
@@ -164,6 +177,7 @@ impl Config {
             packet: 1_500,
             send_buffer: Bytes::kibi(16),
             receive_buffer: Bytes::kibi(16),
+            auto_buffer: None,
             acknowledging: Acknowledging::default(),
             repair: Repair::default(),
             timing: Timing::default(),
@@ -193,9 +207,43 @@ impl Config {
         }
     }
 
-    /// The receive buffer in `profile`, in bytes.
+    /// The receive buffer in `profile` with which a connection begins, in bytes.
     pub(crate) fn buffer(&self, profile: Profile) -> u32 {
-        self.receive_buffer.get().min(profile.buffer_max()) as u32
+        let start = self.auto_buffer.map_or(Bytes::MAX, |auto| auto.start);
+        let buffer = self.receive_buffer.min(start);
+        buffer.get().min(profile.buffer_max()) as u32
+    }
+
+    /// The largest that its receive buffer may become, in bytes.
+    pub(crate) fn largest_buffer(&self, profile: Profile) -> u32 {
+        match profile {
+            Profile::Paper => self.buffer(profile),
+            Profile::Wide => self.receive_buffer.get().min(profile.buffer_max()) as u32,
+        }
+    }
+
+    /// By how many bits windows are shifted, if that does not follow from the buffer at the beginning; else 0.
+    pub(crate) fn announced_shift(&self, profile: Profile) -> u8 {
+        let shift = profile.window_shift(self.largest_buffer(profile));
+        let expected = profile.window_shift(self.buffer(profile));
+        if shift == expected { 0 } else { shift as u8 }
+    }
+
+    /// What receive buffers may grow by, in all.
+    pub(crate) fn room_to_grow(&self) -> u64 {
+        self.auto_buffer.map_or(0, |auto| {
+            let begun = auto.start.get() * self.limits.connections as u64;
+            auto.total.get().saturating_sub(begun)
+        })
+    }
+
+    /// Whether every connection finds its first buffer.
+    fn auto_buffer_fits(&self) -> bool {
+        self.auto_buffer.is_none_or(|auto| {
+            let all = auto.start.get().checked_mul(self.limits.connections as u64);
+            let holds = auto.start.get() >= self.packet.into();
+            holds && all.is_some_and(|all| all <= auto.total.get())
+        })
     }
 
     /// Says what is wrong with the configuration, if anything is.
@@ -214,6 +262,10 @@ impl Config {
                 self.receive_buffer.get() >= self.packet.into()
                     && self.receive_buffer.get() <= Profile::Wide.buffer_max(),
                 "`receive_buffer` must hold a packet, and be at most 32 MiB",
+            ),
+            (
+                self.auto_buffer_fits(),
+                "`auto_buffer.start` must hold a packet, and `auto_buffer.total` that for each of `limits.connections`",
             ),
             (
                 self.acknowledging.every > 0,
@@ -257,6 +309,15 @@ impl Config {
 impl Default for Config {
     fn default() -> Self {
         Self::paper()
+    }
+}
+
+impl Default for AutoBuffer {
+    fn default() -> Self {
+        Self {
+            start: Bytes::kibi(64),
+            total: Bytes::mebi(512),
+        }
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Status {
     pub addresses: Addresses,
     /// What was sent and is not acknowledged, in bytes.
     pub flight: u64,
+    /// The receive buffer as it is now, in bytes.
+    pub receive_buffer: u64,
     /// The smoothed round trip.
     pub round_trip: Option<Duration>,
     /// The retransmission timeout, before it is rounded up to a tick.
@@ -172,6 +174,7 @@ impl<C: Content + Clone> Connection<C> {
             profile: self.agreed.profile,
             addresses: self.addresses,
             flight: self.sender.flight_bytes(),
+            receive_buffer: self.receiver.buffer(),
             round_trip: self.sender.clock.round_trip.smoothed(),
             timeout: self.sender.clock.timeout(),
             traffic: self.traffic(),
@@ -309,7 +312,7 @@ impl<C: Content + Clone> Connection<C> {
             let ends_burst = ends_burst && !self.sender.wants_follower();
             let poll = self.asking.take_question() || ends_burst;
             self.news.finished_first |= outgoing.fin && !self.receiver.is_finished();
-            return Some(self.data(outgoing, poll));
+            return Some(self.data(outgoing, poll, now));
         }
         let follows = self.sender.wants_follower() && !self.sender.can_send();
         let poll = self.asking.take_question() || follows;
@@ -317,13 +320,13 @@ impl<C: Content + Clone> Connection<C> {
             self.settle(now);
             return None;
         }
-        Some(self.empty(poll))
+        Some(self.empty(poll, now))
     }
 
     /// The question that is due to an end which may not know that the connection is broken.
     fn next_question(&mut self, now: Instant) -> Option<Output<C>> {
         if self.asking.take_question() {
-            let data = self.empty(true);
+            let data = self.empty(true, now);
             return Some(Output::Packet(Packet::Data(data)));
         }
         self.settle(now);
@@ -331,7 +334,7 @@ impl<C: Content + Clone> Connection<C> {
     }
 
     /// A packet without data.
-    fn empty(&mut self, poll: bool) -> Data<C> {
+    fn empty(&mut self, poll: bool, now: Instant) -> Data<C> {
         self.sender.sent.acknowledgments += 1;
         let outgoing = Outgoing {
             start: self.sender.position(),
@@ -339,11 +342,11 @@ impl<C: Content + Clone> Connection<C> {
             fin: false,
             cycle: self.sender.stamp(),
         };
-        self.data(outgoing, poll)
+        self.data(outgoing, poll, now)
     }
 
     /// A data packet that carries `outgoing`.
-    fn data(&mut self, outgoing: Outgoing<C>, poll: bool) -> Data<C> {
+    fn data(&mut self, outgoing: Outgoing<C>, poll: bool, now: Instant) -> Data<C> {
         let Agreed {
             profile, packet, ..
         } = self.agreed;
@@ -354,6 +357,7 @@ impl<C: Content + Clone> Connection<C> {
             Profile::Wide => room as usize,
         };
         let report = self.receiver.report(room);
+        self.receiver.sent(outgoing.cycle, now);
         let sent = &mut self.sender.sent;
         sent.requests += u64::from(report.request);
         sent.polls += u64::from(poll);
@@ -400,8 +404,14 @@ impl<C: Content + Clone> Connection<C> {
             },
             buffer: self.config.buffer(profile),
             packet: self.config.packet,
+            shift: self.config.announced_shift(profile),
             addresses: self.addresses,
         }
+    }
+
+    /// By how many bytes its receive buffer should grow, at most `room`; it does.
+    pub(crate) fn grow(&mut self, room: u64) -> u64 {
+        self.receiver.grow(room)
     }
 
     /// When something is to be done.

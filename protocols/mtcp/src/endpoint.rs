@@ -52,11 +52,11 @@ impl<C: Content + Clone> Endpoint<C> {
         config.check()?;
         Ok(Self {
             listeners: Listeners::new(&config),
-            config: Arc::new(config),
-            random,
             now: Instant::ZERO,
             room: None,
-            table: Table::new(),
+            table: Table::new(config.room_to_grow()),
+            config: Arc::new(config),
+            random,
             known: Known::default(),
             outputs: VecDeque::new(),
             arrivals: 0,
@@ -156,6 +156,7 @@ impl<C: Content + Clone> Endpoint<C> {
             acknowledgment: 0,
             buffer: 0,
             packet: self.config.packet,
+            shift: 0,
             addresses: Addresses::listening(([0, 0, 0, 0], 0).into()),
         };
         let Some(connection) = self.table.change(own) else {
@@ -166,6 +167,7 @@ impl<C: Content + Clone> Endpoint<C> {
         let (opening, profile) = (connection.phase == Phase::Opening, data.profile);
         if connection.arrive(data, self.now) {
             self.known.hear(profile, self.now);
+            self.table.grow(own);
         } else {
             self.refused.strays += 1;
             if opening {

@@ -78,7 +78,8 @@ mod table;
 mod tick;
 
 pub use config::{
-    Accepts, Acknowledging, Config, ConfigError, Limits, OnTimeout, Repair, Selective, Timing,
+    Accepts, Acknowledging, AutoBuffer, Config, ConfigError, Limits, OnTimeout, Repair, Selective,
+    Timing,
 };
 pub use connection::{Phase, Status};
 pub use counters::{Connections, Counters, Received, Refused, Sent, Traffic};

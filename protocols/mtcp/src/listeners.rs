@@ -169,6 +169,7 @@ fn packet<C>(kind: Kind, address: SocketAddr, config: &Config) -> Output<C> {
         acknowledgment: 0,
         buffer: config.buffer(profile),
         packet: config.packet,
+        shift: 0,
         addresses,
     }))
 }

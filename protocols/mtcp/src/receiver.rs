@@ -1,5 +1,6 @@
 //! The receiving half: reassembly, the window, what is asked for, and when to acknowledge.
 
+mod growth;
 mod held;
 mod ready;
 
@@ -14,6 +15,7 @@ use crate::numbers::Numbers;
 use crate::packet::{Data, Hole, Holes};
 use crate::tick::Ticks;
 use crate::{Config, Profile};
+use growth::Growth;
 use held::{Held, Run};
 use ready::Ready;
 
@@ -85,12 +87,27 @@ pub(crate) struct Receiver<C> {
     progress: Progress,
     ready: Ready<C>,
     held: Held<C>,
-    buffer: u64,
-    shift: u32,
+    size: Size,
     due: Due,
     cause: Cause,
     rules: Rules,
     pub(crate) received: Received,
+}
+
+/// The buffer.
+#[derive(Debug, Clone, Default)]
+struct Size {
+    /// What it holds now, in bytes.
+    buffer: u64,
+    /// What it may come to hold.
+    most: u64,
+    /// What it should hold, by the last measurement that said more.
+    wanted: u64,
+    /// By how many bits windows are shifted, which is for the largest.
+    shift: u32,
+    /// Data that arrived for the first time, in bytes.
+    arrived: u64,
+    growth: Growth,
 }
 
 /// How it behaves.
@@ -117,8 +134,7 @@ impl<C: Content> Receiver<C> {
             },
             ready: Ready::new(),
             held: Held::new(),
-            buffer: 0,
-            shift: 0,
+            size: Size::default(),
             due: Due::default(),
             cause: Cause::default(),
             rules: Rules {
@@ -136,12 +152,46 @@ impl<C: Content> Receiver<C> {
 
     /// The handshake agreed on `profile`; the other end's SYN has the number `first`.
     pub(crate) fn agreed(&mut self, config: &Config, profile: Profile, first: u32) {
-        let buffer = config.buffer(profile);
+        let largest = config.largest_buffer(profile);
         self.numbers = Numbers::new(first, profile);
-        self.buffer = buffer.into();
-        self.shift = profile.window_shift(buffer);
-        self.progress.edge = 1 + self.buffer;
+        self.size = Size {
+            buffer: config.buffer(profile).into(),
+            most: largest.into(),
+            shift: profile.window_shift(largest),
+            ..Size::default()
+        };
+        self.progress.edge = 1 + self.size.buffer;
         self.rules.segment = (usize::from(config.packet) - profile.header_length()) as u64;
+    }
+
+    /// The buffer as it is now, in bytes.
+    pub(crate) fn buffer(&self) -> u64 {
+        self.size.buffer
+    }
+
+    /// A packet of this cycle goes out.
+    pub(crate) fn sent(&mut self, cycle: u64, now: Instant) {
+        if self.size.buffer < self.size.most {
+            self.size.growth.sent(cycle, self.size.arrived, now);
+        }
+    }
+
+    /// The other end has heard the packet of the cycle `heard`: measures what the buffer should hold.
+    pub(crate) fn measure(&mut self, heard: u64, now: Instant) {
+        if self.size.buffer < self.size.most {
+            let arrived = self.size.arrived;
+            let unread = self.ready.length();
+            let needed = self.size.growth.heard(heard, arrived, unread, now);
+            let wanted = needed.unwrap_or(0).min(self.size.most);
+            self.size.wanted = self.size.wanted.max(wanted);
+        }
+    }
+
+    /// Grows to what is wanted, by at most `room` bytes. It never shrinks: what was announced stays.
+    pub(crate) fn grow(&mut self, room: u64) -> u64 {
+        let more = self.size.wanted.saturating_sub(self.size.buffer).min(room);
+        self.size.buffer += more;
+        more
     }
 
     /// The position that is expected next.
@@ -195,12 +245,14 @@ impl<C: Content> Receiver<C> {
             self.progress.sent = beyond;
         }
         self.progress.sent = self.progress.sent.max(beyond);
-        if start <= next {
+        let news = if start <= next {
             self.continue_with(start, content, now);
             true
         } else {
             self.hold(start, content)
-        }
+        };
+        self.size.arrived += if news { end - start.max(next) } else { 0 };
+        news
     }
 
     /// Whether data of this range are more than is agreed on, or than is kept in pieces.
@@ -211,7 +263,7 @@ impl<C: Content> Receiver<C> {
             Some(known) => end > known || (fin && end < known),
             None => fin && self.held.end().unwrap_or(progress.next) > end,
         };
-        let pieces_max = self.buffer.div_ceil(BYTES_PER_PIECE);
+        let pieces_max = self.size.buffer.div_ceil(BYTES_PER_PIECE);
         let in_order = range.start <= progress.next;
         let held = if in_order { 0 } else { self.held.pieces() };
         let crowded = (self.ready.pieces() + held) as u64 >= pieces_max;
@@ -363,15 +415,14 @@ impl<C: Content> Receiver<C> {
     /// two packets or half of the buffer.
     pub(crate) fn acknowledges_now(&self) -> bool {
         let more = self.window_end().saturating_sub(self.progress.edge);
-        let opens = more > 0 && (more >= 2 * self.rules.segment || 2 * more >= self.buffer);
+        let opens = more > 0 && (more >= 2 * self.rules.segment || 2 * more >= self.size.buffer);
         self.due.now || (opens && !self.is_finished())
     }
 
     /// Where the window may end: behind what finds room, and never before what was announced.
     fn window_end(&self) -> u64 {
-        let end = self.progress.next - u64::from(self.is_finished());
-        let taken = end - self.ready.length();
-        (taken + self.buffer).max(self.progress.edge)
+        let taken = self.progress.next - u64::from(self.is_finished()) - self.ready.length();
+        (taken + self.size.buffer).max(self.progress.edge)
     }
 
     /// What a packet tells of this direction, with room for so many further holes. All that waited is acknowledged
@@ -381,9 +432,9 @@ impl<C: Content> Receiver<C> {
         self.due.now = due.again > 0;
         self.due.again = due.again.saturating_sub(1);
         let next = self.progress.next;
-        let window = self.window_end().saturating_sub(next) >> self.shift;
+        let window = self.window_end().saturating_sub(next) >> self.size.shift;
         let window = window.min(u16::MAX.into()) as u16;
-        let announced = next + (u64::from(window) << self.shift);
+        let announced = next + (u64::from(window) << self.size.shift);
         self.progress.edge = self.progress.edge.max(announced);
         let selective = self.rules.repair.selective;
         let negative = match selective {

@@ -32,8 +32,10 @@ struct Peer {
     shift: u32,
     /// The most data of one packet, in bytes.
     segment: u64,
-    /// Its buffer in bytes.
-    buffer: u64,
+    /// Its largest window so far, in bytes.
+    window: u64,
+    /// The largest window that counts, in bytes.
+    most: u64,
 }
 
 /// How far the end of the stream has come.
@@ -156,7 +158,8 @@ impl<C: Content + Clone> Sender<C> {
                 edge: 1,
                 shift: 0,
                 segment: 0,
-                buffer: 0,
+                window: 0,
+                most: 0,
             },
             buffer: config.send_buffer.get(),
             cycle: Cycle::new(config.repair.cycles, profile),
@@ -167,16 +170,17 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
-    /// The handshake agreed on `profile`, on the length of packets, and on the other end's buffer, in bytes.
-    pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, buffer: u32) {
+    /// The handshake agreed on `profile`, on the length of packets, and on the other end's first window, in bytes, and
+    /// the shift of later ones.
+    pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, (window, shift): (u64, u32)) {
         self.numbers = self.numbers.within(profile);
         self.cycle = Cycle::new(self.repair.cycles, profile);
-        let buffer = u64::from(buffer).min(profile.buffer_max());
         self.peer = Peer {
-            edge: 1 + buffer,
-            shift: profile.window_shift(buffer as u32),
+            edge: 1 + window,
+            shift,
             segment: (usize::from(packet) - profile.header_length()) as u64,
-            buffer,
+            window,
+            most: profile.buffer_max(),
         };
     }
 
@@ -228,6 +232,11 @@ impl<C: Content + Clone> Sender<C> {
         self.repair.follow_repairs && self.told.ends_with_repair
     }
 
+    /// The cycle of the last packet that the other end had heard.
+    pub(crate) fn heard(&self, reply: u16) -> u64 {
+        self.cycle.heard(reply)
+    }
+
     /// How many packets this end has sent since the one whose cycle is `reply`.
     pub(crate) fn unheard(&self, reply: u16) -> u64 {
         self.cycle.behind(reply)
@@ -251,7 +260,7 @@ impl<C: Content + Clone> Sender<C> {
         let ahead = self.numbers.ahead(data.acknowledgment, before);
         let position = before.saturating_add_signed(ahead);
         // A packet on its way was sent no longer than a window ago (RFC 5961 §5.2).
-        if position > self.next || ahead < -(self.peer.buffer as i64) {
+        if position > self.next || ahead < -(self.peer.window as i64) {
             received.impossible += 1;
             return Brought::Impossible;
         }
@@ -259,7 +268,9 @@ impl<C: Content + Clone> Sender<C> {
             return Brought::Old;
         }
         let heard = self.cycle.heard(data.reply);
-        let edge = position + (u64::from(data.window) << self.peer.shift);
+        let window = (u64::from(data.window) << self.peer.shift).min(self.peer.most);
+        self.peer.window = self.peer.window.max(window);
+        let edge = position + window;
         let opened = edge > self.peer.edge;
         self.peer.edge = self.peer.edge.max(edge);
         let advanced = self.flight.acknowledge(position);
@@ -429,6 +440,6 @@ impl<C: Content + Clone> Sender<C> {
         let room = self.peer.edge.saturating_sub(self.next);
         let length = unsent.min(self.peer.segment).min(room);
         let whole = length == unsent || length == self.peer.segment;
-        (length > 0 && (whole || 2 * length >= self.peer.buffer)).then_some(length)
+        (length > 0 && (whole || 2 * length >= self.peer.window)).then_some(length)
     }
 }

@@ -21,6 +21,8 @@ struct Entry<C> {
     waiting: bool,
     deadline: Option<Instant>,
     half_open: bool,
+    /// By how much its receive buffer has grown, in bytes.
+    grown: u64,
     /// The other end's name for it, once known.
     peer: Cid,
 }
@@ -54,13 +56,17 @@ pub(crate) struct Table<C> {
     /// Those that wait for room on the hop.
     waiting: VecDeque<Cid>,
     half_open: HalfOpen,
+    /// What receive buffers may still grow by, in bytes.
+    room_to_grow: u64,
     /// What connections did that are gone.
     past: Traffic,
 }
 
 impl<C: Content + Clone> Table<C> {
-    pub(crate) fn new() -> Self {
+    /// No connections; their receive buffers may grow by so many bytes in all.
+    pub(crate) fn new(room_to_grow: u64) -> Self {
         Self {
+            room_to_grow,
             entries: BTreeMap::new(),
             by_id: BTreeMap::new(),
             by_peer: BTreeMap::new(),
@@ -115,6 +121,7 @@ impl<C: Content + Clone> Table<C> {
             waiting: false,
             deadline: None,
             half_open: false,
+            grown: 0,
             peer: Cid::NONE,
         };
         self.entries.insert(own, entry);
@@ -141,6 +148,15 @@ impl<C: Content + Clone> Table<C> {
         self.touch(own);
         let entry = self.entries.get_mut(&own)?;
         Some(&mut entry.connection)
+    }
+
+    /// Lets the receive buffer of a connection grow, if it should.
+    pub(crate) fn grow(&mut self, own: Cid) {
+        if let Some(entry) = self.entries.get_mut(&own) {
+            let more = entry.connection.grow(self.room_to_grow);
+            self.room_to_grow -= more;
+            entry.grown += more;
+        }
     }
 
     fn touch(&mut self, own: Cid) {
@@ -214,6 +230,7 @@ impl<C: Content + Clone> Table<C> {
             return;
         };
         self.past += entry.connection.traffic();
+        self.room_to_grow += entry.grown;
         if self.by_peer.get(&entry.peer) == Some(&own) {
             self.by_peer.remove(&entry.peer);
         }

@@ -18,6 +18,7 @@ fn syn(profile: Profile) -> Control {
         acknowledgment: 0,
         buffer: 16_384,
         packet: 1_500,
+        shift: 0,
         addresses: Addresses::new(([192, 0, 2, 1], 80).into(), ([10, 9, 0, 2], 40_000).into())
             .expect("one family"),
     }
@@ -256,6 +257,7 @@ fn says_what_is_wrong_and_where() {
         "an unknown bit"
     );
     assert!(text(&changed(&packets[4], 23, 5)).contains("address family 5"));
+    assert!(text(&changed(&packets[4], 22, 11)).contains("window shift of 11"));
     let nameless = {
         let Packet::Data(data) = packets[6].clone() else {
             panic!("data")
@@ -307,6 +309,7 @@ fn control() -> impl Strategy<Value = Control> {
             acknowledgment: acknowledgment & mask,
             buffer: buffer & mask,
             packet,
+            shift: if switches.0 { (names.0 % 11) as u8 } else { 0 },
             addresses,
         }
     })

@@ -34,6 +34,8 @@ impl<C: Content + Clone> Connection<C> {
         let acknowledged = brought == Brought::News;
         self.news.writable |= acknowledged;
         let answers = self.asking.hear(now);
+        let heard = self.sender.heard(data.reply);
+        self.receiver.measure(heard, now);
         let news = self.receiver.take(&data, content, answers, now);
         if news || acknowledged {
             self.asking.news(&self.config.timing);

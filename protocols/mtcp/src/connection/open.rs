@@ -54,8 +54,8 @@ impl<C: Content + Clone> Connection<C> {
         if control.lean {
             self.receiver.must_ask();
         }
-        self.sender
-            .agreed(profile, self.agreed.packet, control.buffer);
+        let window = control.first_window(profile);
+        self.sender.agreed(profile, self.agreed.packet, window);
     }
 
     /// The driver agrees to a connection that arrived.

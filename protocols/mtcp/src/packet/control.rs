@@ -12,6 +12,8 @@ use crate::Reason;
 const PAPER_LENGTH: usize = 28;
 /// The wide one before its addresses.
 const WIDE_FIXED: usize = 28;
+/// What the largest buffer needs: windows have 16 bits.
+const SHIFT_MAX: u8 = Profile::Wide.window_shift(Profile::Wide.buffer_max() as u32) as u8;
 /// Where the checksum stands, in both.
 const PAPER_CHECKSUM: usize = 10;
 const WIDE_CHECKSUM: usize = 14;
@@ -219,6 +221,9 @@ pub struct Control {
     pub buffer: u32,
     /// The longest data packet that its sender takes, header included, in bytes.
     pub packet: u16,
+    /// By how many bits its sender shifts windows, if that is more than its buffer needs; else 0, as always in the
+    /// paper's profile.
+    pub shift: u8,
     /// Both ends of the connection.
     pub addresses: Addresses,
 }
@@ -230,6 +235,17 @@ impl Control {
             Profile::Paper => PAPER_LENGTH,
             Profile::Wide => WIDE_FIXED + Addresses::length(self.addresses.family()),
         }
+    }
+
+    /// The first window of its sender in `profile`, in bytes, and by how many bits later ones are shifted.
+    pub(crate) fn first_window(&self, profile: Profile) -> (u64, u32) {
+        let buffer = u64::from(self.buffer).min(profile.buffer_max());
+        let needed = profile.window_shift(buffer as u32);
+        let shift = match profile {
+            Profile::Paper => 0,
+            Profile::Wide => needed.max(self.shift.into()),
+        };
+        (buffer, shift)
     }
 
     pub(super) fn parse(code: u16, bytes: &[u8]) -> Result<Self, Malformed> {
@@ -249,6 +265,7 @@ impl Control {
                 reverse: Cid(read_u16(bytes, 8)),
                 buffer: read_u16(bytes, 12).into(),
                 packet: read_u16(bytes, 14),
+                shift: 0,
                 addresses: Addresses::read(4, &bytes[16..20], &bytes[20..]),
             },
             Profile::Wide => Self {
@@ -261,6 +278,7 @@ impl Control {
                 reverse: Cid(read_u16(bytes, 12)),
                 buffer: read_u32(bytes, 16),
                 packet: read_u16(bytes, 20),
+                shift: bytes[22],
                 addresses: Addresses::read(bytes[23], &bytes[24..28], &bytes[28..]),
             },
         })
@@ -283,6 +301,9 @@ impl Control {
         if !Sum::of(bytes).is_valid() {
             return Err(Malformed::Checksum(Field::Control));
         }
+        if profile == Profile::Wide && bytes[22] > SHIFT_MAX {
+            return Err(Malformed::Shift(bytes[22]));
+        }
         Ok(bytes)
     }
 
@@ -304,7 +325,7 @@ impl Control {
             .put_number(profile, self.buffer)
             .put_u16(self.packet);
         if profile == Profile::Wide {
-            fields.put(&[0, self.addresses.family()]);
+            fields.put(&[self.shift, self.addresses.family()]);
         }
         self.addresses.write(&mut fields);
         let at = match profile {

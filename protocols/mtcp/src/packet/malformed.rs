@@ -50,6 +50,9 @@ pub enum Malformed {
     /// The addresses are of no known family.
     #[error("MTCP control packet: address family {0} at offset 23 is neither 4 nor 6")]
     Family(u8),
+    /// A window that is shifted so far would be larger than a buffer may be.
+    #[error("MTCP control packet: a window shift of {0} at offset 22 is more than 10")]
+    Shift(u8),
     /// There are more holes than a packet may tell of.
     #[error("MTCP header: {0} further holes at offset 26 are more than 7")]
     Holes(u8),

@@ -2,7 +2,9 @@
 
 use machine::{Machine, RandomStream, conformance};
 use mtcp::packet::{Addresses, Cid, Control, Data, Flags, Hole, Holes, Kind, Packet, Profile};
-use mtcp::{Config, ConnectionId, Endpoint, Input, OnTimeout, Output, Reason, Selective};
+use mtcp::{
+    AutoBuffer, Config, ConnectionId, Endpoint, Input, OnTimeout, Output, Reason, Selective,
+};
 use proptest::prelude::*;
 use redirector::Count;
 use units::{Bytes, Duration, Instant};
@@ -22,6 +24,7 @@ fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {
     config.repair.next_hole = coin();
     config.repair.follow_repairs = coin();
     config.repair.repeat_answers = coin();
+    let grows = coin();
     config.acknowledging.delayed = coin();
     config.repair.on_timeout = if coin() {
         OnTimeout::Burst
@@ -33,6 +36,10 @@ fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {
     config.repair.further_holes = random.below(8) as usize;
     config.receive_buffer = Bytes::new(1_100 + random.below(30_000));
     config.send_buffer = Bytes::new(1_100 + random.below(60_000));
+    config.auto_buffer = grows.then(|| AutoBuffer {
+        start: Bytes::new(1_100 + random.below(5_000)),
+        total: Bytes::mebi(32),
+    });
     config.packet = [200, 600, 1_016, 1_100][random.below(4) as usize];
     config.timing.phase = Duration::from_millis(random.below(200));
     config
@@ -263,6 +270,7 @@ fn control(profile: Profile, (own, first): (Cid, u32)) -> impl Strategy<Value = 
             acknowledgment: numbers.1 & mask(profile),
             buffer: sizes.0 & mask(profile),
             packet: sizes.1,
+            shift: if profile == Profile::Wide { sizes.2 } else { 0 },
             addresses: Addresses::new(address(1, 80), address(sizes.2, 9)).expect("one family"),
         })
     })

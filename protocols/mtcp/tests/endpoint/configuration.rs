@@ -32,6 +32,8 @@ fn errors_name_the_value() {
         ("packet = 100", "`packet`"),
         ("receive_buffer = \"100 B\"", "`receive_buffer`"),
         ("receive_buffer = \"64 MiB\"", "`receive_buffer`"),
+        ("[auto_buffer]\nstart = \"1 KiB\"", "`auto_buffer.start`"),
+        ("[auto_buffer]\ntotal = \"1 MiB\"", "`auto_buffer.total`"),
         ("send_buffer = \"100 B\"", "`send_buffer`"),
         ("[timing]\ntick = \"0 s\"", "`timing.tick`"),
         ("[repair]\nfurther_holes = 8", "`repair.further_holes`"),

@@ -1,7 +1,7 @@
 //! Flow control: the window is the receiver's, and it is kept.
 
 use mtcp::packet::Packet;
-use mtcp::{Config, Input, Profile};
+use mtcp::{AutoBuffer, Config, ConnectionId, Input, Limits, Profile};
 use redirector::Content;
 use units::{Bytes, Duration};
 
@@ -144,4 +144,103 @@ fn both_directions_at_once() {
         assert!(pipe.told(GATEWAY, asked).received == content(7, 150_000));
         assert!(pipe.told(MOBILE, arrived).closed && pipe.told(GATEWAY, asked).closed);
     }
+}
+
+/// A buffer of 16 KiB that may grow to 4 MiB, and 1 MiB by which those of 1,000 connections may grow in all.
+fn growing() -> Config {
+    Config {
+        receive_buffer: Bytes::mebi(4),
+        auto_buffer: Some(AutoBuffer {
+            start: Bytes::kibi(16),
+            total: Bytes::kibi(16 * 1_000 + 1_024),
+        }),
+        limits: Limits {
+            connections: 1_000,
+            half_open: 1_000,
+            ..Limits::default()
+        },
+        ..wide()
+    }
+}
+
+#[test]
+fn a_buffer_that_grows_begins_small_and_takes_all_that_it_announces() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&growing());
+    assert_eq!(pipe.status(MOBILE, arrived).receive_buffer, 16 << 10);
+    pipe.rate = units::BitRate::from_megabits(100);
+    pipe.delay = Duration::from_millis(30);
+    pipe.write(GATEWAY, asked, 0..2_000_000);
+    pipe.run(Duration::from_secs(10));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 2_000_000);
+    let grown = pipe.status(MOBILE, arrived).receive_buffer;
+    assert!(grown > 400 << 10, "{grown}");
+    // What was announced is kept, also when the application does not read.
+    pipe.reads[MOBILE] = false;
+    pipe.write(GATEWAY, asked, 2_000_000..4_000_000);
+    pipe.run(Duration::from_secs(1));
+    assert!(pipe.told(MOBILE, arrived).readable + 2_000 >= grown);
+    assert_eq!(pipe.ends[MOBILE].counters().traffic.received.violations, 0);
+}
+
+#[test]
+fn a_slow_reader_gets_no_larger_buffer() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&growing());
+    pipe.rate = units::BitRate::from_megabits(100);
+    pipe.reads[MOBILE] = false;
+    pipe.write(GATEWAY, asked, 0..1_000_000);
+    for _ in 0..500 {
+        pipe.run(Duration::from_millis(20));
+        pipe.input(MOBILE, Input::Read(arrived, 1_000));
+    }
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 500_000);
+    assert_eq!(pipe.status(MOBILE, arrived).receive_buffer, 16 << 10);
+}
+
+#[test]
+fn the_buffers_of_many_connections_share_what_there_is() {
+    let mut pipe = Pipe::new(&growing(), &growing());
+    pipe.rate = units::BitRate::from_megabits(1_000);
+    let asked = |number| ConnectionId::Opened(number);
+    let buffers = |pipe: &Pipe| {
+        let arrived = (0..1_000).map(ConnectionId::Arrived);
+        let statuses = arrived.filter_map(|id| pipe.ends[MOBILE].status(id));
+        statuses.map(|status| status.receive_buffer).sum::<u64>()
+    };
+    for number in 0..1_000 {
+        pipe.open(GATEWAY, number);
+    }
+    pipe.run(Duration::from_secs(1));
+    assert_eq!(buffers(&pipe), 1_000 * (16 << 10));
+    // One after the other, so that each could use it all.
+    for number in 0..40 {
+        pipe.write(GATEWAY, asked(number), 0..200_000);
+        pipe.run(Duration::from_secs(1));
+    }
+    assert_eq!(
+        buffers(&pipe),
+        1_000 * (16 << 10) + (1 << 20),
+        "all of it, and no more"
+    );
+    // What connections leave others may use.
+    for number in 0..40 {
+        pipe.input(GATEWAY, Input::Close(asked(number)));
+        pipe.input(MOBILE, Input::Close(ConnectionId::Arrived(number)));
+    }
+    pipe.run(Duration::from_secs(20));
+    assert_eq!(buffers(&pipe), 960 * (16 << 10));
+    pipe.write(GATEWAY, asked(500), 0..200_000);
+    pipe.run(Duration::from_secs(1));
+    assert!(buffers(&pipe) > 960 * (16 << 10));
+}
+
+#[test]
+fn the_window_of_the_papers_profile_is_static() {
+    let narrow = Config {
+        profile: Profile::Paper,
+        ..growing()
+    };
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&narrow);
+    pipe.write(GATEWAY, asked, 0..200_000);
+    pipe.run(Duration::from_secs(10));
+    assert_eq!(pipe.status(MOBILE, arrived).receive_buffer, 16 << 10);
 }

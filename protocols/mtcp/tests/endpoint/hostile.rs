@@ -19,6 +19,7 @@ fn syn(number: u32) -> Control {
         acknowledgment: 0,
         buffer: 16_384,
         packet: 1_500,
+        shift: 0,
         addresses: Addresses::new(address(9, (number & 0xffff) as u16), address(2, 7))
             .expect("one family"),
     }

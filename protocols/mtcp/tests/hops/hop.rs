@@ -117,6 +117,8 @@ pub(crate) struct Outcome {
     /// Fades since the beginning, and the time in them.
     pub(crate) fades: u64,
     pub(crate) faded: Duration,
+    /// The largest window that the receiver told of, in bytes.
+    pub(crate) window: u64,
     pub(crate) sender: Counters,
 }
 
@@ -150,6 +152,8 @@ pub(crate) struct Run {
     received: u64,
     packets: u64,
     lost: u64,
+    shift: u32,
+    window: u64,
 }
 
 const CONNECTION: ConnectionId = ConnectionId::Opened(1);
@@ -182,6 +186,10 @@ impl Run {
             received: 0,
             packets: 0,
             lost: 0,
+            shift: config
+                .profile
+                .window_shift(config.receive_buffer.get() as u32),
+            window: 0,
         }
     }
 
@@ -210,6 +218,7 @@ impl Run {
             lost: self.lost - before.2,
             fades: self.fades.as_ref().map_or(0, |chain| chain.periods),
             faded: Duration::from_nanos(self.fades.as_ref().map_or(0, |chain| chain.bad_units)),
+            window: self.window,
             sender: self.ends[0].counters(),
         }
     }
@@ -291,6 +300,11 @@ impl Run {
     fn transmit(&mut self, from: usize, packet: Packet<Count>) {
         let length = packet.length();
         let data = matches!(&packet, Packet::Data(data) if data.content.length() > 0);
+        if let Packet::Data(data) = &packet
+            && from == 1
+        {
+            self.window = self.window.max(u64::from(data.window) << self.shift);
+        }
         let sent = self.now + self.hop.airtime(length);
         let bits = 8 * (length + FRAMING) as u64;
         let mut lost = self.chains[from]

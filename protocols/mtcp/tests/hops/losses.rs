@@ -138,7 +138,7 @@ fn single_losses_cost_what_they_take() {
         let share = found.rate / best / (1.0 - found.loss);
         let of_rate = found.rate * 8.0 / clean.rate.bits_per_second() as f64;
         println!(
-            "{megabits} Mbit/s, {delay} ms, loss {per_ten_thousand} per ten thousand: {share:.3}, {of_rate:.3} of the rate"
+            "{megabits} Mbit/s, {delay} ms, {per_ten_thousand} of 10,000 lost: {share:.3}, {of_rate:.3} of the rate"
         );
         assert!(share >= 0.95, "{hop:?}: {share}");
     }

@@ -1,4 +1,5 @@
 //! What the wide profile makes of hops that lose.
 
+mod growing;
 mod hop;
 mod losses;
