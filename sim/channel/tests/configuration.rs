@@ -47,6 +47,7 @@ fn complaint(text: &str) -> String {
         "falling" => Ok("5\n4\n".to_owned()),
         "states" => Ok("1 s bad\n1 s good\n".to_owned()),
         "words" => Ok("1 s bad\n2 s sunny\n".to_owned()),
+        "fades" => Ok("1 s bad\n2 s good\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
     let error = Link::from_toml_with(text, "my.toml", &read).expect_err("not a link");
@@ -237,6 +238,8 @@ fn traces_are_told_their_line() {
     );
     assert_complaint(&replay("states"), &["line 2", "after"]);
     assert_complaint(&replay("words"), &["line 2", "'1.25 s bad'"]);
+    let once = format!("{}\nbegin = 'anywhere'", replay("fades"));
+    assert_complaint(&once, &["`errors.begin`", "give `repeat`"]);
     let alone = Link::from_toml(&replay("states"), "my.toml").expect_err("no files");
     assert!(alone.to_string().contains("stand alone"), "{alone}");
 }

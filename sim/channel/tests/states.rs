@@ -156,6 +156,30 @@ fn a_recording_is_played_back() {
 }
 
 #[test]
+fn runs_begin_anywhere_in_a_recording_if_they_shall() {
+    let text = "[each]\nrate = '2 Mbit/s'\ndelay = '0'\nqueue = '9 packets'\n\
+                [errors]\nmodel = 'replay'\nfile = 'fades'\nrepeat = '100 ms'\nbegin = 'anywhere'";
+    let read = |_: &str| Ok("10 ms bad\n40 ms good\n90 ms bad\n".to_owned());
+    let link = Link::from_toml_with(text, "test.toml", &read).expect("a link");
+    let mut begins_bad = 0;
+    for seed in 1..=100 {
+        let timeline = |way| link.timeline(way, seed).expect("states");
+        let periods: Vec<_> = timeline(Down).take(6).collect();
+        assert_eq!(periods, timeline(Up).take(6).collect::<Vec<_>>());
+        begins_bad += u32::from(!periods[0].good);
+        // Whatever comes first is cut; then come whole periods, of 10 ms at both ends of the recording.
+        let of = |good| if good { [10, 50] } else { [10, 30] };
+        for period in &periods[1..] {
+            let length = period.until.expect("another").since(period.from);
+            assert!(of(period.good).contains(&(length.as_nanos() / MILLI)));
+        }
+        let cycle = periods[5].from.since(periods[1].from);
+        assert_eq!(cycle, Duration::from_millis(100));
+    }
+    assert!((30..=50).contains(&begins_bad), "{begins_bad} of 100");
+}
+
+#[test]
 fn what_a_channel_tells_can_be_replayed() {
     let end = Instant::from_millis(3_000);
     let drawn: Channel<usize> = Channel::new(&fading(EXPONENTIAL), 9);

@@ -17,7 +17,7 @@ pub use distance::DistanceConfig;
 pub use independent::IndependentConfig;
 pub use markov::MarkovConfig;
 pub use period::{Distribution, PeriodConfig};
-pub use replay::{Recording, ReplayConfig};
+pub use replay::{Begin, Recording, ReplayConfig};
 pub use temporal::{LossRule, Sharing, StateLoss, TemporalConfig};
 pub use timeline::{Period, StateChange, Timeline};
 
@@ -82,7 +82,7 @@ impl ErrorConfig {
     pub(crate) fn timeline(&self, seed: u64, direction: Direction) -> Option<Timeline> {
         match self {
             Self::Temporal(config) => Some(config.timeline(seed, direction)),
-            Self::Replay(config) => Some(config.timeline()),
+            Self::Replay(config) => Some(config.timeline(seed)),
             Self::None(_)
             | Self::Independent(_)
             | Self::Distance(_)
@@ -120,7 +120,7 @@ impl ErrorConfig {
                 ErrorModel::Temporal(temporal::Temporal::new(timeline, config.loss(), stream))
             }
             Self::Replay(config) => {
-                let timeline = config.timeline();
+                let timeline = config.timeline(seed);
                 ErrorModel::Temporal(temporal::Temporal::new(timeline, config.loss(), stream))
             }
             Self::Distance(config) => ErrorModel::Distance(distance::Distance::new(config, stream)),

@@ -5,12 +5,24 @@
 
 use std::sync::Arc;
 
+use machine::RandomStream;
 use serde::Deserialize;
 use units::{Duration, Instant, Probability};
 
 use super::temporal::{LossRule, SHORTEST_CYCLE, StateLoss, always};
 use super::timeline::{StateChange, Timeline};
 use crate::problem::Problem;
+
+/// Where in a recording a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Begin {
+    /// At its beginning, whatever the seed.
+    #[default]
+    Origin,
+    /// Anywhere in it, as the seed says, so that runs with several seeds see several parts; for recordings that repeat.
+    Anywhere,
+}
 
 /// Parameters of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -20,6 +32,9 @@ pub struct ReplayConfig {
     pub file: String,
     /// After how long the recording begins anew; by default its last state holds for ever.
     pub repeat: Option<Duration>,
+    /// Where in the recording a run begins.
+    #[serde(default)]
+    pub begin: Begin,
     /// The chance that a packet is lost in the good state.
     #[serde(default)]
     pub loss_good: Probability,
@@ -36,10 +51,14 @@ pub struct ReplayConfig {
 
 impl ReplayConfig {
     pub(super) fn check(&self) -> Result<(), Problem> {
-        match &self.recording {
-            Some(_) => Ok(()),
-            None => Err(Problem::new("file", "the recording has not been read")),
+        let Some(_) = &self.recording else {
+            return Err(Problem::new("file", "the recording has not been read"));
+        };
+        if self.begin == Begin::Anywhere && self.repeat.is_none() {
+            let text = "'anywhere' is for a recording that begins anew: give `repeat`";
+            return Err(Problem::new("begin", text));
         }
+        Ok(())
     }
 
     /// Takes in what the file holds.
@@ -51,9 +70,18 @@ impl ReplayConfig {
         Ok(())
     }
 
-    pub(super) fn timeline(&self) -> Timeline {
+    pub(super) fn timeline(&self, seed: u64) -> Timeline {
         let recording = self.recording.clone();
-        Timeline::recorded(recording.expect("a link's configuration was checked"))
+        let recording = recording.expect("a link's configuration was checked");
+        let start = match (self.begin, self.repeat) {
+            (Begin::Anywhere, Some(repeat)) => {
+                let last = repeat.saturating_sub(Duration::from_nanos(1));
+                // One name for both directions: they fade together.
+                RandomStream::named(seed, "channel/replay").uniform(Duration::ZERO, last)
+            }
+            (Begin::Origin, _) | (_, None) => Duration::ZERO,
+        };
+        Timeline::recorded(recording, start)
     }
 
     pub(super) fn loss(&self) -> StateLoss {

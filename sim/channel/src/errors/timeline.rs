@@ -52,6 +52,8 @@ enum Source {
     Drawn(Box<Drawn>),
     Recorded {
         recording: Arc<Recording>,
+        /// How much of the recording lies before time zero.
+        start: Duration,
         next: u64,
     },
 }
@@ -109,16 +111,29 @@ impl Timeline {
         }
     }
 
-    pub(super) fn recorded(recording: Arc<Recording>) -> Self {
-        let good = recording.starts_good();
-        let first = recording.change(0).map(|change| change.at);
+    /// A recording, of which time zero lies `start` after its beginning.
+    pub(super) fn recorded(recording: Arc<Recording>, start: Duration) -> Self {
+        let mut good = recording.starts_good();
+        let mut next = 0;
+        while let Some(change) = recording.change(next)
+            && change.at.since_origin() <= start
+        {
+            good = change.good;
+            next += 1;
+        }
+        let current = Period {
+            good,
+            from: Instant::ZERO,
+            until: recorded_change(&recording, start, next),
+        };
+        let next = next + 1;
         Self {
-            source: Source::Recorded { recording, next: 1 },
-            current: Period {
-                good,
-                from: Instant::ZERO,
-                until: first,
+            source: Source::Recorded {
+                recording,
+                start,
+                next,
             },
+            current,
             ended: false,
         }
     }
@@ -142,9 +157,13 @@ impl Timeline {
         let good = !self.current.good;
         let until = match &mut self.source {
             Source::Drawn(drawn) => later(from, drawn.advance(good)),
-            Source::Recorded { recording, next } => {
+            Source::Recorded {
+                recording,
+                start,
+                next,
+            } => {
                 *next += 1;
-                recording.change(*next - 1).map(|change| change.at)
+                recorded_change(recording, *start, *next - 1)
             }
         };
         self.current = Period { good, from, until };
@@ -186,6 +205,12 @@ impl Iterator for Timeline {
         self.advance();
         Some(period)
     }
+}
+
+/// When change `number` of a recording comes, of which `start` lies before time zero.
+fn recorded_change(recording: &Recording, start: Duration, number: u64) -> Option<Instant> {
+    let change = recording.change(number)?;
+    Some(Instant::ZERO + change.at.since_origin().saturating_sub(start))
 }
 
 /// `from + length`, or never where time ends before.
