@@ -4,9 +4,11 @@ mod link_repair;
 mod links;
 mod moment;
 mod nfs;
+mod recordings;
 mod router;
 
 pub mod csdp96;
+pub mod matrix;
 pub mod nfs95;
 pub mod nfs97;
 pub mod nfs_csdp;

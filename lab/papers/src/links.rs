@@ -6,6 +6,8 @@ use serde::Deserialize;
 use simulator::Line;
 use units::{Bytes, Duration};
 
+use crate::recordings;
+
 /// The wired network.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -91,8 +93,8 @@ impl Air {
             errors: Some(errors.clone()),
             ..LinkConfig::default()
         };
-        let refuse = |_: &str| Err("a plan names no files".to_owned());
-        let link = Link::from_config(config, "air", &refuse).map_err(|error| error.to_string())?;
+        let link = Link::from_config(config, "air", &recordings::read);
+        let link = link.map_err(|error| error.to_string())?;
         Ok(Line::hop(&link, seed).with_framing(self.framing))
     }
 }

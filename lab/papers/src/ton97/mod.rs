@@ -33,9 +33,9 @@ mod repair;
 mod rival;
 pub(crate) mod source;
 pub(crate) mod split;
-mod tables;
+pub(crate) mod tables;
 mod traces;
-mod transfer;
+pub(crate) mod transfer;
 mod two_hops;
 mod upload;
 

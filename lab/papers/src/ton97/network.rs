@@ -26,7 +26,7 @@ pub(super) const FIXED: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0,
 pub(super) const MOBILE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 5_002);
 
 /// A case with its seed, ready to be built.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct SetUp {
     /// The plan's parameters.
     pub(crate) parameters: Parameters,

@@ -182,8 +182,8 @@ impl Base {
     }
 }
 
-/// A scheme, as the plan's `[schemes.NAME]` states it.
-#[derive(Debug, Clone, Deserialize)]
+/// A scheme, as the plan's `[schemes.NAME]` states it; what it leaves out makes it plain TCP.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scheme {
     /// The fixed host's recovery from losses.

@@ -177,7 +177,7 @@ pub(super) fn read(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
 }
 
 /// Reads and checks a case of an experiment that downloads.
-pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
+pub(crate) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
     let set_up = read(case, seed)?;
     if set_up.parameters.direction != Direction::Download {
         let what = "this experiment only downloads; ton97-upload and ton97-both do not";
@@ -187,7 +187,7 @@ pub(super) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
 }
 
 /// Runs a case, and captures what hosts and air carry.
-fn capture(set_up: &SetUp, pcap: &mut dyn io::Write) -> Result<(), RunError> {
+pub(crate) fn capture(set_up: &SetUp, pcap: &mut dyn io::Write) -> Result<(), RunError> {
     let mut network = set_up.build(|node| node)?;
     let at = |node, port| End { node, port };
     let taps = [
@@ -213,9 +213,7 @@ impl Experiment for Transfers {
 
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
         let set_up = (self.set_up)(case, seed)?;
-        let mut network = set_up.build(|node| node)?;
-        let transfer = Transfer::run(&set_up, &mut network, &mut (), |node| node)?;
-        Ok(transfer.measurements())
+        Ok(Transfer::of(&set_up)?.measurements())
     }
 
     fn claims(&self) -> Vec<Claim> {

@@ -140,6 +140,17 @@ impl Ends {
 }
 
 impl Transfer {
+    /// Builds the network and runs it.
+    pub(crate) fn of(set_up: &SetUp) -> Result<Self, RunError> {
+        let mut network = set_up.build(|node| node)?;
+        Self::run(set_up, &mut network, &mut (), |node| node)
+    }
+
+    /// What arrived at the mobile host's application, in Mbit/s.
+    pub(crate) fn throughput(&self) -> f64 {
+        self.down.map_or(0.0, |way| way.throughput())
+    }
+
     /// Runs `network` until all data have arrived, before an observer; `inner` finds a node in its wrapping.
     pub(crate) fn run<N>(
         set_up: &SetUp,
@@ -249,15 +260,20 @@ impl Way {
         }
     }
 
+    /// In Mbit/s.
+    fn throughput(&self) -> f64 {
+        self.data as f64 * 8e-6 / self.end.since(Instant::ZERO).as_secs_f64()
+    }
+
     /// In the order of [`METRICS`].
     fn values(&self) -> [Option<f64>; 8] {
-        let share = |sent: u64| 100.0 * self.data as f64 / sent as f64;
-        let seconds = self.end.since(Instant::ZERO).as_secs_f64();
+        // Nothing was sent where no connection was made.
+        let share = |sent: u64| (sent > 0).then(|| 100.0 * self.data as f64 / sent as f64);
         let count = |count: u64| count as f64;
         [
-            Some(self.data as f64 * 8e-6 / seconds),
-            Some(share(self.on_air)),
-            Some(share(self.on_wire)),
+            Some(self.throughput()),
+            share(self.on_air),
+            share(self.on_wire),
             Some(count(self.sender.timeouts)),
             Some(count(self.sender.recoveries)),
             Some(count(self.sender.again)),
