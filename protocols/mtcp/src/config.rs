@@ -9,7 +9,7 @@ use crate::Profile;
 use crate::packet::FURTHER_HOLES_MAX;
 
 /// The largest buffer for what is to be sent, in bytes.
-const SEND_BUFFER_MAX: Bytes = Bytes::mebi(1_024);
+pub(crate) const SEND_BUFFER_MAX: Bytes = Bytes::mebi(1_024);
 /// The most names that a table may hold, so that a free one is found by a few draws.
 const CONNECTIONS_MAX: usize = 32_768;
 /// The least packet: what is agreed on when the other end asks for less, in bytes.

@@ -3,6 +3,7 @@
 mod arrive;
 mod ask;
 mod open;
+mod state;
 
 use std::sync::Arc;
 

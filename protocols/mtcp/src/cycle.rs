@@ -36,6 +36,16 @@ impl Cycle {
         }
     }
 
+    /// The cycle so far.
+    pub(crate) fn present(&self) -> u64 {
+        self.present
+    }
+
+    /// Goes on from the cycle `present`.
+    pub(crate) fn resume(&mut self, present: u64) {
+        self.present = present;
+    }
+
     /// The cycle of the next packet.
     pub(crate) fn stamp(&mut self) -> u64 {
         self.present += u64::from(self.counting == Counting::Each);

@@ -13,6 +13,7 @@ use crate::counters::{Connections, Refused};
 use crate::listeners::Listeners;
 use crate::offer::Known;
 use crate::packet::{Cid, Control, Data, Kind};
+use crate::state::{ConnectionState, ResumeError};
 use crate::table::Table;
 use crate::tick::Ticks;
 use crate::{
@@ -92,6 +93,50 @@ impl<C: Content + Clone> Endpoint<C> {
         self.listeners.has_other(address)
     }
 
+    /// Takes a connection that is made out of this endpoint, so that another one can go on with it: nothing is sent,
+    /// and what still arrives for it is ignored for as long as a finished connection lingers. To be called when the
+    /// outputs are drained. Nothing where there is no such connection, or it is not made yet, or has ended.
+    pub fn suspend(&mut self, now: Instant, id: ConnectionId) -> Option<ConnectionState<C>> {
+        self.now = now;
+        let own = self.table.own_of(id)?;
+        self.table
+            .get(own)
+            .filter(|connection| connection.is_whole())?;
+        let until = now + self.config.timing.linger;
+        let mut connection = self.table.take_out(own, now, until)?;
+        Some(connection.suspend())
+    }
+
+    /// Goes on with a connection that was taken out elsewhere, under a number that no other open one has. Its outputs
+    /// tell anew what can be read and written, and whether the other end has finished. What it did so far is not in
+    /// [`counters`](Self::counters).
+    ///
+    /// # Errors
+    /// If the state contradicts itself, or the endpoint has no room for the connection.
+    pub fn resume(
+        &mut self,
+        now: Instant,
+        number: u64,
+        state: ConnectionState<C>,
+    ) -> Result<ConnectionId, ResumeError> {
+        self.now = now;
+        state.check()?;
+        let id = ConnectionId::Opened(number);
+        if self.table.has(id) {
+            return Err(ResumeError::NumberTaken(number));
+        }
+        let known = self.table.own_of_peer(state.peer).is_some();
+        if known || self.table.get(state.own).is_some() {
+            return Err(ResumeError::NameTaken(state.own.0));
+        }
+        if self.table.len() >= self.config.limits.connections {
+            return Err(ResumeError::Busy);
+        }
+        let connection = Connection::resume(id, state, &self.config, now)?;
+        self.table.put_in(connection)?;
+        Ok(id)
+    }
+
     fn open(&mut self, number: u64, addresses: Addresses) {
         let id = ConnectionId::Opened(number);
         if self.table.has(id) {
@@ -161,7 +206,9 @@ impl<C: Content + Clone> Endpoint<C> {
         };
         let Some(connection) = self.table.change(own) else {
             self.refused.strays += 1;
-            self.answer_stray(&answer);
+            if !self.table.has_moved(own, self.now) {
+                self.answer_stray(&answer);
+            }
             return;
         };
         let (opening, profile) = (connection.phase == Phase::Opening, data.profile);
@@ -187,6 +234,7 @@ impl<C: Content + Clone> Endpoint<C> {
                 match connection.map(|connection| connection.arrive_syn_ack(control, now)) {
                     Some(true) => self.known.learn(control.profile, now),
                     Some(false) => {}
+                    None if self.table.has_moved(own, now) => self.refused.strays += 1,
                     None => self.answer_unknown(control),
                 }
             }

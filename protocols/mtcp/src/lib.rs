@@ -74,6 +74,7 @@ mod reason;
 mod receiver;
 mod round_trip;
 mod sender;
+mod state;
 mod table;
 mod tick;
 
@@ -86,6 +87,7 @@ pub use counters::{Connections, Counters, Received, Refused, Sent, Traffic};
 pub use endpoint::Endpoint;
 pub use packet::{Addresses, Packet, Profile};
 pub use reason::Reason;
+pub use state::{ConnectionState, ResumeError};
 
 use std::net::SocketAddr;
 

@@ -16,6 +16,11 @@ impl Numbers {
         Self { first, bits }
     }
 
+    /// The number of the SYN, in full.
+    pub(crate) fn first(self) -> u32 {
+        self.first
+    }
+
     /// The same numbering in another profile. A narrower one forgets nothing.
     pub(crate) fn within(self, profile: Profile) -> Self {
         Self::new(self.first, profile)

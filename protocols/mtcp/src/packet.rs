@@ -94,7 +94,9 @@ impl Profile {
 
 /// A connection's name on the hop, in one direction: chosen by the end that hears it, unique there. Never zero
 /// for a connection that exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct Cid(pub u16);
 
 impl Cid {

@@ -3,6 +3,8 @@
 mod growth;
 mod held;
 mod ready;
+mod size;
+mod state;
 
 use std::ops::Range;
 
@@ -15,9 +17,9 @@ use crate::numbers::Numbers;
 use crate::packet::{Data, Hole, Holes};
 use crate::tick::Ticks;
 use crate::{Config, Profile};
-use growth::Growth;
 use held::{Held, Run};
 use ready::Ready;
+use size::Size;
 
 /// Pieces that are kept of a stream, at most, as a share of its buffer: one for so many bytes. It bounds what tiny
 /// packets cost beyond their bytes.
@@ -94,22 +96,6 @@ pub(crate) struct Receiver<C> {
     pub(crate) received: Received,
 }
 
-/// The buffer.
-#[derive(Debug, Clone, Default)]
-struct Size {
-    /// What it holds now, in bytes.
-    buffer: u64,
-    /// What it may come to hold.
-    most: u64,
-    /// What it should hold, by the last measurement that said more.
-    wanted: u64,
-    /// By how many bits windows are shifted, which is for the largest.
-    shift: u32,
-    /// Data that arrived for the first time, in bytes.
-    arrived: u64,
-    growth: Growth,
-}
-
 /// How it behaves.
 #[derive(Debug, Clone)]
 struct Rules {
@@ -162,36 +148,6 @@ impl<C: Content> Receiver<C> {
         };
         self.progress.edge = 1 + self.size.buffer;
         self.rules.segment = (usize::from(config.packet) - profile.header_length()) as u64;
-    }
-
-    /// The buffer as it is now, in bytes.
-    pub(crate) fn buffer(&self) -> u64 {
-        self.size.buffer
-    }
-
-    /// A packet of this cycle goes out.
-    pub(crate) fn sent(&mut self, cycle: u64, now: Instant) {
-        if self.size.buffer < self.size.most {
-            self.size.growth.sent(cycle, self.size.arrived, now);
-        }
-    }
-
-    /// The other end has heard the packet of the cycle `heard`: measures what the buffer should hold.
-    pub(crate) fn measure(&mut self, heard: u64, now: Instant) {
-        if self.size.buffer < self.size.most {
-            let arrived = self.size.arrived;
-            let unread = self.ready.length();
-            let needed = self.size.growth.heard(heard, arrived, unread, now);
-            let wanted = needed.unwrap_or(0).min(self.size.most);
-            self.size.wanted = self.size.wanted.max(wanted);
-        }
-    }
-
-    /// Grows to what is wanted, by at most `room` bytes. It never shrinks: what was announced stays.
-    pub(crate) fn grow(&mut self, room: u64) -> u64 {
-        let more = self.size.wanted.saturating_sub(self.size.buffer).min(room);
-        self.size.buffer += more;
-        more
     }
 
     /// The position that is expected next.

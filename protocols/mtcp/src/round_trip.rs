@@ -5,6 +5,9 @@ use units::{Duration, Instant};
 /// Packets in a row that are timed: the acknowledgement of one may wait for the next.
 const TIMED: usize = 4;
 
+/// The longest round trip that is believed of another endpoint.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
 /// A few packets in a row whose answer is waited for.
 #[derive(Debug, Clone, Copy)]
 struct Timed {
@@ -76,6 +79,16 @@ impl RoundTrip {
         let error = span.abs_diff(self.smoothed);
         self.deviation = (self.deviation - self.deviation / 4 + error / 4).max(least);
         self.smoothed = self.smoothed - self.smoothed / 8 + span / 8;
+    }
+
+    /// The smoothed round trip and its deviation; zero before there is a sample.
+    pub(crate) fn estimate(&self) -> [Duration; 2] {
+        [self.smoothed, self.deviation]
+    }
+
+    /// Goes on from an estimate.
+    pub(crate) fn resume(&mut self, estimate: [Duration; 2]) {
+        [self.smoothed, self.deviation] = estimate.map(|span| span.min(LONGEST));
     }
 
     /// The smoothed round trip.

@@ -1,6 +1,7 @@
 //! The sending half: what was written, sent and acknowledged, and what goes out next.
 
 mod flight;
+mod state;
 
 use std::ops::Range;
 
@@ -13,13 +14,14 @@ use crate::cycle::Cycle;
 use crate::numbers::Numbers;
 use crate::packet::Data;
 use crate::round_trip::RoundTrip;
+use crate::state::Ending;
 use crate::tick::Ticks;
 use crate::{Config, Profile};
 use flight::{Flight, Piece};
 
 /// Pieces that are not acknowledged, at most: they are told apart by 16 bits in the wide profile, of which the
 /// acknowledgements of the other direction need some too.
-const PIECES_MAX: usize = 16_384;
+pub(crate) const PIECES_MAX: usize = 16_384;
 /// Duplicate acknowledgements that show a loss where the receiver does not ask.
 const DUPLICATES: u32 = 3;
 
@@ -36,17 +38,6 @@ struct Peer {
     window: u64,
     /// The largest window that counts, in bytes.
     most: u64,
-}
-
-/// How far the end of the stream has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    /// More may be written.
-    Open,
-    /// Nothing more will be.
-    Closed,
-    /// The end was sent.
-    Sent,
 }
 
 /// What acknowledgements have told of losses.

@@ -10,6 +10,10 @@ use crate::ConnectionId;
 use crate::connection::{Connection, Outcome, Phase};
 use crate::counters::{Connections, Traffic};
 use crate::packet::Cid;
+use crate::state::ResumeError;
+
+/// Names of connections taken out that are remembered, at most.
+const MOVED_MAX: usize = 1_024;
 
 /// A connection, and where else it is noted.
 #[derive(Debug)]
@@ -56,6 +60,8 @@ pub(crate) struct Table<C> {
     /// Those that wait for room on the hop.
     waiting: VecDeque<Cid>,
     half_open: HalfOpen,
+    /// The names of connections that were taken out, until when what comes for them is ignored.
+    moved: BTreeMap<Cid, Instant>,
     /// What receive buffers may still grow by, in bytes.
     room_to_grow: u64,
     /// What connections did that are gone.
@@ -67,6 +73,7 @@ impl<C: Content + Clone> Table<C> {
     pub(crate) fn new(room_to_grow: u64) -> Self {
         Self {
             room_to_grow,
+            moved: BTreeMap::new(),
             entries: BTreeMap::new(),
             by_id: BTreeMap::new(),
             by_peer: BTreeMap::new(),
@@ -100,7 +107,7 @@ impl<C: Content + Clone> Table<C> {
     pub(crate) fn free_name(&self, random: &mut RandomStream) -> Cid {
         loop {
             let name = Cid(random.below(u16::MAX.into()) as u16 + 1);
-            if !self.entries.contains_key(&name) {
+            if !self.entries.contains_key(&name) && !self.moved.contains_key(&name) {
                 return name;
             }
         }
@@ -225,10 +232,54 @@ impl<C: Content + Clone> Table<C> {
         }
     }
 
+    /// Takes a connection out that goes on elsewhere: until `until` nobody is told that it is not here any more.
+    pub(crate) fn take_out(
+        &mut self,
+        own: Cid,
+        now: Instant,
+        until: Instant,
+    ) -> Option<Box<Connection<C>>> {
+        let entry = self.entries.remove(&own)?;
+        self.ready.retain(|other| *other != own);
+        self.deadlines.retain(|(_, other)| *other != own);
+        self.by_id.remove(&entry.connection.id);
+        self.forget(own, &entry);
+        self.moved.retain(|_, until| now < *until);
+        if self.moved.len() < MOVED_MAX {
+            self.moved.insert(own, until);
+        }
+        Some(entry.connection)
+    }
+
+    /// Puts a connection in that comes from elsewhere. Its names and its number are free.
+    pub(crate) fn put_in(&mut self, connection: Connection<C>) -> Result<(), ResumeError> {
+        let (own, grown) = (connection.names.own, connection.grown());
+        if grown > self.room_to_grow {
+            return Err(ResumeError::Buffer(connection.status().receive_buffer));
+        }
+        self.moved.remove(&own);
+        self.insert(connection);
+        self.room_to_grow -= grown;
+        if let Some(entry) = self.entries.get_mut(&own) {
+            entry.grown = grown;
+        }
+        Ok(())
+    }
+
+    /// Whether a connection of this name was taken out a short time ago.
+    pub(crate) fn has_moved(&self, own: Cid, now: Instant) -> bool {
+        self.moved.get(&own).is_some_and(|until| now < *until)
+    }
+
     fn remove(&mut self, own: Cid) {
         let Some(entry) = self.entries.remove(&own) else {
             return;
         };
+        self.forget(own, &entry);
+    }
+
+    /// What stays of a connection that is gone.
+    fn forget(&mut self, own: Cid, entry: &Entry<C>) {
         self.past += entry.connection.traffic();
         self.room_to_grow += entry.grown;
         if self.by_peer.get(&entry.peer) == Some(&own) {

@@ -1,8 +1,11 @@
 //! What streams carry: a count of bytes, or the bytes themselves.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use bytes::Bytes;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A run of bytes that can be joined and cut without copying them.
 pub trait Content: Default {
@@ -17,7 +20,7 @@ pub trait Content: Default {
 }
 
 /// Bytes that are only counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Count(pub u64);
 
 impl Content for Count {
@@ -94,5 +97,46 @@ impl Content for Chunks {
             }
         }
         taken
+    }
+}
+
+/// As one run of bytes.
+impl Serialize for Chunks {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = self.iter().flatten().copied().collect();
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Chunks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_byte_buf(BytesVisitor)
+    }
+}
+
+/// Bytes as formats give them: as such, or one by one.
+struct BytesVisitor;
+
+impl<'de> Visitor<'de> for BytesVisitor {
+    type Value = Chunks;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("bytes")
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Chunks, E> {
+        Ok(Bytes::copy_from_slice(bytes).into())
+    }
+
+    fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Chunks, E> {
+        Ok(Bytes::from(bytes).into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Chunks, A::Error> {
+        let mut bytes = Vec::new();
+        while let Some(byte) = sequence.next_element()? {
+            bytes.push(byte);
+        }
+        Ok(Bytes::from(bytes).into())
     }
 }

@@ -271,3 +271,14 @@ fn a_configuration_reads_as_people_write_it() {
     let error = toml::from_str::<Config>("bufer = \"32 KiB\"").unwrap_err();
     assert!(error.to_string().contains("bufer"));
 }
+
+#[test]
+fn real_bytes_are_written_as_one_run() {
+    let mut chunks = Chunks::from(Bytes::from_static(&[1, 2]));
+    chunks.append(Bytes::from_static(&[3]).into());
+    let text = toml::to_string(&std::collections::BTreeMap::from([("bytes", chunks)]));
+    let text = text.expect("text");
+    assert_eq!(text.trim(), "bytes = [1, 2, 3]");
+    let read: std::collections::BTreeMap<String, Chunks> = toml::from_str(&text).expect("bytes");
+    assert_eq!(read["bytes"], Chunks::from(Bytes::from_static(&[1, 2, 3])));
+}

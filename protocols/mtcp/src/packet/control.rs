@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
+use serde::{Deserialize, Serialize};
 use wire::checksum::Sum;
 
 use super::malformed::require;
@@ -74,7 +75,7 @@ impl Kind {
 }
 
 /// The two ends of a connection as applications know them; both of one family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Addresses {
     /// IPv4.
     V4 {

@@ -104,6 +104,13 @@ impl<C: Content> Held<C> {
         }
     }
 
+    /// Takes everything out, by its position.
+    pub(crate) fn suspend(&mut self) -> Vec<(u64, C)> {
+        self.pieces = 0;
+        let runs = std::mem::take(&mut self.runs).into_iter();
+        runs.map(|(start, run)| (start, run.content)).collect()
+    }
+
     /// Takes the data that follow on `position` without a hole.
     pub(crate) fn take_at(&mut self, position: u64) -> Option<Run<C>> {
         let entry = self.runs.first_entry()?;

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use redirector::Content;
 
+use crate::state::{Sending, Sent};
+
 /// What one packet carried.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece<C> {
@@ -160,6 +162,44 @@ impl<C: Content> Flight<C> {
                 piece.resent = true;
                 return Some(piece);
             }
+        }
+    }
+
+    /// The position behind everything that was sent.
+    pub(crate) fn end(&self) -> u64 {
+        self.pieces.back().map_or(self.acknowledged, Piece::end)
+    }
+
+    /// What is on its way as data; nothing is left.
+    pub(crate) fn suspend(&mut self) -> Vec<Sent<C>> {
+        let pieces = self.pieces.drain(..).map(|piece| Sent {
+            content: piece.content,
+            fin: piece.fin,
+            cycle: piece.cycle,
+            resent: piece.resent,
+            due: piece.due,
+            arrived: piece.arrived,
+        });
+        pieces.collect()
+    }
+
+    /// Goes on from `state`, which was checked.
+    pub(crate) fn resume(&mut self, state: &mut Sending<C>) {
+        self.acknowledged = state.acknowledged;
+        for sent in state.flight.drain(..) {
+            let start = self.end();
+            if sent.due {
+                self.due.push_back(start);
+            }
+            self.push(Piece {
+                start,
+                content: sent.content,
+                fin: sent.fin,
+                cycle: sent.cycle,
+                resent: sent.resent,
+                due: sent.due,
+                arrived: sent.arrived,
+            });
         }
     }
 

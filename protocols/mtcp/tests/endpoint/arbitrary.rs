@@ -88,7 +88,8 @@ fn run(seed: u64) {
         }
     });
     pipe.open(GATEWAY, 1);
-    let ids = [ConnectionId::Opened(1), ConnectionId::Arrived(0)];
+    let mut ids = [ConnectionId::Opened(1), ConnectionId::Arrived(0)];
+    let moves = random.below(2) == 0;
     let mut written = [0, 0];
     for _ in 0..=random.below(30) {
         let end = random.below(2) as usize;
@@ -99,6 +100,12 @@ fn run(seed: u64) {
             written[end] += more;
         }
         pipe.run(Duration::from_millis(random.below(400)));
+        let end = random.below(2) as usize;
+        let moved = moves && random.below(4) == 0;
+        if let Some(state) = moved.then(|| pipe.suspend(end, ids[end])).flatten() {
+            pipe.run(Duration::from_millis(random.below(1_000)));
+            ids[end] = pipe.resume(end, ids[end], &state);
+        }
     }
     let aborts = random.below(20) == 0;
     if aborts {
@@ -108,12 +115,31 @@ fn run(seed: u64) {
     pipe.run(Duration::from_secs(30));
     pipe.input(MOBILE, Input::Close(ids[MOBILE]));
     pipe.run(Duration::from_secs(2_000));
-    check(&pipe, seed, written, aborts);
+    check(
+        &pipe,
+        seed,
+        &Ends {
+            ids,
+            written,
+            aborts,
+        },
+    );
+}
+
+/// What the model knows of a run.
+struct Ends {
+    ids: [ConnectionId; 2],
+    written: [usize; 2],
+    aborts: bool,
 }
 
 /// What both ends were told is what was written by the other one, whole or with an error.
-fn check(pipe: &Pipe, seed: u64, written: [usize; 2], aborts: bool) {
-    let ids = [ConnectionId::Opened(1), ConnectionId::Arrived(0)];
+fn check(pipe: &Pipe, seed: u64, known: &Ends) {
+    let Ends {
+        ids,
+        written,
+        aborts,
+    } = *known;
     if pipe.told[MOBILE].len() > 1 {
         // The answer to the first SYN was given up, and a later SYN made another connection.
         return;

@@ -13,6 +13,8 @@ mod lean;
 #[cfg(test)]
 mod listening;
 #[cfg(test)]
+mod moving;
+#[cfg(test)]
 mod opening;
 #[cfg(test)]
 mod pipe;

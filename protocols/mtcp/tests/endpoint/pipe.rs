@@ -200,6 +200,24 @@ impl Pipe {
         self.input(end, Input::Write(id, content));
     }
 
+    /// Takes a connection out of an end, as text.
+    pub(crate) fn suspend(&mut self, end: usize, id: ConnectionId) -> Option<String> {
+        let state = self.ends[end].suspend(self.now, id)?;
+        Some(serde_json::to_string(&state).expect("text"))
+    }
+
+    /// Goes on with a connection that was `id` before; the new name.
+    pub(crate) fn resume(&mut self, end: usize, id: ConnectionId, state: &str) -> ConnectionId {
+        let (ConnectionId::Opened(number) | ConnectionId::Arrived(number)) = id;
+        let state = serde_json::from_str(state).expect("a state");
+        let resumed = self.ends[end].resume(self.now, number + 1_000, state);
+        let resumed = resumed.expect("the state is whole");
+        let told = self.told[end].remove(&id).unwrap_or_default();
+        self.told[end].insert(resumed, told);
+        self.drain(end);
+        resumed
+    }
+
     fn drain(&mut self, end: usize) {
         loop {
             while let Some(output) = self.ends[end].poll_output() {

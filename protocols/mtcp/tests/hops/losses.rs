@@ -102,11 +102,11 @@ fn a_fade_costs_its_time_and_a_round_trip() {
                 ..clean
             };
             let found = measure(hop, &config, span);
-            // What a fade costs besides its own time, in round trips: one, and half of what the timer waits.
+            // What a fade costs besides its own time: a round trip, and half of what the timer waits.
             let cost = (1.0 - found.rate / best - found.faded) / found.fades;
             let cost = cost / hop.round_trip(&config).as_secs_f64();
             println!(
-                "{megabits} Mbit/s, {delay} ms, fades of {fade} ms: {:.3}, {cost:.2} round trips each, {:.1} timeouts/s",
+                "{megabits} Mbit/s, {delay} ms, fades of {fade} ms: {:.3}, {cost:.2} trips each, {:.1} timeouts/s",
                 found.rate / best / (1.0 - found.faded),
                 found.timeouts
             );

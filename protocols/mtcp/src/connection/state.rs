@@ -1,0 +1,85 @@
+//! A connection as data, and back.
+
+use std::sync::Arc;
+
+use redirector::Content;
+use units::Instant;
+
+use super::{Connection, Identity, Phase};
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::state::{ConnectionState, ResumeError};
+use crate::{Config, ConnectionId};
+
+impl<C: Content + Clone> Connection<C> {
+    /// Whether it can be suspended: it is made, and has not ended.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.phase == Phase::Open && self.news.outcome.is_none()
+    }
+
+    /// It as data; it is of no use afterwards.
+    pub(crate) fn suspend(&mut self) -> ConnectionState<C> {
+        let taken = self.news.data.take().unwrap_or_default();
+        ConnectionState {
+            own: self.names.own,
+            peer: self.names.peer,
+            addresses: self.addresses,
+            profile: self.agreed.profile,
+            packet: self.agreed.packet,
+            lean: [self.config.lean, self.agreed.lean_peer],
+            finished_first: self.news.finished_first,
+            sending: self.sender.suspend(),
+            receiving: self.receiver.suspend(taken),
+        }
+    }
+
+    /// The connection that `state` describes, which was checked. It asks the other end where it stands, and tells the
+    /// driver what can be read and written.
+    ///
+    /// # Errors
+    /// If an end with this configuration cannot go on with it.
+    pub(crate) fn resume(
+        id: ConnectionId,
+        mut state: ConnectionState<C>,
+        config: &Arc<Config>,
+        now: Instant,
+    ) -> Result<Self, ResumeError> {
+        if state.profile > config.profile {
+            return Err(ResumeError::Profile);
+        }
+        let [lean, lean_peer] = state.lean;
+        if config.lean && (!lean || lean_peer) {
+            return Err(ResumeError::Lean);
+        }
+        let identity = Identity {
+            id,
+            own: state.own,
+            addresses: state.addresses,
+            first: state.sending.first,
+        };
+        let config = Arc::clone(config);
+        let mut connection = Self::new(&identity, Phase::Open, state.profile, config);
+        connection.names.peer = state.peer;
+        connection.agreed.packet = state.packet;
+        connection.agreed.lean_peer = lean_peer;
+        connection.news.finished_first = state.finished_first;
+        connection.news.writable = true;
+        connection.sender = Sender::resume(&connection.config, &mut state, now);
+        connection.receiver = Receiver::resume(&connection.config, &mut state);
+        if lean_peer {
+            connection.receiver.must_ask();
+        }
+        connection.asking.start(now, now);
+        connection.asking.at = None;
+        if !connection.config.lean {
+            connection.asking.ask(now);
+        }
+        Ok(connection)
+    }
+
+    /// By how many bytes its receive buffer is larger than one of its profile is at the beginning.
+    pub(crate) fn grown(&self) -> u64 {
+        let first = u64::from(self.config.buffer(self.agreed.profile));
+        self.receiver.buffer().saturating_sub(first)
+    }
+}
