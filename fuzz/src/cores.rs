@@ -150,7 +150,21 @@ pub fn session_datagrams(bytes: &[u8]) {
         let received = ends[1].handle_datagram(now, &mut changed);
         let opened = matches!(received, session::Received::Data { .. });
         assert!(!(opened && changes), "a changed datagram was opened");
+        let mut goodbye = vec![1; 1 + DATA_OVERHEAD_BYTES];
+        ends[0]
+            .seal(now, peer, &mut goodbye)
+            .expect("there are keys");
+        goodbye
+            .iter_mut()
+            .zip(piece)
+            .for_each(|(byte, bits)| *byte ^= bits);
+        let touched = piece.iter().take(goodbye.len()).any(|bits| *bits != 0);
+        if touched {
+            ends[1].handle_datagram(now, &mut goodbye);
+        }
     }
+    let known = ends[1].expires_at(gateway.1);
+    assert!(known.is_some(), "a changed goodbye ended the session");
     while ends[1].poll_output().is_some() {}
 }
 

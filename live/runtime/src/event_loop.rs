@@ -192,6 +192,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 self.read_device()?;
             }
             if let Some(stopped) = found.stopped {
+                self.tell(clock::monotonic(), Input::Leave);
                 self.flush()?;
                 return Ok(stopped);
             }
@@ -447,6 +448,8 @@ fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut
         match output {
             Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
             Output::Datagram { to, buffer } => work.outbox.push(to, buffer),
+            // Daemons ask their hosts for none yet.
+            Output::Streams { .. } => {}
             Output::Event(event) => {
                 tracing::info!("{event}");
                 work.events.push(event);

@@ -24,6 +24,8 @@ pub enum EventKind {
         /// See above.
         fresh: bool,
     },
+    /// The peer has said that it leaves.
+    Left,
     /// The keys have grown too old, and the peer is out of reach.
     Expired,
     /// Nothing comes through.
@@ -62,7 +64,7 @@ impl EventKind {
     pub fn change(&self) -> Option<Change> {
         match *self {
             Self::Established { fresh } => Some(Change::Connected { fresh }),
-            Self::Expired => Some(Change::Expired),
+            Self::Left | Self::Expired => Some(Change::Expired),
             Self::FadeBegan => Some(Change::FadeBegan),
             Self::FadeEnded { lasted, kept } => Some(Change::FadeEnded { lasted, kept }),
             Self::HandoffBegan => Some(Change::HandoffBegan),
@@ -78,6 +80,7 @@ impl fmt::Display for Event {
         match self.kind {
             EventKind::Established { fresh: true } => write!(formatter, "{peer}: connected"),
             EventKind::Established { fresh: false } => write!(formatter, "{peer}: keys renewed"),
+            EventKind::Left => write!(formatter, "{peer}: left"),
             EventKind::Expired => write!(formatter, "{peer}: out of reach"),
             EventKind::FadeBegan => write!(formatter, "{peer}: a fade began"),
             EventKind::FadeEnded { lasted, .. } => {

@@ -14,7 +14,7 @@ use wire::ip::IpPacket;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::caps;
-use crate::peer::{Bearer, Moving, Peer};
+use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
@@ -44,12 +44,12 @@ pub enum HostError {
 /// A mobile host or a gateway.
 pub struct Host {
     pub(crate) role: Role,
-    endpoint: Endpoint,
+    pub(crate) endpoint: Endpoint,
     pub(crate) peers: Vec<Peer>,
     /// Where peers share one air; elsewhere each has its own.
     pub(crate) sharing: Option<Sharing>,
     pub(crate) routes: Routes,
-    bearer: Bearer,
+    pub(crate) bearer: Bearer,
     pub(crate) outputs: VecDeque<Output>,
     packets_unroutable: u64,
     frames_unsent: u64,
@@ -140,7 +140,7 @@ impl Host {
                         .sharing
                         .as_ref()
                         .and_then(|sharing| sharing.air.status(now, index)),
-                    ..peer_status(peer, now)
+                    ..peer_status(peer, (now, self.endpoint.expires_at(peer.id)))
                 })
                 .collect(),
             datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
@@ -203,11 +203,11 @@ impl Host {
                 ..
             } => Some((peer, newest, plaintext.len())),
             Received::Handshake(peer) => Some((peer, false, 0)),
-            Received::Dropped(_) => None,
+            Received::Goodbye(_) | Received::Dropped(_) => None,
         };
         let heard = heard.and_then(|(peer, newest, length)| {
             let index = self.index_of(peer)?;
-            self.heard(now, index, newest.then_some(from));
+            self.heard(now, index, (from, newest));
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
@@ -224,54 +224,13 @@ impl Host {
         self.forward(now, index);
     }
 
-    /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
-    /// where the peer is.
-    fn heard(&mut self, now: Instant, index: usize, from: Option<HopAddress>) {
-        let peer = &mut self.peers[index];
-        let known = from.and_then(|from| peer.endpoint.replace(from));
-        let moved = from.filter(|from| known.is_some_and(|known| known != *from));
-        if let Some(moving) = peer.moving.take_if(|moving| moving.arrived) {
-            let lasted = now.since(moving.since);
-            self.announce(index, EventKind::HandoffEnded { lasted });
-        }
-        if let Some(to) = moved {
-            self.announce(index, EventKind::Moved { to });
-        }
-    }
-
-    /// A mobile host changes its place. A gateway has one of its own.
-    fn link_changing(&mut self, now: Instant) {
-        for index in 0..self.peers.len() {
-            let peer = &mut self.peers[index];
-            if self.role == Role::Gateway || peer.established_at.is_none() {
-                continue;
-            }
-            let since = peer.moving.map_or(now, |moving| moving.since);
-            let arrived = false;
-            if peer.moving.replace(Moving { since, arrived }).is_none() {
-                self.announce(index, EventKind::HandoffBegan);
-            }
-        }
-    }
-
-    /// It has changed it.
-    fn link_up(&mut self, now: Instant) {
-        for peer in &mut self.peers {
-            if let Some(moving) = &mut peer.moving {
-                moving.arrived = true;
-            }
-            // A gateway does not initiate, and is told so: nothing to retry there.
-            let _ = self.endpoint.retry_now(now, peer.id);
-        }
-    }
-
-    fn announce(&mut self, index: usize, kind: EventKind) {
+    pub(crate) fn announce(&mut self, index: usize, kind: EventKind) {
         let peer = self.peers[index].name.clone();
         self.outputs.push_back(Output::Event(Event { peer, kind }));
     }
 
     /// Carries out what the sessions ask for.
-    fn follow_sessions(&mut self, now: Instant, from: Option<HopAddress>) {
+    pub(crate) fn follow_sessions(&mut self, now: Instant, from: Option<HopAddress>) {
         while let Some(output) = self.endpoint.poll_output() {
             match output {
                 session::Output::Transmit {
@@ -279,10 +238,12 @@ impl Host {
                     route,
                     datagram,
                 } => {
-                    let known = self
-                        .index_of(peer)
-                        .and_then(|index| self.peers[index].endpoint);
-                    let to = if route == Route::Reply { from } else { known };
+                    let index = self.index_of(peer);
+                    let to = match route {
+                        Route::Reply => from,
+                        Route::Peer => index.and_then(|index| self.peers[index].endpoint),
+                        Route::Anywhere => index.and_then(|index| self.sought(index)),
+                    };
                     match to {
                         Some(to) => {
                             let buffer = PacketBuffer::copy_of(&datagram);
@@ -304,6 +265,7 @@ impl Host {
                 new_peer_incarnation: fresh,
                 ..
             } => (peer, EventKind::Established { fresh }, peer_features),
+            session::Event::Left { peer } => (peer, EventKind::Left, 0),
             session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
         };
         let Some(index) = self.index_of(id) else {
@@ -313,10 +275,15 @@ impl Host {
         let refused = is_fresh
             .then(|| self.began_anew(index, features, from))
             .flatten();
-        let peer = &mut self.peers[index];
-        let linked = kind != EventKind::Expired;
-        peer.established_at = linked.then_some(now);
-        peer.association
+        let presence = &mut self.peers[index].presence;
+        match event {
+            session::Event::Established { .. } => presence.established(now),
+            session::Event::Expired { .. } => presence.expired(now),
+            session::Event::Left { .. } => self.part(now, index),
+        }
+        let linked = self.peers[index].presence.is_linked();
+        self.peers[index]
+            .association
             .handle_input(now, association::Input::Link(linked));
         for kind in [Some(kind), refused].into_iter().flatten() {
             self.announce(index, kind);
@@ -416,11 +383,12 @@ impl Host {
     }
 }
 
-fn peer_status(peer: &Peer, now: Instant) -> PeerStatus {
+fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> PeerStatus {
     PeerStatus {
         name: peer.name.clone(),
         endpoint: peer.endpoint,
-        keys_age: peer.established_at.map(|at| now.since(at)),
+        keys_age: peer.presence.keys_age(now),
+        registration: peer.presence.registration(now, expires_at),
         packets_refused: peer.packets_refused,
         hop: peer.association.status(now),
         air: None,
@@ -443,6 +411,7 @@ impl Machine for Host {
             Input::Wall(wall) => self.wall(now, wall),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
+            Input::Leave => self.leave(now),
         }
         self.follow_sessions(now, None);
         self.share(now);

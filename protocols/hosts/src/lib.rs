@@ -9,6 +9,7 @@ mod config;
 mod event;
 mod host;
 mod peer;
+mod presence;
 mod route;
 mod sharing;
 mod status;
@@ -21,6 +22,7 @@ pub use config::{Config, Peer, Role};
 pub use event::{Event, EventKind};
 pub use host::{Host, HostError};
 pub use mtcp::Profile;
+pub use presence::Registration;
 use redirector::Chunks;
 pub use status::{PeerStatus, Status};
 pub use streams::{StreamLane, StreamLimits, StreamNews};
@@ -57,6 +59,8 @@ pub enum Input {
     LinkChanging,
     /// They have changed: what waits for a retry may retry now.
     LinkUp,
+    /// This host is about to stop: its peers are told, and it forgets them.
+    Leave,
 }
 
 /// What a [`Host`] asks of its driver.

@@ -8,6 +8,7 @@ use units::{BitRate, Bytes, Instant};
 use wire::address::HopAddress;
 use wire::ethernet;
 
+use crate::presence::Presence;
 use crate::streams::StreamMaker;
 use crate::{Caps, Profile, Role, SplitTerms, TcpTerms};
 
@@ -35,7 +36,7 @@ pub(crate) struct Peer {
     pub(crate) id: PeerId,
     pub(crate) endpoint: Option<HopAddress>,
     pub(crate) association: Association,
-    pub(crate) established_at: Option<Instant>,
+    pub(crate) presence: Presence,
     pub(crate) moving: Option<Moving>,
     pub(crate) packets_refused: u64,
     pub(crate) tcp: TcpTerms,
@@ -64,7 +65,7 @@ impl Peer {
             id,
             endpoint: config.endpoint,
             association,
-            established_at: None,
+            presence: Presence::new(config.endpoint),
             moving: None,
             packets_refused: 0,
             tcp: config.tcp,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use units::{Bytes, Duration};
 use wire::address::HopAddress;
 
-use crate::Role;
+use crate::{Registration, Role};
 
 /// How a host does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,6 +36,8 @@ pub struct PeerStatus {
     pub endpoint: Option<HopAddress>,
     /// How old the current keys are; nothing if there are none.
     pub keys_age: Option<Duration>,
+    /// Whether it is here.
+    pub registration: Registration,
     /// Packets from inner addresses that are not its own.
     pub packets_refused: u64,
     /// The hop to it.

@@ -87,7 +87,7 @@ impl Endpoint {
         let chance = u64::from(u32::from_le_bytes(draw(&mut *self.entropy)));
         flight.sent = now;
         flight.resend_at = now + retry + RETRY_JITTER.scaled(chance, 1 << 32);
-        self.transmit(id, Route::Peer, flight.initiation.to_vec());
+        self.transmit(id, Route::Anywhere, flight.initiation.to_vec());
         if let Ok(initiator) = self.initiator(id) {
             initiator.flight = Some(flight);
         }

@@ -6,6 +6,7 @@ use units::{Duration, Instant};
 
 use crate::budget::TokenBucket;
 use crate::entropy::{Entropy, draw};
+use crate::farewell::GOODBYE;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Mac1Key, Message, NotAMessage};
 use crate::output::{
@@ -210,6 +211,11 @@ impl Endpoint {
         let handled = match Message::parse(datagram) {
             Ok(Message::Data { receiver, low }) => {
                 return match self.handle_data(now, datagram, (receiver, low)) {
+                    // Said last, it is the newest; and of former keys nothing can be ended.
+                    Ok((peer, _, true)) if *plaintext_of(datagram) == GOODBYE => {
+                        self.hear_goodbye(peer);
+                        Received::Goodbye(peer)
+                    }
                     Ok((peer, number, newest)) => Received::Data {
                         peer,
                         number,
@@ -268,6 +274,12 @@ impl Endpoint {
             }
         }
         Ok(number)
+    }
+
+    /// When the keys shared with a peer end, unless they are renewed; nothing if there are none.
+    pub fn expires_at(&self, peer: PeerId) -> Option<Instant> {
+        let current = self.peers.get(&peer)?.sessions.current.as_deref()?;
+        Some(current.terms.created + self.limits.reject_after)
     }
 
     /// The next effect to carry out.
@@ -372,7 +384,7 @@ impl Endpoint {
         }
     }
 
-    fn forget_sessions(&mut self, peer: PeerId) -> Result<(), PeerError> {
+    pub(crate) fn forget_sessions(&mut self, peer: PeerId) -> Result<(), PeerError> {
         let peer = self.peers.get_mut(&peer).ok_or(PeerError::Unknown)?;
         for transport in peer.sessions.slots().into_iter().filter_map(Option::take) {
             self.by_index.remove(&transport.terms.local_index);

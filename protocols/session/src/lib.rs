@@ -13,6 +13,7 @@ mod budget;
 mod deadlines;
 mod endpoint;
 mod entropy;
+mod farewell;
 mod handshake;
 mod key_text;
 mod keys;

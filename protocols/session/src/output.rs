@@ -22,6 +22,8 @@ pub enum Received<'a> {
     /// It was a handshake message of this peer and has been acted on. It says nothing about where the
     /// peer is: a copy of it may come from anywhere.
     Handshake(PeerId),
+    /// The peer has left, and its keys are forgotten.
+    Goodbye(PeerId),
     /// It has been dropped and counted; nothing is to be sent.
     Dropped(DropCause),
 }
@@ -100,6 +102,8 @@ impl Counters {
 pub enum Route {
     /// To the address of the peer.
     Peer,
+    /// To wherever the peer may be: an initiation, which only the peer can answer, so that it may go to many.
+    Anywhere,
     /// To the source address of the datagram that was handled last: the answer to an initiation, whose
     /// sender has yet to prove where it is.
     Reply,
@@ -135,6 +139,11 @@ pub enum Event {
         /// True at first contact and whenever the peer has lost its state since: nothing numbered in
         /// its former life means anything now.
         new_peer_incarnation: bool,
+    },
+    /// The peer has said that it leaves; nothing can be sent until the next handshake, which begins a new life.
+    Left {
+        /// Who.
+        peer: PeerId,
     },
     /// The last session has grown too old; nothing can be sent until the next handshake.
     Expired {

@@ -28,7 +28,7 @@ fn last_incarnation(world: &World, host: usize) -> (u64, bool) {
                 new_peer_incarnation,
                 ..
             } => Some((*peer_epoch, *new_peer_incarnation)),
-            Event::Expired { .. } => None,
+            Event::Left { .. } | Event::Expired { .. } => None,
         });
     found.expect("a session was established")
 }

@@ -1,6 +1,7 @@
 //! `lasthop status`: asks a daemon how it does.
 
 mod page;
+mod registration;
 
 use std::io;
 use std::path::{Path, PathBuf};

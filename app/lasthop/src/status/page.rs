@@ -5,6 +5,8 @@ use std::fmt::Write;
 use serde_json::Value;
 use units::{Bytes, Duration, Probability};
 
+use super::registration;
+
 /// The page.
 pub(super) fn render(status: &Value) -> String {
     let host = &status["host"];
@@ -74,6 +76,9 @@ fn render_peer(page: &mut String, peer: &Value) {
         &format!("{}{place}", text(&peer["name"])),
         &state(peer),
     );
+    if let Some(registration) = registration::describe(&peer["registration"]) {
+        line(page, "  registered", &registration);
+    }
     let least = text(&hop["round_trip_min"]);
     line(page, "  rate from here", text(&hop["rate"]));
     line(
@@ -245,7 +250,7 @@ fn mobile_did(mobile: &Value) -> String {
 fn state(peer: &Value) -> String {
     let fading = peer["hop"]["fading_for"].as_str().unwrap_or_default();
     match peer["keys_age"].as_str() {
-        None => "not connected".into(),
+        None => registration::absence(&peer["registration"]).into(),
         Some(_) if fading.parse().is_ok_and(|span: Duration| !span.is_zero()) => {
             format!("in a fade for {fading}")
         }
@@ -300,7 +305,7 @@ fn line(page: &mut String, name: &str, content: &str) {
     let _ = writeln!(page, "{name:<17} {content}");
 }
 
-fn text(value: &Value) -> &str {
+pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("-")
 }
 
@@ -313,7 +318,7 @@ fn bytes(value: &Value) -> Bytes {
 }
 
 /// A span as the page shows ages.
-fn seconds(span: &str) -> String {
+pub(super) fn seconds(span: &str) -> String {
     span.parse().map_or_else(
         |_| span.into(),
         |span: Duration| age(span.as_millis() / 1000),

@@ -1,0 +1,60 @@
+//! The end of a session before its time: one end says that it leaves, and the other forgets its keys.
+
+use units::Instant;
+
+use crate::endpoint::Endpoint;
+use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES};
+use crate::output::{Event, PeerError, PeerId, Route};
+use crate::peer::Side;
+
+/// What a goodbye says under its seal. No hop frame is as short.
+pub(crate) const GOODBYE: [u8; 1] = [1];
+/// How often it is said, since nobody confirms it and the air swallows some. Where all are lost the keys expire.
+const COPIES: usize = 3;
+
+impl Endpoint {
+    /// Tells a peer that this host leaves, forgets the sessions with it, and begins no handshake until
+    /// [`Self::connect`].
+    pub fn leave(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
+        for _ in 0..COPIES {
+            let mut datagram = vec![0; DATA_OVERHEAD_BYTES + GOODBYE.len()];
+            datagram[DATA_HEADER_BYTES..][..GOODBYE.len()].copy_from_slice(&GOODBYE);
+            if self.seal(now, peer, &mut datagram).is_ok() {
+                self.transmit(peer, Route::Peer, datagram);
+            }
+        }
+        self.forget_sessions(peer)?;
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.known_epoch = None;
+            if let Side::Initiator(initiator) = &mut peer.side {
+                initiator.wanted = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// The peer has left: forgets the keys of the life that said so. Whoever wants a session begins anew.
+    pub(crate) fn hear_goodbye(&mut self, id: PeerId) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let ended = peer.known_epoch.take();
+        // The answer to a later life of the peer may be on its way already.
+        let slots = peer.sessions.slots();
+        for slot in slots {
+            if let Some(old) = slot.take_if(|held| Some(held.terms.peer_epoch) == ended) {
+                self.by_index.remove(&old.terms.local_index);
+            }
+        }
+        match &mut peer.side {
+            Side::Initiator(initiator) => initiator.silence = None,
+            Side::Responder(responder) => {
+                if peer.sessions.next.is_none() {
+                    responder.answered = None;
+                }
+            }
+        }
+        self.announce(Event::Left { peer: id });
+        self.reschedule(id);
+    }
+}
