@@ -7,6 +7,7 @@
 
 pub(crate) mod air;
 pub(crate) mod cell;
+pub(crate) mod lan;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,6 +21,7 @@ use air::Air;
 use edges::namespace::Namespace;
 use edges::netlink::{MAIN_TABLE, Netlink, Route};
 use edges::sysctl;
+use lan::Lan;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -84,6 +86,16 @@ impl Hosts {
     /// The same with an emulated hop, as `link` (TOML) says.
     pub(crate) fn over_air(link: &str) -> Self {
         Self::joined_by(|gateway, mobile| Some(Air::between([gateway, mobile], link, 1)))
+    }
+
+    /// The same with a local network of the gateway, in which the mobile host moves.
+    pub(crate) fn on_lan() -> (Self, Lan) {
+        let mut lan = None;
+        let hosts = Self::joined_by(|gateway, mobile| {
+            lan = Some(Lan::between([gateway, mobile]));
+            None
+        });
+        (hosts, lan.unwrap())
     }
 
     fn joined_by(hop: impl FnOnce(&Namespace, &Namespace) -> Option<Air>) -> Self {
@@ -219,9 +231,14 @@ impl Hosts {
         }
     }
 
+    /// What that part's daemons have logged.
+    pub(crate) fn log(&self, part: &str) -> String {
+        let file = self.folder.path().join(format!("{part}.log"));
+        fs::read_to_string(file).unwrap_or_default()
+    }
+
     fn logs(&self) -> String {
-        let read = |part| fs::read_to_string(self.folder.path().join(part)).unwrap_or_default();
-        format!("{}\n{}", read("gateway.log"), read("mobile.log"))
+        format!("{}\n{}", self.log("gateway"), self.log("mobile"))
     }
 
     /// All that daemons could leave in the system.
