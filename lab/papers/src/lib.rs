@@ -1,5 +1,6 @@
 //! The papers' experiments, a module a paper: set-up, schemes, published numbers, claims.
 
+mod host_work;
 mod link_repair;
 mod links;
 mod moment;
@@ -9,6 +10,7 @@ mod router;
 
 pub mod csdp96;
 pub mod matrix;
+pub mod mtcp00;
 pub mod nfs95;
 pub mod nfs97;
 pub mod nfs_csdp;

@@ -4,7 +4,7 @@ use machine::Machine;
 use mtcp::{Addresses, ConnectionId};
 use redirector::Count;
 use tcp::Endpoint;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::TcpSegment;
 
 /// What an endpoint of MTCP calls the connection that it asks for.
@@ -94,6 +94,14 @@ impl End {
         match self {
             Self::Tcp(endpoint) => Some(endpoint),
             Self::Mtcp(_) => None,
+        }
+    }
+
+    /// The smoothed round trip, if it is one of MTCP that has measured any.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::Mtcp(mtcp) => mtcp.endpoint.status(mtcp.connection)?.round_trip,
         }
     }
 

@@ -45,7 +45,7 @@ pub(crate) struct Network<N: simulator::Node> {
 }
 
 /// An error of a part as that of the run.
-pub(super) fn failed(error: impl std::fmt::Display) -> RunError {
+pub(crate) fn failed(error: impl std::fmt::Display) -> RunError {
     RunError::Failed(error.to_string())
 }
 

@@ -9,6 +9,7 @@ use snoop::ExplicitLoss;
 use tcp::Policy;
 use units::{Bytes, Duration};
 
+use crate::host_work::Costs;
 use crate::links::{Air, Wire};
 
 /// The mobile host's name in draws of chance.
@@ -36,6 +37,7 @@ pub(crate) struct Parameters {
     #[serde(default)]
     pub(crate) snoop: snoop::Config,
     /// The agent's repairs go before what waits for the air; else they join the queue.
+    #[serde(default)]
     pub(crate) repairs_ahead: bool,
     /// What joins the connections of SPLIT and MTCP.
     #[serde(default)]
@@ -46,6 +48,9 @@ pub(crate) struct Parameters {
     /// The same where `base = "mtcp-wide"`.
     #[serde(default = "mtcp::Config::wide")]
     pub(crate) mtcp_wide: mtcp::Config,
+    /// What the mobile host's processor works for, where that is counted.
+    #[serde(default)]
+    pub(crate) work: Costs,
     /// From the fixed host to the base station.
     pub(crate) wire: Wire,
     /// From the base station to the mobile host.
@@ -134,9 +139,14 @@ impl Parameters {
         config
     }
 
+    /// MTCP in the paper's profile or the wide one.
+    pub(crate) fn mtcp_of(&self, wide: bool) -> &mtcp::Config {
+        if wide { &self.mtcp_wide } else { &self.mtcp }
+    }
+
     /// An end of MTCP, which ticks in its own time.
     pub(crate) fn mtcp(&self, name: &str, wide: bool, seed: u64) -> mtcp::Config {
-        let mut config = if wide { &self.mtcp_wide } else { &self.mtcp }.clone();
+        let mut config = self.mtcp_of(wide).clone();
         config.timing.phase = phase(name, config.timing.tick, seed);
         config.lean &= name == MOBILE_NAME;
         config

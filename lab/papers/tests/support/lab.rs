@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
-use papers::{csdp96, matrix, nfs_csdp, nfs95, nfs97, ton97};
+use papers::{csdp96, matrix, mtcp00, nfs_csdp, nfs95, nfs97, ton97};
 
 /// The experiment of this name.
 pub(crate) fn named(name: &str) -> &'static dyn Experiment {
@@ -16,6 +16,7 @@ pub(crate) fn named(name: &str) -> &'static dyn Experiment {
         nfs97::EXPERIMENTS,
         nfs_csdp::EXPERIMENTS,
         ton97::EXPERIMENTS,
+        mtcp00::EXPERIMENTS,
         matrix::EXPERIMENTS,
     ];
     let mut known = groups.into_iter().flatten();
