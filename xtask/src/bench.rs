@@ -51,7 +51,7 @@ enum Bench {
     SlowServer(files::service::Options),
     /// One gateway and many mobile hosts on one air that fades: TCP alone, and lasthop with each discipline.
     Air(air::Options),
-    /// A tunnel over a lossless veth pair: lasthop and wireguard-go in turns.
+    /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
     Simulator(simulator::Options),

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
 use edges::netlink::Netlink;
+use edges::sysctl;
 use serde_json::Value;
 use support::lan::{Lan, POINTS};
 use support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, able, fetch, ping};
@@ -110,16 +111,9 @@ fn an_interface_that_is_missing_is_an_error_of_the_setting() {
     assert!(said.contains("there is no interface 'nowhere'"), "{said}");
 }
 
-/// How the mobile host fetched while it moved.
-struct Fetched {
-    /// The longest time without a byte, from before the move on.
-    stall: Duration,
-    /// The rate before the move, in bytes a second.
-    rate: f64,
-}
-
 /// Fetches `length` bytes, and moves to the second access point when a half has come; checks each byte.
-fn fetch_and_move(hosts: &Hosts, lan: &Lan, (length, outage): (usize, Duration)) -> Fetched {
+/// Gives the longest time without any, from the move on.
+fn fetch_and_move(hosts: &Hosts, lan: &Lan, (length, outage): (usize, Duration)) -> Duration {
     let content: Vec<u8> = (0..length)
         .map(|place| (place ^ place >> 9) as u8)
         .collect();
@@ -135,19 +129,15 @@ fn fetch_and_move(hosts: &Hosts, lan: &Lan, (length, outage): (usize, Duration))
             stream.set_write_timeout(Some(LONG)).unwrap();
             stream.write_all(&content).unwrap();
         });
-        let begun = Instant::now();
         let mut received = vec![0; length / 2];
         stream.read_exact(&mut received).unwrap();
-        let mut fetched = Fetched {
-            stall: Duration::ZERO,
-            rate: received.len() as f64 / begun.elapsed().as_secs_f64(),
-        };
+        let mut stall = Duration::ZERO;
         let moving = scope.spawn(|| lan.hand_off(POINTS[1], outage));
         let mut last = Instant::now();
         let mut part = vec![0; 64 << 10];
         loop {
             let count = stream.read(&mut part).unwrap();
-            fetched.stall = fetched.stall.max(last.elapsed());
+            stall = stall.max(last.elapsed());
             last = Instant::now();
             received.extend_from_slice(&part[..count]);
             if count == 0 {
@@ -160,7 +150,7 @@ fn fetch_and_move(hosts: &Hosts, lan: &Lan, (length, outage): (usize, Duration))
             "{} of {length} bytes, or wrong ones",
             received.len()
         );
-        fetched
+        stall
     })
 }
 
@@ -215,33 +205,45 @@ fn a_transfer_outlives_a_move_to_another_access_point() {
     }
 }
 
-/// By hand: how long nothing arrives, for outages of several lengths. `cargo test -p lasthop --test ethernet -- --ignored
-/// --nocapture`
+/// A setting in which moves are measured: its name, whether by Ethernet, and how often the kernel asks again for the
+/// gateway's MAC address, in milliseconds, where that is not as usual.
+const MEASURED: [(&str, bool, Option<&str>); 3] = [
+    ("ethernet", true, None),
+    ("udp", false, None),
+    ("udp, asking each 100 ms", false, Some("100")),
+];
+
+/// By hand: how long nothing arrives, and the hop's round trip after it.
+/// `cargo test -p lasthop --test ethernet -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement"]
 fn stalls_of_moves() {
     if !able() {
         return;
     }
-    println!("| bearer | outage | stall, each run |\n|---|---|---|");
-    for is_ethernet in [true, false] {
+    println!("| bearer | outage | stall beyond it, each run | round trip |\n|---|---|---|---|");
+    for (name, is_ethernet, interval) in MEASURED {
         for outage in [50, 200, 1_000].map(Duration::from_millis) {
-            let stalls: Vec<_> = (0..5)
-                .map(|_| {
-                    let (hosts, lan) = moving(is_ethernet);
-                    let daemons = (hosts.start("gateway"), hosts.start("mobile"));
-                    hosts.wait_until_connected();
-                    let fetched = fetch_and_move(&hosts, &lan, (96 << 20, outage));
-                    drop(daemons);
-                    format!(
-                        "{:.0} ms ({:.0} MB/s)",
-                        fetched.stall.as_secs_f64() * 1e3,
-                        fetched.rate / 1e6
-                    )
-                })
-                .collect();
-            let bearer = if is_ethernet { "ethernet" } else { "udp" };
-            println!("| {bearer} | {outage:?} | {} |", stalls.join(", "));
+            let (mut stalls, mut round_trips) = (Vec::new(), Vec::new());
+            for _ in 0..7 {
+                let (hosts, lan) = moving(is_ethernet);
+                if let Some(interval) = interval {
+                    let set = || sysctl::set("net/ipv4/neigh/air/retrans_time_ms", interval);
+                    hosts.mobile.run(set).unwrap().unwrap();
+                }
+                let daemons = (hosts.start("gateway"), hosts.start("mobile"));
+                hosts.wait_until_connected();
+                let stall = fetch_and_move(&hosts, &lan, (96 << 20, outage));
+                let hop = peer(&hosts, "gateway")["hop"].clone();
+                stalls.push(format!(
+                    "{:.0}",
+                    stall.saturating_sub(outage).as_secs_f64() * 1e3
+                ));
+                round_trips.push(hop["round_trip"].as_str().unwrap_or("-").to_owned());
+                drop(daemons);
+            }
+            let (stalls, round_trips) = (stalls.join(", "), round_trips.join(", "));
+            println!("| {name} | {outage:?} | {stalls} ms | {round_trips} |");
         }
     }
 }

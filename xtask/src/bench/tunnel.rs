@@ -1,5 +1,5 @@
 //! `cargo xtask bench tunnel`: TCP through a tunnel over a veth pair without loss, by turns through
-//! lasthop and wireguard-go. Needs root.
+//! lasthop, by UDP and by Ethernet frames, and wireguard-go. Needs root.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,6 +29,33 @@ pub(crate) struct Options {
     /// How often each tunnel is measured
     #[arg(long, default_value_t = 3)]
     turns: usize,
+    /// Which tunnels; all of them if none is named
+    #[arg(long, value_enum)]
+    tunnel: Vec<Tunnel>,
+}
+
+/// What carries packets across.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Tunnel {
+    /// lasthop in UDP datagrams
+    Udp,
+    /// lasthop in Ethernet frames
+    Ethernet,
+    /// wireguard-go
+    Wireguard,
+}
+
+impl Tunnel {
+    const ALL: [Self; 3] = [Self::Udp, Self::Ethernet, Self::Wireguard];
+
+    /// As the table names it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Udp => "lasthop, UDP",
+            Self::Ethernet => "lasthop, Ethernet",
+            Self::Wireguard => "wireguard-go",
+        }
+    }
 }
 
 /// Measures and prints the table.
@@ -42,7 +69,13 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     }
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
-    let wireguard = peers::wireguard(shell, folder.path())?;
+    let tunnels = match &options.tunnel[..] {
+        [] => &Tunnel::ALL,
+        chosen => chosen,
+    };
+    let build = || peers::wireguard(shell, folder.path());
+    let is_compared = tunnels.contains(&Tunnel::Wireguard);
+    let wireguard = is_compared.then(build).transpose()?;
     let bench = Bench {
         shell: Shell {
             root: folder.path().into(),
@@ -54,17 +87,38 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     };
     println!("| tunnel | turn | Gbit/s | CPU s/GB, both ends | peak MiB |\n|---|---|---|---|---|");
     for turn in 1..=options.turns {
-        bench.turn("lasthop", turn, Bench::lasthop)?;
-        bench.turn("wireguard-go", turn, Bench::wireguard)?;
+        for tunnel in tunnels {
+            bench.turn(*tunnel, turn)?;
+        }
     }
     Ok(())
 }
+
+/// What the daemons' configurations say of the bearer.
+struct Bearer {
+    /// At the gateway and at the mobile host.
+    hop: [&'static str; 2],
+    endpoint: &'static str,
+}
+
+const UDP: Bearer = Bearer {
+    hop: ["", ""],
+    endpoint: "endpoint = \"10.1.0.1:51830\"\n",
+};
+const ETHERNET: Bearer = Bearer {
+    hop: [
+        "[hop]\nbearer = \"ethernet\"\ninterface = \"g0\"\n",
+        "[hop]\nbearer = \"ethernet\"\ninterface = \"m0\"\n",
+    ],
+    endpoint: "",
+};
 
 struct Bench {
     /// In the folder of the bench.
     shell: Shell,
     lasthop: PathBuf,
-    wireguard: PathBuf,
+    /// Where it is among the tunnels.
+    wireguard: Option<PathBuf>,
     seconds: u64,
 }
 
@@ -86,12 +140,7 @@ impl Drop for Hosts<'_> {
 }
 
 impl Bench {
-    fn turn(
-        &self,
-        name: &str,
-        turn: usize,
-        start: fn(&Self) -> Result<Vec<Child>, Failure>,
-    ) -> Result<(), Failure> {
+    fn turn(&self, tunnel: Tunnel, turn: usize) -> Result<(), Failure> {
         self.remove();
         let mut hosts = Hosts {
             bench: self,
@@ -99,7 +148,11 @@ impl Bench {
             server: None,
         };
         self.build()?;
-        hosts.tunnel = start(self)?;
+        hosts.tunnel = match tunnel {
+            Tunnel::Udp => self.lasthop(&UDP)?,
+            Tunnel::Ethernet => self.lasthop(&ETHERNET)?,
+            Tunnel::Wireguard => self.wireguard()?,
+        };
         // On all addresses: that of the tunnel may not be there yet.
         hosts.server = Some(self.spawn(GATEWAY, Command::new("iperf3").arg("-s"))?);
         self.wait_for_tunnel()?;
@@ -120,7 +173,8 @@ impl Bench {
             .as_f64()
             .unwrap_or(0.0);
         println!(
-            "| {name} | {turn} | {:.2} | {:.2} | {:.0} |",
+            "| {} | {turn} | {:.2} | {:.2} | {:.0} |",
+            tunnel.name(),
             rate / 1e9,
             (after - before) / (bytes / 1e9),
             peak / 1024.0
@@ -184,7 +238,9 @@ impl Bench {
         peers::write(&self.shell.root.join(name), text)
     }
 
-    fn lasthop(&self) -> Result<Vec<Child>, Failure> {
+    /// The two daemons, by that bearer.
+    fn lasthop(&self, bearer: &Bearer) -> Result<Vec<Child>, Failure> {
+        let Bearer { hop, endpoint } = bearer;
         let key = |name: &str| {
             let _ = fs::remove_file(self.shell.root.join(name));
             let mut command = Command::new(&self.lasthop);
@@ -197,17 +253,19 @@ impl Bench {
         self.write(
             "g.toml",
             &format!(
-                "private_key_file = \"g.key\"\nlisten = \"10.1.0.1:51830\"\nnat = false\nstate_dir = \"g\"\n\
-                 [tun]\naddresses = [\"{INSIDE}/24\"]\n\
-                 [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.73.0.2\"]\n"
+                "private_key_file = \"g.key\"\nnat = false\nstate_dir = \"g\"\n\
+                 {}[tun]\naddresses = [\"{INSIDE}/24\"]\n\
+                 [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.73.0.2\"]\n",
+                hop[0]
             ),
         )?;
         self.write(
             "m.toml",
             &format!(
                 "private_key_file = \"m.key\"\nstate_dir = \"m\"\nroutes = [\"10.99.0.0/24\"]\n\
-                 [gateway]\nendpoint = \"10.1.0.1:51830\"\npublic_key = \"{gateway}\"\n\
-                 [tun]\naddresses = [\"10.73.0.2/24\"]\n"
+                 {}[gateway]\n{endpoint}public_key = \"{gateway}\"\n\
+                 [tun]\naddresses = [\"10.73.0.2/24\"]\n",
+                hop[1]
             ),
         )?;
         let daemon = |host, role: &str, config: &str| {
@@ -223,6 +281,8 @@ impl Bench {
     }
 
     fn wireguard(&self) -> Result<Vec<Child>, Failure> {
+        let program = self.wireguard.as_ref();
+        let program = program.expect("it is built where it is among the tunnels");
         let mut children = Vec::new();
         let mut keys = Vec::new();
         for name in ["wg.g", "wg.m"] {
@@ -259,7 +319,7 @@ impl Bench {
             let socket = PathBuf::from(format!("/var/run/wireguard/{device}.sock"));
             // One that was killed leaves its socket behind, to which nobody listens.
             let _ = fs::remove_file(&socket);
-            children.push(self.spawn(host, Command::new(&self.wireguard).args(["-f", device]))?);
+            children.push(self.spawn(host, Command::new(program).args(["-f", device]))?);
             self.wait_until(|| socket.exists())?;
             let key = self.shell.root.join(key);
             let line = format!(

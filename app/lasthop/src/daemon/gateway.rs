@@ -27,7 +27,8 @@ Examples:
   LASTHOP_LOG=debug lasthop gateway --config gateway.toml
 
 app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN (and
-CAP_NET_RAW to open an Ethernet bearer), and `nft` unless `nat = false`. SIGTERM or Ctrl-C ends it, and takes back what it added to the system.";
+CAP_NET_RAW to open an Ethernet bearer), and `nft` unless `nat = false`. SIGTERM
+or Ctrl-C ends it, and takes back what it added to the system.";
 
 /// Run the wired end of the hop: take in the traffic of mobile hosts and send it on.
 #[derive(Debug, Args)]
@@ -73,18 +74,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         mark: None,
     };
     let (bearer, bearer_mtu) = plan.open()?;
+    let wiring = Wiring::new(&config, networks);
     let name = config.name.0;
-    let wiring = Wiring {
-        instance: config.nat.then(|| name.clone()),
-        own: config
-            .tun
-            .addresses
-            .get_ref()
-            .iter()
-            .map(|Network(own)| *own)
-            .collect(),
-        networks,
-    };
     let daemon = Daemon {
         name,
         host: hosts::Config {
@@ -125,6 +116,15 @@ struct Wiring {
 }
 
 impl Wiring {
+    fn new(config: &GatewayConfig, networks: Vec<IpNet>) -> Self {
+        let own = config.tun.addresses.get_ref().iter();
+        Self {
+            instance: config.nat.then(|| config.name.0.clone()),
+            own: own.map(|Network(own)| *own).collect(),
+            networks,
+        }
+    }
+
     fn set_up(&self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
         let beyond = |network: &&IpNet| !self.own.iter().any(|own| own.contains(*network));
         for network in self.networks.iter().filter(beyond) {
