@@ -61,6 +61,7 @@ fn config(setting: u8) -> Config {
         Config::wide()
     };
     config.lean = setting & 2 != 0;
+    config.auto_buffer = (setting & 8 != 0).then(mtcp::AutoBuffer::default);
     config.repair.request = setting & 4 == 0;
     config.repair.cycles = setting & 8 == 0 || config.lean;
     config.repair.selective = match setting >> 4 & 3 {
@@ -132,6 +133,7 @@ impl Session {
             5 => Input::Listen(address),
             6 if kind > 100 => Input::AllowListener(address),
             6 => Input::RefuseListener(address, Reason::Refused),
+            7 if kind > 128 => return self.move_connection(),
             7 => Input::Room(number.into()),
             _ => match self.packet(rest) {
                 Ok(packet) => Input::Packet(packet),
@@ -139,6 +141,20 @@ impl Session {
             },
         };
         self.input(input);
+    }
+
+    /// Takes the connection out, and goes on with it.
+    fn move_connection(&mut self) {
+        let moved = self.endpoint.suspend(self.now, ConnectionId::Opened(1));
+        if let Some(state) = moved {
+            let resumed = self.endpoint.resume(self.now, 1, state);
+            assert_eq!(
+                resumed,
+                Ok(ConnectionId::Opened(1)),
+                "what it says is right"
+            );
+            self.drain();
+        }
     }
 
     /// A packet of these bytes, moved to the connection's names and numbers, with a checksum that fits.

@@ -416,6 +416,8 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
             if let Some(output) = connection.next_output(room, self.now) {
                 if let (Some(room), Output::Packet(packet)) = (&mut self.room, &output) {
                     *room = room.saturating_sub(packet.length() as u64);
+                    let now = self.now;
+                    self.table.end_turn(own, now, &mut self.connections);
                 }
                 return Some(output);
             }

@@ -65,6 +65,7 @@ mod config;
 mod connection;
 mod counters;
 mod cycle;
+mod deadlines;
 mod endpoint;
 mod listeners;
 mod numbers;

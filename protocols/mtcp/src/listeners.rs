@@ -23,6 +23,8 @@ pub(crate) struct Listeners {
     own: BTreeMap<SocketAddr, Own>,
     /// Where the other end listens, and whether the driver allowed it yet.
     others: BTreeMap<SocketAddr, bool>,
+    /// When the other end is told again.
+    next: Option<Instant>,
     ticks: Ticks,
 }
 
@@ -31,6 +33,7 @@ impl Listeners {
         Self {
             own: BTreeMap::new(),
             others: BTreeMap::new(),
+            next: None,
             ticks: Ticks::new(&config.timing),
         }
     }
@@ -60,6 +63,7 @@ impl Listeners {
         }
         let at = Some(self.ticks.after(now, config.timing.initial_timeout));
         self.own.insert(address, Own { at, attempts: 1 });
+        self.find_next();
         packet(Kind::Listen, address, config)
     }
 
@@ -70,6 +74,7 @@ impl Listeners {
         config: &Config,
     ) -> Option<Output<C>> {
         self.own.remove(&address)?;
+        self.find_next();
         Some(packet(Kind::Unlisten(Reason::Aborted), address, config))
     }
 
@@ -114,7 +119,9 @@ impl Listeners {
     /// The other end took note.
     pub(crate) fn noted<C>(&mut self, address: SocketAddr) -> Option<Output<C>> {
         let own = self.own.get_mut(&address)?;
-        own.at.take().map(|_| Output::Listening(address))
+        own.at.take()?;
+        self.find_next();
+        Some(Output::Listening(address))
     }
 
     /// The other end refuses, or does not listen any more itself.
@@ -123,12 +130,17 @@ impl Listeners {
             return Some(Output::ListenerGone(address));
         }
         self.own.remove(&address)?;
+        self.find_next();
         Some(Output::ListenRefused(address, reason))
     }
 
     /// When the other end is told again.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.own.values().filter_map(|own| own.at).min()
+        self.next
+    }
+
+    fn find_next(&mut self) {
+        self.next = self.own.values().filter_map(|own| own.at).min();
     }
 
     /// Tells the other end again what it has not answered.
@@ -138,6 +150,9 @@ impl Listeners {
         config: &Config,
         outputs: &mut VecDeque<Output<C>>,
     ) {
+        if self.next.is_none_or(|at| at > now) {
+            return;
+        }
         let again = self.ticks.after(now, config.timing.initial_timeout);
         self.own.retain(|address, own| {
             if own.at.is_none_or(|at| at > now) {
@@ -152,6 +167,7 @@ impl Listeners {
             outputs.push_back(packet(Kind::Listen, *address, config));
             true
         });
+        self.find_next();
     }
 }
 

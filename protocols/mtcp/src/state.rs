@@ -268,7 +268,10 @@ impl<C: Content> Receiving<C> {
                 (1..=most).contains(&self.buffer),
                 "its receive buffer is none",
             ),
-            (self.shift <= shift_max(profile), "its windows are shifted too far"),
+            (
+                self.shift <= shift_max(profile),
+                "its windows are shifted too far",
+            ),
             (
                 self.edge >= 1 && self.edge <= self.next.saturating_add(most),
                 "the window that it announced is too large",

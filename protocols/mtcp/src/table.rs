@@ -1,6 +1,6 @@
 //! The table of connections, by their names on the hop.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use machine::RandomStream;
 use redirector::Content;
@@ -9,11 +9,15 @@ use units::Instant;
 use crate::ConnectionId;
 use crate::connection::{Connection, Outcome, Phase};
 use crate::counters::{Connections, Traffic};
+use crate::deadlines::{Deadline, Deadlines};
 use crate::packet::Cid;
 use crate::state::ResumeError;
 
 /// Names of connections taken out that are remembered, at most.
 const MOVED_MAX: usize = 1_024;
+
+/// Packets with data in a turn. Fewer are fairer, and cost more: each turn meets a connection that is not in the cache.
+const TURN: u32 = 4;
 
 /// A connection, and where else it is noted.
 #[derive(Debug)]
@@ -23,7 +27,11 @@ struct Entry<C> {
     ready: bool,
     /// It stands among those that wait for room.
     waiting: bool,
+    /// Packets with data that it has sent in its turn.
+    turn: u32,
     deadline: Option<Instant>,
+    /// How often that has changed.
+    changes: u64,
     half_open: bool,
     /// By how much its receive buffer has grown, in bytes.
     grown: u64,
@@ -55,7 +63,7 @@ pub(crate) struct Table<C> {
     entries: BTreeMap<Cid, Entry<C>>,
     by_id: BTreeMap<ConnectionId, Cid>,
     by_peer: BTreeMap<Cid, Cid>,
-    deadlines: BTreeSet<(Instant, Cid)>,
+    deadlines: Deadlines,
     ready: VecDeque<Cid>,
     /// Those that wait for room on the hop.
     waiting: VecDeque<Cid>,
@@ -77,7 +85,7 @@ impl<C: Content + Clone> Table<C> {
             entries: BTreeMap::new(),
             by_id: BTreeMap::new(),
             by_peer: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
             ready: VecDeque::new(),
             waiting: VecDeque::new(),
             half_open: HalfOpen::default(),
@@ -126,7 +134,9 @@ impl<C: Content + Clone> Table<C> {
             connection: Box::new(connection),
             ready: false,
             waiting: false,
+            turn: 0,
             deadline: None,
+            changes: 0,
             half_open: false,
             grown: 0,
             peer: Cid::NONE,
@@ -189,6 +199,19 @@ impl<C: Content + Clone> Table<C> {
         Some((own, &mut entry.connection))
     }
 
+    /// The connection that was asked last has sent data. After its turn it waits, if others do too.
+    pub(crate) fn end_turn(&mut self, own: Cid, now: Instant, ended: &mut Connections) {
+        let Some(entry) = self.entries.get_mut(&own) else {
+            return;
+        };
+        entry.turn += 1;
+        let over = entry.turn >= TURN && !self.waiting.is_empty();
+        if over && entry.connection.waits_for_room() {
+            entry.connection.settle(now);
+            self.settle(own, ended);
+        }
+    }
+
     /// The connection that was asked last has nothing more to say: notes what has become of it.
     pub(crate) fn settle(&mut self, own: Cid, ended: &mut Connections) {
         self.ready.pop_back();
@@ -196,6 +219,7 @@ impl<C: Content + Clone> Table<C> {
             return;
         };
         entry.ready = false;
+        entry.turn = 0;
         let connection = &entry.connection;
         if connection.waits_for_room() && !entry.waiting {
             entry.waiting = true;
@@ -203,12 +227,12 @@ impl<C: Content + Clone> Table<C> {
         }
         let gone = connection.phase == Phase::Gone;
         let deadline = connection.deadline().filter(|_| !gone);
-        if entry.deadline != deadline {
-            let before = std::mem::replace(&mut entry.deadline, deadline);
-            self.deadlines.extend(deadline.map(|at| (at, own)));
-            if let Some(at) = before {
-                self.deadlines.remove(&(at, own));
-            }
+        let moved = entry.deadline != deadline;
+        entry.deadline = deadline;
+        entry.changes += u64::from(moved);
+        if let Some(at) = deadline.filter(|_| moved) {
+            let change = entry.changes;
+            self.deadlines.add(Deadline { at, own, change });
         }
         let half_open = connection.is_half_open();
         let count = self.half_open.of(connection.id);
@@ -230,6 +254,9 @@ impl<C: Content + Clone> Table<C> {
         if gone {
             self.remove(own);
         }
+        if moved {
+            self.clean_deadlines();
+        }
     }
 
     /// Takes a connection out that goes on elsewhere: until `until` nobody is told that it is not here any more.
@@ -241,8 +268,8 @@ impl<C: Content + Clone> Table<C> {
     ) -> Option<Box<Connection<C>>> {
         let entry = self.entries.remove(&own)?;
         self.ready.retain(|other| *other != own);
-        self.deadlines.retain(|(_, other)| *other != own);
         self.by_id.remove(&entry.connection.id);
+        self.clean_deadlines();
         self.forget(own, &entry);
         self.moved.retain(|_, until| now < *until);
         if self.moved.len() < MOVED_MAX {
@@ -289,16 +316,27 @@ impl<C: Content + Clone> Table<C> {
 
     /// The earliest deadline.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(at, _)| *at)
+        self.deadlines.first().map(|first| first.at)
+    }
+
+    /// Leaves the earliest deadline that holds in front.
+    fn clean_deadlines(&mut self) {
+        let entries = &self.entries;
+        self.deadlines.clean(entries.len(), |deadline| {
+            let entry = entries.get(&deadline.own);
+            entry.is_some_and(|entry| entry.changes == deadline.change && entry.deadline.is_some())
+        });
     }
 
     /// A connection whose deadline has come; it is asked for what it has to say afterwards.
     pub(crate) fn next_due(&mut self, now: Instant) -> Option<&mut Connection<C>> {
-        let (at, own) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
-        self.deadlines.remove(&(at, own));
+        let Deadline { own, .. } = self.deadlines.first().filter(|first| first.at <= now)?;
         self.touch(own);
         let entry = self.entries.get_mut(&own)?;
         entry.deadline = None;
+        entry.changes += 1;
+        self.clean_deadlines();
+        let entry = self.entries.get_mut(&own)?;
         Some(&mut entry.connection)
     }
 }

@@ -181,7 +181,7 @@ impl<C: Content + Clone> Connection<C> {
 
     /// After everything that may go out now has: looks again when the other end has been silent for long. What is
     /// set already stays where it is sooner; it is corrected when its time has come.
-    pub(super) fn settle(&mut self, now: Instant) {
+    pub(crate) fn settle(&mut self, now: Instant) {
         let Some(due) = self.patience() else {
             self.asking.at = None;
             return;

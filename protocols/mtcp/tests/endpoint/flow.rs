@@ -244,3 +244,28 @@ fn the_window_of_the_papers_profile_is_static() {
     pipe.run(Duration::from_secs(10));
     assert_eq!(pipe.status(MOBILE, arrived).receive_buffer, 16 << 10);
 }
+
+#[test]
+fn connections_take_turns_where_room_is_scarce() {
+    let (mut pipe, _) = Pipe::connected(&wide());
+    let ids: Vec<_> = (1..=20).map(ConnectionId::Opened).collect();
+    for number in 2..=20 {
+        pipe.open(GATEWAY, number);
+    }
+    pipe.run(Duration::from_millis(100));
+    pipe.input(GATEWAY, Input::Room(0));
+    for id in &ids {
+        pipe.write(GATEWAY, *id, 0..100_000);
+    }
+    // However much is granted at a time, nobody gets more than a turn ahead of the others.
+    for grant in [1_500, 64 << 10, 4 << 10, 16 << 10, 300 << 10, 1] {
+        pipe.input(GATEWAY, Input::Room(grant));
+        let flights = ids.iter().map(|id| pipe.status(GATEWAY, *id).flight);
+        let flights: Vec<u64> = flights.collect();
+        let (least, most) = (flights.iter().min(), flights.iter().max());
+        assert!(
+            most <= least.map(|least| least + 4_000).as_ref(),
+            "{flights:?}"
+        );
+    }
+}
