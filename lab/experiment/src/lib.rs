@@ -11,6 +11,7 @@ pub mod channel_errors;
 mod claim;
 mod error;
 mod experiment;
+mod grid;
 mod journal;
 mod measurements;
 mod plan;

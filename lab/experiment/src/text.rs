@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::claim::Judged;
-use crate::table::Table;
+use crate::grid::Grid;
+use crate::table::{Row, Table};
 
 /// A number with about four digits that mean something.
 pub fn rounded(value: f64) -> String {
@@ -46,11 +47,44 @@ pub(crate) fn lines(table: &Table, metric: usize) -> Vec<Vec<String>> {
     lines
 }
 
-/// A table for each metric, aligned, measured beside published.
+/// The titles and cells of one metric as a grid, a line for each scheme.
+fn grid_lines(grid: &Grid, table: &Table, metric: usize) -> Vec<Vec<String>> {
+    let Some(cells) = grid.cells(table, metric) else {
+        return Vec::new();
+    };
+    let titles = std::iter::once("scheme").chain(grid.places.iter().map(String::as_str));
+    let mut lines = vec![titles.map(Into::into).collect()];
+    for (scheme, cells) in grid.schemes.iter().zip(cells) {
+        let mut line = vec![scheme.clone()];
+        line.extend(
+            cells
+                .iter()
+                .map(|row| row.as_ref().map_or("-".into(), cell)),
+        );
+        lines.push(line);
+    }
+    lines
+}
+
+/// A mean with its interval.
+pub(crate) fn cell(row: &Row) -> String {
+    let mean = rounded(row.summary.mean);
+    match row.summary.ci95 {
+        Some(half) => format!("{mean} ± {}", rounded(half)),
+        None => mean,
+    }
+}
+
+/// A table for each metric, aligned, measured beside published; or a grid of means with their intervals, where many
+/// schemes stand at many places.
 pub fn tables(table: &Table) -> String {
+    let grid = Grid::of(table);
     let mut text = String::new();
     for (number, metric) in table.metrics().iter().enumerate() {
-        let lines = lines(table, number);
+        let lines = match &grid {
+            Some(grid) => grid_lines(grid, table, number),
+            None => lines(table, number),
+        };
         if lines.is_empty() {
             continue;
         }
@@ -60,7 +94,8 @@ pub fn tables(table: &Table) -> String {
         };
         // Writing to a String does not fail.
         let _ = writeln!(text, "{}{unit}: {}", metric.name, metric.description);
-        let words = 1 + table.cases().first().map_or(0, |case| case.labels().len());
+        let labels = table.cases().first().map_or(0, |case| case.labels().len());
+        let words = if grid.is_some() { 1 } else { 1 + labels };
         text.push_str(&aligned(&lines, words));
         text.push('\n');
     }

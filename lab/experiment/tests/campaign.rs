@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use experiment::channel_errors::ChannelErrors;
+use experiment::report::Chapter;
 use experiment::{
     About, Campaign, Case, Experiment, LabError, Measurements, Metric, Plan, PlanError, Program,
     Progress, RunError, Summary, Table, load, load_plan, run,
@@ -368,4 +369,33 @@ fn the_table_is_the_golden_one() {
         fs::read_to_string(golden).unwrap(),
         "UPDATE_GOLDEN=1 writes it anew"
     );
+}
+
+#[test]
+fn many_schemes_at_many_places_are_a_grid() {
+    let sizes: Vec<_> = (1..=6).map(|number| format!("\"{number}00 B\"")).collect();
+    let axis = format!("size = [{}]", sizes.join(", "));
+    let mut plan = PLAN.replace("size = [\"100 B\", \"1440 B\"]", &axis);
+    plan.extend((3..=12).map(|number| {
+        format!("[schemes.number-{number}]\nmodel = \"independent\"\np = \"{number} %\"\n")
+    }));
+    let folder = tempfile::tempdir().unwrap();
+    let table = campaign(&ChannelErrors, &plan, folder.path(), 2).unwrap();
+    let text = experiment::text::tables(&table);
+    let lines: Vec<_> = text.lines().take(14).collect();
+    assert!(
+        lines[1].starts_with("scheme") && lines[1].ends_with("600 B"),
+        "{}",
+        lines[1]
+    );
+    assert!(
+        lines[13].starts_with("number-12") && lines[13].matches(" ± ").count() == 6,
+        "{}",
+        lines[13]
+    );
+    let plan = Plan::parse("plan", &plan, &[]).unwrap();
+    let chapter = Chapter::new(&ChannelErrors, plan, table, folder.path()).unwrap();
+    let page = experiment::report::page(&[chapter]).unwrap();
+    assert_eq!(page.matches("class=\"number shaded\"").count(), 2 * 12 * 6);
+    assert!(!page.contains("<svg"));
 }

@@ -11,12 +11,15 @@ use serde_json::Value;
 use crate::claim::Judged;
 use crate::error::LabError;
 use crate::experiment::{About, Experiment};
+use crate::grid::Grid;
 use crate::plan::Plan;
 use crate::storage::{PROVENANCE, write_atomically};
-use crate::table::Table;
-use crate::text::lines;
+use crate::table::{Row, Table};
+use crate::text::{cell, lines};
 
 const STYLE: &str = include_str!("style.css");
+/// How much of the colour the darkest cell of a grid has, in percent: text stays legible on it.
+const DARKEST: f64 = 45.0;
 /// What the provenance of a page shows, in this order.
 const SHOWN: [(&str, &str); 8] = [
     ("commit", "commit"),
@@ -111,7 +114,11 @@ pub fn page(chapters: &[Chapter]) -> Result<String, LabError> {
 
 fn chapter(chapter: &Chapter) -> Result<Markup, LabError> {
     let about = chapter.about;
-    let plots = plot::draw(&chapter.table, &chapter.plan)?;
+    let grid = Grid::of(&chapter.table);
+    let plots = match grid {
+        Some(_) => Vec::new(),
+        None => plot::draw(&chapter.table, &chapter.plan)?,
+    };
     Ok(html! {
         section id=(about.name) aria-labelledby={ (about.name) "-title" } {
             h2 id={ (about.name) "-title" } { (about.name) ": " (about.title) }
@@ -127,7 +134,10 @@ fn chapter(chapter: &Chapter) -> Result<Markup, LabError> {
                 h3 { (metric.name) @if !metric.unit.is_empty() { " [" (metric.unit) "]" } }
                 p { (metric.description) }
                 @if let Some(plot) = plots.get(number) { (PreEscaped(plot)) }
-                (measured(chapter, number))
+                @match &grid {
+                    Some(grid) => (shaded(grid, &chapter.table, number)),
+                    None => (measured(chapter, number)),
+                }
             }
             h3 { "Parameters" }
             (parameters(chapter))
@@ -174,6 +184,45 @@ fn claims(judged: &[Judged]) -> Markup {
         &["verdict", "claim", "numbers", "source"],
         &body,
     )
+}
+
+/// A grid whose cells are the darker, the nearer they come to the most in their column.
+fn shaded(many: &Grid, table: &Table, metric: usize) -> Markup {
+    let Some(cells) = many.cells(table, metric) else {
+        return html! { p { "No run has a value of it." } };
+    };
+    let mean = |row: &Option<Row>| row.as_ref().map_or(0.0, |row| row.summary.mean);
+    let most = |place: usize| {
+        cells
+            .iter()
+            .map(|line| mean(&line[place]))
+            .fold(0.0, f64::max)
+    };
+    let shade = |row: &Option<Row>, place| {
+        let most = most(place);
+        let share = if most > 0.0 { mean(row) / most } else { 0.0 };
+        format!("--share: {:.0}%", DARKEST * share)
+    };
+    let body = html! {
+        @for (scheme, line) in many.schemes.iter().zip(&cells) {
+            tr {
+                th scope="row" { (scheme) }
+                @for (place, row) in line.iter().enumerate() {
+                    td.number.shaded style=(shade(row, place)) {
+                        (row.as_ref().map_or_else(|| "-".into(), cell))
+                    }
+                }
+            }
+        }
+    };
+    let titles = std::iter::once("scheme").chain(many.places.iter().map(String::as_str));
+    let titles: Vec<_> = titles.collect();
+    let name = table.metrics()[metric].name;
+    let caption = format!(
+        "{name} over {}; the darker, the nearer to the most of its column",
+        many.axis
+    );
+    grid(&caption, &titles, &body)
 }
 
 fn measured(chapter: &Chapter, metric: usize) -> Markup {

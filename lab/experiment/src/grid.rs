@@ -1,0 +1,64 @@
+//! Many schemes at many places: a grid tells more of them than a list or a plot.
+
+use crate::table::{Row, Table};
+
+/// From so many schemes on, at so many values of the only axis. A plot has half as many colours.
+const SCHEMES_MIN: usize = 12;
+const PLACES_MIN: usize = 6;
+
+/// The schemes and the places of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Grid {
+    /// In the plan's order.
+    pub(crate) schemes: Vec<String>,
+    /// The axis.
+    pub(crate) axis: String,
+    /// Its values.
+    pub(crate) places: Vec<String>,
+}
+
+impl Grid {
+    /// The grid of a table for which one is best.
+    pub(crate) fn of(table: &Table) -> Option<Self> {
+        let cases = table.cases();
+        let [(axis, first)] = cases.first()?.labels() else {
+            return None;
+        };
+        let at_first = |case: &&crate::Case| case.label(axis) == Some(first);
+        let schemes = cases.iter().take_while(at_first);
+        let schemes: Vec<_> = schemes.map(|case| case.scheme_name().to_owned()).collect();
+        let places = cases.iter().step_by(schemes.len());
+        let places: Vec<_> = places
+            .filter_map(|case| Some(case.label(axis)?.to_owned()))
+            .collect();
+        let many = schemes.len() >= SCHEMES_MIN && places.len() >= PLACES_MIN;
+        many.then(|| Self {
+            axis: axis.clone(),
+            schemes,
+            places,
+        })
+    }
+
+    /// What a metric is in the cell of a scheme and a place, all by their positions. Cases come place by place.
+    pub(crate) fn cell(
+        &self,
+        table: &Table,
+        metric: usize,
+        [scheme, place]: [usize; 2],
+    ) -> Option<Row> {
+        table.row(place * self.schemes.len() + scheme, metric)
+    }
+
+    /// The cells of a metric, scheme by scheme; nothing where no run has a value of it.
+    pub(crate) fn cells(&self, table: &Table, metric: usize) -> Option<Vec<Vec<Option<Row>>>> {
+        let places = 0..self.places.len();
+        let line = |scheme| {
+            let cells = places.clone();
+            cells
+                .map(|place| self.cell(table, metric, [scheme, place]))
+                .collect()
+        };
+        let cells: Vec<Vec<_>> = (0..self.schemes.len()).map(line).collect();
+        cells.iter().flatten().any(Option::is_some).then_some(cells)
+    }
+}
