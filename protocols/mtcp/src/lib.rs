@@ -60,6 +60,7 @@
 //! 2. `sender.rs`: what acknowledgements tell, what is repeated, what goes out next; `sender/flight.rs`: what was sent.
 //! 3. `receiver.rs`: reassembly (`receiver/held.rs`, `receiver/ready.rs`), the window, requests and acknowledgements.
 //! 4. `cycle.rs`, `round_trip.rs`, `tick.rs`: which losses are certain, and time.
+//! 5. `offer.rs`: which profile a connection is asked for in. `state.rs`: a connection as data, to go on elsewhere.
 
 mod config;
 mod connection;
