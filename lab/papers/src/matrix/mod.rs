@@ -7,11 +7,16 @@
 //! # How to read it
 //! 1. `plans/matrix.toml`: the channels, each with the link of its paper; the schemes' other parts are those of [`ton97`].
 //! 2. This file: a run is a transfer of [`ton97`], and two more without errors, to measure it by.
+//! 3. `claims.rs`: what papers say in general.
 //!
 //! [`ton97`]: crate::ton97
 
+mod claims;
+
 use channel::errors::ErrorConfig;
-use experiment::{About, Calibration, Case, Experiment, Measurements, Metric, PlanError, RunError};
+use experiment::{
+    About, Calibration, Case, Claim, Experiment, Measurements, Metric, PlanError, RunError,
+};
 
 use crate::metric;
 use crate::ton97::network::SetUp;
@@ -119,5 +124,9 @@ impl Experiment for Matrix {
             .measurements()
             .with(SHARE.name, share(Scheme::default())?)
             .with(OWN_SHARE.name, share(set_up.scheme.clone())?))
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        claims::all()
     }
 }
