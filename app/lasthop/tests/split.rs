@@ -1,4 +1,4 @@
-//! `tcp = "split"` with the kernel's own TCP on both sides, over a lossy emulated hop. Needs what the daemons' tests
+//! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP. Needs what the daemons' tests
 //! need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
@@ -17,10 +17,25 @@ const MOBILE: &str = "10.73.0.2";
 /// Nobody has it.
 const NOBODY: &str = "198.51.100.77";
 
+/// What carries streams across the hop.
+const TRANSPORTS: [&str; 3] = ["kernel-tcp", "mtcp", "mtcp-wide"];
+
+/// Runs `test` with each transport, where that is possible.
+fn each(test: impl Fn(&str)) {
+    if able() {
+        TRANSPORTS.into_iter().for_each(test);
+    }
+}
+
+fn configure(hosts: &Hosts, transport: &str) {
+    let lines = format!("tcp = \"split\"\nsplit_transport = \"{transport}\"");
+    hosts.configure_more("gateway", "public_key", &lines);
+}
+
 /// The hosts, connected, with TCP split.
-fn connected(nat: bool) -> (Hosts, [Daemon; 2]) {
+fn connected(nat: bool, transport: &str) -> (Hosts, [Daemon; 2]) {
     let hosts = Hosts::over_air(LOSSY_LINK);
-    hosts.configure_more("gateway", "public_key", "tcp = \"split\"");
+    configure(&hosts, transport);
     if !nat {
         hosts.configure_more("gateway", "[tun]", "nat = false");
         let back = Route::to("10.73.0.0/24".parse().unwrap()).via(GATEWAY_OUTSIDE);
@@ -31,8 +46,14 @@ fn connected(nat: bool) -> (Hosts, [Daemon; 2]) {
     hosts.wait_until_connected();
     hosts.wait_until("the ends agree", || {
         hosts.status("gateway")["host"]["peers"][0]["hop"]["tcp"]["method"] == "plain"
+            && (transport == "kernel-tcp" || diverts(&hosts, "mobile"))
     });
     (hosts, daemons)
+}
+
+/// Whether a host leads connections to its daemon.
+fn diverts(hosts: &Hosts, name: &str) -> bool {
+    format!("{:?}", hosts.traces()).contains(&format!("lasthop_{name}_split"))
 }
 
 fn split(hosts: &Hosts) -> Value {
@@ -62,26 +83,25 @@ fn pair(hosts: &Hosts) -> (TcpStream, TcpStream) {
 
 #[test]
 fn files_arrive_whole_and_the_fixed_host_sees_who_it_is_configured_to_see() {
-    if !able() {
-        return;
-    }
-    for (nat, seen) in [
-        (true, GATEWAY_OUTSIDE),
-        (false, MOBILE.parse::<IpAddr>().unwrap()),
-    ] {
-        let (hosts, daemons) = connected(nat);
-        assert_eq!(fetch(&hosts, 2 << 20), seen);
-        assert_eq!(fetch(&hosts, 0), seen);
-        hosts.wait_until("both connections end", || split(&hosts)["finished"] == 2);
-        let told = split(&hosts);
-        assert_eq!(
-            (&told["joined"], &told["open"]),
-            (&2.into(), &0.into()),
-            "{told}"
-        );
-        assert_eq!(told["bytes_to_mobiles"], 2 << 20, "{told}");
-        drop(daemons);
-    }
+    each(|transport| {
+        for (nat, seen) in [
+            (true, GATEWAY_OUTSIDE),
+            (false, MOBILE.parse::<IpAddr>().unwrap()),
+        ] {
+            let (hosts, daemons) = connected(nat, transport);
+            assert_eq!(fetch(&hosts, 2 << 20), seen);
+            assert_eq!(fetch(&hosts, 0), seen);
+            hosts.wait_until("both connections end", || split(&hosts)["finished"] == 2);
+            let told = split(&hosts);
+            assert_eq!(
+                (&told["joined"], &told["open"]),
+                (&2.into(), &0.into()),
+                "{told}"
+            );
+            assert_eq!(told["bytes_to_mobiles"], 2 << 20, "{told}");
+            drop(daemons);
+        }
+    });
 }
 
 #[test]
@@ -91,146 +111,145 @@ fn nothing_of_it_stays_in_the_system() {
     }
     let hosts = Hosts::create();
     let before = hosts.traces();
-    hosts.configure_more("gateway", "public_key", "tcp = \"split\"");
-    let gateway = hosts.start("gateway");
-    hosts.wait_until("the gateway runs", || !split(&hosts).is_null());
-    assert!(format!("{:?}", hosts.traces()).contains("lasthop_gateway_split"));
-    assert!(gateway.terminate().success());
+    configure(&hosts, "mtcp-wide");
+    let daemons = ["gateway", "mobile"].map(|name| hosts.start(name));
+    hosts.wait_until_connected();
+    hosts.wait_until("both take connections in", || {
+        diverts(&hosts, "gateway") && diverts(&hosts, "mobile")
+    });
+    for daemon in daemons {
+        assert!(daemon.terminate().success());
+    }
     assert_eq!(hosts.traces(), before);
 }
 
 #[test]
 fn one_side_may_finish_before_the_other() {
-    if !able() {
-        return;
-    }
-    let (hosts, _daemons) = connected(true);
-    let (mut mobile, mut fixed) = pair(&hosts);
-    mobile.write_all(b"a question").unwrap();
-    mobile.shutdown(Shutdown::Write).unwrap();
-    let mut question = String::new();
-    fixed.read_to_string(&mut question).unwrap();
-    assert_eq!(question, "a question");
-    fixed.write_all(b"an answer").unwrap();
-    drop(fixed);
-    let mut answer = String::new();
-    mobile.read_to_string(&mut answer).unwrap();
-    assert_eq!(answer, "an answer");
+    each(|transport| {
+        let (hosts, _daemons) = connected(true, transport);
+        let (mut mobile, mut fixed) = pair(&hosts);
+        mobile.write_all(b"a question").unwrap();
+        mobile.shutdown(Shutdown::Write).unwrap();
+        let mut question = String::new();
+        fixed.read_to_string(&mut question).unwrap();
+        assert_eq!(question, "a question");
+        fixed.write_all(b"an answer").unwrap();
+        drop(fixed);
+        let mut answer = String::new();
+        mobile.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, "an answer");
+    });
 }
 
 /// A reset is passed on, whoever it comes from.
 #[test]
 fn what_is_reset_on_one_side_is_reset_on_the_other() {
-    if !able() {
-        return;
-    }
-    let (hosts, _daemons) = connected(true);
-    for mobile_resets in [false, true] {
-        let (mobile, fixed) = pair(&hosts);
-        let (resets, mut hears) = if mobile_resets {
-            (mobile, fixed)
-        } else {
-            (fixed, mobile)
-        };
-        let resets = socket2::Socket::from(resets);
-        resets.set_linger(Some(std::time::Duration::ZERO)).unwrap();
-        drop(resets);
-        let error = hears.read(&mut [0]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    }
-    assert_eq!(split(&hosts)["reset"], 2);
+    each(|transport| {
+        let (hosts, _daemons) = connected(true, transport);
+        for mobile_resets in [false, true] {
+            let (mobile, fixed) = pair(&hosts);
+            let (resets, mut hears) = if mobile_resets {
+                (mobile, fixed)
+            } else {
+                (fixed, mobile)
+            };
+            let resets = socket2::Socket::from(resets);
+            resets.set_linger(Some(std::time::Duration::ZERO)).unwrap();
+            drop(resets);
+            let error = hears.read(&mut [0]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        }
+        assert_eq!(split(&hosts)["reset"], 2);
+    });
 }
 
 /// Who asks is answered only once the fixed host has answered.
 #[test]
 fn what_the_fixed_host_refuses_is_refused_with_its_reason() {
-    if !able() {
-        return;
-    }
-    let (hosts, _daemons) = connected(true);
-    let refused = |address: SocketAddr| {
-        let connect = || TcpStream::connect_timeout(&address, LONG);
-        hosts.mobile.run(connect).unwrap().unwrap_err().kind()
-    };
-    let (closed, address) = listener(&hosts);
-    drop(closed);
-    assert_eq!(refused(address), ErrorKind::ConnectionRefused);
-    let nobody = SocketAddr::new(NOBODY.parse().unwrap(), 80);
-    assert_eq!(refused(nobody), ErrorKind::HostUnreachable);
-    let told = split(&hosts);
-    assert_eq!(
-        (&told["joined"], &told["refused"]),
-        (&0.into(), &2.into()),
-        "{told}"
-    );
+    each(|transport| {
+        let (hosts, _daemons) = connected(true, transport);
+        let refused = |address: SocketAddr| {
+            let connect = || TcpStream::connect_timeout(&address, LONG);
+            hosts.mobile.run(connect).unwrap().unwrap_err().kind()
+        };
+        let (closed, address) = listener(&hosts);
+        drop(closed);
+        assert_eq!(refused(address), ErrorKind::ConnectionRefused);
+        let nobody = SocketAddr::new(NOBODY.parse().unwrap(), 80);
+        assert_eq!(refused(nobody), ErrorKind::HostUnreachable);
+        let told = split(&hosts);
+        assert_eq!(
+            (&told["joined"], &told["refused"]),
+            (&0.into(), &2.into()),
+            "{told}"
+        );
+    });
 }
 
 /// Servers on the mobile host are reached as ever, and see who asks.
 #[test]
 fn fixed_hosts_reach_servers_on_the_mobile_host() {
-    if !able() {
-        return;
-    }
-    let (hosts, _daemons) = connected(false);
-    let any = SocketAddr::new(MOBILE.parse().unwrap(), 0);
-    let listener = hosts
-        .mobile
-        .run(|| TcpListener::bind(any).unwrap())
-        .unwrap();
-    let address = listener.local_addr().unwrap();
-    let connect = || TcpStream::connect_timeout(&address, LONG);
-    let mut fixed = hosts.fixed.run(connect).unwrap().unwrap();
-    let (mut mobile, seen) = listener.accept().unwrap();
-    assert_eq!(seen.ip(), FIXED_HOST);
-    for stream in [&mobile, &fixed] {
-        stream.set_read_timeout(Some(LONG)).unwrap();
-    }
-    let content = vec![3; 500_000];
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            mobile.write_all(&content).unwrap();
-            mobile.shutdown(Shutdown::Write).unwrap();
+    each(|transport| {
+        let (hosts, _daemons) = connected(false, transport);
+        let any = SocketAddr::new(MOBILE.parse().unwrap(), 0);
+        let listener = hosts
+            .mobile
+            .run(|| TcpListener::bind(any).unwrap())
+            .unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = || TcpStream::connect_timeout(&address, LONG);
+        let mut fixed = hosts.fixed.run(connect).unwrap().unwrap();
+        let (mut mobile, seen) = listener.accept().unwrap();
+        assert_eq!(seen.ip(), FIXED_HOST);
+        for stream in [&mobile, &fixed] {
+            stream.set_read_timeout(Some(LONG)).unwrap();
+        }
+        let content = vec![3; 500_000];
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                mobile.write_all(&content).unwrap();
+                mobile.shutdown(Shutdown::Write).unwrap();
+            });
+            let mut received = Vec::new();
+            fixed.read_to_end(&mut received).unwrap();
+            assert!(received == content, "{} bytes", received.len());
         });
-        let mut received = Vec::new();
-        fixed.read_to_end(&mut received).unwrap();
-        assert!(received == content, "{} bytes", received.len());
+        let told = split(&hosts);
+        assert_eq!(
+            (&told["joined"], &told["bytes_to_fixed"]),
+            (&1.into(), &500_000.into()),
+            "{told}"
+        );
+        drop(listener);
+        let refused = hosts.fixed.run(connect).unwrap().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
     });
-    let told = split(&hosts);
-    assert_eq!(
-        (&told["joined"], &told["bytes_to_fixed"]),
-        (&1.into(), &500_000.into()),
-        "{told}"
-    );
-    drop(listener);
-    let refused = hosts.fixed.run(connect).unwrap().unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
 }
 
 /// A gateway that is killed takes its connections with it, and none of them looks as if it had come to its end.
 #[test]
 fn no_stream_ends_short_when_the_gateway_is_killed() {
-    if !able() {
-        return;
-    }
-    for _ in 0..3 {
-        let (hosts, [gateway, _mobile]) = connected(true);
-        let (mut mobile, mut fixed) = pair(&hosts);
-        let writer = thread::spawn(move || {
-            let chunk = vec![7; 65_536];
-            while mobile.write_all(&chunk).is_ok() {}
-        });
-        let mut content = vec![0; 300_000];
-        fixed.read_exact(&mut content).unwrap();
-        gateway.kill();
-        let error = loop {
-            match fixed.read(&mut content) {
-                Ok(0) => panic!("a clean end"),
-                Ok(_) => {}
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-        // The mobile host's end hears nothing more across the hop, until its host is gone.
-        drop((hosts, writer));
-    }
+    each(|transport| {
+        for _ in 0..3 {
+            let (hosts, [gateway, _mobile]) = connected(true, transport);
+            let (mut mobile, mut fixed) = pair(&hosts);
+            let writer = thread::spawn(move || {
+                let chunk = vec![7; 65_536];
+                while mobile.write_all(&chunk).is_ok() {}
+            });
+            let mut content = vec![0; 300_000];
+            fixed.read_exact(&mut content).unwrap();
+            gateway.kill();
+            let error = loop {
+                match fixed.read(&mut content) {
+                    Ok(0) => panic!("a clean end"),
+                    Ok(_) => {}
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+            // The mobile host's end hears nothing more across the hop, until its host is gone.
+            drop((hosts, writer));
+        }
+    });
 }

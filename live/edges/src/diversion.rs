@@ -25,6 +25,9 @@ pub struct Diversion {
     pub port: u16,
     /// The mark of packets that stay here.
     pub mark: u32,
+    /// Whether the addresses are this host's own: then what its own sockets send on connections that were taken in
+    /// stays here as well, which the connection tracker tells.
+    pub is_own: bool,
 }
 
 impl Diversion {
@@ -51,21 +54,36 @@ impl Diversion {
             if prefixes.is_empty() {
                 return;
             }
-            for end in ["saddr", "daddr"] {
+            let (ends, tracks): (&[_], _) = if self.is_own {
+                (&["saddr"], format!("ct mark set {mark} "))
+            } else {
+                (&["saddr", "daddr"], String::new())
+            };
+            for end in ends {
                 // Writing to a string cannot fail. What is meant for this host is for its own listeners.
                 let _ = writeln!(
                     rules,
                     "    iifname \"{link}\" {version} {end} {{ {prefixes} }} fib daddr type != local \
-                     tcp flags & (syn | ack) == syn tproxy {version} to :{port} meta mark set {mark} accept"
+                     tcp flags & (syn | ack) == syn {tracks}tproxy {version} to :{port} meta mark set {mark} accept"
                 );
             }
         };
         rule("ip", set(&self.ipv4));
         rule("ip6", set(&self.ipv6));
+        let output = if self.is_own {
+            format!(
+                "  chain output {{\n    \
+                 type route hook output priority mangle; policy accept;\n    \
+                 meta l4proto tcp meta mark {mark} ct mark set {mark}\n    \
+                 meta l4proto tcp ct mark {mark} meta mark set {mark}\n  }}\n"
+            )
+        } else {
+            String::new()
+        };
         Ok(format!(
             "  chain prerouting {{\n    \
              type filter hook prerouting priority mangle; policy accept;\n    \
-             meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n"
+             meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n{output}"
         ))
     }
 

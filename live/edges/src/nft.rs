@@ -171,6 +171,11 @@ impl Table {
     }
 }
 
+/// Whether the program `nft` is there.
+pub fn is_installed() -> bool {
+    find_nft(std::env::var_os("PATH")).is_some()
+}
+
 /// The name of a link, if a rule can hold it.
 pub(crate) fn link_in_rule(link: &str) -> Result<&str, NftError> {
     let sound = |b: u8| b.is_ascii_graphic() && !b"\"\\*{};".contains(&b);

@@ -22,6 +22,7 @@ fn diversion() -> Diversion {
         ipv6: Vec::new(),
         port: 4_321,
         mark: 7,
+        is_own: false,
     }
 }
 
@@ -59,6 +60,26 @@ fn what_is_established_is_diverted_before_what_begins() {
     assert!(established < at("ip daddr { 10.7.0.2/32 } fib daddr type != local"));
     assert!(ruleset.contains("tproxy ip to :4321 meta mark set 7 accept"));
     assert!(!ruleset.contains("tproxy ip6"));
+}
+
+/// What a host's own sockets send is led back by the mark of their connection, which the first segment brings.
+#[test]
+fn a_hosts_own_connections_are_kept_by_their_mark() {
+    let own = Diversion {
+        is_own: true,
+        ..diversion()
+    };
+    let ruleset = own.ruleset().unwrap();
+    for rule in [
+        "ip saddr { 10.7.0.2/32 } fib daddr type != local tcp flags & (syn | ack) == syn ct mark set 7 tproxy",
+        "type route hook output priority mangle",
+        "meta l4proto tcp meta mark 7 ct mark set 7",
+        "meta l4proto tcp ct mark 7 meta mark set 7",
+    ] {
+        assert!(ruleset.contains(rule), "{rule}");
+    }
+    assert!(!ruleset.contains("ip daddr"));
+    assert!(!diversion().ruleset().unwrap().contains("ct mark"));
 }
 
 #[test]

@@ -87,6 +87,17 @@ impl AsFd for TransparentListener {
     }
 }
 
+/// How a connection is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asks<'a> {
+    /// In whose name; without one in this host's own.
+    pub source: Option<SocketAddr>,
+    /// Its congestion control, e.g. `reno`; the system's if there is none.
+    pub congestion_control: Option<&'a str>,
+    /// The mark of its packets.
+    pub mark: Option<u32>,
+}
+
 /// A connection; non-blocking.
 #[derive(Debug)]
 pub struct TransparentStream {
@@ -94,19 +105,18 @@ pub struct TransparentStream {
 }
 
 impl TransparentStream {
-    /// Begins a connection to `destination`, in the name of `source` if there is one. It is there when the stream has
-    /// become writable and [`take_error`](Self::take_error) gives none.
+    /// Begins a connection to `destination`. It is there when the stream has become writable and
+    /// [`take_error`](Self::take_error) gives none.
     ///
     /// # Errors
     /// What is known at once.
-    pub fn connect(
-        source: Option<SocketAddr>,
-        destination: SocketAddr,
-        congestion_control: Option<&str>,
-    ) -> io::Result<Self> {
+    pub fn connect(destination: SocketAddr, asks: &Asks<'_>) -> io::Result<Self> {
         let socket = new_socket(destination)?;
-        set_congestion_control(&socket, congestion_control)?;
-        if let Some(source) = source {
+        set_congestion_control(&socket, asks.congestion_control)?;
+        if let Some(mark) = asks.mark {
+            socket.set_mark(mark)?;
+        }
+        if let Some(source) = asks.source {
             be_transparent(&socket, destination)?;
             socket.bind(&source.into())?;
         }

@@ -1,15 +1,17 @@
 //! The loop: one thread, one air.
 
+mod status;
+
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
-use edges::bearer::{Arrival, BearerCounters, DatagramBearer, Footing};
+use edges::bearer::{Arrival, DatagramBearer, Footing};
 use edges::clock;
 use edges::signals::{Signal, Signals};
-use edges::tun::{DeviceCounters, PacketDevice};
+use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use hosts::{Event, Input, Output};
-use serde_json::{Value, json};
 use thiserror::Error;
 use units::{Bytes, Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
@@ -18,6 +20,8 @@ use crate::host::Driven;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
+use crate::split::StreamPort;
+use crate::split::port::Asked;
 
 /// Tokens of what is waited for; those of the control socket's clients follow, and, far behind, those who listen.
 const DEVICE: u64 = 0;
@@ -26,7 +30,8 @@ const SIGNALS: u64 = 2;
 const CONTROL: u64 = 3;
 const NETWORK: u64 = 4;
 const ANNOUNCER: u64 = 5;
-const FIRST_CLIENT: u64 = 6;
+const STREAMS: u64 = 6;
+const FIRST_CLIENT: u64 = 7;
 const FIRST_SUBSCRIBER: u64 = 1 << 32;
 
 /// The share of one turn that belongs to the device: so many packets, or so many bytes. The bearer's
@@ -101,11 +106,16 @@ struct Work {
     outbox: Outbox,
     counters: LoopCounters,
     events: Vec<Event>,
+    /// The thread that splits TCP, and what it has asked.
+    streams: Option<StreamPort>,
+    asked: VecDeque<Asked>,
 }
 
 impl Work {
-    fn new() -> Self {
+    fn new(streams: Option<StreamPort>) -> Self {
         Self {
+            streams,
+            asked: VecDeque::new(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
             events: Vec::new(),
@@ -119,12 +129,13 @@ struct Found {
     device: bool,
     bearer: bool,
     network: bool,
+    streams: bool,
     stopped: Option<Stopped>,
 }
 
 impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// A loop that waits for everything in `ports`.
-    pub fn new(host: H, ports: Ports<D, B>) -> io::Result<Self> {
+    pub fn new(host: H, mut ports: Ports<D, B>) -> io::Result<Self> {
         let waiter = Waiter::new()?;
         waiter.add(&ports.device, DEVICE, Interest::Readable)?;
         waiter.add(&ports.bearer, BEARER, Interest::Readable)?;
@@ -132,6 +143,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             Some(port) => waiter.add(port.as_fd(), token, Interest::Readable),
             None => Ok(()),
         };
+        watch(ports.streams.as_ref().map(|port| port as _), STREAMS)?;
         watch(ports.signals.as_ref().map(|port| port as _), SIGNALS)?;
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
@@ -140,9 +152,9 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let started = clock::monotonic();
         Ok(Self {
             host,
+            work: Work::new(ports.streams.take()),
             ports,
             waiter,
-            work: Work::new(),
             blocked: false,
             started,
             next_wall: started,
@@ -178,6 +190,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 Found {
                     device: true,
                     bearer: true,
+                    streams: true,
                     ..Found::default()
                 }
             } else {
@@ -186,6 +199,9 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             if found.bearer {
                 self.read_bearer()?;
                 self.flush()?;
+            }
+            if found.streams {
+                self.ask_streams();
             }
             // While datagrams wait for room, packets wait in the device, whose queue is bounded too.
             if found.device && !self.blocked {
@@ -261,6 +277,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         for (ready, asker) in self.waiter.wait(timeout)?.zip(&mut askers) {
             match ready.token {
                 DEVICE => found.device = true,
+                STREAMS => found.streams = true,
                 BEARER => found.bearer = ready.readable,
                 SIGNALS => found.stopped = self.ports.signals.as_mut().and_then(ending),
                 WOKEN => found.stopped = Some(Stopped::Woken),
@@ -278,6 +295,20 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.hear_news()?;
         }
         Ok(found)
+    }
+
+    /// Asks streams for what the thread that splits TCP wants of them.
+    fn ask_streams(&mut self) {
+        let Some(port) = &self.work.streams else {
+            return;
+        };
+        let mut asked = std::mem::take(&mut self.work.asked);
+        port.take(&mut asked);
+        let now = clock::monotonic();
+        for (lane, input) in asked.drain(..) {
+            self.tell(now, Input::Streams { lane, input });
+        }
+        self.work.asked = asked;
     }
 
     /// Notes that the network has changed.
@@ -399,47 +430,6 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         self.ports.control = Some(control);
         Ok(())
     }
-
-    /// How host, ports and loop do.
-    fn status(&self) -> Value {
-        let now = clock::monotonic();
-        let mut status = json!({
-            "memory_most": self.memory_most(),
-            "version": env!("CARGO_PKG_VERSION"),
-            "uptime_s": now.since(self.started).as_millis() as f64 / 1e3,
-            "host": self.host.status(now),
-            "device": device_status(self.ports.device.counters(), self.work.counters),
-            "bearer": bearer_status(self.ports.bearer.counters(), &self.work.outbox),
-        });
-        for part in &self.ports.parts {
-            status[part.name] = (part.status)();
-        }
-        status
-    }
-}
-
-fn device_status(device: DeviceCounters, counters: LoopCounters) -> Value {
-    json!({
-        "received": device.received,
-        "sent": device.sent,
-        "malformed": device.malformed,
-        "without_room": counters.packets_without_room,
-        "refused": counters.packets_refused,
-    })
-}
-
-fn bearer_status(bearer: BearerCounters, outbox: &Outbox) -> Value {
-    json!({
-        "received": bearer.received,
-        "sent": bearer.sent,
-        "too_large": bearer.too_large,
-        "refused": bearer.refused,
-        "receive_errors": bearer.receive_errors,
-        "malformed": bearer.malformed,
-        "without_room": outbox.dropped(),
-        "send_calls": bearer.send_calls,
-        "receive_calls": bearer.receive_calls,
-    })
 }
 
 /// Drains the host's outputs: packets go to the device at once, datagrams are collected.
@@ -448,8 +438,12 @@ fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut
         match output {
             Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
             Output::Datagram { to, buffer } => work.outbox.push(to, buffer),
-            // Daemons ask their hosts for none yet.
-            Output::Streams { .. } => {}
+            Output::Streams { lane, news } => {
+                let port = work.streams.as_ref();
+                if let Some((lane, input)) = port.and_then(|port| port.tell(lane, news)) {
+                    host.handle_input(clock::monotonic(), Input::Streams { lane, input });
+                }
+            }
             Output::Event(event) => {
                 tracing::info!("{event}");
                 work.events.push(event);

@@ -7,6 +7,7 @@ use units::Bytes;
 
 use crate::control::Control;
 use crate::signals::Announcer;
+use crate::split::StreamPort;
 
 /// What a loop works with.
 pub struct Ports<D, B> {
@@ -22,6 +23,8 @@ pub struct Ports<D, B> {
     pub network: Option<NetworkWatch>,
     /// Who tells applications of fades and hand-offs.
     pub announcer: Option<Announcer>,
+    /// The thread that splits TCP, if it is split here.
+    pub streams: Option<StreamPort>,
     /// Other parts of the program.
     pub parts: Vec<Part>,
 }
@@ -46,6 +49,7 @@ impl<D, B> Ports<D, B> {
             control: None,
             network: None,
             announcer: None,
+            streams: None,
             parts: Vec::new(),
         }
     }

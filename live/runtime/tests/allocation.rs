@@ -3,9 +3,9 @@
 mod echo;
 
 use echo::Echo;
+use edges::bearer::{Arrival, DatagramBearer};
 use edges::memory::{MemoryBearer, MemoryDevice};
 use edges::tun::PacketDevice;
-use edges::bearer::{Arrival, DatagramBearer};
 use runtime::{EventLoop, Ports, Stopped};
 use units::Instant;
 use wire::packet::{Packet, PacketBuffer};

@@ -8,11 +8,11 @@ use std::os::fd::AsFd;
 use std::time::Duration as Patience;
 
 use echo::Echo;
+use edges::bearer::{Arrival, DatagramBearer};
 use edges::memory::{MemoryBearer, MemoryDevice};
 use edges::namespace::Namespace;
 use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
-use edges::bearer::{Arrival, DatagramBearer};
 use edges::wait::{Interest, Waiter};
 use runtime::control::{Control, ask_status};
 use runtime::{EventLoop, Ports, Stopped};

@@ -4,6 +4,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use hosts::SplitTerms;
 use ipnet::IpNet;
 use scheduler::config::{Discipline, Monitor};
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use super::Source;
 use super::caps::Caps;
 use super::carrier::Carrier;
 use super::shared::{Hop, Network, Snoop, Tun, state_folder};
-use super::split::{Split, Tcp};
+use super::split::{Split, SplitTransport, Tcp};
 use super::values::{Key, Listen, Name};
 use crate::failure::Failure;
 
@@ -141,6 +142,9 @@ pub(crate) struct Mobile {
     /// Who repairs its TCP on the hop.
     #[serde(default)]
     pub(crate) tcp: Tcp,
+    /// What carries it where it is split.
+    #[serde(default)]
+    pub(crate) split_transport: SplitTransport,
     /// What it may take, where that is not as for all.
     #[serde(default)]
     pub(crate) caps: Caps,
@@ -192,6 +196,15 @@ impl GatewayConfig {
 }
 
 impl Mobile {
+    /// Whether streams cross the hop to it.
+    pub(crate) fn streams(&self) -> SplitTerms {
+        let profile = self.split_transport.profile();
+        match profile.filter(|_| self.tcp == Tcp::Split) {
+            Some(profile) => SplitTerms::Choose(profile),
+            None => SplitTerms::Never,
+        }
+    }
+
     /// Its weight on a shared air.
     pub(crate) fn weight(&self) -> u16 {
         self.weight.as_ref().map_or(1, |weight| *weight.get_ref())

@@ -8,6 +8,7 @@ use toml::Spanned;
 use super::Source;
 use super::carrier::{Carrier, Endpoint};
 use super::shared::{Hop, Routes, Snoop, Tun, state_folder};
+use super::split::Split;
 use super::values::{Key, Name};
 use crate::failure::Failure;
 
@@ -31,6 +32,8 @@ pub(crate) struct MobileConfig {
     pub(crate) hop: Hop,
     #[serde(default)]
     pub(crate) snoop: Snoop,
+    #[serde(default)]
+    pub(crate) split: Split,
 }
 
 /// The gateway, as a mobile knows it.
@@ -49,6 +52,10 @@ impl MobileConfig {
         let config: Self = source.parse()?;
         config.tun.check(source)?;
         config.place(source)?;
+        if config.split.congestion_control.is_some() {
+            let what = "`congestion_control` of `[split]` is the gateway's to set; remove it here";
+            return Err(source.wrong(None, what));
+        }
         Ok(config)
     }
 

@@ -1,6 +1,6 @@
 //! TCP that is split at the gateway.
 
-use hosts::TcpMethod;
+use hosts::{Profile, StreamLimits, TcpMethod};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use units::{Bytes, Duration};
@@ -30,12 +30,36 @@ impl Tcp {
         }
     }
 
-    /// How its segments cross the hop.
+    /// How its packets cross the hop, where they do.
     pub(crate) fn on_the_hop(self) -> TcpMethod {
         match self {
             Self::Arq => TcpMethod::Arq,
             Self::Snoop => TcpMethod::Snoop,
             Self::Plain | Self::Split => TcpMethod::Plain,
+        }
+    }
+}
+
+/// What carries split TCP across the hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SplitTransport {
+    /// MTCP as the paper has it, with 16-bit numbers.
+    Mtcp,
+    /// MTCP with numbers for fast and long hops, and IPv6.
+    #[default]
+    MtcpWide,
+    /// The kernel's TCP (I-TCP).
+    KernelTcp,
+}
+
+impl SplitTransport {
+    /// In which profile of MTCP.
+    pub(crate) fn profile(self) -> Option<Profile> {
+        match self {
+            Self::Mtcp => Some(Profile::Paper),
+            Self::MtcpWide => Some(Profile::Wide),
+            Self::KernelTcp => None,
         }
     }
 }
@@ -47,9 +71,24 @@ pub(crate) struct Split {
     /// The congestion control on the hop; the system's if none is given.
     pub(crate) congestion_control: Option<String>,
     pub(crate) buffer: Buffer,
+    pub(crate) window: Window,
     pub(crate) connections: Connections,
     pub(crate) idle: Idle,
 }
+
+impl Split {
+    /// What streams across the hop may take.
+    pub(crate) fn streams(&self) -> StreamLimits {
+        StreamLimits {
+            window: self.window.0,
+            // The tables of MTCP find free names as long as half of all are free.
+            connections: self.connections.0.min(STREAMS_MOST),
+        }
+    }
+}
+
+/// The most connections that MTCP takes at one time, with one peer.
+const STREAMS_MOST: usize = 32_768;
 
 /// What a connection buffers in each direction.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +107,30 @@ impl Default for Buffer {
 }
 
 impl<'de> Deserialize<'de> for Buffer {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        let bytes = within(&text, (Self::LEAST, Self::MOST, Self::USUAL));
+        bytes.map(Self).map_err(de::Error::custom)
+    }
+}
+
+/// What a connection across the hop may have on its way, where MTCP carries it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window(pub(crate) Bytes);
+
+impl Window {
+    const LEAST: Bytes = Bytes::kibi(8);
+    const MOST: Bytes = Bytes::mebi(32);
+    const USUAL: Bytes = Bytes::mebi(4);
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self(Self::USUAL)
+    }
+}
+
+impl<'de> Deserialize<'de> for Window {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let text = String::deserialize(input)?;
         let bytes = within(&text, (Self::LEAST, Self::MOST, Self::USUAL));

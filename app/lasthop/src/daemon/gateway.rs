@@ -9,10 +9,10 @@ use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::signals::Audience;
-use runtime::split;
+use runtime::split::Mobile;
 
 use super::peer::{peer, prefixes};
-use super::{Daemon, bearer, prepare};
+use super::{Daemon, bearer, prepare, split};
 use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::GatewayConfig;
@@ -48,20 +48,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut networks = Vec::new();
     let mut split = Vec::new();
     let caps = config.caps.or(Caps::usual());
-    for mobile in &config.peers {
+    for (index, mobile) in config.peers.iter().enumerate() {
         let name = &mobile.name.get_ref().0;
         let secret = mobile.preshared_key_file.as_deref();
         let peer = peer(name, mobile.public_key.get_ref().0, secret, &source)?;
         peers.push(hosts::Peer {
             prefixes: prefixes(mobile.networks()),
             tcp: TcpTerms::Choose(mobile.tcp.on_the_hop()),
+            split: mobile.streams(),
             caps: mobile.caps.or(caps),
             weight: mobile.weight(),
             ..peer
         });
         networks.extend(mobile.networks());
         if mobile.tcp == Tcp::Split {
-            split.push(mobile.networks().collect::<Vec<_>>());
+            split.push(Mobile {
+                peer: index,
+                networks: mobile.networks().collect(),
+            });
         }
     }
     if peers.is_empty() {
@@ -86,18 +90,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
-            streams: None,
+            streams: Some(config.split.streams()),
         },
         bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
-        split: (!split.is_empty()).then_some(split::Options {
+        split: (!split.is_empty()).then_some(split::Plan {
+            place: split::Place::Gateway {
+                transparent: !config.nat,
+            },
             mobiles: split,
-            transparent: !config.nat,
-            congestion_control: config.split.congestion_control,
-            buffer: config.split.buffer.0,
-            connections: config.split.connections.0,
-            idle: config.split.idle.0,
+            settings: config.split,
         }),
         // It says when the mobile of which name is in reach, and so perhaps where its owner is.
         audience: Audience::Owner,

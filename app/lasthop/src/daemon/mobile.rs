@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
 use edges::undo::{UndoError, UndoLog};
-use hosts::Role;
+use hosts::{Role, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::signals::Audience;
+use runtime::split::Mobile;
 use wire::address::HopAddress;
 
 use super::peer::{peer, prefixes};
 use super::source_check::loosen_source_check;
+use super::split;
 use super::{Daemon, bearer, prepare};
 use crate::config::Source;
 use crate::config::mobile::MobileConfig;
@@ -56,10 +58,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let secret = gateway.preshared_key_file.as_deref();
     let gateway = peer("gateway", gateway.public_key.0, secret, &source)?;
     let endpoint = endpoint.resolve()?;
+    // Where it is missing, TCP goes as packets, and the gateway is told so.
+    let splits = edges::nft::is_installed();
     let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
     let gateway = hosts::Peer {
         endpoint: Some(endpoint),
         prefixes: prefixes(everything),
+        split: if splits {
+            SplitTerms::Follow
+        } else {
+            SplitTerms::Never
+        },
         ..gateway
     };
     let own: Vec<_> = config
@@ -96,12 +105,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             shared_air: None,
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
-            streams: None,
+            streams: splits.then(|| config.split.streams()),
         },
         bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
-        split: None,
+        split: splits.then_some(split::Plan {
+            place: split::Place::Mobile,
+            mobiles: vec![Mobile {
+                peer: 0,
+                networks: wiring
+                    .own
+                    .iter()
+                    .map(|own| IpNet::from(own.addr()))
+                    .collect(),
+            }],
+            settings: config.split,
+        }),
         // It says no more than any user finds out by sending something.
         audience: Audience::Everyone,
     };

@@ -37,7 +37,7 @@ struct Daemon {
     tun: Tun,
     state_dir: PathBuf,
     /// How TCP is split, if that of any peer is.
-    split: Option<runtime::split::Options>,
+    split: Option<split::Plan>,
     /// Who may hear of fades and hand-offs.
     audience: Audience,
 }
@@ -69,10 +69,10 @@ impl Daemon {
         let mut undo = open_undo(&self.state_dir, &self.name)?;
         let device = TunDevice::open(&TunOptions::new(&self.tun.name)).map_err(Failure::setting)?;
         let link = device.name().to_owned();
-        let splitting = self.split.map(split::Opened::new).transpose()?;
+        let mut splitting = self.split.map(split::Opened::new).transpose()?;
         bring_up(&mut undo, &link, &self.tun)
             .and_then(|()| network(&mut undo, &link))
-            .and_then(|()| match &splitting {
+            .and_then(|()| match &mut splitting {
                 Some(opened) => opened.divert(&mut undo, (&self.name, &link)),
                 None => Ok(()),
             })
@@ -86,17 +86,20 @@ impl Daemon {
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
         let (device, split) = match splitting {
-            Some(opened) => opened
-                .start(device)
-                .map(|(device, part)| (device, Some(part)))?,
+            Some(opened) => {
+                let started = opened.start(device)?;
+                (started.device, Some((started.part, started.streams)))
+            }
             None => (Box::new(device) as Box<dyn PacketDevice>, None),
         };
+        let (part, streams) = split.unzip();
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),
             network: Some(news),
             announcer: Some(announcer),
-            parts: split.into_iter().collect(),
+            parts: part.into_iter().collect(),
+            streams,
             ..Ports::new(device, bearer)
         };
         let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;

@@ -1,4 +1,4 @@
-//! What a gateway that splits TCP has beside the others.
+//! What a daemon that splits TCP has beside the others.
 
 use std::io;
 
@@ -9,9 +9,10 @@ use edges::tun::PacketDevice;
 use edges::undo::{UndoError, UndoLog};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::Part;
-use runtime::split::{Options, SplitDevice, Splitter};
+use runtime::split::{End, Mobile, Options, SplitDevice, Splitter, StreamPort};
 
 use super::source_check::loosen_source_check;
+use crate::config::split::Split;
 use crate::failure::Failure;
 
 /// The mark of packets that stay here, and the table that keeps them.
@@ -20,16 +21,44 @@ const TABLE: u32 = 51_831;
 /// The place of our rule: before those that lead packets out.
 const PRIORITY: u32 = 30_000;
 
+/// How a daemon is to split TCP.
+pub(super) struct Plan {
+    pub(super) place: Place,
+    pub(super) mobiles: Vec<Mobile>,
+    pub(super) settings: Split,
+}
+
+/// At which end of the hop.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// At the gateway.
+    Gateway {
+        /// Whether fixed hosts see the mobile's address.
+        transparent: bool,
+    },
+    /// At the mobile host, if its gateway wants streams.
+    Mobile,
+}
+
 /// A listener that stands, before whoever is to answer it runs.
 pub(super) struct Opened {
-    options: Options,
+    plan: Plan,
     listener: TransparentListener,
+    diversion: Diversion,
+}
+
+/// What runs.
+pub(super) struct Started {
+    /// The device that takes part in it.
+    pub(super) device: Box<dyn PacketDevice>,
+    pub(super) part: Part,
+    pub(super) streams: StreamPort,
 }
 
 impl Opened {
     /// Opens the listener.
-    pub(super) fn new(options: Options) -> Result<Self, Failure> {
-        let name = options.congestion_control.as_deref();
+    pub(super) fn new(plan: Plan) -> Result<Self, Failure> {
+        let name = plan.settings.congestion_control.as_deref();
         let listener =
             TransparentListener::open(name).map_err(|error| match (error.kind(), name) {
                 (io::ErrorKind::NotFound, Some(name)) => Failure::setting(format!(
@@ -38,50 +67,82 @@ impl Opened {
                 )),
                 _ => Failure::setting(format!("cannot listen for TCP that is split: {error}")),
             })?;
-        Ok(Self { options, listener })
-    }
-
-    /// Leads the mobiles' connections to the listener.
-    pub(super) fn divert(
-        &self,
-        undo: &mut UndoLog,
-        (name, link): (&str, &str),
-    ) -> Result<(), UndoError> {
         let mut diversion = Diversion {
-            instance: name.into(),
-            inner_link: link.into(),
+            instance: String::new(),
+            inner_link: String::new(),
             ipv4: Vec::new(),
             ipv6: Vec::new(),
-            port: self.listener.port(),
+            port: listener.port(),
             mark: MARK,
+            is_own: matches!(plan.place, Place::Mobile),
         };
-        for network in IpNet::aggregate(&self.options.mobiles.concat()) {
+        let networks = plan.mobiles.iter().flat_map(|mobile| &mobile.networks);
+        for network in IpNet::aggregate(&networks.copied().collect()) {
             match network {
                 IpNet::V4(network) => diversion.ipv4.push(network),
                 IpNet::V6(network) => diversion.ipv6.push(network),
             }
         }
+        Ok(Self {
+            plan,
+            listener,
+            diversion,
+        })
+    }
+
+    /// Leads the mobiles' connections to the listener; at the mobile host itself only when there are streams.
+    pub(super) fn divert(
+        &mut self,
+        undo: &mut UndoLog,
+        (name, link): (&str, &str),
+    ) -> Result<(), UndoError> {
+        let diversion = &mut self.diversion;
+        diversion.instance = name.into();
+        diversion.inner_link = link.into();
         if !diversion.ipv4.is_empty() {
             keep(undo, (IpVersion::V4, Ipv4Net::default().into()))?;
         }
         if !diversion.ipv6.is_empty() {
             keep(undo, (IpVersion::V6, Ipv6Net::default().into()))?;
         }
-        if self.options.transparent && !diversion.ipv4.is_empty() {
-            // What a fixed host asks for, and is let in, comes by a link that is not the way back to it.
-            loosen_source_check(undo, ["all", link])?;
+        match self.plan.place {
+            Place::Gateway { transparent } => {
+                if transparent && !diversion.ipv4.is_empty() {
+                    // What a fixed host asks for, and is let in, comes by a link that is not the way back to it.
+                    loosen_source_check(undo, ["all", link])?;
+                }
+                undo.install_diversion(diversion)
+            }
+            Place::Mobile => {
+                if !diversion.ipv4.is_empty() {
+                    // What this host asks for itself comes back by the device when it is let in.
+                    undo.set_sysctl(&format!("net/ipv4/conf/{link}/accept_local"), "1")?;
+                    loosen_source_check(undo, ["all", link])?;
+                }
+                undo.expect_diversion(diversion)
+            }
         }
-        undo.install_diversion(&diversion)
     }
 
-    /// Starts to answer; the device is the one that takes part in it.
-    pub(super) fn start(
-        self,
-        device: impl PacketDevice + 'static,
-    ) -> Result<(Box<dyn PacketDevice>, Part), Failure> {
-        let memory = self.options.memory();
-        let splitter = Splitter::start(self.options, self.listener).map_err(Failure::setting)?;
-        let counted = splitter.counters();
+    /// Starts to answer.
+    pub(super) fn start(self, device: impl PacketDevice + 'static) -> Result<Started, Failure> {
+        let settings = self.plan.settings;
+        let options = Options {
+            end: match self.plan.place {
+                Place::Gateway { transparent } => End::Gateway { transparent },
+                Place::Mobile => End::Mobile {
+                    diversion: self.diversion,
+                },
+            },
+            mobiles: self.plan.mobiles,
+            congestion_control: settings.congestion_control,
+            buffer: settings.buffer.0,
+            connections: settings.connections.0,
+            idle: settings.idle.0,
+        };
+        let memory = options.memory();
+        let splitter = Splitter::start(options, self.listener).map_err(Failure::setting)?;
+        let (counted, streams) = (splitter.counters(), splitter.stream_port());
         let device = SplitDevice::new(device, splitter).map_err(Failure::setting)?;
         let part = Part {
             name: "split",
@@ -89,7 +150,11 @@ impl Opened {
             // Counters are numbers; nothing in them can refuse to become JSON.
             status: Box::new(move || serde_json::to_value(counted.now()).unwrap_or_default()),
         };
-        Ok((Box::new(device), part))
+        Ok(Started {
+            device: Box::new(device),
+            part,
+            streams,
+        })
     }
 }
 

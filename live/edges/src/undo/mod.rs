@@ -210,6 +210,11 @@ impl UndoLog {
         self.guard_table(diversion.table(), || diversion.install())
     }
 
+    /// Takes a diversion away at the end that others install later, if they do.
+    pub fn expect_diversion(&mut self, diversion: &Diversion) -> Result<(), UndoError> {
+        self.guard_table(diversion.table(), || Ok(()))
+    }
+
     fn guard_table(
         &mut self,
         table: Table,

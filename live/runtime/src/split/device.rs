@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use edges::tun::{DeviceCounters, PacketDevice};
 use edges::wait::{Interest, Waiter};
-use redirector::Side;
 use wire::packet::Packet;
 
 use super::{Splitter, Verdict};
@@ -39,11 +38,11 @@ impl<D: PacketDevice> SplitDevice<D> {
         })
     }
 
-    /// Lets in whoever may come; gives the next packet for a mobile host.
-    fn next_to_mobile(&mut self) -> Option<Packet> {
+    /// Lets in whoever may come; gives the next packet for the hop.
+    fn next_to_hop(&mut self) -> Option<Packet> {
         while let Some(verdict) = self.splitter.verdict() {
             match verdict {
-                Verdict::ToMobile(packet) => return Some(packet),
+                Verdict::ToHop(packet) => return Some(packet),
                 // If the device has no room, who asked asks again.
                 Verdict::ToDevice(mut packet) => {
                     let _ = self.device.send(&mut packet);
@@ -63,11 +62,11 @@ impl<D> AsFd for SplitDevice<D> {
 impl<D: PacketDevice> PacketDevice for SplitDevice<D> {
     fn receive(&mut self) -> io::Result<Option<Packet>> {
         loop {
-            if let Some(packet) = self.next_to_mobile() {
+            if let Some(packet) = self.next_to_hop() {
                 return Ok(Some(packet));
             }
             if let Some(packet) = self.device.receive()? {
-                if self.splitter.take(&packet, Side::Fixed) {
+                if self.splitter.take_from_device(&packet) {
                     continue;
                 }
                 return Ok(Some(packet));
@@ -79,7 +78,7 @@ impl<D: PacketDevice> PacketDevice for SplitDevice<D> {
     }
 
     fn send(&mut self, packet: &mut Packet) -> io::Result<()> {
-        if self.splitter.take(packet, Side::Mobile) {
+        if self.splitter.take_from_hop(packet) {
             return Ok(());
         }
         self.device.send(packet)

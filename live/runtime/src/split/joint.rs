@@ -1,17 +1,35 @@
 //! The two streams of a connection that is split, and how far it is.
 
 use edges::transparent::Ends;
+use hosts::StreamLane;
+use mtcp::ConnectionId;
 use redirector::Side;
-use units::Instant;
+use units::{Instant, SeqNumber};
+use wire::packet::Packet;
 
-use super::Request;
 use super::stream::Stream;
+
+/// A connection across the hop.
+pub(super) type HopName = (StreamLane, ConnectionId);
+
+/// How a connection was asked for.
+#[derive(Debug)]
+pub(super) enum Asker {
+    /// By a packet, which is held.
+    Packet {
+        /// The first number of its stream, by which copies of one request are known.
+        sequence: SeqNumber,
+        packet: Packet,
+    },
+    /// By the other end of the hop.
+    Hop(HopName),
+}
 
 /// How far a connection is.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// The other host is asked, with this.
-    Asking(Request),
+    /// The other host is asked; this is who asked.
+    Asking(Asker),
     /// The other host has answered, and the request was let in: the listener is to accept it.
     LetIn,
     /// Both streams are there.
@@ -33,20 +51,27 @@ pub(super) struct Joint {
     pub(super) deadline: Option<Instant>,
     /// Who was asked has finished before the stream of who asked was there.
     pub(super) finished_early: bool,
+    /// What it is called on the hop, if it crosses it as a stream.
+    pub(super) on_the_hop: Option<HopName>,
     fixed: Option<Stream>,
     mobile: Option<Stream>,
 }
 
 impl Joint {
-    /// A connection that `request` asks for.
-    pub(super) fn asked(request: Request) -> Self {
+    /// A connection of the mobile host `owner` that was asked for on a side.
+    pub(super) fn asked(ends: Ends, (asker, owner): (Side, usize), by: Asker) -> Self {
+        let on_the_hop = match by {
+            Asker::Packet { .. } => None,
+            Asker::Hop(name) => Some(name),
+        };
         Self {
-            ends: request.ends,
-            asker: request.asker,
-            owner: request.owner,
-            stage: Stage::Asking(request),
+            ends,
+            asker,
+            owner,
+            stage: Stage::Asking(by),
             deadline: None,
             finished_early: false,
+            on_the_hop,
             fixed: None,
             mobile: None,
         }

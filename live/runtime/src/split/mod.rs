@@ -6,9 +6,16 @@
 //! listener; or it is refused as the other host, or the way to it, refused us. Between the two connections
 //! a [`redirector::Redirector`] carries bytes in bounded buffers, so that a slow side closes the window of the other.
 //! What ends early is reset: also when this process is killed (`live/edges/src/transparent.rs`).
+//!
+//! Across the hop goes TCP of the kernel, or a stream of MTCP. Then the mobile host has such a thread as well, which
+//! takes in what its applications ask for, and nothing of TCP crosses the hop.
 
 mod device;
+mod hop;
 mod joint;
+mod kernel;
+mod mailbox;
+pub(crate) mod port;
 mod refusal;
 mod shares;
 mod stream;
@@ -16,9 +23,11 @@ mod worker;
 
 use std::io;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
+use edges::diversion::Diversion;
 use edges::transparent::{Ends, TransparentListener, is_local};
 use edges::wait::{Bell, Interest, Waiter, WaitingThread};
 use ipnet::IpNet;
@@ -30,6 +39,8 @@ use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
 
 pub use device::SplitDevice;
+pub use port::StreamPort;
+use port::Streams;
 use worker::Worker;
 
 use crate::lock;
@@ -38,14 +49,48 @@ use crate::lock;
 /// request comes again.
 const WAITING: usize = 1_024;
 
+/// At which end of the hop TCP is split.
+#[derive(Debug, Clone)]
+pub enum End {
+    /// At the gateway.
+    Gateway {
+        /// Whether fixed hosts see the mobile's address and port, not this host's; then what they ask of mobile hosts
+        /// is split too.
+        transparent: bool,
+    },
+    /// At the mobile host, for its own applications, while streams cross the hop.
+    Mobile {
+        /// What leads their packets here; installed when there are streams for the first time.
+        diversion: Diversion,
+    },
+}
+
+impl End {
+    /// The side on which the hop is.
+    fn hop_side(&self) -> Side {
+        match self {
+            Self::Gateway { .. } => Side::Mobile,
+            Self::Mobile { .. } => Side::Fixed,
+        }
+    }
+}
+
+/// A mobile host whose TCP is split.
+#[derive(Debug, Clone)]
+pub struct Mobile {
+    /// Which peer of the host that is, or at the mobile host its gateway.
+    pub peer: usize,
+    /// Its inner addresses.
+    pub networks: Vec<IpNet>,
+}
+
 /// How TCP is split.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whose connections: the inner addresses of each mobile host.
-    pub mobiles: Vec<Vec<IpNet>>,
-    /// Whether fixed hosts see the mobile's address and port, not this host's; then what they ask of mobile hosts is
-    /// split too.
-    pub transparent: bool,
+    /// Where.
+    pub end: End,
+    /// Whose connections.
+    pub mobiles: Vec<Mobile>,
     /// The congestion control of the connections across the hop, e.g. `reno`; the system's if there is none.
     pub congestion_control: Option<String>,
     /// What a connection buffers here in each direction, beside the kernel.
@@ -74,6 +119,8 @@ pub struct Counters {
     pub asked: u64,
     /// Those of them that stood.
     pub joined: u64,
+    /// Of these, the ones that cross the hop as MTCP.
+    pub on_streams: u64,
     /// Those that the other host, or the way to it, refused.
     pub refused: u64,
     /// Those for which there was no room.
@@ -96,7 +143,7 @@ pub struct Counters {
 #[derive(Debug)]
 struct Request {
     ends: Ends,
-    /// The first number of its stream, by which copies of one request are known.
+    /// The first number of its stream.
     sequence: SeqNumber,
     /// On which side.
     asker: Side,
@@ -111,14 +158,17 @@ enum Verdict {
     /// To the system: a request that is let in, or what a fixed host is refused with.
     ToDevice(Packet),
     /// Across the hop: what a mobile host is refused with, or our own request.
-    ToMobile(Packet),
+    ToHop(Packet),
 }
 
 /// The thread that splits, as the thread of the air sees it.
 pub struct Splitter {
-    mobiles: Vec<Vec<IpNet>>,
+    end: End,
+    mobiles: Vec<Mobile>,
+    /// Whether streams of each of them cross the hop.
+    begun: Arc<[AtomicBool]>,
+    streams: Streams,
     requests: SyncSender<Request>,
-    transparent: bool,
     asked: Bell,
     verdicts: Receiver<Verdict>,
     decided: Bell,
@@ -154,7 +204,10 @@ impl Splitter {
         let waiter = Waiter::new()?;
         waiter.add(&asked, worker::ASKED, Interest::Readable)?;
         waiter.add(&listener, worker::LISTENER, Interest::Changes)?;
-        let (mobiles, transparent) = (options.mobiles.clone(), options.transparent);
+        let streams = Streams::new()?;
+        waiter.add(&streams.told, worker::HOP, Interest::Readable)?;
+        let (end, mobiles) = (options.end.clone(), options.mobiles.clone());
+        let begun: Arc<[_]> = mobiles.iter().map(|_| AtomicBool::new(false)).collect();
         let counters = Counted::default();
         let worker = Worker::new(
             options,
@@ -165,13 +218,17 @@ impl Splitter {
                 verdicts: outgoing,
                 decided: decided.clone(),
                 counters: counters.clone(),
+                streams: streams.clone(),
+                begun: Arc::clone(&begun),
             },
         );
         let thread = WaitingThread::start("split", waiter, |waiter| worker.run(waiter))?;
         Ok(Self {
+            end,
             mobiles,
+            begun,
+            streams,
             requests,
-            transparent,
             asked,
             verdicts,
             decided,
@@ -185,18 +242,34 @@ impl Splitter {
         self.counters.clone()
     }
 
+    /// The streams across the hop.
+    pub fn stream_port(&self) -> StreamPort {
+        StreamPort(self.streams.clone())
+    }
+
+    /// Takes a packet that comes from this host or the wired network, if it asks for a connection that is to be split.
+    fn take_from_device(&self, packet: &Packet) -> bool {
+        self.take(packet, self.end.hop_side().other())
+    }
+
+    /// The same of one that comes from the hop; what a mobile host hears of there is for its kernel.
+    fn take_from_hop(&self, packet: &Packet) -> bool {
+        matches!(self.end, End::Gateway { .. }) && self.take(packet, Side::Mobile)
+    }
+
     /// Takes a packet that comes from the side of `asker` if it asks for a connection that is to be split; false for
     /// all others. What fixed hosts ask for through address translation is not: it would have to be undone twice.
     fn take(&self, packet: &Packet, asker: Side) -> bool {
         let Some((ends, sequence)) = request(&packet.buffer) else {
             return false;
         };
-        let (mobile, other) = match asker {
-            Side::Mobile => (ends.source, ends.destination),
-            Side::Fixed if self.transparent => (ends.destination, ends.source),
-            Side::Fixed => return false,
+        let (mobile, other) = match (asker, &self.end) {
+            (Side::Mobile, _) => (ends.source, ends.destination),
+            (Side::Fixed, End::Gateway { transparent: true }) => (ends.destination, ends.source),
+            (Side::Fixed, _) => return false,
         };
-        let Some(owner) = self.owner(mobile.ip()).filter(|_| !is_local(other.ip())) else {
+        let owner = self.owner(mobile.ip()).filter(|owner| self.splits(*owner));
+        let Some(owner) = owner.filter(|_| !is_local(other.ip())) else {
             return false;
         };
         let request = Request {
@@ -213,9 +286,17 @@ impl Splitter {
         true
     }
 
+    /// Whether connections of `owner` are split now: a mobile host leaves them alone where no streams cross the hop.
+    fn splits(&self, owner: usize) -> bool {
+        match self.end {
+            End::Gateway { .. } => true,
+            End::Mobile { .. } => self.begun[owner].load(Ordering::Relaxed),
+        }
+    }
+
     /// Which mobile host has that address.
     fn owner(&self, address: IpAddr) -> Option<usize> {
-        let has = |networks: &Vec<IpNet>| networks.iter().any(|one| one.contains(&address));
+        let has = |mobile: &Mobile| mobile.networks.iter().any(|one| one.contains(&address));
         self.mobiles.iter().position(has)
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use mtcp::Reason;
 use rustix::io::Errno;
 use wire::icmp::{Unreachable, unreachable};
 use wire::ip::IpPacket;
@@ -23,4 +24,15 @@ pub(super) fn refusal(request: &Packet, error: &io::Error) -> Option<Packet> {
         checksum: Checksum::Verified,
         ..Packet::new(buffer)
     })
+}
+
+/// The same for who asked across the hop, whose thread there refuses it with the packet that fits.
+pub(super) fn reason(error: &io::Error) -> Reason {
+    match Errno::from_io_error(error) {
+        Some(Errno::CONNREFUSED | Errno::CONNRESET) => Reason::Refused,
+        Some(Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::ACCESS | Errno::PERM) => {
+            Reason::Unreachable
+        }
+        _ => Reason::TimedOut,
+    }
 }

@@ -1,11 +1,14 @@
 //! One side of a connection that is split.
 
-use std::collections::VecDeque;
 use std::io;
 
-use bytes::{Buf, Bytes};
-use edges::transparent::TransparentStream;
 use redirector::Chunks;
+
+use super::hop::HopStream;
+use super::kernel::KernelStream;
+
+/// What a socket that has nothing pending is said to have room for: what it does not take waits beside it.
+const ROOM: u64 = 256 << 10;
 
 /// What can be read now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,32 +21,38 @@ pub(super) enum Look {
     End,
 }
 
-/// A socket, and what it has no room for yet.
+/// One side of a connection that is split; dropped before its end it resets its connection.
 #[derive(Debug)]
-pub(super) struct Stream {
-    socket: TransparentStream,
-    pending: VecDeque<Bytes>,
-    /// Nothing comes after what can be read.
-    pub(super) ended: bool,
-    /// Nothing will be written after what is pending.
-    finishing: bool,
-    /// The other side has been told so.
-    finished: bool,
+pub(super) enum Stream {
+    /// TCP of the kernel.
+    Kernel(KernelStream),
+    /// MTCP across the hop.
+    Hop(HopStream),
 }
 
 impl Stream {
-    pub(super) fn new(socket: TransparentStream) -> Self {
-        Self {
-            socket,
-            pending: VecDeque::new(),
-            ended: false,
-            finishing: false,
-            finished: false,
+    /// The socket, if it has one.
+    pub(super) fn kernel(&self) -> Option<&KernelStream> {
+        match self {
+            Self::Kernel(stream) => Some(stream),
+            Self::Hop(_) => None,
         }
     }
 
-    pub(super) fn socket(&self) -> &TransparentStream {
-        &self.socket
+    /// The same where it crosses the hop.
+    pub(super) fn hop(&mut self) -> Option<&mut HopStream> {
+        match self {
+            Self::Kernel(_) => None,
+            Self::Hop(stream) => Some(stream),
+        }
+    }
+
+    /// Whether nothing comes after what can be read.
+    pub(super) fn has_ended(&self) -> bool {
+        match self {
+            Self::Kernel(stream) => stream.ended,
+            Self::Hop(stream) => stream.ended,
+        }
     }
 
     /// What can be read.
@@ -51,10 +60,13 @@ impl Stream {
     /// # Errors
     /// That of the connection, once all that came before it is read.
     pub(super) fn look(&self) -> io::Result<Look> {
-        match self.socket.available()? {
-            0 if self.ended => self.socket.take_error().map(|()| Look::End),
-            0 => Ok(Look::Nothing),
-            count => Ok(Look::Bytes(count)),
+        match self {
+            Self::Kernel(stream) => stream.look(),
+            Self::Hop(stream) => Ok(match stream.available() {
+                0 if stream.ended => Look::End,
+                0 => Look::Nothing,
+                count => Look::Bytes(count),
+            }),
         }
     }
 
@@ -62,18 +74,25 @@ impl Stream {
     ///
     /// # Errors
     /// That of the connection.
-    pub(super) fn read(&self, count: u64) -> io::Result<Chunks> {
-        let bytes = self.socket.receive(count as usize)?;
-        Ok(Bytes::from(bytes).into())
+    pub(super) fn read(&mut self, count: u64) -> io::Result<Chunks> {
+        match self {
+            Self::Kernel(stream) => stream.read(count),
+            Self::Hop(stream) => Ok(stream.read(count)),
+        }
     }
 
     /// Writes `content`, now or when there is room.
     ///
     /// # Errors
     /// That of the connection.
-    pub(super) fn write(&mut self, content: &Chunks) -> io::Result<()> {
-        self.pending.extend(content.iter().cloned());
-        self.flush()
+    pub(super) fn write(&mut self, content: Chunks) -> io::Result<()> {
+        match self {
+            Self::Kernel(stream) => stream.write(&content),
+            Self::Hop(stream) => {
+                stream.write(content);
+                Ok(())
+            }
+        }
     }
 
     /// Nothing more will be written.
@@ -81,8 +100,13 @@ impl Stream {
     /// # Errors
     /// That of the connection.
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.finishing = true;
-        self.flush()
+        match self {
+            Self::Kernel(stream) => stream.finish(),
+            Self::Hop(stream) => {
+                stream.finish();
+                Ok(())
+            }
+        }
     }
 
     /// Writes what there is room for.
@@ -90,52 +114,42 @@ impl Stream {
     /// # Errors
     /// That of the connection.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        while !self.pending.is_empty() {
-            let sent = self
-                .socket
-                .send(self.pending.iter().map(|bytes| &bytes[..]))?;
-            if sent == 0 {
-                return Ok(());
-            }
-            self.forget(sent);
+        match self {
+            Self::Kernel(stream) => stream.flush(),
+            Self::Hop(_) => Ok(()),
         }
-        if self.finishing && !self.finished {
-            self.socket.finish()?;
-            self.finished = true;
-        }
-        Ok(())
     }
 
-    /// Whether there is room for more.
-    pub(super) fn has_room(&self) -> bool {
-        self.pending.is_empty()
+    /// How many bytes it takes.
+    pub(super) fn room(&self) -> u64 {
+        match self {
+            Self::Kernel(stream) if stream.has_room() => ROOM,
+            Self::Kernel(_) => 0,
+            Self::Hop(stream) => stream.room(),
+        }
     }
 
     /// Whether its end has been written or waits to be.
     pub(super) fn is_finishing(&self) -> bool {
-        self.finishing
+        match self {
+            Self::Kernel(stream) => stream.is_finishing(),
+            Self::Hop(stream) => stream.is_finished(),
+        }
     }
 
     /// Whether all is written, the end as well.
     pub(super) fn is_finished(&self) -> bool {
-        self.finished
+        match self {
+            Self::Kernel(stream) => stream.is_finished(),
+            Self::Hop(stream) => stream.is_finished(),
+        }
     }
 
-    /// Leaves the rest to the kernel.
+    /// Leaves the rest to whoever carries it.
     pub(super) fn let_go(self) {
-        // If it cannot be, it is reset, and the other side is not deceived.
-        let _ = self.socket.let_go();
-    }
-
-    fn forget(&mut self, mut sent: usize) {
-        while let Some(first) = self.pending.front_mut() {
-            let part = first.len().min(sent);
-            first.advance(part);
-            sent -= part;
-            if !first.is_empty() {
-                return;
-            }
-            self.pending.pop_front();
+        match self {
+            Self::Kernel(stream) => stream.let_go(),
+            Self::Hop(stream) => stream.let_go(),
         }
     }
 }

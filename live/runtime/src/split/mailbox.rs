@@ -1,0 +1,71 @@
+//! Messages from one thread to another.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex};
+
+use edges::wait::Bell;
+
+use crate::lock;
+
+/// A queue between two threads, which a [`Waiter`](edges::wait::Waiter) can wait for. It has no bound of its own: what
+/// goes in must be bounded by who puts it there.
+#[derive(Debug)]
+pub(crate) struct Mailbox<T> {
+    queue: Arc<Mutex<VecDeque<T>>>,
+    bell: Bell,
+}
+
+impl<T> Clone for Mailbox<T> {
+    fn clone(&self) -> Self {
+        Self {
+            queue: Arc::clone(&self.queue),
+            bell: self.bell.clone(),
+        }
+    }
+}
+
+impl<T> Mailbox<T> {
+    /// An empty one.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            queue: Arc::default(),
+            bell: Bell::new()?,
+        })
+    }
+
+    /// How many messages wait.
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.queue).len()
+    }
+
+    /// Puts a message behind the others, unless the last of them takes it in: `join` gives back what it does not.
+    pub(crate) fn put(&self, message: T, join: impl FnOnce(&mut T, T) -> Option<T>) {
+        let mut queue = lock(&self.queue);
+        let rest = match queue.back_mut() {
+            Some(last) => join(last, message),
+            None => Some(message),
+        };
+        let is_first = queue.is_empty();
+        queue.extend(rest);
+        drop(queue);
+        if is_first {
+            // A bell that cannot ring has rung often enough.
+            let _ = self.bell.ring();
+        }
+    }
+
+    /// Takes all messages, behind those that are in `into`.
+    pub(crate) fn take(&self, into: &mut VecDeque<T>) {
+        // Silent first: what is put from here on rings again.
+        let _ = self.bell.hear();
+        into.append(&mut lock(&self.queue));
+    }
+}
+
+impl<T> AsFd for Mailbox<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

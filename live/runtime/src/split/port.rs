@@ -1,0 +1,82 @@
+//! What joins the thread that splits to the streams across the hop, which are those of the air's thread.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use hosts::{StreamLane, StreamNews};
+use mtcp::{Input, Output, Reason};
+use redirector::{Chunks, Content};
+
+use super::mailbox::Mailbox;
+
+/// Connections that may be asked for across the hop before the thread that splits has heard of them; more are refused.
+const UNHEARD: usize = 16_384;
+
+/// What is asked of streams.
+pub(crate) type Asked = (StreamLane, Input<Chunks>);
+/// What is told of them.
+pub(crate) type Told = (StreamLane, StreamNews);
+
+/// The streams, as the thread that splits sees them.
+#[derive(Debug, Clone)]
+pub(super) struct Streams {
+    pub(super) told: Mailbox<Told>,
+    pub(super) asked: Mailbox<Asked>,
+}
+
+impl Streams {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            told: Mailbox::new()?,
+            asked: Mailbox::new()?,
+        })
+    }
+
+    /// Asks the streams of `lane` for something.
+    pub(super) fn ask(&self, lane: StreamLane, input: Input<Chunks>) {
+        self.asked.put((lane, input), |_, message| Some(message));
+    }
+}
+
+/// The thread that splits, as the one of the air sees it.
+#[derive(Debug)]
+pub struct StreamPort(pub(super) Streams);
+
+impl StreamPort {
+    /// Takes what is asked.
+    pub(crate) fn take(&self, into: &mut VecDeque<Asked>) {
+        self.0.asked.take(into);
+    }
+
+    /// Tells news. Gives what is to be answered at once: a connection for which there is no room.
+    pub(crate) fn tell(&self, lane: StreamLane, news: StreamNews) -> Option<Asked> {
+        if let StreamNews::Told(Output::Arrived(id, _)) = news
+            && self.0.told.len() >= UNHEARD
+        {
+            return Some((lane, Input::Refuse(id, Reason::Busy)));
+        }
+        self.0.told.put((lane, news), join);
+        None
+    }
+}
+
+impl AsFd for StreamPort {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.asked.as_fd()
+    }
+}
+
+/// Lets data follow data of the same connection.
+fn join(last: &mut Told, (lane, news): Told) -> Option<Told> {
+    match (last, news) {
+        (
+            (former, StreamNews::Told(Output::Data(to, before))),
+            StreamNews::Told(Output::Data(id, content)),
+        ) if *former == lane && *to == id => {
+            before.append(content);
+            None
+        }
+        (_, news) => Some((lane, news)),
+    }
+}

@@ -1,0 +1,238 @@
+//! What is asked for, and how the other host answers.
+
+use std::io;
+use std::net::SocketAddr;
+
+use edges::transparent::{Asks, Ends, TransparentStream, is_local};
+use hosts::StreamLane;
+use mtcp::{Addresses, ConnectionId};
+use redirector::{BindingId, Input, Side, Stream as StreamId};
+use rustix::io::Errno;
+use units::{Duration, Instant};
+
+use super::super::hop::HopStream;
+use super::super::joint::{Asker, Joint, Stage};
+use super::super::kernel::KernelStream;
+use super::super::refusal::{reason, refusal};
+use super::super::stream::Stream;
+use super::super::{End, Request, Verdict};
+use super::{Worker, stream};
+
+/// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
+/// handshake (Linux: five repetitions of the second).
+const ACCEPTING: Duration = Duration::from_secs(63);
+
+impl Worker {
+    /// Takes in what is asked for.
+    pub(super) fn hear(&mut self) {
+        // Silent first: what is rung from here on is heard by the next wait.
+        let _ = self.ports.asked.hear();
+        while let Ok(request) = self.ports.requests.try_recv() {
+            self.ask_for_packet(request);
+        }
+    }
+
+    fn ask_for_packet(&mut self, request: Request) {
+        let ends = request.ends;
+        let known = self.by_ends.get(&ends).and_then(|id| self.joints.get(id));
+        match known.map(|joint| &joint.stage) {
+            // It is asked for again while nobody has answered.
+            Some(Stage::Asking(Asker::Packet { sequence, .. }))
+                if *sequence == request.sequence =>
+            {
+                return;
+            }
+            // That is what we ask a mobile host with, in the name of who asks us.
+            Some(Stage::Asking(_)) => return self.decide(Verdict::ToHop(request.packet)),
+            // The listener knows it.
+            Some(_) => return self.decide(Verdict::ToDevice(request.packet)),
+            None => {}
+        }
+        let at_mobile = matches!(self.options.end, End::Mobile { .. });
+        if at_mobile && self.hop.lane(request.owner).is_none() {
+            // The streams are gone that it was taken for.
+            return self.decide(Verdict::ToHop(request.packet));
+        }
+        let asker = Asker::Packet {
+            sequence: request.sequence,
+            packet: request.packet,
+        };
+        // A packet for which there is no room comes again, and then there may be some.
+        self.ask(ends, (request.asker, request.owner), asker);
+    }
+
+    /// A connection of the mobile host `owner` is asked for; gives its name, if there is room for it.
+    pub(super) fn ask(
+        &mut self,
+        ends: Ends,
+        (side, owner): (Side, usize),
+        asker: Asker,
+    ) -> Option<BindingId> {
+        let id = BindingId(self.counters.asked);
+        self.counters.asked += 1;
+        if !self.shares.take(id, owner, side) {
+            self.counters.without_room += 1;
+            return None;
+        }
+        self.by_ends.insert(ends, id);
+        self.news.push_back(Input::Arrived {
+            stream: stream(id, side),
+            destination: ends.destination,
+        });
+        self.joints
+            .insert(id, Joint::asked(ends, (side, owner), asker));
+        Some(id)
+    }
+
+    fn decide(&self, verdict: Verdict) {
+        // A verdict that finds no room is lost; the request comes again.
+        if self.ports.verdicts.try_send(verdict).is_ok() {
+            let _ = self.ports.decided.ring();
+        }
+    }
+
+    /// Begins the connection to who is asked.
+    pub(super) fn connect(&mut self, id: StreamId, destination: SocketAddr) {
+        let Some(joint) = self.joints.get_mut(&id.binding) else {
+            return;
+        };
+        let across_the_hop = id.side == self.options.end.hop_side();
+        if across_the_hop && let Some(lane) = self.hop.lane(joint.owner) {
+            return self.open(id, lane);
+        }
+        let (end, source) = (&self.options.end, joint.ends.source);
+        let asks = match end {
+            // To a mobile host in the name of who asks, as if nobody stood between.
+            End::Gateway { transparent } => Asks {
+                source: (*transparent || across_the_hop).then_some(source),
+                congestion_control: self
+                    .options
+                    .congestion_control
+                    .as_deref()
+                    .filter(|_| across_the_hop),
+                mark: None,
+            },
+            End::Mobile { .. } if !is_local(destination.ip()) => {
+                return self.refuse(id, &Errno::HOSTUNREACH.into());
+            }
+            // The mark has the answers of its server led here.
+            End::Mobile { diversion } => Asks {
+                source: Some(source),
+                congestion_control: None,
+                mark: Some(diversion.mark),
+            },
+        };
+        match TransparentStream::connect(destination, &asks) {
+            Ok(socket) => {
+                *joint.stream(id.side) = Some(Stream::Kernel(KernelStream::new(socket)));
+                self.fresh.push(id);
+            }
+            Err(error) => self.refuse(id, &error),
+        }
+    }
+
+    /// Asks across the hop.
+    fn open(&mut self, id: StreamId, lane: StreamLane) {
+        let Some(joint) = self.joints.get_mut(&id.binding) else {
+            return;
+        };
+        let ends = joint.ends;
+        let Some(addresses) = Addresses::new(ends.destination, ends.source) else {
+            return self.refuse(id, &Errno::AFNOSUPPORT.into());
+        };
+        let number = id.binding.0;
+        let name = (lane, ConnectionId::Opened(number));
+        let streams = &self.ports.streams;
+        streams.ask(lane, mtcp::Input::Open { number, addresses });
+        let stream = HopStream::new(name, streams.clone(), self.options.buffer.get());
+        joint.on_the_hop = Some(name);
+        *joint.stream(id.side) = Some(Stream::Hop(stream));
+        self.hop.know(name, id.binding);
+    }
+
+    /// Who was asked, or the way there, has refused.
+    pub(super) fn refuse(&mut self, id: StreamId, error: &io::Error) {
+        self.counters.refused += 1;
+        if let Some(joint) = self.joints.get(&id.binding)
+            && let Stage::Asking(asker) = &joint.stage
+        {
+            match asker {
+                Asker::Packet { packet, .. } => {
+                    if let Some(refusal) = refusal(packet, error) {
+                        self.decide(if joint.asker == self.options.end.hop_side() {
+                            Verdict::ToHop(refusal)
+                        } else {
+                            Verdict::ToDevice(refusal)
+                        });
+                    }
+                }
+                Asker::Hop((lane, id)) => {
+                    let refuse = mtcp::Input::Refuse(*id, reason(error));
+                    self.ports.streams.ask(*lane, refuse);
+                }
+            }
+        }
+        self.news.push_back(Input::Reset(id));
+    }
+
+    /// Takes in those that were let in.
+    pub(super) fn accept(&mut self) {
+        loop {
+            let (socket, ends) = match self.listener.accept() {
+                Ok(Some(accepted)) => accepted,
+                Ok(None) => return,
+                Err(error) => return tracing::warn!("a connection could not be accepted: {error}"),
+            };
+            let id = self.by_ends.get(&ends).copied();
+            let joint = id.and_then(|id| Some((id, self.joints.get_mut(&id)?)));
+            let Some((id, joint)) = joint.filter(|(_, joint)| matches!(joint.stage, Stage::LetIn))
+            else {
+                self.counters.strangers += 1;
+                continue;
+            };
+            let stream = stream(id, joint.asker);
+            self.fresh.push(stream);
+            self.join(stream, Stream::Kernel(KernelStream::new(socket)));
+        }
+    }
+
+    /// Who asked has its stream.
+    fn join(&mut self, id: StreamId, joined: Stream) {
+        let Some(joint) = self.joints.get_mut(&id.binding) else {
+            return;
+        };
+        joint.stage = Stage::Joined;
+        let (room, finished_early) = (joined.room(), joint.finished_early);
+        *joint.stream(id.side) = Some(joined);
+        self.shares.stands(id.binding);
+        self.counters.joined += 1;
+        self.counters.on_streams += u64::from(joint.on_the_hop.is_some());
+        self.set_deadline(id.binding, None);
+        self.news.push_back(Input::Writable { stream: id, room });
+        if finished_early {
+            self.finish(id);
+        }
+    }
+
+    /// Who was asked has answered.
+    pub(super) fn let_in(&mut self, now: Instant, id: BindingId) {
+        let Some(joint) = self.joints.get_mut(&id) else {
+            return;
+        };
+        let stream = stream(id, joint.asker);
+        match std::mem::replace(&mut joint.stage, Stage::LetIn) {
+            Stage::Asking(Asker::Packet { packet, .. }) => {
+                self.decide(Verdict::ToDevice(packet));
+                self.set_deadline(id, Some(now + ACCEPTING));
+            }
+            Stage::Asking(Asker::Hop(name)) => {
+                let (streams, leave) = (self.ports.streams.clone(), self.options.buffer.get());
+                streams.ask(name.0, mtcp::Input::Accept(name.1));
+                let joined = HopStream::new(name, streams, leave);
+                self.join(stream, Stream::Hop(joined));
+            }
+            // It was asked for only once.
+            stage => joint.stage = stage,
+        }
+    }
+}
