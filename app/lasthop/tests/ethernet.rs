@@ -112,8 +112,12 @@ fn an_interface_that_is_missing_is_an_error_of_the_setting() {
 }
 
 /// Fetches `length` bytes, and moves to the second access point when a half has come; checks each byte.
-/// Gives the longest time without any, from the move on.
-fn fetch_and_move(hosts: &Hosts, lan: &Lan, (length, outage): (usize, Duration)) -> Duration {
+/// Gives the longest time without any from the move on, and how long the move took.
+fn fetch_and_move(
+    hosts: &Hosts,
+    lan: &Lan,
+    (length, outage): (usize, Duration),
+) -> (Duration, Duration) {
     let content: Vec<u8> = (0..length)
         .map(|place| (place ^ place >> 9) as u8)
         .collect();
@@ -144,13 +148,13 @@ fn fetch_and_move(hosts: &Hosts, lan: &Lan, (length, outage): (usize, Duration))
                 break;
             }
         }
-        moving.join().unwrap();
+        let move_took = moving.join().unwrap();
         assert!(
             received == content,
             "{} of {length} bytes, or wrong ones",
             received.len()
         );
-        stall
+        (stall, move_took)
     })
 }
 
@@ -205,15 +209,34 @@ fn a_transfer_outlives_a_move_to_another_access_point() {
     }
 }
 
-/// A setting in which moves are measured: its name, whether by Ethernet, and how often the kernel asks again for the
-/// gateway's MAC address, in milliseconds, where that is not as usual.
-const MEASURED: [(&str, bool, Option<&str>); 3] = [
-    ("ethernet", true, None),
-    ("udp", false, None),
-    ("udp, asking each 100 ms", false, Some("100")),
-];
+/// A setting in which moves are measured.
+struct Measured {
+    name: &'static str,
+    is_ethernet: bool,
+    /// How often the kernel asks again for the gateway's MAC address, in milliseconds, where that is not as usual.
+    interval: Option<&'static str>,
+}
 
-/// By hand: how long nothing arrives, and the hop's round trip after it.
+impl Measured {
+    /// Moves once; gives how much longer than the move nothing came, in milliseconds, and the hop's round trip.
+    fn run(&self, outage: Duration) -> (String, String) {
+        let (hosts, lan) = moving(self.is_ethernet);
+        if let Some(interval) = self.interval {
+            let set = || sysctl::set("net/ipv4/neigh/air/retrans_time_ms", interval);
+            hosts.mobile.run(set).unwrap().unwrap();
+        }
+        let daemons = (hosts.start("gateway"), hosts.start("mobile"));
+        hosts.wait_until_connected();
+        let (stall, move_took) = fetch_and_move(&hosts, &lan, (96 << 20, outage));
+        let hop = peer(&hosts, "gateway")["hop"].clone();
+        drop(daemons);
+        let beyond = stall.saturating_sub(move_took).as_secs_f64() * 1e3;
+        let round_trip = hop["round_trip"].as_str().unwrap_or("-");
+        (format!("{beyond:.0}"), round_trip.to_owned())
+    }
+}
+
+/// By hand: how long nothing arrives beyond the move itself, and the hop's round trip.
 /// `cargo test -p lasthop --test ethernet -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement"]
@@ -221,29 +244,26 @@ fn stalls_of_moves() {
     if !able() {
         return;
     }
-    println!("| bearer | outage | stall beyond it, each run | round trip |\n|---|---|---|---|");
-    for (name, is_ethernet, interval) in MEASURED {
+    let settings = [
+        ("ethernet", true, None),
+        ("udp", false, None),
+        ("udp, asking each 100 ms", false, Some("100")),
+    ];
+    let settings = settings.map(|(name, is_ethernet, interval)| Measured {
+        name,
+        is_ethernet,
+        interval,
+    });
+    println!("| bearer | outage | stall beyond it, each run | round trips |\n|---|---|---|---|");
+    for setting in settings {
         for outage in [50, 200, 1_000].map(Duration::from_millis) {
-            let (mut stalls, mut round_trips) = (Vec::new(), Vec::new());
-            for _ in 0..7 {
-                let (hosts, lan) = moving(is_ethernet);
-                if let Some(interval) = interval {
-                    let set = || sysctl::set("net/ipv4/neigh/air/retrans_time_ms", interval);
-                    hosts.mobile.run(set).unwrap().unwrap();
-                }
-                let daemons = (hosts.start("gateway"), hosts.start("mobile"));
-                hosts.wait_until_connected();
-                let stall = fetch_and_move(&hosts, &lan, (96 << 20, outage));
-                let hop = peer(&hosts, "gateway")["hop"].clone();
-                stalls.push(format!(
-                    "{:.0}",
-                    stall.saturating_sub(outage).as_secs_f64() * 1e3
-                ));
-                round_trips.push(hop["round_trip"].as_str().unwrap_or("-").to_owned());
-                drop(daemons);
-            }
+            let runs: Vec<_> = (0..7).map(|_| setting.run(outage)).collect();
+            let (stalls, round_trips): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
             let (stalls, round_trips) = (stalls.join(", "), round_trips.join(", "));
-            println!("| {name} | {outage:?} | {stalls} ms | {round_trips} |");
+            println!(
+                "| {} | {outage:?} | {stalls} ms | {round_trips} |",
+                setting.name
+            );
         }
     }
 }

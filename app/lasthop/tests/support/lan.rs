@@ -1,7 +1,7 @@
 //! A local network of the gateway with two access points, between which a mobile host moves: bridges, joined by cables.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
 use edges::netlink::Netlink;
@@ -33,17 +33,19 @@ impl Lan {
         lan
     }
 
-    /// Moves the mobile host to that access point; for so long it is at none.
-    pub(crate) fn hand_off(&self, point: &str, outage: Duration) {
+    /// Moves the mobile host to that access point; for so long it is at none. Gives how long it took in all.
+    pub(crate) fn hand_off(&self, point: &str, outage: Duration) -> Duration {
         let change = || {
             let mut netlink = Netlink::open().unwrap();
+            let begun = Instant::now();
             netlink.set_down(CABLE).unwrap();
             netlink.set_bridge(CABLE, None).unwrap();
             thread::sleep(outage);
             netlink.set_bridge(CABLE, Some(point)).unwrap();
             netlink.set_up(CABLE).unwrap();
+            begun.elapsed()
         };
-        self.0.run(change).unwrap();
+        self.0.run(change).unwrap()
     }
 }
 
