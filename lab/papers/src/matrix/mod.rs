@@ -5,7 +5,7 @@
 //! one, with common seeds. docs/papers/matrix.md says what comes out, and why.
 //!
 //! # How to read it
-//! 1. `plans/matrix.toml`: the channels, each with the link of its paper; the schemes' other parts are those of [`ton97`].
+//! 1. `plans/matrix.toml`: the channels, each with the link of its paper; what they do not say is as in [`ton97`].
 //! 2. This file: a run is a transfer of [`ton97`], and two more without errors, to measure it by.
 //! 3. `claims.rs`: what papers say in general.
 //!
