@@ -3,7 +3,7 @@
 use channel::Direction;
 use channel::errors::{Distribution, ErrorConfig};
 use experiment::{Case, Measurements, Metric, PlanError, RunError};
-use simulator::{End, Limits};
+use simulator::{End, Limits, LinkId};
 use units::{Duration, Instant};
 
 use super::watch::Watch;
@@ -14,6 +14,7 @@ use crate::ton97::end::Counts;
 use crate::ton97::network::{Network, SetUp, failed};
 use crate::ton97::node::{AIR, Node};
 use crate::ton97::parameters::{Parameters, Scheme};
+use crate::ton97::radio::Driver;
 
 pub(super) const NORMALISED: Metric = metric(
     "normalised",
@@ -134,9 +135,10 @@ impl Transfer {
         let buffer = u64::from(parameters.tcp.maximum_segment_size);
         let mut watch = Watch::new((network.mobile, hop), buffer, ways);
         let give_up = Instant::ZERO + parameters.give_up;
+        let mut driver = driver(&network, hop);
         let simulation = &mut network.simulation;
         simulation
-            .run(Limits::until(give_up), &mut watch)
+            .run(Limits::until(give_up), &mut (&mut watch, &mut driver))
             .map_err(failed)?;
         let now = simulation.now();
         if now >= give_up {
@@ -261,6 +263,18 @@ fn sender(network: &Network<Node>) -> Result<(Counts, Option<Duration>), RunErro
         Work::Split(split) => (split.hop().counts(), split.hop().round_trip()),
         Work::Forward | Work::Arq(_) | Work::Snoop(_) => (Counts::of_tcp(source.endpoint()), None),
     })
+}
+
+/// What tells the base station of what waits for the air, if it wants to know.
+fn driver(network: &Network<Node>, hop: LinkId) -> Driver {
+    let mut driver = Driver::default();
+    if let Node::Station(station) = network.simulation.node(network.station)
+        && let Work::Split(split) = station.work()
+        && let Some(waiting) = split.hop().waiting()
+    {
+        driver.watch((hop, Direction::Down), waiting);
+    }
+    driver
 }
 
 /// How long all outages last, if they last equally long.

@@ -92,7 +92,7 @@ pub(super) const FIGURE_10B: Transfers = transfers!(
 pub(super) const FIGURE_12A: Transfers = transfers!(
     "mtcp00-fig12a",
     "Figure 12a: wireless and Ethernet by packet errors",
-    20,
+    10,
     SPEED,
     claims::networks,
     ["errors", "both", "schemes"]
@@ -100,7 +100,7 @@ pub(super) const FIGURE_12A: Transfers = transfers!(
 pub(super) const FIGURE_12B: Transfers = transfers!(
     "mtcp00-fig12b",
     "Figure 12b: wireless and Ethernet by the time in outages",
-    20,
+    10,
     SPEED,
     claims::outages,
     ["outages", "schemes"]
@@ -108,7 +108,7 @@ pub(super) const FIGURE_12B: Transfers = transfers!(
 pub(super) const OUTAGES: Transfers = transfers!(
     "mtcp00-outages",
     "Figure 12b, with outages that end in time, whatever is sent",
-    20,
+    10,
     SPEED,
     Vec::new,
     ["outages-in-time", "schemes"]
@@ -173,7 +173,7 @@ pub(super) const BUFFER: Transfers = transfers!(
 pub(super) const WIDE: Transfers = transfers!(
     "mtcp00-wide",
     "Beyond the paper: the wide profile with a window of four bandwidth-delay products",
-    20,
+    10,
     REACH,
     claims::wide,
     ["wide", "mtcp"]

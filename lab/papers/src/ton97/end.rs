@@ -1,11 +1,13 @@
 //! An end of a connection that crosses the hop: TCP's, or MTCP's, which has no IP below it.
 
-use machine::Machine;
+use machine::{Machine, earlier};
 use mtcp::{Addresses, ConnectionId};
 use redirector::Count;
 use tcp::Endpoint;
 use units::{Duration, Instant};
 use wire::TcpSegment;
+
+use super::radio::Waiting;
 
 /// What an endpoint of MTCP calls the connection that it asks for.
 const OPENED: u64 = 0;
@@ -60,6 +62,7 @@ impl End {
     /// A packet of MTCP arrives.
     pub(crate) fn packet(&mut self, now: Instant, packet: mtcp::Packet<Count>) {
         if let Self::Mtcp(mtcp) = self {
+            mtcp.now = now;
             let packet = mtcp::Input::Packet(packet);
             mtcp.endpoint.handle_input(now, packet);
         }
@@ -85,7 +88,7 @@ impl End {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Tcp(endpoint) => endpoint.poll_timeout(),
-            Self::Mtcp(mtcp) => mtcp.endpoint.poll_timeout(),
+            Self::Mtcp(mtcp) => mtcp.poll_timeout(),
         }
     }
 
@@ -102,6 +105,14 @@ impl End {
         match self {
             Self::Tcp(_) => None,
             Self::Mtcp(mtcp) => mtcp.endpoint.status(mtcp.connection)?.round_trip,
+        }
+    }
+
+    /// Where it wants to be told what waits for the air, if it does.
+    pub(crate) fn waiting(&self) -> Option<Waiting> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::Mtcp(mtcp) => mtcp.grants.as_ref().map(|grants| grants.waiting.clone()),
         }
     }
 
@@ -146,7 +157,18 @@ pub(crate) struct Mtcp {
     endpoint: mtcp::Endpoint<Count>,
     addresses: Addresses,
     connection: ConnectionId,
+    grants: Option<Grants>,
     now: Instant,
+}
+
+/// Takes a packet from MTCP only when none waits for the air, so that repairs need not wait behind a window.
+#[derive(Debug)]
+struct Grants {
+    /// What waits for the air.
+    waiting: Waiting,
+    /// How often it is looked at after a packet has left.
+    every: Duration,
+    next: Option<Instant>,
 }
 
 impl Mtcp {
@@ -157,8 +179,20 @@ impl Mtcp {
             endpoint,
             addresses,
             connection: ConnectionId::Opened(OPENED),
+            grants: None,
             now: Instant::ZERO,
         }
+    }
+
+    /// The same, but packets wait here and not for the air; so often it is looked whether the air takes one.
+    pub(crate) fn granted(mut self, every: Duration) -> Self {
+        self.endpoint.handle_input(self.now, mtcp::Input::Room(1));
+        self.grants = Some(Grants {
+            waiting: Waiting::default(),
+            every,
+            next: None,
+        });
+        self
     }
 
     fn handle_input(&mut self, now: Instant, input: tcp::Input) {
@@ -182,12 +216,31 @@ impl Mtcp {
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.endpoint.handle_timeout(now);
+        if let Some(grants) = &mut self.grants
+            && grants.next.take_if(|next| *next <= now).is_some()
+        {
+            if grants.waiting.get() == 0 {
+                self.endpoint.handle_input(now, mtcp::Input::Room(1));
+            } else {
+                grants.next = Some(now + grants.every);
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let grants = self.grants.as_ref().and_then(|grants| grants.next);
+        earlier(self.endpoint.poll_timeout(), grants)
     }
 
     fn poll_output(&mut self) -> Option<Said> {
         loop {
             return Some(Said::Tcp(match self.endpoint.poll_output()? {
-                mtcp::Output::Packet(packet) => return Some(Said::Mtcp(packet)),
+                mtcp::Output::Packet(packet) => {
+                    if let Some(grants) = &mut self.grants {
+                        grants.next = Some(self.now + grants.every);
+                    }
+                    return Some(Said::Mtcp(packet));
+                }
                 mtcp::Output::Arrived(connection, _) => {
                     self.connection = connection;
                     let accept = mtcp::Input::Accept(connection);

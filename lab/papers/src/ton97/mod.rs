@@ -8,8 +8,8 @@
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters and schemes; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
-//!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `end.rs`: what carries a connection across the
-//!    hop; `packet.rs`: what crosses the links.
+//!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `end.rs`: what carries a connection across
+//!    the hop; `packet.rs`: what crosses the links.
 //! 3. `transfer.rs`: a run and what is measured.
 //! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time;
 //!    `congestion.rs`: a rival (`rival.rs`), and what the sender makes of losses (`losses.rs`).
@@ -28,7 +28,7 @@ pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod packet;
 pub(crate) mod parameters;
-mod radio;
+pub(crate) mod radio;
 mod repair;
 mod rival;
 pub(crate) mod source;

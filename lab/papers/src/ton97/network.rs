@@ -186,7 +186,11 @@ impl SetUp {
 
     /// Connections that go on as MTCP.
     fn split_to_mtcp(&self, wide: bool) -> Result<Split, RunError> {
-        self.split_to(self.mtcp("base", wide)?)
+        let mtcp = self.mtcp("base", wide)?;
+        self.split_to(match self.parameters.grants {
+            Some(every) if wide => mtcp.granted(every),
+            _ => mtcp,
+        })
     }
 
     fn split_to(&self, hop: impl Into<End>) -> Result<Split, RunError> {

@@ -108,7 +108,8 @@ impl Coding for Packet {
         if let Some(frame) = parse_frame(bytes) {
             return Ok(Self::Frame(PacketBuffer::copy_of(frame)));
         }
-        // No packet of MTCP begins as one of IPv4 does: of its first eight bits no control packet has one of the lower ones.
+        // No packet of MTCP begins as one of IPv4 does: of those bits, control packets leave some clear, and data
+        // packets set the first.
         if bytes.first() != Some(&IPV4) {
             let packet = mtcp::Packet::parse(bytes).map_err(|error| error.to_string())?;
             return Ok(Self::Mtcp(packet.map(|data| Count(data.len() as u64))));

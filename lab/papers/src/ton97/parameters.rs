@@ -48,6 +48,9 @@ pub(crate) struct Parameters {
     /// The same where `base = "mtcp-wide"`.
     #[serde(default = "mtcp::Config::wide")]
     pub(crate) mtcp_wide: mtcp::Config,
+    /// How often the base station's end of that looks whether the air takes one more packet. If it never does, it
+    /// hands over its whole window, as in the paper's profile.
+    pub(crate) grants: Option<Duration>,
     /// What the mobile host's processor works for, where that is counted.
     #[serde(default)]
     pub(crate) work: Costs,
@@ -105,6 +108,9 @@ impl Parameters {
             .snoop
             .check()
             .map_err(|error| case.wrong_parameter("snoop", error))?;
+        if parameters.grants.is_some_and(Duration::is_zero) {
+            return Err(case.wrong_parameter("grants", "must be more than 0 s"));
+        }
         for (key, mtcp) in [
             ("mtcp", &parameters.mtcp),
             ("mtcp_wide", &parameters.mtcp_wide),

@@ -69,9 +69,9 @@ fn the_tables_are_the_golden_ones() {
 fn what_the_paper_says_of_errors_holds() {
     let fails: [(&str, &[&str]); 3] = [
         ("mtcp00-fig10b", &["split-better"]),
-        // At 1.1 % it takes more data than that to tell deviations apart.
+        // It takes more data than that to tell deviations apart at 1.1 %, and loads at 5.3 %.
         ("mtcp00-fig13", &["deviation-lowest"]),
-        ("mtcp00-fig14", &[]),
+        ("mtcp00-fig14", &["usage-higher"]),
     ];
     for (name, expected) in fails {
         assert_eq!(

@@ -191,29 +191,40 @@ pub(crate) fn lean() -> Vec<Claim> {
     ]
 }
 
-/// The wide profile.
-pub(crate) fn wide() -> Vec<Claim> {
-    vec![Claim {
-        name: "wide-reaches",
-        text: "The wide profile has at least 95 % of what is left when damaged frames are taken off, up to 20 %",
-        source: "our aim",
-        judge: |table| {
-            let mut wrong = Vec::new();
-            for network in NETWORKS {
-                for rate in rates(table) {
-                    let at = [("per", rate), ("network", network)];
-                    let reached = table.summary(WIDE, &at, "reached")?;
-                    if ends(&reached).0 < 95.0 {
-                        wrong.push(format!("{network}, {rate}: {}", number(&reached)));
-                    }
-                }
+/// Where the wide profile with this tick has less than 95 % of what damaged frames leave.
+fn reaches(table: &Table, tick: &str) -> Result<Verdict, Unknown> {
+    let mut wrong = Vec::new();
+    for network in NETWORKS {
+        for rate in rates(table) {
+            let at = [("per", rate), ("network", network), ("tick", tick)];
+            let reached = table.summary(WIDE, &at, "reached")?;
+            if ends(&reached).0 < 95.0 {
+                wrong.push(format!("{network}, {rate}: {}", number(&reached)));
             }
-            Ok(found(&wrong))
-        },
-    }]
+        }
+    }
+    Ok(found(&wrong))
 }
 
-/// Whether no stall after an outage exceeds two round trips, with one profile.
+/// The wide profile.
+pub(crate) fn wide() -> Vec<Claim> {
+    vec![
+        Claim {
+            name: "wide-reaches",
+            text: "The wide profile has at least 95 % of what is left when damaged frames are taken off, up to 20 %",
+            source: "our aim",
+            judge: |table| reaches(table, "10 ms"),
+        },
+        Claim {
+            name: "wide-reaches-fine",
+            text: "So it has with a tick of 2 ms",
+            source: "our aim",
+            judge: |table| reaches(table, "2 ms"),
+        },
+    ]
+}
+
+/// Whether no stall after an outage exceeds two round trips.
 fn stalls(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     let mut wrong = Vec::new();
     for network in NETWORKS {
