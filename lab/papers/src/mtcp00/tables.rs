@@ -92,7 +92,7 @@ pub(super) const FIGURE_10B: Transfers = transfers!(
 pub(super) const FIGURE_12A: Transfers = transfers!(
     "mtcp00-fig12a",
     "Figure 12a: wireless and Ethernet by packet errors",
-    10,
+    20,
     SPEED,
     claims::networks,
     ["errors", "both", "schemes"]
