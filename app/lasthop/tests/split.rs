@@ -1,5 +1,5 @@
-//! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP. Needs what the daemons' tests
-//! need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+//! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP. Needs what the daemons'
+//! tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

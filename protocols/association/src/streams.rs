@@ -15,15 +15,21 @@ use wire::packet::{HEADROOM, PacketBuffer};
 pub struct StreamConfig {
     /// As both ends agreed.
     pub profile: Profile,
-    /// What one connection may have on its way, and hold of what arrived, in each direction; in the paper's profile at
-    /// most 32,767 bytes count.
-    pub window: units::Bytes,
+    /// What a connection may hold of what arrived, and have on its way: fixed, of which in the paper's profile at most
+    /// 32,767 bytes count; or as the hop and the application need it, in the wide profile.
+    pub receive_buffer: Option<units::Bytes>,
     /// Connections at one time.
     pub connections: usize,
     /// What names connections: others must not know it.
     pub random: RandomStream,
 }
 
+/// What a receive buffer grows to at most, and all of an association together; what one has to send at most; and the
+/// paper's largest buffer.
+const BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
+const BUFFERS_IN_ALL: units::Bytes = units::Bytes::mebi(64);
+const SEND_BUFFER_MOST: units::Bytes = units::Bytes::mebi(8);
+const PAPER_BUFFER: units::Bytes = units::Bytes::new(32_767);
 /// The packets of a usual hop, in bytes.
 const PACKET: usize = 1_400;
 
@@ -93,10 +99,20 @@ impl StreamConfig {
             Profile::Paper => mtcp::Config::paper(),
             Profile::Wide => mtcp::Config::wide(),
         };
+        let auto = self.receive_buffer.is_none() && self.profile == Profile::Wide;
+        let buffer = match (self.receive_buffer, self.profile) {
+            (Some(buffer), _) => buffer,
+            (None, Profile::Paper) => PAPER_BUFFER,
+            (None, Profile::Wide) => BUFFER_MOST,
+        };
         mtcp::Config {
             packet: u16::try_from(packet).unwrap_or(u16::MAX),
-            send_buffer: self.window,
-            receive_buffer: self.window,
+            send_buffer: buffer.min(SEND_BUFFER_MOST),
+            receive_buffer: buffer,
+            auto_buffer: auto.then_some(mtcp::AutoBuffer {
+                total: BUFFERS_IN_ALL,
+                ..mtcp::AutoBuffer::default()
+            }),
             limits: mtcp::Limits {
                 connections: self.connections,
                 half_open: self.connections.min(usual.limits.half_open),

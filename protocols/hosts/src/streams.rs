@@ -12,8 +12,8 @@ use crate::{Output, Profile, Role};
 /// What streams may take of a host, where TCP is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// What one connection may have on its way, and hold of what arrived, in each direction.
-    pub window: Bytes,
+    /// What a connection may hold of what arrived, and have on its way; as much as it needs if nothing is given.
+    pub receive_buffer: Option<Bytes>,
     /// Connections of one peer at one time.
     pub connections: usize,
 }
@@ -66,7 +66,7 @@ impl StreamMaker {
     fn config(&self, profile: Profile, name: &str) -> StreamConfig {
         StreamConfig {
             profile,
-            window: self.limits.window,
+            receive_buffer: self.limits.receive_buffer,
             connections: self.limits.connections,
             random: RandomStream::named(self.seed, name),
         }

@@ -71,7 +71,7 @@ pub(crate) struct Split {
     /// The congestion control on the hop; the system's if none is given.
     pub(crate) congestion_control: Option<String>,
     pub(crate) buffer: Buffer,
-    pub(crate) window: Window,
+    pub(crate) receive_buffer: ReceiveBuffer,
     pub(crate) connections: Connections,
     pub(crate) idle: Idle,
 }
@@ -80,7 +80,7 @@ impl Split {
     /// What streams across the hop may take.
     pub(crate) fn streams(&self) -> StreamLimits {
         StreamLimits {
-            window: self.window.0,
+            receive_buffer: self.receive_buffer.0,
             // The tables of MTCP find free names as long as half of all are free.
             connections: self.connections.0.min(STREAMS_MOST),
         }
@@ -114,27 +114,26 @@ impl<'de> Deserialize<'de> for Buffer {
     }
 }
 
-/// What a connection across the hop may have on its way, where MTCP carries it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Window(pub(crate) Bytes);
+/// What a connection across the hop may hold of what arrived, where MTCP carries it; as it needs if nothing is given.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ReceiveBuffer(pub(crate) Option<Bytes>);
 
-impl Window {
+impl ReceiveBuffer {
     const LEAST: Bytes = Bytes::kibi(8);
     const MOST: Bytes = Bytes::mebi(32);
     const USUAL: Bytes = Bytes::mebi(4);
 }
 
-impl Default for Window {
-    fn default() -> Self {
-        Self(Self::USUAL)
-    }
-}
-
-impl<'de> Deserialize<'de> for Window {
+impl<'de> Deserialize<'de> for ReceiveBuffer {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let text = String::deserialize(input)?;
+        if text == "auto" {
+            return Ok(Self(None));
+        }
         let bytes = within(&text, (Self::LEAST, Self::MOST, Self::USUAL));
-        bytes.map(Self).map_err(de::Error::custom)
+        bytes
+            .map(|bytes| Self(Some(bytes)))
+            .map_err(de::Error::custom)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use hosts::SplitTerms;
 use units::{Bytes, Duration};
 
 use super::Source;
@@ -10,7 +11,7 @@ use super::carrier::{Carrier, Endpoint};
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
 use super::shared::Routes;
-use super::split::Tcp;
+use super::split::{SplitTransport, Tcp};
 
 const GATEWAY: &str = include_str!("../../examples/gateway.toml");
 const MOBILE: &str = include_str!("../../examples/mobile.toml");
@@ -81,6 +82,13 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert_eq!(split.buffer.0, Bytes::kibi(64));
         assert_eq!(split.connections.0, 2_048);
         assert_eq!(split.idle.0, Duration::from_secs(124 * 60));
+        assert_eq!(split.receive_buffer.0, None);
+        assert_eq!(gateway.peers[0].split_transport, SplitTransport::MtcpWide);
+        assert_eq!(
+            gateway.peers[0].streams(),
+            SplitTerms::Never,
+            "TCP is not split"
+        );
         assert_eq!(gateway.air.sharing(), None);
         let usual = Caps::usual();
         let mobile = &gateway.peers[0];
@@ -96,6 +104,8 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert_eq!(placed.0, Carrier::Udp);
         assert_eq!(mobile.state_dir, PathBuf::from("/run/lasthop"));
         assert_eq!(mobile.snoop.cache.0, Bytes::mebi(32));
+        assert_eq!(mobile.split.connections.0, 2_048);
+        assert_eq!(mobile.split.receive_buffer.0, None);
     }
 }
 
@@ -203,7 +213,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:88:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:91:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,

@@ -19,6 +19,7 @@ use super::{Daemon, bearer, prepare};
 use crate::config::Source;
 use crate::config::mobile::MobileConfig;
 use crate::config::shared::{Network, Routes};
+use crate::config::split::Split;
 use crate::failure::Failure;
 use crate::key_file;
 
@@ -86,12 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = bearer::Plan {
         carrier,
         hop: &config.hop,
-        bind: match endpoint {
-            HopAddress::Udp(SocketAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-            HopAddress::Udp(SocketAddr::V4(_)) | HopAddress::Ethernet(_) => {
-                (Ipv4Addr::UNSPECIFIED, 0).into()
-            }
-        },
+        bind: any_port(endpoint),
         mark: Some(MARK),
     };
     let (bearer, bearer_mtu) = plan.open()?;
@@ -110,22 +106,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
-        split: splits.then_some(split::Plan {
-            place: split::Place::Mobile,
-            mobiles: vec![Mobile {
-                peer: 0,
-                networks: wiring
-                    .own
-                    .iter()
-                    .map(|own| IpNet::from(own.addr()))
-                    .collect(),
-            }],
-            settings: config.split,
-        }),
+        split: splits.then(|| wiring.split(config.split)),
         // It says no more than any user finds out by sending something.
         audience: Audience::Everyone,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// Any port, for datagrams to `endpoint`.
+fn any_port(endpoint: HopAddress) -> SocketAddr {
+    match endpoint {
+        HopAddress::Udp(SocketAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        HopAddress::Udp(SocketAddr::V4(_)) | HopAddress::Ethernet(_) => {
+            (Ipv4Addr::UNSPECIFIED, 0).into()
+        }
+    }
 }
 
 /// What a mobile adds to the system: a table of routes across the hop, and rules that lead everything
@@ -142,6 +137,19 @@ struct Wiring {
 }
 
 impl Wiring {
+    /// How connections of this host are split, should its gateway want streams.
+    fn split(&self, settings: Split) -> split::Plan {
+        let own = self.own.iter().map(|own| IpNet::from(own.addr()));
+        split::Plan {
+            place: split::Place::Mobile,
+            mobiles: vec![Mobile {
+                peer: 0,
+                networks: own.collect(),
+            }],
+            settings,
+        }
+    }
+
     fn set_up(&self, undo: &mut UndoLog, link: &str) -> Result<(), UndoError> {
         let destinations = self.destinations();
         for destination in &destinations {

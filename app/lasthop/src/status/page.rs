@@ -145,6 +145,9 @@ fn render_traffic(page: &mut String, peer: &Value) {
     );
     line(page, "  received", &inwards);
     line(page, "  tcp", &tcp(&hop["tcp"]));
+    if let Some(found) = hop.get("streams") {
+        line(page, "  streams", &streams(found));
+    }
     if let Some(air) = peer.get("air") {
         line(page, "  turns", &turns(air));
     }
@@ -209,6 +212,29 @@ fn split_tcp(split: &Value) -> String {
         bytes(&split["bytes_to_fixed"]),
         ends.join(", "),
     )
+}
+
+/// How connections fare that cross as MTCP.
+fn streams(streams: &Value) -> String {
+    let counters = &streams["counters"];
+    let sent = &counters["traffic"]["sent"];
+    format!(
+        "{} connections by {} MTCP of {} that were made; {} sent, of which {} again; asked {} times for what was lost",
+        number(&streams["connections"]),
+        text(&streams["profile"]),
+        sum(&counters["connections"], ["opened", "arrived"]),
+        bytes(&sent["bytes"]),
+        bytes(&sent["repaired_bytes"]),
+        number(&sent["requests"]),
+    )
+}
+
+/// The sum of two counters.
+fn sum(counters: &Value, names: [&str; 2]) -> u64 {
+    names
+        .iter()
+        .filter_map(|name| counters[*name].as_u64())
+        .sum()
 }
 
 /// Who repairs TCP, and what snoop did for it.
@@ -419,6 +445,23 @@ mod tests {
         let mobile =
             "asked 3 times, 6 segments sent again, 1 acknowledgements held back; 1 KiB cached";
         assert!(page.contains(mobile), "{page}");
+    }
+
+    #[test]
+    fn says_how_streams_fare() {
+        let mut status = sample();
+        assert!(!render(&status).contains("streams"));
+        status["host"]["peers"][0]["hop"]["streams"] = json!({
+            "profile": "wide",
+            "connections": 3,
+            "counters": {
+                "connections": { "opened": 4, "arrived": 5 },
+                "traffic": { "sent": { "bytes": 3000, "repaired_bytes": 2000, "requests": 7 } },
+            },
+        });
+        let page = render(&status);
+        let told = "3 connections by wide MTCP of 9 that were made; 2.93 KiB sent, of which 1.953 KiB again; asked 7 times";
+        assert!(page.contains(told), "{page}");
     }
 
     #[test]

@@ -23,13 +23,14 @@ mod worker;
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use edges::diversion::Diversion;
 use edges::transparent::{Ends, TransparentListener, is_local};
 use edges::wait::{Bell, Interest, Waiter, WaitingThread};
+use hosts::Profile;
 use ipnet::IpNet;
 use redirector::Side;
 use serde::Serialize;
@@ -165,8 +166,8 @@ enum Verdict {
 pub struct Splitter {
     end: End,
     mobiles: Vec<Mobile>,
-    /// Whether streams of each of them cross the hop.
-    begun: Arc<[AtomicBool]>,
+    /// Which streams of each of them cross the hop.
+    begun: Arc<[Begun]>,
     streams: Streams,
     requests: SyncSender<Request>,
     asked: Bell,
@@ -174,6 +175,35 @@ pub struct Splitter {
     decided: Bell,
     counters: Counted,
     _thread: WaitingThread,
+}
+
+/// Which streams cross the hop, as both threads see it.
+#[derive(Debug, Default)]
+struct Begun(AtomicU8);
+
+impl Begun {
+    const NONE: u8 = 0;
+    const PAPER: u8 = 1;
+    const WIDE: u8 = 2;
+
+    /// From now on those of that profile do, or none.
+    fn set(&self, profile: Option<Profile>) {
+        let streams = match profile {
+            None => Self::NONE,
+            Some(Profile::Paper) => Self::PAPER,
+            Some(Profile::Wide) => Self::WIDE,
+        };
+        self.0.store(streams, Ordering::Relaxed);
+    }
+
+    /// Whether they carry connections between addresses of that kind: the paper's packets hold IPv4's only.
+    fn carry(&self, address: IpAddr) -> bool {
+        match self.0.load(Ordering::Relaxed) {
+            Self::WIDE => true,
+            Self::PAPER => address.is_ipv4(),
+            _ => false,
+        }
+    }
 }
 
 /// Counters that the thread keeps up to date.
@@ -207,7 +237,7 @@ impl Splitter {
         let streams = Streams::new()?;
         waiter.add(&streams.told, worker::HOP, Interest::Readable)?;
         let (end, mobiles) = (options.end.clone(), options.mobiles.clone());
-        let begun: Arc<[_]> = mobiles.iter().map(|_| AtomicBool::new(false)).collect();
+        let begun: Arc<[_]> = mobiles.iter().map(|_| Begun::default()).collect();
         let counters = Counted::default();
         let worker = Worker::new(
             options,
@@ -268,7 +298,8 @@ impl Splitter {
             (Side::Fixed, End::Gateway { transparent: true }) => (ends.destination, ends.source),
             (Side::Fixed, _) => return false,
         };
-        let owner = self.owner(mobile.ip()).filter(|owner| self.splits(*owner));
+        let owner = self.owner(mobile.ip());
+        let owner = owner.filter(|owner| self.splits(*owner, mobile.ip()));
         let Some(owner) = owner.filter(|_| !is_local(other.ip())) else {
             return false;
         };
@@ -287,10 +318,10 @@ impl Splitter {
     }
 
     /// Whether connections of `owner` are split now: a mobile host leaves them alone where no streams cross the hop.
-    fn splits(&self, owner: usize) -> bool {
+    fn splits(&self, owner: usize, address: IpAddr) -> bool {
         match self.end {
             End::Gateway { .. } => true,
-            End::Mobile { .. } => self.begun[owner].load(Ordering::Relaxed),
+            End::Mobile { .. } => self.begun[owner].carry(address),
         }
     }
 

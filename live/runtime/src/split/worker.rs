@@ -6,7 +6,6 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use edges::clock;
@@ -20,7 +19,7 @@ use super::joint::{Joint, Stage};
 use super::port::Streams;
 use super::shares::Shares;
 use super::stream::Stream;
-use super::{Counted, Counters, Options, Request, Verdict};
+use super::{Begun, Counted, Counters, Options, Request, Verdict};
 use told::Hop;
 
 /// Tokens of what is waited for; those of streams follow.
@@ -40,8 +39,8 @@ pub(super) struct Ports {
     pub(super) decided: Bell,
     pub(super) counters: Counted,
     pub(super) streams: Streams,
-    /// Whether streams of each mobile host cross the hop.
-    pub(super) begun: Arc<[AtomicBool]>,
+    /// Which streams of each mobile host cross the hop.
+    pub(super) begun: Arc<[Begun]>,
 }
 
 /// All connections.

@@ -112,7 +112,7 @@ fn host(index: usize, setting: Setting) -> Host {
         rate: None,
         snoop_cache: Bytes::mebi(32),
         streams: Some(StreamLimits {
-            window: Bytes::mebi(4),
+            receive_buffer: None,
             connections: 512,
         }),
     };

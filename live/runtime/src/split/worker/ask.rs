@@ -49,7 +49,7 @@ impl Worker {
             None => {}
         }
         let at_mobile = matches!(self.options.end, End::Mobile { .. });
-        if at_mobile && self.hop.lane(request.owner).is_none() {
+        if at_mobile && self.lane(request.owner, &ends).is_none() {
             // The streams are gone that it was taken for.
             return self.decide(Verdict::ToHop(request.packet));
         }
@@ -93,14 +93,15 @@ impl Worker {
 
     /// Begins the connection to who is asked.
     pub(super) fn connect(&mut self, id: StreamId, destination: SocketAddr) {
-        let Some(joint) = self.joints.get_mut(&id.binding) else {
+        let Some(joint) = self.joints.get(&id.binding) else {
             return;
         };
+        let (owner, ends) = (joint.owner, joint.ends);
         let across_the_hop = id.side == self.options.end.hop_side();
-        if across_the_hop && let Some(lane) = self.hop.lane(joint.owner) {
+        if across_the_hop && let Some(lane) = self.lane(owner, &ends) {
             return self.open(id, lane);
         }
-        let (end, source) = (&self.options.end, joint.ends.source);
+        let (end, source) = (&self.options.end, ends.source);
         let asks = match end {
             // To a mobile host in the name of who asks, as if nobody stood between.
             End::Gateway { transparent } => Asks {
@@ -124,11 +125,19 @@ impl Worker {
         };
         match TransparentStream::connect(destination, &asks) {
             Ok(socket) => {
-                *joint.stream(id.side) = Some(Stream::Kernel(KernelStream::new(socket)));
+                if let Some(joint) = self.joints.get_mut(&id.binding) {
+                    *joint.stream(id.side) = Some(Stream::Kernel(KernelStream::new(socket)));
+                }
                 self.fresh.push(id);
             }
             Err(error) => self.refuse(id, &error),
         }
+    }
+
+    /// The streams of a mobile host, if there are any that can carry a connection between these ends.
+    fn lane(&self, owner: usize, ends: &Ends) -> Option<StreamLane> {
+        let carries = self.ports.begun[owner].carry(ends.source.ip());
+        self.hop.lane(owner).filter(|_| carries)
     }
 
     /// Asks across the hop.

@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::atomic::Ordering;
 
 use edges::transparent::Ends;
-use hosts::{StreamLane, StreamNews};
+use hosts::{Profile, StreamLane, StreamNews};
 use mtcp::{Addresses, Reason};
 use redirector::{BindingId, Chunks, Stream as StreamId};
 use rustix::io::Errno;
@@ -65,7 +64,7 @@ impl Worker {
         self.ports.streams.told.take(&mut told);
         for (lane, news) in told.drain(..) {
             match news {
-                StreamNews::Begun(_) => self.begun(lane),
+                StreamNews::Begun(profile) => self.begun(lane, profile),
                 StreamNews::Over => self.over(lane),
                 StreamNews::Told(told) => self.told(now, lane, told),
             }
@@ -80,7 +79,7 @@ impl Worker {
     }
 
     /// There are streams.
-    fn begun(&mut self, lane: StreamLane) {
+    fn begun(&mut self, lane: StreamLane, profile: Profile) {
         let Some(owner) = self.owner_of(lane) else {
             return;
         };
@@ -94,7 +93,7 @@ impl Worker {
             self.hop.diverts = true;
         }
         self.hop.lanes[owner] = Some(lane);
-        self.ports.begun[owner].store(true, Ordering::Relaxed);
+        self.ports.begun[owner].set(Some(profile));
     }
 
     /// The streams are gone, and so are the connections that they carried.
@@ -103,7 +102,7 @@ impl Worker {
             && self.hop.lanes[owner] == Some(lane)
         {
             self.hop.lanes[owner] = None;
-            self.ports.begun[owner].store(false, Ordering::Relaxed);
+            self.ports.begun[owner].set(None);
         }
         let lost = |(name, id): (&HopName, &BindingId)| (name.0 == lane).then_some((name.1, *id));
         let lost: Vec<_> = self.hop.by_name.iter().filter_map(lost).collect();
