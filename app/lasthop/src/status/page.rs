@@ -460,7 +460,8 @@ mod tests {
             },
         });
         let page = render(&status);
-        let told = "3 connections by wide MTCP of 9 that were made; 2.93 KiB sent, of which 1.953 KiB again; asked 7 times";
+        let told = "3 connections by wide MTCP of 9 that were made; 2.93 KiB sent, of which \
+                    1.953 KiB again; asked 7 times";
         assert!(page.contains(told), "{page}");
     }
 

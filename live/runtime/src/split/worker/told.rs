@@ -162,12 +162,11 @@ impl Worker {
         let side = self.options.end.hop_side();
         let owner = self.owner_of(name.0);
         let id = owner.and_then(|owner| self.ask(ends, (side, owner), Asker::Hop(name)));
-        match id {
-            Some(id) => self.hop.know(name, id),
-            None => {
-                let refuse = mtcp::Input::Refuse(name.1, Reason::Busy);
-                self.ports.streams.ask(name.0, refuse);
-            }
+        if let Some(id) = id {
+            self.hop.know(name, id);
+        } else {
+            let refuse = mtcp::Input::Refuse(name.1, Reason::Busy);
+            self.ports.streams.ask(name.0, refuse);
         }
     }
 
