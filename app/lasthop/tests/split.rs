@@ -167,22 +167,24 @@ fn what_is_reset_on_one_side_is_reset_on_the_other() {
 #[test]
 fn what_the_fixed_host_refuses_is_refused_with_its_reason() {
     each(|transport| {
-        let (hosts, _daemons) = connected(true, transport);
-        let refused = |address: SocketAddr| {
-            let connect = || TcpStream::connect_timeout(&address, LONG);
-            hosts.mobile.run(connect).unwrap().unwrap_err().kind()
-        };
-        let (closed, address) = listener(&hosts);
-        drop(closed);
-        assert_eq!(refused(address), ErrorKind::ConnectionRefused);
-        let nobody = SocketAddr::new(NOBODY.parse().unwrap(), 80);
-        assert_eq!(refused(nobody), ErrorKind::HostUnreachable);
-        let told = split(&hosts);
-        assert_eq!(
-            (&told["joined"], &told["refused"]),
-            (&0.into(), &2.into()),
-            "{told}"
-        );
+        for nat in [true, false] {
+            let (hosts, _daemons) = connected(nat, transport);
+            let refused = |address: SocketAddr| {
+                let connect = || TcpStream::connect_timeout(&address, LONG);
+                hosts.mobile.run(connect).unwrap().unwrap_err().kind()
+            };
+            let (closed, address) = listener(&hosts);
+            drop(closed);
+            assert_eq!(refused(address), ErrorKind::ConnectionRefused);
+            let nobody = SocketAddr::new(NOBODY.parse().unwrap(), 80);
+            assert_eq!(refused(nobody), ErrorKind::HostUnreachable);
+            let told = split(&hosts);
+            assert_eq!(
+                (&told["joined"], &told["refused"]),
+                (&0.into(), &2.into()),
+                "{told}"
+            );
+        }
     });
 }
 

@@ -24,8 +24,9 @@ pub struct StreamConfig {
     pub random: RandomStream,
 }
 
-/// What a receive buffer grows to at most, and all of an association together; what one has to send at most; and the
-/// paper's largest buffer.
+/// What a receive buffer begins with and grows to at most, and what all of an association may be at least; what one has
+/// to send at most; and the paper's largest buffer.
+const BUFFER_FIRST: units::Bytes = units::Bytes::kibi(32);
 const BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
 const BUFFERS_IN_ALL: units::Bytes = units::Bytes::mebi(64);
 const SEND_BUFFER_MOST: units::Bytes = units::Bytes::mebi(8);
@@ -109,9 +110,12 @@ impl StreamConfig {
             packet: u16::try_from(packet).unwrap_or(u16::MAX),
             send_buffer: buffer.min(SEND_BUFFER_MOST),
             receive_buffer: buffer,
-            auto_buffer: auto.then_some(mtcp::AutoBuffer {
-                total: BUFFERS_IN_ALL,
-                ..mtcp::AutoBuffer::default()
+            auto_buffer: auto.then(|| mtcp::AutoBuffer {
+                start: BUFFER_FIRST,
+                // All that there may be begin, and have as much again to grow.
+                total: BUFFERS_IN_ALL.max(units::Bytes::new(
+                    2 * BUFFER_FIRST.get() * self.connections as u64,
+                )),
             }),
             limits: mtcp::Limits {
                 connections: self.connections,
@@ -283,4 +287,36 @@ fn write(packet: &Packet<Chunks>) -> PacketBuffer {
         debug_assert_eq!(at as u64, content.length(), "all of the content");
     });
     buffer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever an operator may configure can be used.
+    #[test]
+    fn any_number_of_connections_is_acceptable() {
+        for profile in [Profile::Paper, Profile::Wide] {
+            for receive_buffer in [
+                None,
+                Some(units::Bytes::kibi(8)),
+                Some(units::Bytes::mebi(32)),
+            ] {
+                for connections in [1, 2_048, 32_768] {
+                    let random = RandomStream::named(1, "streams");
+                    let config = StreamConfig {
+                        profile,
+                        receive_buffer,
+                        connections,
+                        random,
+                    };
+                    assert_eq!(
+                        config.check(),
+                        Ok(()),
+                        "{profile:?} {receive_buffer:?} {connections}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -213,7 +213,7 @@ const WRONG_VALUES: &[WrongValue] = &[
         GATEWAY,
         "# tcp = \"arq\"",
         "tcp = \"air\"",
-        "some/hop.toml:91:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
+        "some/hop.toml:92:7: unknown variant `air`, expected one of `arq`, `snoop`, `plain`, `split`",
     ),
     (
         GATEWAY,

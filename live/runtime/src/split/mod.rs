@@ -33,9 +33,11 @@ use edges::wait::{Bell, Interest, Waiter, WaitingThread};
 use hosts::Profile;
 use ipnet::IpNet;
 use redirector::Side;
+use rustix::io::Errno;
 use serde::Serialize;
 use units::{Bytes, Duration, SeqNumber};
 use wire::flow::FlowKey;
+use wire::icmp::IcmpMessage;
 use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
 
@@ -153,6 +155,15 @@ struct Request {
     packet: Packet,
 }
 
+/// What packets tell the thread that splits.
+#[derive(Debug)]
+enum Heard {
+    /// A connection is asked for.
+    Request(Request),
+    /// The way to who was asked for one is not there.
+    NoWay(Ends, Errno),
+}
+
 /// Where a packet goes on to, once the fate of a request is known.
 #[derive(Debug)]
 enum Verdict {
@@ -169,7 +180,7 @@ pub struct Splitter {
     /// Which streams of each of them cross the hop.
     begun: Arc<[Begun]>,
     streams: Streams,
-    requests: SyncSender<Request>,
+    requests: SyncSender<Heard>,
     asked: Bell,
     verdicts: Receiver<Verdict>,
     decided: Bell,
@@ -279,6 +290,12 @@ impl Splitter {
 
     /// Takes a packet that comes from this host or the wired network, if it asks for a connection that is to be split.
     fn take_from_device(&self, packet: &Packet) -> bool {
+        if matches!(self.end, End::Gateway { transparent: true })
+            && let Some((ends, error)) = no_way(&packet.buffer)
+        {
+            // Who asks in a mobile's name is told nothing by the kernel: the answer goes to the mobile.
+            self.tell(Heard::NoWay(ends, error));
+        }
         self.take(packet, self.end.hop_side().other())
     }
 
@@ -310,11 +327,15 @@ impl Splitter {
             owner,
             packet: packet.clone(),
         };
+        self.tell(Heard::Request(request));
+        true
+    }
+
+    fn tell(&self, heard: Heard) {
         // A request that finds no room is lost, as in any full queue, and comes again.
-        if self.requests.try_send(request).is_ok() {
+        if self.requests.try_send(heard).is_ok() {
             let _ = self.asked.ring();
         }
-        true
     }
 
     /// Whether connections of `owner` are split now: a mobile host leaves them alone where no streams cross the hop.
@@ -335,6 +356,25 @@ impl Splitter {
     fn verdict(&self) -> Option<Verdict> {
         self.verdicts.try_recv().ok()
     }
+}
+
+/// Which connection could not be made, if a packet says that there is no way to who was asked, and why.
+fn no_way(packet: &[u8]) -> Option<(Ends, Errno)> {
+    let packet = IpPacket::parse(packet).ok()?;
+    let Transport::Icmp(message) = packet.transport() else {
+        return None;
+    };
+    let IcmpMessage::Unreachable { code, original } = message.message() else {
+        return None;
+    };
+    let (ends, _) = request(original)?;
+    // Of the codes of both versions only those matter here that mean more than "no".
+    let error = match (packet.destination().is_ipv4(), code) {
+        (true, 3) | (false, 4) => Errno::CONNREFUSED,
+        (true, 0 | 6) | (false, 0) => Errno::NETUNREACH,
+        _ => Errno::HOSTUNREACH,
+    };
+    Some((ends, error))
 }
 
 /// Between whom the connection would be that a packet asks for, and the first number of its stream.

@@ -19,7 +19,7 @@ use super::joint::{Joint, Stage};
 use super::port::Streams;
 use super::shares::Shares;
 use super::stream::Stream;
-use super::{Begun, Counted, Counters, Options, Request, Verdict};
+use super::{Begun, Counted, Counters, Heard, Options, Verdict};
 use told::Hop;
 
 /// Tokens of what is waited for; those of streams follow.
@@ -33,7 +33,7 @@ const ENDING: Duration = Duration::from_secs(120);
 
 /// What joins the thread to the one of the air.
 pub(super) struct Ports {
-    pub(super) requests: Receiver<Request>,
+    pub(super) requests: Receiver<Heard>,
     pub(super) asked: Bell,
     pub(super) verdicts: SyncSender<Verdict>,
     pub(super) decided: Bell,

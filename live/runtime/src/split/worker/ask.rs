@@ -15,7 +15,7 @@ use super::super::joint::{Asker, Joint, Stage};
 use super::super::kernel::KernelStream;
 use super::super::refusal::{reason, refusal};
 use super::super::stream::Stream;
-use super::super::{End, Request, Verdict};
+use super::super::{End, Heard, Request, Verdict};
 use super::{Worker, stream};
 
 /// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
@@ -27,8 +27,22 @@ impl Worker {
     pub(super) fn hear(&mut self) {
         // Silent first: what is rung from here on is heard by the next wait.
         let _ = self.ports.asked.hear();
-        while let Ok(request) = self.ports.requests.try_recv() {
-            self.ask_for_packet(request);
+        while let Ok(heard) = self.ports.requests.try_recv() {
+            match heard {
+                Heard::Request(request) => self.ask_for_packet(request),
+                Heard::NoWay(ends, error) => self.no_way(ends, error),
+            }
+        }
+    }
+
+    /// There is no way to who was asked for a connection between these ends.
+    fn no_way(&mut self, ends: Ends, error: Errno) {
+        let id = self.by_ends.get(&ends).copied();
+        let joint = id.and_then(|id| Some((id, self.joints.get(&id)?)));
+        if let Some((id, joint)) = joint
+            && matches!(joint.stage, Stage::Asking(_))
+        {
+            self.refuse(stream(id, joint.asker.other()), &error.into());
         }
     }
 
