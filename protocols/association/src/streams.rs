@@ -20,6 +20,8 @@ pub struct StreamConfig {
     pub receive_buffer: Option<units::Bytes>,
     /// Connections at one time.
     pub connections: usize,
+    /// Whether this end keeps no timers for connections that stand, and leaves them to the other one.
+    pub lean: bool,
     /// What names connections: others must not know it.
     pub random: RandomStream,
 }
@@ -107,6 +109,7 @@ impl StreamConfig {
             (None, Profile::Wide) => BUFFER_MOST,
         };
         mtcp::Config {
+            lean: self.lean,
             packet: u16::try_from(packet).unwrap_or(u16::MAX),
             send_buffer: buffer.min(SEND_BUFFER_MOST),
             receive_buffer: buffer,
@@ -308,6 +311,7 @@ mod tests {
                         profile,
                         receive_buffer,
                         connections,
+                        lean: connections == 1,
                         random,
                     };
                     assert_eq!(

@@ -16,6 +16,8 @@ pub struct StreamLimits {
     pub receive_buffer: Option<Bytes>,
     /// Connections of one peer at one time.
     pub connections: usize,
+    /// Whether this host keeps no timers for connections that stand: its peers do, and must not be lean too.
+    pub lean: bool,
 }
 
 /// The streams of a peer, in one of its lives: those of an earlier one are gone.
@@ -68,6 +70,7 @@ impl StreamMaker {
             profile,
             receive_buffer: self.limits.receive_buffer,
             connections: self.limits.connections,
+            lean: self.limits.lean,
             random: RandomStream::named(self.seed, name),
         }
     }

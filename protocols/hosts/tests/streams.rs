@@ -36,9 +36,14 @@ fn byte(place: u64) -> u8 {
 
 impl Load {
     fn new(link: &str, profile: Profile) -> Self {
+        Self::with(link, (profile, false))
+    }
+
+    /// The same with a mobile host that is lean.
+    fn with(link: &str, streams: (Profile, bool)) -> Self {
         let link = Link::named(link).expect("a link");
         let mut load = Self {
-            pair: Pair::with_streams(link, 5, profile),
+            pair: Pair::with_streams(link, 5, streams),
             lanes: [None; 2],
             unwritten: BTreeMap::new(),
             read: BTreeMap::new(),
@@ -153,13 +158,18 @@ impl Load {
 
 #[test]
 fn what_both_sides_send_arrives_whole() {
-    for (link, profile) in [
-        ("l3-p1", Profile::Wide),
-        ("l3-p1", Profile::Paper),
-        ("l2-b40", Profile::Wide),
-        ("l2-b40", Profile::Paper),
-    ] {
-        let mut load = Load::new(link, profile);
+    let links = ["l3-p1", "l2-b40"];
+    let both = [
+        (Profile::Wide, false),
+        (Profile::Paper, false),
+        (Profile::Wide, true),
+        (Profile::Paper, true),
+    ];
+    for (link, (profile, lean)) in links
+        .into_iter()
+        .flat_map(|link| both.map(|streams| (link, streams)))
+    {
+        let mut load = Load::with(link, (profile, lean));
         load.open(MOBILE, 0, "10.9.0.2:5000");
         let ids = [ConnectionId::Opened(0), ConnectionId::Arrived(0)];
         load.send(GATEWAY, ids[1], 2_000_000);
@@ -168,6 +178,11 @@ fn what_both_sides_send_arrives_whole() {
         load.run_until(GATEWAY, ids[1], (500_000, true));
         let status = load.pair.status(MOBILE).hop;
         assert_eq!(status.streams.map(|streams| streams.profile), Some(profile));
+        let status = load.pair.status(MOBILE).hop;
+        let timeouts = status
+            .streams
+            .map(|streams| streams.counters.traffic.timeouts);
+        assert!(!lean || timeouts == Some(0), "{timeouts:?}");
         load.run_for(Duration::from_secs(10));
         let left = load
             .pair
@@ -175,7 +190,7 @@ fn what_both_sides_send_arrives_whole() {
             .hop
             .streams
             .map(|streams| streams.connections);
-        assert_eq!(left, Some(0), "{profile:?} over {link}");
+        assert_eq!(left, Some(0), "{profile:?} over {link}, {lean}");
     }
 }
 

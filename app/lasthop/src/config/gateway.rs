@@ -159,6 +159,10 @@ impl GatewayConfig {
         config.tun.check(source)?;
         config.air.check(source)?;
         config.check_listen(source)?;
+        if config.split.lean {
+            let what = "`lean` is for mobile hosts, whose gateway keeps the timers; remove it here";
+            return Err(source.wrong(None, what));
+        }
         for (number, peer) in config.peers.iter().enumerate() {
             config.peers[..number]
                 .iter()

@@ -74,6 +74,8 @@ pub(crate) struct Split {
     pub(crate) receive_buffer: ReceiveBuffer,
     pub(crate) connections: Connections,
     pub(crate) idle: Idle,
+    /// Whether this end keeps no timers for connections across the hop.
+    pub(crate) lean: bool,
 }
 
 impl Split {
@@ -83,6 +85,7 @@ impl Split {
             receive_buffer: self.receive_buffer.0,
             // The tables of MTCP find free names as long as half of all are free.
             connections: self.connections.0.min(STREAMS_MOST),
+            lean: self.lean,
         }
     }
 }

@@ -74,6 +74,8 @@ struct Setting {
     outer: usize,
     tcp: [TcpTerms; 2],
     split: [SplitTerms; 2],
+    /// Whether the mobile host keeps no timers for streams.
+    lean: bool,
 }
 
 fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
@@ -114,6 +116,7 @@ fn host(index: usize, setting: Setting) -> Host {
         streams: Some(StreamLimits {
             receive_buffer: None,
             connections: 512,
+            lean: setting.lean && index == MOBILE,
         }),
     };
     let name = format!("{} in life {}", names[index], setting.lives[index]);
@@ -138,6 +141,7 @@ impl Pair {
             outer,
             tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
             split: [SplitTerms::Never; 2],
+            lean: false,
         };
         Self::with(link, setting)
     }
@@ -150,18 +154,20 @@ impl Pair {
             outer: 0,
             tcp,
             split: [SplitTerms::Never; 2],
+            lean: false,
         };
         Self::with(link, setting)
     }
 
-    /// A pair over `link` whose gateway wants streams in `profile`.
-    pub(crate) fn with_streams(link: Link, seed: u64, profile: Profile) -> Self {
+    /// A pair over `link` whose gateway wants streams in a profile; the mobile host may be lean.
+    pub(crate) fn with_streams(link: Link, seed: u64, (profile, lean): (Profile, bool)) -> Self {
         let setting = Setting {
             seed,
             lives: [0; 2],
             outer: 0,
             tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
             split: [SplitTerms::Follow, SplitTerms::Choose(profile)],
+            lean,
         };
         Self::with(link, setting)
     }
