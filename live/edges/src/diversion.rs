@@ -83,7 +83,8 @@ impl Diversion {
         Ok(format!(
             "  chain prerouting {{\n    \
              type filter hook prerouting priority mangle; policy accept;\n    \
-             meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n{output}"
+             meta l4proto tcp socket transparent 1 meta mark set {mark} accept\n    \
+             meta l4proto {{ icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark} accept\n{rules}  }}\n{output}"
         ))
     }
 

@@ -62,6 +62,14 @@ fn what_is_established_is_diverted_before_what_begins() {
     assert!(!ruleset.contains("tproxy ip6"));
 }
 
+/// What routers say of packets in other hosts' names is for the sockets that sent them: without it a path with a
+/// smaller MTU swallows all that is long.
+#[test]
+fn errors_about_diverted_connections_stay_here() {
+    let rule = "meta l4proto { icmp, ipv6-icmp } socket transparent 1 meta mark set 7 accept";
+    assert!(diversion().ruleset().unwrap().contains(rule));
+}
+
 /// What a host's own sockets send is led back by the mark of their connection, which the first segment brings.
 #[test]
 fn a_hosts_own_connections_are_kept_by_their_mark() {

@@ -383,8 +383,11 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Hands waiting datagrams to the bearer, and watches for room where some are left.
+    /// Hands on what waits: news of streams, and datagrams to the bearer, whose room is watched where some are left.
     fn flush(&mut self) -> io::Result<()> {
+        if let Some(port) = &mut self.work.streams {
+            port.flush();
+        }
         if !self.work.outbox.is_empty() {
             self.work.outbox.flush(&mut self.ports.bearer);
         }
@@ -439,7 +442,7 @@ fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut
             Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
             Output::Datagram { to, buffer } => work.outbox.push(to, buffer),
             Output::Streams { lane, news } => {
-                let port = work.streams.as_ref();
+                let port = work.streams.as_mut();
                 if let Some((lane, input)) = port.and_then(|port| port.tell(lane, news)) {
                     host.handle_input(clock::monotonic(), Input::Streams { lane, input });
                 }

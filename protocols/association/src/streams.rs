@@ -31,7 +31,7 @@ pub struct StreamConfig {
 const BUFFER_FIRST: units::Bytes = units::Bytes::kibi(32);
 const BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
 const BUFFERS_IN_ALL: units::Bytes = units::Bytes::mebi(64);
-const SEND_BUFFER_MOST: units::Bytes = units::Bytes::mebi(8);
+const SEND_BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
 const PAPER_BUFFER: units::Bytes = units::Bytes::new(32_767);
 /// The packets of a usual hop, in bytes.
 const PACKET: usize = 1_400;

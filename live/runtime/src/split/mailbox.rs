@@ -40,17 +40,29 @@ impl<T> Mailbox<T> {
         lock(&self.queue).len()
     }
 
-    /// Puts a message behind the others, unless the last of them takes it in: `join` gives back what it does not.
-    pub(crate) fn put(&self, message: T, join: impl FnOnce(&mut T, T) -> Option<T>) {
+    /// Puts a message behind the others.
+    pub(crate) fn put(&self, message: T) {
         let mut queue = lock(&self.queue);
-        let rest = match queue.back_mut() {
-            Some(last) => join(last, message),
-            None => Some(message),
-        };
         let is_first = queue.is_empty();
-        queue.extend(rest);
+        queue.push_back(message);
         drop(queue);
-        if is_first {
+        self.ring(is_first);
+    }
+
+    /// Puts all of `messages` behind the others.
+    pub(crate) fn put_all(&self, messages: &mut VecDeque<T>) {
+        if messages.is_empty() {
+            return;
+        }
+        let mut queue = lock(&self.queue);
+        let are_first = queue.is_empty();
+        queue.append(messages);
+        drop(queue);
+        self.ring(are_first);
+    }
+
+    fn ring(&self, is_silent: bool) {
+        if is_silent {
             // A bell that cannot ring has rung often enough.
             let _ = self.bell.ring();
         }

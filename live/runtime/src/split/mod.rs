@@ -285,7 +285,7 @@ impl Splitter {
 
     /// The streams across the hop.
     pub fn stream_port(&self) -> StreamPort {
-        StreamPort(self.streams.clone())
+        StreamPort::new(self.streams.clone())
     }
 
     /// Takes a packet that comes from this host or the wired network, if it asks for a connection that is to be split.

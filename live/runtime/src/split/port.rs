@@ -35,35 +35,56 @@ impl Streams {
 
     /// Asks the streams of `lane` for something.
     pub(super) fn ask(&self, lane: StreamLane, input: Input<Chunks>) {
-        self.asked.put((lane, input), |_, message| Some(message));
+        self.asked.put((lane, input));
     }
 }
 
 /// The thread that splits, as the one of the air sees it.
 #[derive(Debug)]
-pub struct StreamPort(pub(super) Streams);
+pub struct StreamPort {
+    streams: Streams,
+    /// What is told in this turn; the other thread is woken once for all of it.
+    telling: VecDeque<Told>,
+}
 
 impl StreamPort {
-    /// Takes what is asked.
-    pub(crate) fn take(&self, into: &mut VecDeque<Asked>) {
-        self.0.asked.take(into);
+    pub(super) fn new(streams: Streams) -> Self {
+        Self {
+            streams,
+            telling: VecDeque::new(),
+        }
     }
 
-    /// Tells news. Gives what is to be answered at once: a connection for which there is no room.
-    pub(crate) fn tell(&self, lane: StreamLane, news: StreamNews) -> Option<Asked> {
+    /// Takes what is asked.
+    pub(crate) fn take(&self, into: &mut VecDeque<Asked>) {
+        self.streams.asked.take(into);
+    }
+
+    /// Tells news, with the next [`flush`](Self::flush). Gives what is to be answered at once: a connection for which
+    /// there is no room.
+    pub(crate) fn tell(&mut self, lane: StreamLane, news: StreamNews) -> Option<Asked> {
         if let StreamNews::Told(Output::Arrived(id, _)) = news
-            && self.0.told.len() >= UNHEARD
+            && self.streams.told.len() + self.telling.len() >= UNHEARD
         {
             return Some((lane, Input::Refuse(id, Reason::Busy)));
         }
-        self.0.told.put((lane, news), join);
+        let rest = match self.telling.back_mut() {
+            Some(last) => join(last, (lane, news)),
+            None => Some((lane, news)),
+        };
+        self.telling.extend(rest);
         None
+    }
+
+    /// Lets the other thread hear what was told.
+    pub(crate) fn flush(&mut self) {
+        self.streams.told.put_all(&mut self.telling);
     }
 }
 
 impl AsFd for StreamPort {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.asked.as_fd()
+        self.streams.asked.as_fd()
     }
 }
 

@@ -107,7 +107,8 @@ impl Worker {
         let lost = |(name, id): (&HopName, &BindingId)| (name.0 == lane).then_some((name.1, *id));
         let lost: Vec<_> = self.hop.by_name.iter().filter_map(lost).collect();
         for (id, _) in lost {
-            self.ended((lane, id), Reason::Aborted);
+            // Who asks goes on asking, and may be answered when the hop is there again.
+            self.ended((lane, id), Reason::TimedOut);
         }
     }
 
