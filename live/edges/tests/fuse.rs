@@ -173,7 +173,7 @@ fn files_are_listed_and_read_under_their_own_numbers() {
     // A child that another test forks just now holds all descriptors until it runs its program.
     while let Err(error) = unmount(rig.point(), false) {
         assert!(matches!(error, MountError::Busy { .. }), "{error}");
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(std::fs::read_dir(rig.point()).unwrap().count(), 0);
 }
