@@ -4,7 +4,10 @@
 
 use crate::shell::{Failure, Shell};
 
+mod alone;
 mod files;
+mod random;
+mod watch;
 
 /// What to look for faults in.
 #[derive(clap::Args)]

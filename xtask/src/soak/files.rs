@@ -11,22 +11,19 @@ use self::kills::Tally;
 use self::one_file::Places;
 use self::rig::{Rig, Setting, Way};
 use self::tree::Trees;
-use self::watch::{Fault, watch};
+use super::watch::{Fault, watch};
 use crate::bench::files::hosts::Hosts;
 use crate::bench::files::server::Directories;
 use crate::bench::peers;
 use crate::bench::setting::{self, has};
 use crate::shell::{Failure, Shell};
 
-mod alone;
 mod compare;
 mod kills;
 mod one_file;
 mod posix;
-mod random;
 mod rig;
 mod tree;
-mod watch;
 
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 4] = [
@@ -121,7 +118,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
             Some(program) => shell.root.join(program),
             None => setting::build(shell)?,
         };
-        return Err(alone::become_alone(&["--alone"], &program));
+        return Err(super::alone::become_alone(&["--alone"], &program));
     };
     println!("{}\n", setting::describe(shell)?);
     let rows = soak(shell, options, program)?;

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::random::Random;
 use super::rig::Rig;
-use super::watch::{Done, Fault};
+use crate::soak::random::Random;
+use crate::soak::watch::{Done, Fault};
 
 /// What became of the files.
 #[derive(Debug, Clone, Copy, Default, Serialize)]

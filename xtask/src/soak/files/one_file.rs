@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::random::Random;
-use super::watch::{Done, Fault, Last};
+use crate::soak::random::Random;
+use crate::soak::watch::{Done, Fault, Last};
 
 /// The longest file, and the longest read or write, in bytes.
 const FILE_MAX: u64 = 1_000_000;

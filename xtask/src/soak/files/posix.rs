@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::rig::Rig;
-use super::watch::Fault;
 use crate::bench::setting::{has, target};
 use crate::shell::{Failure, Shell};
+use crate::soak::watch::Fault;
 
 /// The release that is installed where there is none.
 const RELEASE: &str = "0.2.2";

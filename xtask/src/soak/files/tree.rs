@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::compare;
-use super::random::Random;
-use super::watch::{Done, Fault, Last};
+use crate::soak::random::Random;
+use crate::soak::watch::{Done, Fault, Last};
 
 /// How many work at once, each in a part of the tree of its own.
 const WORKERS: u64 = 3;
