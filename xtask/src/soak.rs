@@ -7,6 +7,7 @@ use crate::shell::{Failure, Shell};
 mod alone;
 mod files;
 mod random;
+mod split;
 mod watch;
 
 /// What to look for faults in.
@@ -20,11 +21,14 @@ pub(crate) struct Options {
 enum Soak {
     /// Files on a mount of a real NFS server: random operations, pjdfstest, a server that is killed.
     Files(files::Options),
+    /// Files over TCP that is split, while the daemons at both ends of the hop are killed.
+    Split(split::Options),
 }
 
 /// Runs one soak; it prints a table, and fails if anything was wrong.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     match &options.soak {
         Soak::Files(options) => files::run(&Shell::new(false), options),
+        Soak::Split(options) => split::run(&Shell::new(false), options),
     }
 }
