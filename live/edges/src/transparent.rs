@@ -118,6 +118,8 @@ impl TransparentStream {
         }
         if let Some(source) = asks.source {
             be_transparent(&socket, destination)?;
+            // Whoever it is may speak from one port to many, or from that of a connection that has just ended.
+            socket.set_reuse_address(true)?;
             socket.bind(&source.into())?;
         }
         let stream = Self::of(socket)?;
