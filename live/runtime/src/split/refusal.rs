@@ -30,6 +30,8 @@ pub(super) fn refusal(request: &Packet, error: &io::Error) -> Option<Packet> {
 pub(super) fn reason(error: &io::Error) -> Reason {
     match Errno::from_io_error(error) {
         Some(Errno::CONNREFUSED | Errno::CONNRESET) => Reason::Refused,
+        // Nobody takes streams for that address here.
+        Some(Errno::OPNOTSUPP) => Reason::NotListening,
         Some(Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::ACCESS | Errno::PERM) => {
             Reason::Unreachable
         }

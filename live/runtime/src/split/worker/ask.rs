@@ -1,7 +1,7 @@
 //! What is asked for, and how the other host answers.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use edges::transparent::{Asks, Ends, TransparentStream, is_local};
 use hosts::StreamLane;
@@ -15,7 +15,7 @@ use super::super::joint::{Asker, Joint, Stage};
 use super::super::kernel::KernelStream;
 use super::super::refusal::{reason, refusal};
 use super::super::stream::Stream;
-use super::super::{End, Heard, Request, Verdict};
+use super::super::{End, Heard, Mobile, Request, Verdict};
 use super::{Worker, stream};
 
 /// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
@@ -98,7 +98,7 @@ impl Worker {
         Some(id)
     }
 
-    fn decide(&self, verdict: Verdict) {
+    pub(super) fn decide(&self, verdict: Verdict) {
         // A verdict that finds no room is lost; the request comes again.
         if self.ports.verdicts.try_send(verdict).is_ok() {
             let _ = self.ports.decided.ring();
@@ -117,6 +117,9 @@ impl Worker {
         }
         let (end, source) = (&self.options.end, ends.source);
         let asks = match end {
+            End::Gateway { .. } if !across_the_hop && self.is_for_packets(destination.ip()) => {
+                return self.refuse(id, &Errno::OPNOTSUPP.into());
+            }
             // To a mobile host in the name of who asks, as if nobody stood between.
             End::Gateway { transparent } => Asks {
                 source: (*transparent || across_the_hop).then_some(source),
@@ -146,6 +149,17 @@ impl Worker {
             }
             Err(error) => self.refuse(id, &error),
         }
+    }
+
+    /// Whether an address is left to packets: those of this host, which has a firewall for who comes from elsewhere, and
+    /// what listens for itself alone; and with address translation those of mobile hosts, who would take whoever asks
+    /// for the gateway.
+    fn is_for_packets(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let translates = matches!(self.options.end, End::Gateway { transparent: false });
+        let mut mobiles = self.options.mobiles.iter();
+        let has = |mobile: &Mobile| mobile.networks.iter().any(|one| one.contains(&address));
+        is_local(address) || (translates && mobiles.any(has))
     }
 
     /// The streams of a mobile host, if there are any that can carry a connection between these ends.

@@ -6,15 +6,15 @@ use std::io;
 use edges::transparent::Ends;
 use hosts::{Profile, StreamLane, StreamNews};
 use mtcp::{Addresses, Reason};
-use redirector::{BindingId, Chunks, Stream as StreamId};
+use redirector::{BindingId, Chunks, Input, Side, Stream as StreamId};
 use rustix::io::Errno;
 use units::Instant;
 
-use super::super::End;
 use super::super::hop::HopStream;
 use super::super::joint::{Asker, HopName, Stage};
 use super::super::port::Told;
 use super::super::stream::Stream;
+use super::super::{End, Verdict};
 use super::{Worker, stream};
 
 /// Which streams there are.
@@ -186,11 +186,25 @@ impl Worker {
             stream.let_go();
         }
         let was_asked = joint.asker != side && matches!(joint.stage, Stage::Asking(_));
-        if was_asked {
+        if was_asked && reason == Reason::NotListening && self.options.end.hop_side() == Side::Fixed
+        {
+            self.leave_to_packets(id);
+        } else if was_asked {
             self.refuse(id, &error_of(reason));
         } else {
             self.broken(id);
         }
+    }
+
+    /// The gateway takes no streams for who was asked, itself above all: the request goes on as a packet, as do all that
+    /// follow it.
+    fn leave_to_packets(&mut self, id: StreamId) {
+        if let Some(joint) = self.joints.get(&id.binding)
+            && let Stage::Asking(Asker::Packet { packet, .. }) = &joint.stage
+        {
+            self.decide(Verdict::ToHop(packet.clone()));
+        }
+        self.news.push_back(Input::Reset(id));
     }
 
     /// Has `act` on a stream across the hop; gives which one it is.
