@@ -8,6 +8,7 @@
 
 mod flows;
 mod marks;
+mod sending;
 mod status;
 mod streams;
 mod tcp;
@@ -173,13 +174,18 @@ impl Association {
         }
     }
 
-    /// Bytes that are held for the other end, and may be: [`Config::memory`], and what snoop may keep where it is
-    /// used.
+    /// Bytes that are held for the other end, and may be: [`Config::memory`], and what snoop and streams may keep where
+    /// they are used.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let (cached, cache) = self.tcp.memory();
         let tables = self.marks.memory() + self.flows.memory() + self.air.memory();
         let most = self.memory.max(arq::MEMORY_LEAST);
-        (self.arq.memory() + tables + cached, most + cache)
+        let streams = self.streams.as_ref().map(Streams::memory);
+        let (streamed, streams) = streams.unwrap_or_default();
+        (
+            self.arq.memory() + tables + cached + streamed,
+            most + cache + streams,
+        )
     }
 
     /// How many bytes a frame takes on the wire.

@@ -10,6 +10,8 @@ use serde::Serialize;
 use units::Instant;
 use wire::packet::{HEADROOM, PacketBuffer};
 
+use crate::sending::{self, Sending};
+
 /// How streams cross one association.
 #[derive(Debug, Clone)]
 pub struct StreamConfig {
@@ -33,6 +35,8 @@ const BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
 const BUFFERS_IN_ALL: units::Bytes = units::Bytes::mebi(64);
 const SEND_BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
 const PAPER_BUFFER: units::Bytes = units::Bytes::new(32_767);
+/// What a connection takes beside what it carries, at most.
+const CONNECTION: units::Bytes = units::Bytes::kibi(4);
 /// The packets of a usual hop, in bytes.
 const PACKET: usize = 1_400;
 
@@ -85,6 +89,9 @@ pub(crate) struct Streams {
     profile: Profile,
     endpoint: Endpoint<Chunks>,
     readings: BTreeMap<ConnectionId, Reading>,
+    sending: Sending,
+    /// What may be held.
+    most: units::Bytes,
     outputs: VecDeque<Output>,
 }
 
@@ -130,18 +137,39 @@ impl StreamConfig {
     }
 }
 
+impl StreamConfig {
+    /// What streams with these settings may hold, the buffers of packets aside.
+    fn memory(&self, settings: &mtcp::Config) -> units::Bytes {
+        let connections = self.connections as u64;
+        let received = match &settings.auto_buffer {
+            Some(auto) => auto.total.get(),
+            None => settings.receive_buffer.get().saturating_mul(connections),
+        };
+        let each = CONNECTION.get() + sending::FIRST;
+        units::Bytes::new(received.saturating_add(sending::IN_ALL + each * connections))
+    }
+}
+
 impl Streams {
     /// None yet, in packets of at most `packet` bytes.
     ///
     /// # Errors
     /// What is wrong with the configuration.
     pub(crate) fn new(config: StreamConfig, packet: usize) -> Result<Self, ConfigError> {
+        let settings = config.settings(packet);
         Ok(Self {
             profile: config.profile,
-            endpoint: Endpoint::new(config.settings(packet), config.random)?,
+            most: config.memory(&settings),
+            sending: Sending::new(settings.send_buffer.get()),
+            endpoint: Endpoint::new(settings, config.random)?,
             readings: BTreeMap::new(),
             outputs: VecDeque::new(),
         })
+    }
+
+    /// What is held for connections, and may be.
+    pub(crate) fn memory(&self) -> (units::Bytes, units::Bytes) {
+        (self.endpoint.memory(), self.most)
     }
 
     pub(crate) fn status(&self) -> StreamStatus {
@@ -160,14 +188,37 @@ impl Streams {
                     self.read(now, id);
                 }
             }
+            mtcp::Input::Write(id, content) => {
+                let count = content.length();
+                self.endpoint
+                    .handle_input(now, mtcp::Input::Write(id, content));
+                let offer = self.sending.wrote(id, count);
+                self.offer(id, offer);
+            }
             input => {
-                if let mtcp::Input::Open { number, .. } = input {
-                    let id = ConnectionId::Opened(number);
-                    self.readings.entry(id).or_default();
+                match &input {
+                    mtcp::Input::Open { number, .. } => {
+                        let id = ConnectionId::Opened(*number);
+                        self.readings.entry(id).or_default();
+                    }
+                    // Nothing more will be told of it.
+                    mtcp::Input::Abort(id, _) | mtcp::Input::Refuse(id, _) => self.forget(*id),
+                    _ => {}
                 }
                 self.endpoint.handle_input(now, input);
             }
         }
+    }
+
+    /// Tells the driver how much it may write.
+    fn offer(&mut self, id: ConnectionId, offer: Option<u64>) {
+        let tell = |room| Output::Tell(mtcp::Output::Writable(id, room));
+        self.outputs.extend(offer.map(tell));
+    }
+
+    fn forget(&mut self, id: ConnectionId) {
+        self.readings.remove(&id);
+        self.sending.forget(id);
     }
 
     /// Takes what is there and wanted.
@@ -214,6 +265,10 @@ impl Streams {
                     }
                     self.finish(id);
                 }
+                mtcp::Output::Writable(id, room) => {
+                    let offer = self.sending.has_room(id, room);
+                    self.offer(id, offer);
+                }
                 output => self.tell(output),
             }
         }
@@ -226,7 +281,7 @@ impl Streams {
                 None
             }
             mtcp::Output::Reset(id, _) | mtcp::Output::Closed(id) => {
-                self.readings.remove(id);
+                self.forget(*id);
                 None
             }
             mtcp::Output::Data(id, _) => Some(*id),

@@ -190,6 +190,12 @@ impl<C: Content + Clone> Connection<C> {
         traffic
     }
 
+    /// What it holds of both streams, and itself, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let content = self.sender.held() + self.receiver.held();
+        content + size_of::<Self>() as u64
+    }
+
     /// Whether it is not made yet.
     pub(crate) fn is_half_open(&self) -> bool {
         matches!(
@@ -225,6 +231,9 @@ impl<C: Content + Clone> Connection<C> {
         self.end(reason);
         if open {
             self.phase = Phase::Aborted(reason);
+            // Only its names and numbers are needed from here on.
+            self.sender.discard();
+            self.receiver.discard();
             self.stay(now);
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use machine::{Machine, RandomStream, earlier};
 use redirector::Content;
-use units::Instant;
+use units::{Bytes, Instant};
 
 use crate::connection::{Connection, Identity, Phase, Status};
 use crate::counters::{Connections, Refused};
@@ -79,6 +79,11 @@ impl<C: Content + Clone> Endpoint<C> {
     /// How many connections there are, lingering ones included.
     pub fn connections(&self) -> usize {
         self.table.len()
+    }
+
+    /// What its connections hold: what was written and is not acknowledged, what arrived and was not read, themselves.
+    pub fn memory(&self) -> Bytes {
+        Bytes::new(self.table.memory())
     }
 
     /// What is known of a connection.

@@ -333,6 +333,17 @@ impl<C: Content> Receiver<C> {
         self.ready.length()
     }
 
+    /// What is held of the stream, in bytes.
+    pub(crate) fn held(&self) -> u64 {
+        self.ready.length() + self.held.length()
+    }
+
+    /// Forgets what is held of the stream, which nobody reads.
+    pub(crate) fn discard(&mut self) {
+        self.ready = Ready::new();
+        self.held = Held::new();
+    }
+
     /// Bytes that can be read, if the application was not told of all of them; it is now.
     pub(crate) fn tell(&mut self) -> Option<u64> {
         let end = self.progress.next - u64::from(self.is_finished());

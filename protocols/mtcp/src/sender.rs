@@ -189,13 +189,23 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
+    /// What is held of the stream, in bytes.
+    pub(crate) fn held(&self) -> u64 {
+        self.unsent.length() + self.flight.bytes()
+    }
+
+    /// Forgets what is held of the stream, which is never sent.
+    pub(crate) fn discard(&mut self) {
+        self.unsent = C::default();
+        self.flight.acknowledge(self.next);
+    }
+
     /// How many bytes more the buffer takes; none after the end.
     pub(crate) fn room(&self) -> u64 {
         if self.ending != Ending::Open {
             return 0;
         }
-        let waiting = self.unsent.length() + self.flight.bytes();
-        self.buffer.saturating_sub(waiting)
+        self.buffer.saturating_sub(self.held())
     }
 
     /// Whether all of the stream, with its end, is acknowledged.

@@ -97,6 +97,12 @@ impl<C: Content + Clone> Table<C> {
         self.entries.len()
     }
 
+    /// What all connections hold, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let each = self.entries.values();
+        each.map(|entry| entry.connection.memory()).sum()
+    }
+
     /// How many connections are not made yet.
     pub(crate) fn half_open(&self) -> &HalfOpen {
         &self.half_open

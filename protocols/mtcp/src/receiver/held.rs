@@ -43,6 +43,11 @@ impl<C: Content> Held<C> {
         self.pieces
     }
 
+    /// How many bytes they are in all.
+    pub(crate) fn length(&self) -> u64 {
+        self.runs.values().map(Run::length).sum()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

@@ -1,0 +1,177 @@
+//! What may wait to be sent on streams, in bytes: much on a few of them, and on many no more in all.
+
+use std::collections::BTreeMap;
+
+use mtcp::ConnectionId;
+
+/// What each stream may always have waiting.
+pub(crate) const FIRST: u64 = 32 << 10;
+/// What all may have beyond that.
+pub(crate) const IN_ALL: u64 = 64 << 20;
+/// The most that a driver may write before it is told anew.
+const OFFER_MOST: u64 = 64 << 10;
+
+/// What one stream has of it.
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    /// Written, and not acknowledged yet.
+    waiting: u64,
+    /// So much more the driver was told that it may write.
+    offered: u64,
+}
+
+impl Stream {
+    fn beyond(self) -> u64 {
+        (self.waiting + self.offered).saturating_sub(FIRST)
+    }
+}
+
+/// The share of each stream. One may take as much as it leaves to others (dynamic thresholds, Choudhury and Hahne
+/// 1998), so that an end which takes nothing cannot fill the memory, and one that has a single stream is not held up.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    /// What the endpoint takes of one.
+    most: u64,
+    streams: BTreeMap<ConnectionId, Stream>,
+    /// What all have beyond their first bytes.
+    beyond: u64,
+}
+
+impl Sending {
+    /// None; the endpoint takes `most` of each.
+    pub(crate) fn new(most: u64) -> Self {
+        Self {
+            most,
+            streams: BTreeMap::new(),
+            beyond: 0,
+        }
+    }
+
+    /// The endpoint takes `room` more; gives what the driver is to be told instead, if anything.
+    pub(crate) fn has_room(&mut self, id: ConnectionId, room: u64) -> Option<u64> {
+        let waiting = self.most.saturating_sub(room);
+        let stream = Stream {
+            waiting,
+            offered: self.streams.get(&id).map_or(0, |stream| stream.offered),
+        };
+        self.put(id, stream);
+        self.offer(id, stream)
+    }
+
+    /// The driver has written so much; the same.
+    pub(crate) fn wrote(&mut self, id: ConnectionId, count: u64) -> Option<u64> {
+        let mut stream = *self.streams.get(&id)?;
+        stream.waiting += count;
+        stream.offered = stream.offered.saturating_sub(count);
+        self.put(id, stream);
+        self.offer(id, stream)
+    }
+
+    /// A stream is gone.
+    pub(crate) fn forget(&mut self, id: ConnectionId) {
+        if let Some(stream) = self.streams.remove(&id) {
+            self.beyond -= stream.beyond();
+        }
+    }
+
+    fn put(&mut self, id: ConnectionId, stream: Stream) {
+        let former = self.streams.insert(id, stream);
+        self.beyond -= former.map_or(0, Stream::beyond);
+        self.beyond += stream.beyond();
+    }
+
+    fn offer(&mut self, id: ConnectionId, stream: Stream) -> Option<u64> {
+        let free = IN_ALL.saturating_sub(self.beyond);
+        let own = stream.beyond();
+        let share = FIRST + own + free.saturating_sub(own) / 2;
+        // Who writes much is told of much, so that those who write nothing hold nothing.
+        let usual = stream.waiting.clamp(FIRST, OFFER_MOST);
+        let room = share.min(self.most).saturating_sub(stream.waiting);
+        let offered = room.min(usual);
+        // Not for every acknowledgement.
+        if offered == 0 || offered < 2 * stream.offered {
+            return None;
+        }
+        self.put(id, Stream { offered, ..stream });
+        Some(offered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: u64 = 16 << 20;
+
+    /// How much is waiting when `count` drivers write all that they are told of in turns, and nothing is acknowledged.
+    fn filled(sending: &mut Sending, streams: std::ops::Range<u64>) -> Vec<u64> {
+        let ids: Vec<_> = streams.map(ConnectionId::Opened).collect();
+        let mut told: Vec<_> = ids.iter().map(|id| sending.has_room(*id, MOST)).collect();
+        while told.iter().any(Option::is_some) {
+            for (id, told) in ids.iter().zip(&mut told) {
+                if let Some(room) = told.take() {
+                    *told = sending.wrote(*id, room);
+                }
+            }
+        }
+        ids.iter().map(|id| sending.streams[id].waiting).collect()
+    }
+
+    #[test]
+    fn a_single_stream_gets_all_that_the_endpoint_takes() {
+        assert_eq!(filled(&mut Sending::new(MOST), 0..1), [MOST]);
+    }
+
+    #[test]
+    fn a_thousand_have_no_more_in_all_and_whoever_comes_later_goes_on() {
+        let mut sending = Sending::new(MOST);
+        let all = filled(&mut sending, 0..1_000);
+        assert!(all.iter().sum::<u64>() <= IN_ALL + 1_000 * FIRST, "{all:?}");
+        assert!(all.iter().all(|waiting| *waiting >= FIRST), "{all:?}");
+        let late = filled(&mut sending, 1_000..1_001);
+        assert!(late[0] >= FIRST, "{late:?}");
+        (0..1_000).for_each(|id| sending.forget(ConnectionId::Opened(id)));
+        sending.forget(ConnectionId::Opened(1_000));
+        assert_eq!((sending.beyond, sending.streams.len()), (0, 0));
+        assert_eq!(filled(&mut sending, 0..1), [MOST]);
+    }
+
+    /// What was acknowledged can be written again, also where nothing else is free.
+    #[test]
+    fn a_stream_whose_bytes_are_acknowledged_goes_on() {
+        let mut sending = Sending::new(MOST);
+        filled(&mut sending, 0..1_000);
+        let id = ConnectionId::Opened(7);
+        let mut told = sending.has_room(id, MOST);
+        for _ in 0..100 {
+            let room = told.expect("all of it was acknowledged");
+            assert!(room >= FIRST, "{room}");
+            // What it is told of meanwhile is written too, and then all is acknowledged.
+            let mut more = sending.wrote(id, room);
+            while let Some(room) = more {
+                more = sending.wrote(id, room);
+            }
+            told = sending.has_room(id, MOST);
+        }
+    }
+
+    #[test]
+    fn many_that_write_nothing_leave_all_to_one_that_does() {
+        let mut sending = Sending::new(MOST);
+        for id in 0..2_000 {
+            sending.has_room(ConnectionId::Arrived(id), MOST);
+        }
+        assert_eq!(filled(&mut sending, 0..1), [MOST]);
+    }
+
+    /// The paper's buffer is smaller than what each may have.
+    #[test]
+    fn a_small_buffer_is_used_whole() {
+        let mut sending = Sending::new(10_000);
+        let id = ConnectionId::Opened(1);
+        assert_eq!(sending.has_room(id, 10_000), Some(10_000));
+        assert_eq!(sending.wrote(id, 6_000), None);
+        assert_eq!(sending.wrote(id, 4_000), None);
+        assert_eq!(sending.has_room(id, 3_000), Some(3_000));
+    }
+}
