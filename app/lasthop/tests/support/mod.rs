@@ -330,6 +330,14 @@ impl Daemon {
         u64::from_str_radix(line.unwrap().trim(), 16).unwrap()
     }
 
+    /// The memory that it has taken, in bytes: now (`VmRSS` in proc(5)), or at most so far (`VmHWM`).
+    pub(crate) fn memory(&self, line: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|text| text.starts_with(line));
+        let kibibytes = line.unwrap().split_whitespace().nth(1).unwrap();
+        kibibytes.parse::<u64>().unwrap() << 10
+    }
+
     /// Waits for its end; its exit code and all that it said.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();

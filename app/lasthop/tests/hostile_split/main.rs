@@ -1,0 +1,228 @@
+//! Bad input to real daemons that split TCP: from a mobile host with the right key, from fixed hosts, and from
+//! applications. The gateway lives, holds what it says and no more, counts what it refuses, and everybody else gets all
+//! of theirs. Needs what the daemons' tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod intruder;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::io::{ErrorKind, Read};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use edges::netlink::{Netlink, Route};
+use intruder::Intruder;
+use mtcp::packet::Kind;
+use mtcp::{Profile, Reason};
+use serde_json::Value;
+use socket2::{Domain, Socket, Type};
+use support::{Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, fetch, fetch_from};
+use units::Bytes;
+
+/// The gateway's peers: who is hostile, and who is not.
+const INTRUDER: usize = 0;
+const MOBILE: usize = 1;
+
+/// A gateway with a mobile host and an intruder, whose TCP is split.
+struct Place {
+    hosts: Hosts,
+    gateway: Daemon,
+    _mobile: Daemon,
+    profile: Profile,
+}
+
+impl Place {
+    /// With lines more for the gateway's configuration.
+    fn new(profile: Profile, nat: bool, more: &str) -> Self {
+        let hosts = Hosts::create();
+        let transport = match profile {
+            Profile::Paper => "mtcp",
+            Profile::Wide => "mtcp-wide",
+        };
+        let split = format!("tcp = \"split\"\nsplit_transport = \"{transport}\"\n");
+        hosts.configure_more("gateway", "public_key", &split);
+        let intruder = format!(
+            "{more}\n[[peers]]\nname = \"intruder\"\npublic_key = \"{}\"\naddresses = [\"{}\", \"fd73::9\"]\n{split}",
+            intruder::public_key(),
+            intruder::ADDRESS
+        );
+        hosts.configure_more("gateway", "[[peers]]", &intruder);
+        hosts.configure_more("gateway", "[tun]", &format!("nat = {nat}"));
+        let back = Route::to("10.73.0.0/24".parse().unwrap()).via(GATEWAY_OUTSIDE);
+        let add = || Netlink::open().unwrap().add_route(&back).unwrap();
+        hosts.fixed.run(add).unwrap();
+        let place = Self {
+            gateway: hosts.start("gateway"),
+            _mobile: hosts.start("mobile"),
+            hosts,
+            profile,
+        };
+        place.hosts.wait_until_connected();
+        place.hosts.wait_until("TCP is split", || {
+            let traces = format!("{:?}", place.hosts.traces());
+            traces.contains("lasthop_mobile_split")
+                && !place.peer(MOBILE)["hop"]["streams"].is_null()
+        });
+        place
+    }
+
+    fn intruder(&self) -> Intruder {
+        let key = self.hosts.status("gateway")["host"]["public_key"].clone();
+        let key = key.as_str().unwrap().parse().unwrap();
+        Intruder::connect(&self.hosts, self.profile, key)
+    }
+
+    fn peer(&self, number: usize) -> Value {
+        self.hosts.status("gateway")["host"]["peers"][number].take()
+    }
+}
+
+/// A listener on the gateway.
+fn at_gateway(hosts: &Hosts, address: IpAddr) -> TcpListener {
+    let bind = || TcpListener::bind((address, 0)).unwrap();
+    hosts.gateway.run(bind).unwrap()
+}
+
+/// What is for the gateway itself goes as packets, which its firewall sees, and its loopback is out of reach.
+#[test]
+fn no_stream_leads_into_the_gateway_itself() {
+    if !able() {
+        return;
+    }
+    for nat in [true, false] {
+        let place = Place::new(Profile::Wide, nat, "");
+        let inside = [
+            IpAddr::V4(Ipv4Addr::LOCALHOST),
+            "127.1.2.3".parse().unwrap(),
+            "10.73.0.1".parse().unwrap(),
+            GATEWAY_OUTSIDE,
+        ];
+        let listeners = inside.map(|address| at_gateway(&place.hosts, address));
+        let mut targets: Vec<_> = listeners
+            .iter()
+            .map(|listener| listener.local_addr().unwrap())
+            .collect();
+        let port = targets[0].port();
+        targets.push((Ipv4Addr::UNSPECIFIED, port).into());
+        targets.push((Ipv4Addr::BROADCAST, port).into());
+        targets.push(("::ffff:127.0.0.1".parse::<IpAddr>().unwrap(), port).into());
+        targets.push((FIXED_HOST, 0).into());
+        let answers = place.intruder().ask(&targets);
+        let kinds = answers
+            .iter()
+            .map(|answer| answer.map(|answer| answer.kind));
+        let left = Some(Kind::Reset(Reason::NotListening));
+        let refused = Some(Kind::Reset(Reason::Refused));
+        assert_eq!(
+            kinds.collect::<Vec<_>>(),
+            [[left; 7].as_slice(), &[refused]].concat(),
+            "{targets:?}"
+        );
+        for listener in listeners {
+            listener.set_nonblocking(true).unwrap();
+            assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+        }
+        let mobile: IpAddr = "10.73.0.2".parse().unwrap();
+        for inside in ["10.73.0.1".parse().unwrap(), GATEWAY_OUTSIDE] {
+            assert_eq!(
+                fetch_from(&place.hosts, (&place.hosts.gateway, inside), 100_000),
+                mobile
+            );
+        }
+        assert_eq!(
+            fetch(&place.hosts, 100_000),
+            if nat { GATEWAY_OUTSIDE } else { mobile }
+        );
+    }
+}
+
+/// A fixed host that sends without end to whoever connects.
+fn source(hosts: &Hosts) -> SocketAddr {
+    let bind = || TcpListener::bind((FIXED_HOST, 0)).unwrap();
+    let listener = hosts.fixed.run(bind).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // Until its reader is gone.
+            thread::spawn(move || std::io::copy(&mut std::io::repeat(7), &mut stream));
+        }
+    });
+    address
+}
+
+/// Connections that a mobile host has, and reads nothing of: what waits for it is bounded for all together.
+#[test]
+fn one_that_takes_nothing_fills_no_memory() {
+    if !able() {
+        return;
+    }
+    let place = Place::new(Profile::Wide, true, "");
+    let mut intruder = place.intruder();
+    let target = source(&place.hosts);
+    for made in intruder.ask(&[target; 60]).into_iter().flatten() {
+        let first = intruder.first(&made);
+        intruder.send([first]);
+    }
+    let streams = || {
+        place.peer(INTRUDER)["hop"]["memory"]
+            .as_str()
+            .unwrap()
+            .parse::<Bytes>()
+            .unwrap()
+    };
+    // What each may have, and half of what all may have.
+    while streams() < Bytes::mebi(32) {
+        intruder.listen(Duration::from_millis(100));
+    }
+    assert!(fetch(&place.hosts, 4 << 20) == GATEWAY_OUTSIDE);
+    for _ in 0..10 {
+        intruder.listen(Duration::from_millis(100));
+    }
+    let (held, peak) = (streams(), place.gateway.memory("VmHWM"));
+    println!("{held} held, {} taken", Bytes::new(peak));
+    assert!(held < Bytes::mebi(76), "{held}");
+    assert!(peak < 200 << 20, "{peak}");
+}
+
+/// Many connections may come from one port, also right after others that have ended.
+#[test]
+fn one_port_is_enough_for_many_connections() {
+    if !able() {
+        return;
+    }
+    let place = Place::new(Profile::Wide, false, "");
+    let mobile: IpAddr = "10.73.0.2".parse().unwrap();
+    let hosts = &place.hosts;
+    for (asking, asked) in [
+        ((&hosts.mobile, mobile), (&hosts.fixed, FIXED_HOST)),
+        ((&hosts.fixed, FIXED_HOST), (&hosts.mobile, mobile)),
+    ] {
+        let mut kept = Vec::new();
+        for round in 0..4 {
+            let bind = || TcpListener::bind((asked.1, 0)).unwrap();
+            let listener = asked.0.run(bind).unwrap();
+            let connect = || {
+                let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+                socket.set_reuse_address(true).unwrap();
+                let from = SocketAddr::new(asking.1, 40_000);
+                socket.bind(&from.into()).unwrap();
+                let to = listener.local_addr().unwrap();
+                let connected = socket.connect_timeout(&to.into(), Duration::from_secs(10));
+                connected.unwrap_or_else(|error| panic!("{round}: {error}"));
+                TcpStream::from(socket)
+            };
+            let stream = asking.0.run(connect).unwrap();
+            let mut accepted = listener.accept().unwrap().0;
+            if round % 2 == 0 {
+                kept.push((stream, accepted));
+            } else {
+                drop(stream);
+                assert_eq!(accepted.read(&mut [0]).unwrap(), 0);
+            }
+        }
+    }
+}
