@@ -63,6 +63,14 @@ pub(crate) struct Options {
         default_value = "mtcp-wide,mtcp"
     )]
     transports: Vec<Transport>,
+    /// Only these daemons
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "gateway,mobile"
+    )]
+    victims: Vec<Victim>,
     /// How often each daemon is killed, with each transport
     #[arg(long, default_value_t = 50)]
     kills: u32,
@@ -134,7 +142,7 @@ fn soak(
 ) -> (Vec<Row>, Result<(), Failure>) {
     let mut rows = Vec::new();
     let outcome = with_rig(options, program, transport, |rig| {
-        for victim in [Victim::Gateway, Victim::Mobile] {
+        for victim in options.victims.iter().copied() {
             let row = row(options, transport, victim, rig);
             println!(
                 "{}, {victim:?}: {}",

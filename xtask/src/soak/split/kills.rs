@@ -114,7 +114,10 @@ fn round(
     let before = rig.split_so_far();
     let mut ends = Vec::new();
     for transfer in &transfers {
-        let told = |error| format!("{:?} cannot connect: {error}", transfer.asker);
+        let told = |error| {
+            let known = rig.describe();
+            format!("{:?} cannot connect: {error}\n{known}", transfer.asker)
+        };
         let pair = rig.connect(transfer.asker).map_err(told)?;
         ends.push(transfer.ends(pair).map_err(|error| error.to_string())?);
     }

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use rustix::fd::AsFd;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::Serialize;
@@ -32,10 +33,12 @@ const LINK: &str = "[each]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"10
     [errors]\nmodel = \"independent\"\np = \"2 %\"\n";
 
 /// Which daemon is killed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Victim {
+    /// The gateway's
     Gateway,
+    /// The mobile host's
     Mobile,
 }
 
@@ -162,6 +165,16 @@ impl<'a> Rig<'a> {
         Logs([Victim::Gateway, Victim::Mobile].map(|end| self.hosts.path(&log_of(end))))
     }
 
+    /// What both daemons say of streams, for whoever looks for a fault.
+    pub(super) fn describe(&self) -> Fault {
+        let ends = [Victim::Gateway, Victim::Mobile].map(|end| {
+            let status = self.status(end);
+            let hop = &status["host"]["peers"][0]["hop"]["streams"];
+            format!("  {}: {}\n    {hop}", end.role(), status["split"])
+        });
+        ends.join("\n")
+    }
+
     fn status(&self, end: Victim) -> Value {
         let role = end.role();
         let mut command = Command::new(self.program);
@@ -251,7 +264,10 @@ fn configure(hosts: &Hosts, program: &Path, transport: &str) -> Result<(), Failu
     let key = |role: &str| {
         let mut command = Command::new(program);
         command.current_dir(&hosts.shell.root);
-        command.args(["keygen", &format!("{role}.key")]);
+        let name = format!("{role}.key");
+        // That of another transport's hosts, if it is there.
+        let _ = fs::remove_file(hosts.path(&name));
+        command.args(["keygen", &name]);
         let text = hosts.shell.run(command)?;
         let word = text.split_whitespace().last();
         Ok::<_, Failure>(word.unwrap_or_default().to_owned())
