@@ -13,8 +13,8 @@ const BESIDE: Bytes = Bytes::kibi(64);
 /// What one peer may take of a host, so that it leaves enough to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// What is held for it in all, but for snoop's cache and streams: packets that wait for it or are not confirmed, parts of what
-    /// it sends, and tables. At least [`Caps::MEMORY_LEAST`].
+    /// What is held for it in all, but for snoop's cache and streams: packets that wait for it or are not confirmed,
+    /// parts of what it sends, and tables. At least [`Caps::MEMORY_LEAST`].
     pub memory: Bytes,
     /// Packets that wait for their first transmission to it; one more is dropped.
     pub queue: Bytes,

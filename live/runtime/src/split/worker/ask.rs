@@ -151,9 +151,9 @@ impl Worker {
         }
     }
 
-    /// Whether an address is left to packets: those of this host, which has a firewall for who comes from elsewhere, and
-    /// what listens for itself alone; and with address translation those of mobile hosts, who would take whoever asks
-    /// for the gateway.
+    /// Whether an address is left to packets: those of this host, which has a firewall for who comes from elsewhere,
+    /// and programs that listen for itself alone; and with address translation those of mobile hosts, who would take
+    /// whoever asks for the gateway.
     fn is_for_packets(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         let translates = matches!(self.options.end, End::Gateway { transparent: false });

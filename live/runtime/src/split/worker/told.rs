@@ -196,8 +196,8 @@ impl Worker {
         }
     }
 
-    /// The gateway takes no streams for who was asked, itself above all: the request goes on as a packet, as do all that
-    /// follow it.
+    /// The gateway takes no streams for who was asked, itself above all: the request goes on as a packet, as do all
+    /// that follow it.
     fn leave_to_packets(&mut self, id: StreamId) {
         if let Some(joint) = self.joints.get(&id.binding)
             && let Stage::Asking(Asker::Packet { packet, .. }) = &joint.stage
