@@ -199,7 +199,7 @@ fn what_cannot_be_shown_is_refused_with_exit_code_2() {
         (["--report", "/proc/none"], "another folder by --report"),
         (
             ["--schemes", "relay"],
-            "known are plain, tunnel, snoop, split, lasthop",
+            "known are plain, tunnel, snoop, split, auto, lasthop",
         ),
     ] {
         let command = env!("CARGO_BIN_EXE_lasthop");

@@ -11,7 +11,9 @@ use std::thread;
 
 use edges::netlink::{Netlink, Route};
 use serde_json::Value;
-use support::{Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, fetch};
+use support::{
+    Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, fetch, fetch_between,
+};
 
 const MOBILE: &str = "10.73.0.2";
 /// Nobody has it.
@@ -27,15 +29,14 @@ fn each(test: impl Fn(&str)) {
     }
 }
 
-fn configure(hosts: &Hosts, transport: &str) {
-    let lines = format!("tcp = \"split\"\nsplit_transport = \"{transport}\"");
-    hosts.configure_more("gateway", "public_key", &lines);
+fn split_by(transport: &str) -> String {
+    format!("tcp = \"split\"\nsplit_transport = \"{transport}\"")
 }
 
-/// The hosts, connected, with TCP split.
-fn connected(nat: bool, transport: &str) -> (Hosts, [Daemon; 2]) {
-    let hosts = Hosts::over_air(LOSSY_LINK);
-    configure(&hosts, transport);
+/// The hosts, connected over such a link, with these lines for the mobile host in the gateway's configuration.
+fn started(link: &str, nat: bool, lines: &str) -> (Hosts, [Daemon; 2]) {
+    let hosts = Hosts::over_air(link);
+    hosts.configure_more("gateway", "public_key", lines);
     if !nat {
         hosts.configure_more("gateway", "[tun]", "nat = false");
         let back = Route::to("10.73.0.0/24".parse().unwrap()).via(GATEWAY_OUTSIDE);
@@ -44,6 +45,12 @@ fn connected(nat: bool, transport: &str) -> (Hosts, [Daemon; 2]) {
     }
     let daemons = [hosts.start("gateway"), hosts.start("mobile")];
     hosts.wait_until_connected();
+    (hosts, daemons)
+}
+
+/// The hosts, connected, with TCP split.
+fn connected(nat: bool, transport: &str) -> (Hosts, [Daemon; 2]) {
+    let (hosts, daemons) = started(LOSSY_LINK, nat, &split_by(transport));
     hosts.wait_until("the ends agree", || {
         hosts.status("gateway")["host"]["peers"][0]["hop"]["tcp"]["method"] == "plain"
             && (transport == "kernel-tcp" || diverts(&hosts, "mobile"))
@@ -111,7 +118,7 @@ fn nothing_of_it_stays_in_the_system() {
     }
     let hosts = Hosts::create();
     let before = hosts.traces();
-    configure(&hosts, "mtcp-wide");
+    hosts.configure_more("gateway", "public_key", &split_by("mtcp-wide"));
     let daemons = ["gateway", "mobile"].map(|name| hosts.start(name));
     hosts.wait_until_connected();
     hosts.wait_until("both take connections in", || {
@@ -254,4 +261,70 @@ fn no_stream_ends_short_when_the_gateway_is_killed() {
             drop((hosts, writer));
         }
     });
+}
+
+/// Hops that differ in what they lose only.
+fn hop_that_loses(share: &str) -> String {
+    format!(
+        r#"
+[each]
+rate = "50 Mbit/s"
+delay = "1 ms"
+queue = "200 packets"
+[errors]
+model = "independent"
+p = "{share}"
+"#
+    )
+}
+
+/// Which way connections of a host cross that begin now, and why.
+fn choice(hosts: &Hosts, name: &str) -> Value {
+    hosts.status(name)["host"]["peers"][0]["choice"].take()
+}
+
+/// How many connections went which way at a host, for that reason.
+fn chosen(hosts: &Hosts, name: &str, because: &str) -> u64 {
+    let status = hosts.status(name);
+    let counts = status["split"]["choices"]["counts"].as_array();
+    let mut counts = counts.into_iter().flatten();
+    let found = counts.find(|count| count["because"] == because);
+    found.map_or(0, |count| count["connections"].as_u64().unwrap())
+}
+
+/// The first connections pass as packets, as nothing is known of the hop; those that follow as the hop has shown.
+#[test]
+fn the_better_way_across_the_hop_is_chosen_for_each_connection() {
+    if !able() {
+        return;
+    }
+    for (loses, because, splits) in [("0 %", "short_and_clean", 0), ("10 %", "lossy", 2)] {
+        let (hosts, _daemons) = started(&hop_that_loses(loses), false, "tcp = \"auto\"");
+        let seen: IpAddr = MOBILE.parse().unwrap();
+        assert_eq!(fetch(&hosts, 2 << 20), seen);
+        let status = hosts.status("mobile");
+        let first = &status["split"]["choices"]["latest"][0];
+        assert_eq!(first["split"], false, "{first}");
+        for end in ["gateway", "mobile"] {
+            hosts.wait_until("the hop has shown", || {
+                choice(&hosts, end)["because"] == because
+            });
+        }
+        assert_eq!(fetch(&hosts, 1 << 20), seen);
+        let before = chosen(&hosts, "gateway", because);
+        let server = (&hosts.mobile, MOBILE.parse().unwrap());
+        assert_eq!(
+            fetch_between(&hosts, server, &hosts.fixed, 1 << 20),
+            FIXED_HOST
+        );
+        assert!(
+            chosen(&hosts, "mobile", because) >= 1,
+            "{}",
+            hosts.status("mobile")
+        );
+        assert_eq!(chosen(&hosts, "gateway", because), before + 1);
+        let told = split(&hosts);
+        assert_eq!(told["on_streams"], splits, "{told}");
+        assert_eq!(told["strangers"], 0, "{told}");
+    }
 }

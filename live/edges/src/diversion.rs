@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
 
@@ -17,10 +17,10 @@ pub struct Diversion {
     pub instance: String,
     /// The link by which requests for connections come, those of mobiles and those to them that were let in.
     pub inner_link: String,
-    /// The mobiles' IPv4 addresses.
-    pub ipv4: Vec<Ipv4Net>,
-    /// The mobiles' IPv6 addresses.
-    pub ipv6: Vec<Ipv6Net>,
+    /// Who asks for connections that are taken in.
+    pub from: Networks,
+    /// To whom go those that others ask for.
+    pub to: Networks,
     /// The port of the listener.
     pub port: u16,
     /// The mark of packets that stay here.
@@ -30,7 +30,39 @@ pub struct Diversion {
     pub is_own: bool,
 }
 
+/// Networks of both kinds of addresses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Networks {
+    /// Of IPv4.
+    pub ipv4: Vec<Ipv4Net>,
+    /// Of IPv6.
+    pub ipv6: Vec<Ipv6Net>,
+}
+
+/// Networks that hold the same addresses, joined where that is possible.
+impl FromIterator<IpNet> for Networks {
+    fn from_iter<I: IntoIterator<Item = IpNet>>(networks: I) -> Self {
+        let mut both = Self::default();
+        for network in IpNet::aggregate(&networks.into_iter().collect()) {
+            match network {
+                IpNet::V4(network) => both.ipv4.push(network),
+                IpNet::V6(network) => both.ipv6.push(network),
+            }
+        }
+        both
+    }
+}
+
 impl Diversion {
+    /// Whether it concerns addresses of IPv4, and of IPv6.
+    pub fn versions(&self) -> (bool, bool) {
+        let any = |of: fn(&Networks) -> bool| [&self.from, &self.to].into_iter().any(of);
+        (
+            any(|one| !one.ipv4.is_empty()),
+            any(|one| !one.ipv6.is_empty()),
+        )
+    }
+
     /// Its table.
     pub fn table(&self) -> Table {
         Table {
@@ -49,17 +81,15 @@ impl Diversion {
 
     fn chains(&self) -> Result<String, NftError> {
         let (link, port, mark) = (link_in_rule(&self.inner_link)?, self.port, self.mark);
+        let tracks = if self.is_own {
+            format!("ct mark set {mark} ")
+        } else {
+            String::new()
+        };
         let mut rules = String::new();
-        let mut rule = |version: &str, prefixes: String| {
-            if prefixes.is_empty() {
-                return;
-            }
-            let (ends, tracks): (&[_], _) = if self.is_own {
-                (&["saddr"], format!("ct mark set {mark} "))
-            } else {
-                (&["saddr", "daddr"], String::new())
-            };
-            for end in ends {
+        for (end, networks) in [("saddr", &self.from), ("daddr", &self.to)] {
+            let versions = [("ip", set(&networks.ipv4)), ("ip6", set(&networks.ipv6))];
+            for (version, prefixes) in versions.into_iter().filter(|(_, set)| !set.is_empty()) {
                 // Writing to a string cannot fail. What is meant for this host is for its own listeners.
                 let _ = writeln!(
                     rules,
@@ -67,9 +97,7 @@ impl Diversion {
                      tcp flags & (syn | ack) == syn {tracks}tproxy {version} to :{port} meta mark set {mark} accept"
                 );
             }
-        };
-        rule("ip", set(&self.ipv4));
-        rule("ip6", set(&self.ipv6));
+        }
         let output = if self.is_own {
             format!(
                 "  chain output {{\n    \

@@ -1,5 +1,7 @@
 use super::*;
-use crate::diversion::Diversion;
+use ipnet::IpNet;
+
+use crate::diversion::{Diversion, Networks};
 use crate::nat::Masquerade;
 
 fn masquerade() -> Masquerade {
@@ -14,12 +16,18 @@ fn masquerade() -> Masquerade {
     }
 }
 
+fn networks() -> Networks {
+    [IpNet::V4("10.7.0.2/32".parse().unwrap())]
+        .into_iter()
+        .collect()
+}
+
 fn diversion() -> Diversion {
     Diversion {
         instance: "field_1".into(),
         inner_link: "lasthop0".into(),
-        ipv4: vec!["10.7.0.2/32".parse().unwrap()],
-        ipv6: Vec::new(),
+        from: networks(),
+        to: networks(),
         port: 4_321,
         mark: 7,
         is_own: false,
@@ -74,6 +82,7 @@ fn errors_about_diverted_connections_stay_here() {
 #[test]
 fn a_hosts_own_connections_are_kept_by_their_mark() {
     let own = Diversion {
+        to: Networks::default(),
         is_own: true,
         ..diversion()
     };
@@ -88,6 +97,19 @@ fn a_hosts_own_connections_are_kept_by_their_mark() {
     }
     assert!(!ruleset.contains("ip daddr"));
     assert!(!diversion().ruleset().unwrap().contains("ct mark"));
+}
+
+/// Connections for which it is chosen how they cross pass as packets, when a mobile host asks for them in that way.
+#[test]
+fn what_is_asked_for_may_be_diverted_one_way_only() {
+    let to = Diversion {
+        from: Networks::default(),
+        ..diversion()
+    };
+    let ruleset = to.ruleset().unwrap();
+    assert!(ruleset.contains("ip daddr { 10.7.0.2/32 }"));
+    assert!(!ruleset.contains("ip saddr"));
+    assert_eq!(to.versions(), (true, false));
 }
 
 #[test]

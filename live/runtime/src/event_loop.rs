@@ -47,6 +47,8 @@ const SETTLING: Duration = Duration::from_millis(100);
 /// What the program takes beside what its host holds, at most: itself, buffers of the ports, datagrams that wait for
 /// room in the socket, and storage that is kept for the next packets.
 pub const MEMORY_BESIDE: Bytes = Bytes::mebi(64);
+/// How often it is asked at most by which way connections cross the hop.
+const CHOICE_INTERVAL: Duration = Duration::from_millis(50);
 /// How often the host is told the wall clock.
 const WALL_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -96,6 +98,7 @@ pub struct EventLoop<H, D, B> {
     blocked: bool,
     started: Instant,
     next_wall: Instant,
+    next_choice: Instant,
     /// When the host is told that the network has changed.
     news_due: Option<Instant>,
     moderation: Moderation,
@@ -158,6 +161,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             blocked: false,
             started,
             next_wall: started,
+            next_choice: started,
             news_due: None,
             moderation: Moderation::default(),
         })
@@ -364,8 +368,20 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
+    /// Has connections cross the hop by the way that is better now.
+    fn choose(&mut self) {
+        let now = clock::monotonic();
+        if let Some(port) = &self.work.streams
+            && now >= self.next_choice
+        {
+            self.next_choice = now + CHOICE_INTERVAL;
+            port.choose(|peer| self.host.choice(peer));
+        }
+    }
+
     /// Takes the device's share of a turn.
     fn read_device(&mut self) -> Result<(), RuntimeError> {
+        self.choose();
         let mut bytes = 0;
         for _ in 0..PACKETS_A_TURN {
             let Some(packet) = self.ports.device.receive().map_err(RuntimeError::Device)? else {

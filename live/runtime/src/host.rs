@@ -1,6 +1,6 @@
 //! What the loop drives.
 
-use hosts::{Host, Input, Output};
+use hosts::{Choice, Host, Input, Output};
 use machine::Machine;
 use serde_json::Value;
 use units::{Bytes, Instant};
@@ -13,6 +13,9 @@ pub trait Driven: Machine<Input = Input, Output = Output> {
 
     /// What it may hold, at most.
     fn memory_most(&self) -> Bytes;
+
+    /// By which way TCP connections with a peer cross the hop that begin now, where that is chosen for each.
+    fn choice(&self, peer: usize) -> Option<Choice>;
 }
 
 impl Driven for Host {
@@ -23,5 +26,9 @@ impl Driven for Host {
 
     fn memory_most(&self) -> Bytes {
         self.memory().1
+    }
+
+    fn choice(&self, peer: usize) -> Option<Choice> {
+        self.choice(peer)
     }
 }

@@ -5,7 +5,7 @@ mod settle;
 use std::collections::VecDeque;
 
 use machine::Machine;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Probability};
 use wire::flow::{Class, FlowKey};
 use wire::hop::{Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
@@ -90,6 +90,17 @@ impl Arq {
     /// What the hop's round trip is: smoothed, and the smallest of late.
     pub fn round_trip(&self) -> (Duration, Duration) {
         (self.round_trip.smoothed(), self.round_trip.smallest())
+    }
+
+    /// The smallest round trip of late, once one has been measured.
+    pub fn measured_round_trip(&self) -> Option<Duration> {
+        self.round_trip.measured()
+    }
+
+    /// The share of frames that the hop has lost of late, in the direction that loses more; nothing before some hundred
+    /// have crossed.
+    pub fn loss(&self) -> Option<Probability> {
+        self.losses.share()
     }
 
     /// Since when nothing has come through.
@@ -287,6 +298,7 @@ impl Arq {
         if fits {
             let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
             received.frames_missed += arrival.skipped;
+            self.losses.missed(arrival.skipped);
             if asks {
                 self.acknowledger.asked(arrived);
             }

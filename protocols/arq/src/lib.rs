@@ -20,6 +20,7 @@ mod flow;
 mod inbox;
 mod ledger;
 mod limits;
+mod loss_share;
 mod outbox;
 mod pace;
 mod queue;

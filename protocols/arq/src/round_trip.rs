@@ -49,7 +49,12 @@ impl RoundTrip {
 
     /// The smallest round trip of the last 20 to 40 seconds: the hop without queues.
     pub(crate) fn smallest(&self) -> Duration {
-        self.smallest.map_or(INITIAL, |(_, least)| least)
+        self.measured().unwrap_or(INITIAL)
+    }
+
+    /// The same, without a guess before the first sample.
+    pub(crate) fn measured(&self) -> Option<Duration> {
+        self.smallest.map(|(_, least)| least)
     }
 
     /// How long to wait for an acknowledgement that may itself be `delayed`, before the frame is

@@ -1,7 +1,9 @@
 //! What one end of the hop has counted.
 
 use serde::Serialize;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Probability};
+
+use crate::loss_share::LossShare;
 
 /// Classes of burst lengths: 1, 2 to 3, 4 to 7, … transmissions.
 pub const BURST_CLASSES: usize = 12;
@@ -71,12 +73,14 @@ pub struct ReceivedStats {
     pub frames_malformed: u64,
 }
 
-/// Watches the losses of the sending direction: their bursts, and how often they stand alone.
+/// Watches losses: how many there are, and of the sending direction their bursts and how often they stand alone.
 #[derive(Debug)]
 pub(crate) struct LossMonitor {
     run: u64,
     /// Share of transmissions lost on their own, in 2⁻³², smoothed over about 500.
     lonely: u64,
+    outwards: LossShare,
+    inwards: LossShare,
 }
 
 /// A burst up to this length is no fade.
@@ -91,6 +95,8 @@ impl Default for LossMonitor {
         Self {
             run: 0,
             lonely: 2 * NOISY,
+            outwards: LossShare::default(),
+            inwards: LossShare::default(),
         }
     }
 }
@@ -99,6 +105,7 @@ impl LossMonitor {
     /// Notes the fate of the next transmission; true at the end of losses that do not stand alone.
     pub(crate) fn note(&mut self, lost: bool, stats: &mut SentStats) -> bool {
         self.lonely -= self.lonely / SMOOTHING;
+        self.outwards.note(lost);
         if lost {
             self.run += 1;
             stats.frames_lost += 1;
@@ -113,6 +120,17 @@ impl LossMonitor {
             }
         }
         run > LONELY_MAX
+    }
+
+    /// Notes that a frame came from the other end, and how many before it did not.
+    pub(crate) fn missed(&mut self, count: u64) {
+        self.inwards.note_lost(count);
+        self.inwards.note(false);
+    }
+
+    /// The share that is lost in the direction that loses more, as far as that is known.
+    pub(crate) fn share(&self) -> Option<Probability> {
+        self.outwards.known().max(self.inwards.known())
     }
 
     /// Whether lonely losses are so many that what must not wait is better sent twice.

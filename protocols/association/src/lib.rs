@@ -28,7 +28,7 @@ use streams::Streams;
 pub use streams::{StreamConfig, StreamStatus};
 use tcp::TcpLane;
 pub use tcp::{TcpConfig, TcpMethod};
-use units::{BitRate, Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, FlowKey, is_bulk_udp};
 use wire::ip::{IpPacket, Protocol};
@@ -196,6 +196,16 @@ impl Association {
     /// What is known of its air.
     pub fn air(&self) -> &Air {
         &self.air
+    }
+
+    /// How TCP crosses that is not a stream.
+    pub fn tcp_method(&self) -> TcpMethod {
+        self.tcp.method()
+    }
+
+    /// What is known of the hop: its smallest round trip of late, and the share of frames that it loses.
+    pub fn measured(&self) -> (Option<Duration>, Option<Probability>) {
+        (self.arq.measured_round_trip(), self.arq.loss())
     }
 
     /// Bytes of packets that wait for their first transmission.

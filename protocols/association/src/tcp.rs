@@ -120,6 +120,11 @@ impl TcpLane {
         }
     }
 
+    /// Who repairs it.
+    pub(crate) fn method(&self) -> TcpMethod {
+        self.method
+    }
+
     /// Whether TCP goes this way at all.
     pub(crate) fn is_used(&self) -> bool {
         self.method != TcpMethod::Arq

@@ -140,6 +140,7 @@ impl Host {
                         .sharing
                         .as_ref()
                         .and_then(|sharing| sharing.air.status(now, index)),
+                    choice: self.choice(index),
                     ..peer_status(peer, (now, self.endpoint.expires_at(peer.id)))
                 })
                 .collect(),
@@ -390,6 +391,7 @@ fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> Pe
         keys_age: peer.presence.keys_age(now),
         registration: peer.presence.registration(now, expires_at),
         packets_refused: peer.packets_refused,
+        choice: None,
         hop: peer.association.status(now),
         air: None,
     }

@@ -5,6 +5,7 @@
 //! leaves, and opens, checks and hands on what arrives. Nothing is decided here that a part can decide.
 
 mod caps;
+mod choice;
 mod config;
 mod event;
 mod host;
@@ -18,6 +19,7 @@ mod terms;
 
 pub use association::TcpMethod;
 pub use caps::Caps;
+pub use choice::{Because, Choice, HopCondition};
 pub use config::{Config, Peer, Role};
 pub use event::{Event, EventKind};
 pub use host::{Host, HostError};
@@ -25,7 +27,7 @@ pub use mtcp::Profile;
 pub use presence::Registration;
 use redirector::Chunks;
 pub use status::{PeerStatus, Status};
-pub use streams::{StreamLane, StreamLimits, StreamNews};
+pub use streams::{Scope, StreamLane, StreamLimits, StreamNews};
 pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
 use wire::address::HopAddress;

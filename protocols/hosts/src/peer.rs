@@ -10,7 +10,7 @@ use wire::ethernet;
 
 use crate::presence::Presence;
 use crate::streams::StreamMaker;
-use crate::{Caps, Profile, Role, SplitTerms, TcpTerms};
+use crate::{Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
 const UDP: usize = 8;
 const IPV4: usize = 20;
@@ -74,6 +74,20 @@ impl Peer {
             profile: None,
             life: 0,
         }
+    }
+
+    /// Which of its connections are streams, where there are any: the link layer repairs TCP for those that are none.
+    pub(crate) fn scope(&self) -> Scope {
+        match self.association.tcp_method() {
+            TcpMethod::Arq => Scope::Chosen,
+            TcpMethod::Plain | TcpMethod::Snoop => Scope::Every,
+        }
+    }
+
+    /// The better way across the hop as it is now.
+    pub(crate) fn choice(&self) -> Choice {
+        let (round_trip, loss) = self.association.measured();
+        Choice::of(HopCondition { round_trip, loss })
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use units::{Bytes, Duration};
 use wire::address::HopAddress;
 
-use crate::{Registration, Role};
+use crate::{Choice, Registration, Role};
 
 /// How a host does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,6 +40,9 @@ pub struct PeerStatus {
     pub registration: Registration,
     /// Packets from inner addresses that are not its own.
     pub packets_refused: u64,
+    /// By which way its TCP connections cross that begin now, where that is chosen for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// The hop to it.
     pub hop: association::Status,
     /// Its part in an air that it shares with others.

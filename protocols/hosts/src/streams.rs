@@ -7,7 +7,7 @@ use session::Entropy;
 use units::{Bytes, Instant};
 
 use crate::host::Host;
-use crate::{Output, Profile, Role};
+use crate::{Choice, Output, Profile, Role};
 
 /// What streams may take of a host, where TCP is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +29,20 @@ pub struct StreamLane {
     pub life: u32,
 }
 
+/// Which connections are to cross the hop as streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    Every,
+    /// Those for which the hop is such that it pays ([`Choice`]).
+    Chosen,
+}
+
 /// What is told of the streams of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamNews {
     /// They can be used from now on, in this profile.
-    Begun(Profile),
+    Begun(Profile, Scope),
     /// They are gone, with all that was on its way.
     Over,
     /// What they tell. What is finished has been handed on whole.
@@ -111,11 +120,18 @@ impl Host {
         let former = peer.profile.take().map(|_| (peer.life, StreamNews::Over));
         peer.life += 1;
         peer.profile = profile;
-        let present = profile.map(|profile| (peer.life, StreamNews::Begun(profile)));
+        let scope = peer.scope();
+        let present = profile.map(|profile| (peer.life, StreamNews::Begun(profile, scope)));
         for (life, news) in former.into_iter().chain(present) {
             let lane = StreamLane { peer: index, life };
             self.outputs.push_back(Output::Streams { lane, news });
         }
+    }
+
+    /// By which way connections with a peer cross the hop that begin now, where that is chosen for each.
+    pub fn choice(&self, index: usize) -> Option<Choice> {
+        let peer = self.peers.get(index)?;
+        (peer.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
     }
 
     /// Hands on what the streams of a peer tell. Connections in addresses that are not the peer's own are refused.

@@ -98,7 +98,7 @@ impl Load {
     fn hear(&mut self) {
         while let Some((host, lane, news)) = self.pair.stream_news.pop_front() {
             match news {
-                StreamNews::Begun(_) => self.lanes[host] = Some(lane),
+                StreamNews::Begun(..) => self.lanes[host] = Some(lane),
                 StreamNews::Over => {
                     self.over[host] += 1;
                     self.lanes[host] = None;

@@ -142,9 +142,7 @@ pub(crate) struct Mobile {
     /// Who repairs its TCP on the hop.
     #[serde(default)]
     pub(crate) tcp: Tcp,
-    /// What carries it where it is split.
-    #[serde(default)]
-    pub(crate) split_transport: SplitTransport,
+    split_transport: Option<Spanned<SplitTransport>>,
     /// What it may take, where that is not as for all.
     #[serde(default)]
     pub(crate) caps: Caps,
@@ -168,6 +166,7 @@ impl GatewayConfig {
                 .iter()
                 .try_for_each(|other| peer.differs(other, source))?;
             config.air.check_weight(peer, source)?;
+            peer.check_transport(source)?;
             if peer.addresses.get_ref().is_empty() {
                 let what = "a mobile needs an inner address; write one like [\"10.73.0.2\"]";
                 return Err(source.wrong(Some(peer.addresses.span()), what));
@@ -200,12 +199,32 @@ impl GatewayConfig {
 }
 
 impl Mobile {
+    /// What carries its TCP across the hop where it is split.
+    pub(crate) fn transport(&self) -> SplitTransport {
+        let given = self.split_transport.as_ref().map(Spanned::get_ref);
+        given.copied().unwrap_or_default()
+    }
+
     /// Whether streams cross the hop to it.
     pub(crate) fn streams(&self) -> SplitTerms {
-        let profile = self.split_transport.profile();
-        match profile.filter(|_| self.tcp == Tcp::Split) {
+        let profile = self.transport().profile();
+        match profile.filter(|_| self.tcp.scope().is_some()) {
             Some(profile) => SplitTerms::Choose(profile),
             None => SplitTerms::Never,
+        }
+    }
+
+    /// Refuses what would leave nothing to choose between.
+    fn check_transport(&self, source: &Source) -> Result<(), Failure> {
+        match &self.split_transport {
+            Some(given)
+                if self.tcp == Tcp::Auto && self.transport() == SplitTransport::KernelTcp =>
+            {
+                let what = "`tcp = \"auto\"` chooses between the link repair and MTCP; \
+                            use \"mtcp-wide\" or \"mtcp\", or remove this line";
+                Err(source.wrong(Some(given.span()), what))
+            }
+            _ => Ok(()),
         }
     }
 

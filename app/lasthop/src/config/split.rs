@@ -1,6 +1,6 @@
 //! TCP that is split at the gateway.
 
-use hosts::{Profile, StreamLimits, TcpMethod};
+use hosts::{Profile, Scope, StreamLimits, TcpMethod};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use units::{Bytes, Duration};
@@ -17,6 +17,8 @@ pub(crate) enum Tcp {
     Plain,
     /// It ends at the gateway, and another connection goes on from there.
     Split,
+    /// By `arq` or by `split`, as is better for each connection across the hop as it is.
+    Auto,
 }
 
 impl Tcp {
@@ -27,15 +29,27 @@ impl Tcp {
             Self::Snoop => "snoop",
             Self::Plain => "plain",
             Self::Split => "split",
+            Self::Auto => "auto",
         }
     }
 
     /// How its packets cross the hop, where they do.
     pub(crate) fn on_the_hop(self) -> TcpMethod {
         match self {
-            Self::Arq => TcpMethod::Arq,
+            Self::Arq | Self::Auto => TcpMethod::Arq,
             Self::Snoop => TcpMethod::Snoop,
             Self::Plain | Self::Split => TcpMethod::Plain,
+        }
+    }
+}
+
+impl Tcp {
+    /// Which connections are split, if any are.
+    pub(crate) fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Arq | Self::Snoop | Self::Plain => None,
+            Self::Split => Some(Scope::Every),
+            Self::Auto => Some(Scope::Chosen),
         }
     }
 }

@@ -83,7 +83,7 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert_eq!(split.connections.0, 2_048);
         assert_eq!(split.idle.0, Duration::from_secs(124 * 60));
         assert_eq!(split.receive_buffer.0, None);
-        assert_eq!(gateway.peers[0].split_transport, SplitTransport::MtcpWide);
+        assert_eq!(gateway.peers[0].transport(), SplitTransport::MtcpWide);
         assert_eq!(
             gateway.peers[0].streams(),
             SplitTerms::Never,
@@ -354,12 +354,24 @@ fn what_does_not_go_with_the_bearer_is_refused() {
 
 #[test]
 fn every_method_for_tcp_has_its_name() {
-    for method in [Tcp::Arq, Tcp::Snoop, Tcp::Plain, Tcp::Split] {
+    for method in [Tcp::Arq, Tcp::Snoop, Tcp::Plain, Tcp::Split, Tcp::Auto] {
         let line = format!("tcp = \"{}\"", method.name());
         let text = changed(GATEWAY, "# tcp = \"arq\"", &line);
         let gateway = GatewayConfig::load(&source(&text)).expect("valid");
         assert_eq!(gateway.peers[0].tcp, method);
     }
+}
+
+#[test]
+fn there_must_be_something_to_choose_between() {
+    let text = changed(GATEWAY, "# tcp = \"arq\"", "tcp = \"auto\"");
+    let kernel = "split_transport = \"kernel-tcp\"";
+    let text = changed(&text, "# split_transport = \"mtcp-wide\"", kernel);
+    let text = complaint(&text);
+    assert!(
+        text.contains("chooses between the link repair and MTCP"),
+        "{text}"
+    );
 }
 
 #[test]

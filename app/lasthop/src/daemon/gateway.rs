@@ -17,7 +17,6 @@ use crate::config::Source;
 use crate::config::caps::Caps;
 use crate::config::gateway::GatewayConfig;
 use crate::config::shared::Network;
-use crate::config::split::Tcp;
 use crate::failure::Failure;
 use crate::key_file;
 
@@ -61,10 +60,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             ..peer
         });
         networks.extend(mobile.networks());
-        if mobile.tcp == Tcp::Split {
+        if let Some(scope) = mobile.tcp.scope() {
             split.push(Mobile {
                 peer: index,
                 networks: mobile.networks().collect(),
+                scope,
             });
         }
     }

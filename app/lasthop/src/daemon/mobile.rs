@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
 use edges::undo::{UndoError, UndoLog};
-use hosts::{Role, SplitTerms};
+use hosts::{Role, Scope, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::signals::Audience;
 use runtime::split::Mobile;
@@ -145,6 +145,7 @@ impl Wiring {
             mobiles: vec![Mobile {
                 peer: 0,
                 networks: own.collect(),
+                scope: Scope::Every,
             }],
             settings,
         }

@@ -7,6 +7,7 @@ use edges::netlink::{IpVersion, Route, RouteKind, Rule};
 use edges::transparent::TransparentListener;
 use edges::tun::PacketDevice;
 use edges::undo::{UndoError, UndoLog};
+use hosts::Scope;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::Part;
 use runtime::split::{End, Mobile, Options, SplitDevice, Splitter, StreamPort};
@@ -67,22 +68,20 @@ impl Opened {
                 )),
                 _ => Failure::setting(format!("cannot listen for TCP that is split: {error}")),
             })?;
-        let mut diversion = Diversion {
+        let mobiles = || plan.mobiles.iter();
+        let networks = |mobile: &Mobile| mobile.networks.clone();
+        // Of hosts for whose connections it is chosen those that come as packets are let pass.
+        let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
+        let is_own = matches!(plan.place, Place::Mobile);
+        let diversion = Diversion {
             instance: String::new(),
             inner_link: String::new(),
-            ipv4: Vec::new(),
-            ipv6: Vec::new(),
+            from: split.flat_map(networks).collect(),
+            to: mobiles().filter(|_| !is_own).flat_map(networks).collect(),
             port: listener.port(),
             mark: MARK,
-            is_own: matches!(plan.place, Place::Mobile),
+            is_own,
         };
-        let networks = plan.mobiles.iter().flat_map(|mobile| &mobile.networks);
-        for network in IpNet::aggregate(&networks.copied().collect()) {
-            match network {
-                IpNet::V4(network) => diversion.ipv4.push(network),
-                IpNet::V6(network) => diversion.ipv6.push(network),
-            }
-        }
         Ok(Self {
             plan,
             listener,
@@ -99,22 +98,23 @@ impl Opened {
         let diversion = &mut self.diversion;
         diversion.instance = name.into();
         diversion.inner_link = link.into();
-        if !diversion.ipv4.is_empty() {
+        let (has_ipv4, has_ipv6) = diversion.versions();
+        if has_ipv4 {
             keep(undo, (IpVersion::V4, Ipv4Net::default().into()))?;
         }
-        if !diversion.ipv6.is_empty() {
+        if has_ipv6 {
             keep(undo, (IpVersion::V6, Ipv6Net::default().into()))?;
         }
         match self.plan.place {
             Place::Gateway { transparent } => {
-                if transparent && !diversion.ipv4.is_empty() {
+                if transparent && has_ipv4 {
                     // What a fixed host asks for, and is let in, comes by a link that is not the way back to it.
                     loosen_source_check(undo, ["all", link])?;
                 }
                 undo.install_diversion(diversion)
             }
             Place::Mobile => {
-                if !diversion.ipv4.is_empty() {
+                if has_ipv4 {
                     // What this host asks for itself comes back by the device when it is let in.
                     undo.set_sysctl(&format!("net/ipv4/conf/{link}/accept_local"), "1")?;
                     loosen_source_check(undo, ["all", link])?;

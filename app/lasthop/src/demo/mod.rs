@@ -63,8 +63,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// What is compared: plain (TCP alone), lasthop, lasthop with the snoop agent in place of its own
-    /// repair (snoop), with TCP split at the gateway (split) or without any repair (tunnel), or the TOML file of
-    /// another tunnel
+    /// repair (snoop), with TCP split at the gateway (split), with either as it chooses (auto) or without any repair
+    /// (tunnel), or the TOML file of another tunnel
     #[arg(
         long,
         value_name = "NAME|FILE",

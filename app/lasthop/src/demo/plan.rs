@@ -34,11 +34,12 @@ impl Scheme {
             "snoop" => Ok(Self::Lasthop(Tcp::Snoop)),
             "tunnel" => Ok(Self::Lasthop(Tcp::Plain)),
             "split" => Ok(Self::Lasthop(Tcp::Split)),
+            "auto" => Ok(Self::Lasthop(Tcp::Auto)),
             file if file.contains(['/', '.']) => Peer::read(Path::new(file))
                 .map(Self::Peer)
                 .map_err(|failure| failure.to_string()),
             _ => Err(
-                "known are plain, tunnel, snoop, split, lasthop, and a peer's file, such as ./peer.toml"
+                "known are plain, tunnel, snoop, split, auto, lasthop, and a peer's file, such as ./peer.toml"
                     .into(),
             ),
         }
@@ -51,6 +52,7 @@ impl Scheme {
             Self::Lasthop(Tcp::Snoop) => "snoop",
             Self::Lasthop(Tcp::Plain) => "tunnel",
             Self::Lasthop(Tcp::Split) => "split",
+            Self::Lasthop(Tcp::Auto) => "auto",
             Self::Peer(peer) => &peer.name,
         }
     }

@@ -2,6 +2,7 @@
 
 mod page;
 mod registration;
+mod transport;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 use units::{Bytes, Duration, Probability};
 
-use super::registration;
+use super::{registration, transport};
 
 /// The page.
 pub(super) fn render(status: &Value) -> String {
@@ -29,7 +29,7 @@ pub(super) fn render(status: &Value) -> String {
     }
     if let Some(split) = status.get("split") {
         page.push('\n');
-        line(&mut page, "split", &split_tcp(split));
+        transport::render(&mut page, split);
     }
     let dropped: Vec<_> = host["datagrams_dropped"]
         .as_array()
@@ -144,10 +144,7 @@ fn render_traffic(page: &mut String, peer: &Value) {
         bytes(&received["wire_bytes"])
     );
     line(page, "  received", &inwards);
-    line(page, "  tcp", &tcp(&hop["tcp"]));
-    if let Some(found) = hop.get("streams") {
-        line(page, "  streams", &streams(found));
-    }
+    transport::render_hop(page, peer);
     if let Some(air) = peer.get("air") {
         line(page, "  turns", &turns(air));
     }
@@ -193,83 +190,12 @@ fn turns(air: &Value) -> String {
     )
 }
 
-/// What became of connections that are split here.
-fn split_tcp(split: &Value) -> String {
-    let ends = [
-        ("refused", "refused by fixed hosts"),
-        ("without_room", "without room"),
-        ("reset", "reset"),
-        ("idle", "idle for too long"),
-    ];
-    let ends = ends.map(|(key, what)| some(&split[key], what));
-    let ends: Vec<_> = ends.into_iter().flatten().collect();
-    let more = if ends.is_empty() { "" } else { "; " };
-    format!(
-        "{} connections of {} open; {} to mobiles, {} to fixed hosts{more}{}",
-        number(&split["open"]),
-        number(&split["asked"]),
-        bytes(&split["bytes_to_mobiles"]),
-        bytes(&split["bytes_to_fixed"]),
-        ends.join(", "),
-    )
-}
-
-/// How connections fare that cross as MTCP.
-fn streams(streams: &Value) -> String {
-    let counters = &streams["counters"];
-    let sent = &counters["traffic"]["sent"];
-    format!(
-        "{} connections by {} MTCP of {} that were made; {} sent, of which {} again; asked {} times for what was lost",
-        number(&streams["connections"]),
-        text(&streams["profile"]),
-        sum(&counters["connections"], ["opened", "arrived"]),
-        bytes(&sent["bytes"]),
-        bytes(&sent["repaired_bytes"]),
-        number(&sent["requests"]),
-    )
-}
-
 /// The sum of two counters.
-fn sum(counters: &Value, names: [&str; 2]) -> u64 {
+pub(super) fn sum(counters: &Value, names: [&str; 2]) -> u64 {
     names
         .iter()
         .filter_map(|name| counters[*name].as_u64())
         .sum()
-}
-
-/// Who repairs TCP, and what snoop did for it.
-fn tcp(tcp: &Value) -> String {
-    let method = match text(&tcp["method"]) {
-        "snoop" => "repaired by snoop",
-        "plain" => return "not repaired here".into(),
-        _ => return "repaired by the link layer".into(),
-    };
-    let cached = text(&tcp["cached"]);
-    let agent = tcp.get("agent").filter(|agent| agent.is_object());
-    let mobile = tcp.get("mobile").filter(|mobile| mobile.is_object());
-    let did = agent.map(agent_did).or_else(|| mobile.map(mobile_did));
-    format!("{method}: {}{cached} cached", did.unwrap_or_default())
-}
-
-fn agent_did(agent: &Value) -> String {
-    format!(
-        "{} segments sent again ({} by timer), {} acknowledgements held back; {} gaps from there, \
-         asked for {} times; ",
-        number(&agent["repairs"]),
-        number(&agent["timeouts"]),
-        number(&agent["held"]),
-        number(&agent["upload"]["gaps"]),
-        number(&agent["upload"]["asked"]),
-    )
-}
-
-fn mobile_did(mobile: &Value) -> String {
-    format!(
-        "asked {} times, {} segments sent again, {} acknowledgements held back; ",
-        number(&mobile["asked"]),
-        number(&mobile["repairs"]),
-        number(&mobile["held"]),
-    )
 }
 
 /// In words whether the peer can be reached.
@@ -312,7 +238,7 @@ fn bursts(classes: &Value) -> String {
     }
 }
 
-fn share(part: &Value, whole: u64) -> String {
+pub(super) fn share(part: &Value, whole: u64) -> String {
     let part = number(part);
     let percent = if whole == 0 {
         0.0
@@ -322,11 +248,11 @@ fn share(part: &Value, whole: u64) -> String {
     format!("{percent:.2} % ({part} of {whole})")
 }
 
-fn some(count: &Value, what: &str) -> Option<String> {
+pub(super) fn some(count: &Value, what: &str) -> Option<String> {
     (number(count) > 0).then(|| format!("{} {what}", number(count)))
 }
 
-fn line(page: &mut String, name: &str, content: &str) {
+pub(super) fn line(page: &mut String, name: &str, content: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(page, "{name:<17} {content}");
 }
@@ -335,11 +261,11 @@ pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("-")
 }
 
-fn number(value: &Value) -> u64 {
+pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
 
-fn bytes(value: &Value) -> Bytes {
+pub(super) fn bytes(value: &Value) -> Bytes {
     Bytes::from(number(value) as usize)
 }
 

@@ -41,7 +41,7 @@ impl Air {
             .stdout(Stdio::from(right.into_descriptor()))
             .spawn()
             .unwrap();
-        let air = Self { emulator, folder };
+        let mut air = Self { emulator, folder };
         air.wait_for_report();
         air
     }
@@ -50,14 +50,16 @@ impl Air {
         self.folder.path().join("report.json")
     }
 
-    fn wait_for_report(&self) {
+    fn wait_for_report(&mut self) {
         while !self.report_path().exists() {
+            let ended = self.emulator.try_wait().unwrap();
+            assert!(ended.is_none(), "the emulator has ended: {ended:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
     /// Asks for the counters.
-    pub(crate) fn report(&self) -> Value {
+    pub(crate) fn report(&mut self) -> Value {
         fs::remove_file(self.report_path()).unwrap();
         self.signal(Signal::USR1);
         self.wait_for_report();

@@ -360,14 +360,23 @@ pub(crate) fn fetch(hosts: &Hosts, length: usize) -> IpAddr {
 
 /// The same from any host, by one of its addresses.
 pub(crate) fn fetch_from(hosts: &Hosts, server: (&Namespace, IpAddr), length: usize) -> IpAddr {
-    let (server, address) = server;
+    fetch_between(hosts, server, &hosts.mobile, length)
+}
+
+/// The same by any host.
+pub(crate) fn fetch_between(
+    hosts: &Hosts,
+    (server, address): (&Namespace, IpAddr),
+    client: &Namespace,
+    length: usize,
+) -> IpAddr {
     let content: Vec<u8> = (0..length)
         .map(|place| (place ^ place >> 9) as u8)
         .collect();
     let address = SocketAddr::new(address, 0);
     let listener = server.run(|| TcpListener::bind(address).unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
-    let fetched = hosts.mobile.run(|| {
+    let fetched = client.run(|| {
         let stream = TcpStream::connect_timeout(&address, LONG);
         stream.unwrap_or_else(|error| panic!("{error}\n{}", hosts.logs()))
     });

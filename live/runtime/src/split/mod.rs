@@ -10,6 +10,8 @@
 //! Across the hop goes TCP of the kernel, or a stream of MTCP. Then the mobile host has such a thread as well, which
 //! takes in what its applications ask for, and nothing of TCP crosses the hop.
 
+mod choices;
+mod crossing;
 mod device;
 mod hop;
 mod joint;
@@ -23,14 +25,13 @@ mod worker;
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use edges::diversion::Diversion;
 use edges::transparent::{Ends, TransparentListener, is_local};
 use edges::wait::{Bell, Interest, Waiter, WaitingThread};
-use hosts::Profile;
+use hosts::Scope;
 use ipnet::IpNet;
 use redirector::Side;
 use rustix::io::Errno;
@@ -41,6 +42,9 @@ use wire::icmp::IcmpMessage;
 use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
 
+use choices::Choices;
+pub use choices::{ChoiceStatus, Chosen};
+use crossing::Crossing;
 pub use device::SplitDevice;
 pub use port::StreamPort;
 use port::Streams;
@@ -85,6 +89,8 @@ pub struct Mobile {
     pub peer: usize,
     /// Its inner addresses.
     pub networks: Vec<IpNet>,
+    /// Which of its connections are split; at the mobile host its gateway says so.
+    pub scope: Scope,
 }
 
 /// How TCP is split.
@@ -177,8 +183,8 @@ enum Verdict {
 pub struct Splitter {
     end: End,
     mobiles: Vec<Mobile>,
-    /// Which streams of each of them cross the hop.
-    begun: Arc<[Begun]>,
+    /// By which ways connections of each of them cross the hop.
+    crossings: Arc<[Crossing]>,
     streams: Streams,
     requests: SyncSender<Heard>,
     asked: Bell,
@@ -188,47 +194,35 @@ pub struct Splitter {
     _thread: WaitingThread,
 }
 
-/// Which streams cross the hop, as both threads see it.
-#[derive(Debug, Default)]
-struct Begun(AtomicU8);
-
-impl Begun {
-    const NONE: u8 = 0;
-    const PAPER: u8 = 1;
-    const WIDE: u8 = 2;
-
-    /// From now on those of that profile do, or none.
-    fn set(&self, profile: Option<Profile>) {
-        let streams = match profile {
-            None => Self::NONE,
-            Some(Profile::Paper) => Self::PAPER,
-            Some(Profile::Wide) => Self::WIDE,
-        };
-        self.0.store(streams, Ordering::Relaxed);
-    }
-
-    /// Whether they carry connections between addresses of that kind: the paper's packets hold IPv4's only.
-    fn carry(&self, address: IpAddr) -> bool {
-        match self.0.load(Ordering::Relaxed) {
-            Self::WIDE => true,
-            Self::PAPER => address.is_ipv4(),
-            _ => false,
-        }
-    }
+/// What is told of connections that are split, or were not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SplitStatus {
+    /// What became of them.
+    #[serde(flatten)]
+    pub counters: Counters,
+    /// By which way connections were let across, where that is chosen for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choices: Option<ChoiceStatus>,
 }
 
-/// Counters that the thread keeps up to date.
+/// What both threads keep up to date.
 #[derive(Debug, Clone, Default)]
-pub struct Counted(Arc<Mutex<Counters>>);
+pub struct Counted {
+    counters: Arc<Mutex<Counters>>,
+    choices: Arc<Mutex<Choices>>,
+}
 
 impl Counted {
-    /// As they are now.
-    pub fn now(&self) -> Counters {
-        *lock(&self.0)
+    /// As it is now.
+    pub fn now(&self) -> SplitStatus {
+        SplitStatus {
+            counters: *lock(&self.counters),
+            choices: lock(&self.choices).status(),
+        }
     }
 
     fn set(&self, counters: Counters) {
-        *lock(&self.0) = counters;
+        *lock(&self.counters) = counters;
     }
 }
 
@@ -248,7 +242,8 @@ impl Splitter {
         let streams = Streams::new()?;
         waiter.add(&streams.told, worker::HOP, Interest::Readable)?;
         let (end, mobiles) = (options.end.clone(), options.mobiles.clone());
-        let begun: Arc<[_]> = mobiles.iter().map(|_| Begun::default()).collect();
+        let crossing = |mobile: &Mobile| Crossing::new(mobile.peer, mobile.scope);
+        let crossings: Arc<[_]> = mobiles.iter().map(crossing).collect();
         let counters = Counted::default();
         let worker = Worker::new(
             options,
@@ -260,14 +255,14 @@ impl Splitter {
                 decided: decided.clone(),
                 counters: counters.clone(),
                 streams: streams.clone(),
-                begun: Arc::clone(&begun),
+                crossings: Arc::clone(&crossings),
             },
         );
         let thread = WaitingThread::start("split", waiter, |waiter| worker.run(waiter))?;
         Ok(Self {
             end,
             mobiles,
-            begun,
+            crossings,
             streams,
             requests,
             asked,
@@ -285,7 +280,7 @@ impl Splitter {
 
     /// The streams across the hop.
     pub fn stream_port(&self) -> StreamPort {
-        StreamPort::new(self.streams.clone())
+        StreamPort::new(self.streams.clone(), Arc::clone(&self.crossings))
     }
 
     /// Takes a packet that comes from this host or the wired network, if it asks for a connection that is to be split.
@@ -315,11 +310,18 @@ impl Splitter {
             (Side::Fixed, End::Gateway { transparent: true }) => (ends.destination, ends.source),
             (Side::Fixed, _) => return false,
         };
-        let owner = self.owner(mobile.ip());
-        let owner = owner.filter(|owner| self.splits(*owner, mobile.ip()));
-        let Some(owner) = owner.filter(|_| !is_local(other.ip())) else {
+        let Some(owner) = self.owner(mobile.ip()).filter(|_| !is_local(other.ip())) else {
             return false;
         };
+        let crossing = &self.crossings[owner];
+        if !crossing.may_split(&self.end, (asker, mobile.ip())) {
+            return false;
+        }
+        if let Some(choice) = crossing.choice()
+            && !lock(&self.counters.choices).splits(ends, sequence, choice)
+        {
+            return false;
+        }
         let request = Request {
             ends,
             sequence,
@@ -335,14 +337,6 @@ impl Splitter {
         // A request that finds no room is lost, as in any full queue, and comes again.
         if self.requests.try_send(heard).is_ok() {
             let _ = self.asked.ring();
-        }
-    }
-
-    /// Whether connections of `owner` are split now: a mobile host leaves them alone where no streams cross the hop.
-    fn splits(&self, owner: usize, address: IpAddr) -> bool {
-        match self.end {
-            End::Gateway { .. } => true,
-            End::Mobile { .. } => self.begun[owner].carry(address),
         }
     }
 

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
-use hosts::{StreamLane, StreamNews};
+use hosts::{Choice, Scope, StreamLane, StreamNews};
 use mtcp::{Input, Output, Reason};
 use redirector::{Chunks, Content};
 
+use super::crossing::Crossing;
 use super::mailbox::Mailbox;
 
 /// Connections that may be asked for across the hop before the thread that splits has heard of them; more are refused.
@@ -43,15 +45,28 @@ impl Streams {
 #[derive(Debug)]
 pub struct StreamPort {
     streams: Streams,
+    crossings: Arc<[Crossing]>,
     /// What is told in this turn; the other thread is woken once for all of it.
     telling: VecDeque<Told>,
 }
 
 impl StreamPort {
-    pub(super) fn new(streams: Streams) -> Self {
+    pub(super) fn new(streams: Streams, crossings: Arc<[Crossing]>) -> Self {
         Self {
             streams,
+            crossings,
             telling: VecDeque::new(),
+        }
+    }
+
+    /// By which way connections that begin now cross to each peer, where it is chosen: `choice` says what is better.
+    pub(crate) fn choose(&self, choice: impl Fn(usize) -> Option<Choice>) {
+        for crossing in self.crossings.iter() {
+            if crossing.scope() == Scope::Chosen
+                && let Some(choice) = choice(crossing.peer)
+            {
+                crossing.choose(choice);
+            }
         }
     }
 

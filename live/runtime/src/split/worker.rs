@@ -15,11 +15,12 @@ use machine::Machine;
 use redirector::{BindingId, Chunks, Input, Redirector, Side, Stream as StreamId};
 use units::{Duration, Instant};
 
+use super::crossing::Crossing;
 use super::joint::{Joint, Stage};
 use super::port::Streams;
 use super::shares::Shares;
 use super::stream::Stream;
-use super::{Begun, Counted, Counters, Heard, Options, Verdict};
+use super::{Counted, Counters, Heard, Options, Verdict};
 use told::Hop;
 
 /// Tokens of what is waited for; those of streams follow.
@@ -39,8 +40,8 @@ pub(super) struct Ports {
     pub(super) decided: Bell,
     pub(super) counters: Counted,
     pub(super) streams: Streams,
-    /// Which streams of each mobile host cross the hop.
-    pub(super) begun: Arc<[Begun]>,
+    /// By which ways connections of each mobile host cross the hop.
+    pub(super) crossings: Arc<[Crossing]>,
 }
 
 /// All connections.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use edges::transparent::{Asks, Ends, TransparentStream, is_local};
-use hosts::StreamLane;
+use hosts::{Scope, StreamLane};
 use mtcp::{Addresses, ConnectionId};
 use redirector::{BindingId, Input, Side, Stream as StreamId};
 use rustix::io::Errno;
@@ -62,8 +62,9 @@ impl Worker {
             Some(_) => return self.decide(Verdict::ToDevice(request.packet)),
             None => {}
         }
-        let at_mobile = matches!(self.options.end, End::Mobile { .. });
-        if at_mobile && self.lane(request.owner, &ends).is_none() {
+        let needs_stream = matches!(self.options.end, End::Mobile { .. })
+            || self.ports.crossings[request.owner].scope() == Scope::Chosen;
+        if needs_stream && self.lane(request.owner, &ends).is_none() {
             // The streams are gone that it was taken for.
             return self.decide(Verdict::ToHop(request.packet));
         }
@@ -164,7 +165,7 @@ impl Worker {
 
     /// The streams of a mobile host, if there are any that can carry a connection between these ends.
     fn lane(&self, owner: usize, ends: &Ends) -> Option<StreamLane> {
-        let carries = self.ports.begun[owner].carry(ends.source.ip());
+        let carries = self.ports.crossings[owner].carries(ends.source.ip());
         self.hop.lane(owner).filter(|_| carries)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 
 use edges::transparent::Ends;
-use hosts::{Profile, StreamLane, StreamNews};
+use hosts::{Profile, Scope, StreamLane, StreamNews};
 use mtcp::{Addresses, Reason};
 use redirector::{BindingId, Chunks, Input, Side, Stream as StreamId};
 use rustix::io::Errno;
@@ -64,7 +64,7 @@ impl Worker {
         self.ports.streams.told.take(&mut told);
         for (lane, news) in told.drain(..) {
             match news {
-                StreamNews::Begun(profile) => self.begun(lane, profile),
+                StreamNews::Begun(profile, scope) => self.begun(lane, profile, scope),
                 StreamNews::Over => self.over(lane),
                 StreamNews::Told(told) => self.told(now, lane, told),
             }
@@ -79,7 +79,7 @@ impl Worker {
     }
 
     /// There are streams.
-    fn begun(&mut self, lane: StreamLane, profile: Profile) {
+    fn begun(&mut self, lane: StreamLane, profile: Profile, scope: Scope) {
         let Some(owner) = self.owner_of(lane) else {
             return;
         };
@@ -93,7 +93,7 @@ impl Worker {
             self.hop.diverts = true;
         }
         self.hop.lanes[owner] = Some(lane);
-        self.ports.begun[owner].set(Some(profile));
+        self.ports.crossings[owner].begin(profile, scope);
     }
 
     /// The streams are gone, and so are the connections that they carried.
@@ -102,7 +102,7 @@ impl Worker {
             && self.hop.lanes[owner] == Some(lane)
         {
             self.hop.lanes[owner] = None;
-            self.ports.begun[owner].set(None);
+            self.ports.crossings[owner].end();
         }
         let lost = |(name, id): (&HopName, &BindingId)| (name.0 == lane).then_some((name.1, *id));
         let lost: Vec<_> = self.hop.by_name.iter().filter_map(lost).collect();

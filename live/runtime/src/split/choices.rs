@@ -1,0 +1,157 @@
+//! By which way connections were let across, where that was chosen for each, and why.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+
+use edges::transparent::Ends;
+use hosts::{Because, Choice};
+use serde::Serialize;
+use units::SeqNumber;
+
+/// So many choices are remembered, so that a request that comes again goes the same way.
+const REMEMBERED: usize = 4_096;
+/// So many of them are told.
+const TOLD: usize = 16;
+
+/// A choice, for who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Chosen {
+    /// Who asked for the connection.
+    pub source: SocketAddr,
+    /// Whom.
+    pub destination: SocketAddr,
+    /// Which way, why, and what the hop was like.
+    #[serde(flatten)]
+    pub choice: Choice,
+}
+
+/// Connections for which the same was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// Why.
+    pub because: Because,
+    /// Whether they were split.
+    pub split: bool,
+    /// How many.
+    pub connections: u64,
+}
+
+/// All that was chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ChoiceStatus {
+    /// How many connections were let across for each reason.
+    pub counts: Vec<Count>,
+    /// The latest of them, the last one first.
+    pub latest: Vec<Chosen>,
+}
+
+/// The choices of late.
+#[derive(Debug, Default)]
+pub(super) struct Choices {
+    counts: [u64; Because::ALL.len()],
+    by_ends: HashMap<Ends, (SeqNumber, Choice)>,
+    /// In the order in which they were made.
+    order: VecDeque<Ends>,
+}
+
+impl Choices {
+    /// Whether a connection between these ends is split, now that `choice` is the better way: what was chosen for it
+    /// before counts, since what went by that way may be underway still.
+    pub(super) fn splits(&mut self, ends: Ends, sequence: SeqNumber, choice: Choice) -> bool {
+        if let Some((former, chosen)) = self.by_ends.get(&ends)
+            && *former == sequence
+        {
+            return chosen.split;
+        }
+        if self.by_ends.insert(ends, (sequence, choice)).is_none() {
+            self.order.push_back(ends);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_ends.remove(&oldest);
+        }
+        self.counts[choice.because as usize] += 1;
+        choice.split
+    }
+
+    /// What is told of them, if there are any.
+    pub(super) fn status(&self) -> Option<ChoiceStatus> {
+        let latest = self.order.iter().rev().take(TOLD).filter_map(|ends| {
+            let (_, choice) = *self.by_ends.get(ends)?;
+            Some(Chosen {
+                source: ends.source,
+                destination: ends.destination,
+                choice,
+            })
+        });
+        let counts = Because::ALL.into_iter().zip(self.counts);
+        let counts = counts.map(|(because, connections)| Count {
+            because,
+            split: because.splits(),
+            connections,
+        });
+        (!self.order.is_empty()).then(|| ChoiceStatus {
+            counts: counts.collect(),
+            latest: latest.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(port: u16) -> Ends {
+        Ends {
+            source: ([10, 73, 0, 2], port).into(),
+            destination: ([192, 0, 2, 1], 80).into(),
+        }
+    }
+
+    fn because(because: Because) -> Choice {
+        Choice {
+            split: because.splits(),
+            because,
+            ..Choice::default()
+        }
+    }
+
+    fn count(status: &ChoiceStatus, because: Because) -> u64 {
+        let mut counts = status.counts.iter();
+        counts
+            .find(|count| count.because == because)
+            .unwrap()
+            .connections
+    }
+
+    #[test]
+    fn a_request_that_comes_again_goes_as_before() {
+        let mut choices = Choices::default();
+        let (first, second) = (SeqNumber(7), SeqNumber(8));
+        assert!(choices.splits(ends(1), first, because(Because::Lossy)));
+        assert!(choices.splits(ends(1), first, because(Because::ShortAndClean)));
+        assert!(!choices.splits(ends(1), second, because(Because::ShortAndClean)));
+        let status = choices.status().unwrap();
+        assert_eq!(status.latest.len(), 1);
+        assert!(!status.latest[0].choice.split);
+        assert_eq!(count(&status, Because::Lossy), 1);
+        assert_eq!(count(&status, Because::ShortAndClean), 1);
+    }
+
+    #[test]
+    fn a_flood_of_requests_is_forgotten() {
+        let mut choices = Choices::default();
+        for port in 0..10_000 {
+            choices.splits(ends(port), SeqNumber(1), because(Because::Long));
+        }
+        assert_eq!(
+            (choices.order.len(), choices.by_ends.len()),
+            (REMEMBERED, REMEMBERED)
+        );
+        let status = choices.status().unwrap();
+        assert_eq!(status.latest.len(), TOLD);
+        assert_eq!(status.latest[0].source.port(), 9_999);
+        assert_eq!(count(&status, Because::Long), 10_000);
+    }
+}

@@ -1,0 +1,77 @@
+//! What share of frames the hop loses.
+
+use units::Probability;
+
+/// Over about so many frames it is smoothed.
+const SMOOTHING: u64 = 512;
+/// Before so many it says nothing.
+const ENOUGH: u64 = 128;
+
+/// The share of frames of one direction that were lost, of late.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LossShare {
+    /// In 2⁻³².
+    share: u64,
+    frames: u64,
+}
+
+impl LossShare {
+    /// Takes in the fate of the next frame.
+    pub(crate) fn note(&mut self, is_lost: bool) {
+        self.frames = (self.frames + 1).min(SMOOTHING);
+        self.share -= self.share / self.frames;
+        if is_lost {
+            self.share += (1 << 32) / self.frames;
+        }
+    }
+
+    /// The same of several that were lost, one after the other.
+    pub(crate) fn note_lost(&mut self, count: u64) {
+        // What lies further back than the smoothing reaches changes nothing.
+        for _ in 0..count.min(8 * SMOOTHING) {
+            self.note(true);
+        }
+    }
+
+    /// The share, once enough frames have shown it.
+    pub(crate) fn known(&self) -> Option<Probability> {
+        (self.frames >= ENOUGH).then(|| Probability::ratio(self.share, 1 << 32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known after so many rounds of one lost frame and `whole` others.
+    fn after(rounds: u64, whole: u64) -> Option<f64> {
+        let mut share = LossShare::default();
+        for _ in 0..rounds {
+            (0..whole).for_each(|_| share.note(false));
+            share.note_lost(1);
+        }
+        share.known().map(Probability::as_f64)
+    }
+
+    #[test]
+    fn it_is_the_share_of_late() {
+        assert_eq!(after(1, 100), None, "too few to tell");
+        for (rounds, whole) in [(10, 19), (1_000, 19), (1_000, 4)] {
+            let known = after(rounds, whole).unwrap();
+            let expected = 1.0 / (whole + 1) as f64;
+            assert!(
+                (known - expected).abs() < expected / 10.0,
+                "{known} for {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_past_is_forgotten() {
+        let mut share = LossShare::default();
+        share.note_lost(u64::MAX);
+        assert!(share.known().unwrap().as_f64() > 0.99);
+        (0..4 * SMOOTHING).for_each(|_| share.note(false));
+        assert!(share.known().unwrap().as_f64() < 0.03);
+    }
+}
