@@ -17,6 +17,7 @@ pub(crate) mod peers;
 mod row;
 pub(crate) mod setting;
 mod simulator;
+mod split;
 mod spread;
 mod tunnel;
 
@@ -51,6 +52,11 @@ enum Bench {
     SlowServer(files::service::Options),
     /// One gateway and many mobile hosts on one air that fades: TCP alone, and lasthop with each discipline.
     Air(air::Options),
+    /// What split TCP costs the mobile host: processor time, frames and wake-ups, by MTCP, I-TCP and TCP alone.
+    Split(split::Options),
+    /// What `split` starts in its hosts.
+    #[command(hide = true)]
+    SplitEnd(split::end::Options),
     /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
     Tunnel(tunnel::Options),
     /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
@@ -62,8 +68,21 @@ enum Bench {
 /// Runs one bench; it prints a Markdown table.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let shell = Shell::new(true);
+    match &options.bench {
+        Bench::SplitEnd(options) => return split::end::run(options),
+        Bench::Split(options) => split::enter(&shell, options)?,
+        Bench::Links(_)
+        | Bench::Files(_)
+        | Bench::SlowServer(_)
+        | Bench::Air(_)
+        | Bench::Tunnel(_)
+        | Bench::Simulator(_)
+        | Bench::Emulate => {}
+    }
     println!("{}\n", setting::describe(&shell)?);
     match &options.bench {
+        Bench::SplitEnd(_) => Ok(()),
+        Bench::Split(options) => split::run(&shell, options),
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),
         Bench::Files(options) => files::run(&shell, options),

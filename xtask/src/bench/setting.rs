@@ -13,7 +13,9 @@ pub(crate) fn describe(shell: &Shell) -> Result<String, Failure> {
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split(": ").nth(1))
         .unwrap_or("an unknown processor");
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // Not those that this process may use: a bench may have left some to what it measures.
+    let cores = cpu.lines().filter(|line| line.starts_with("processor"));
+    let cores = cores.count().max(1);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut git = Command::new("git");
     git.current_dir(&shell.root)

@@ -15,16 +15,49 @@ use crate::shell::Failure;
 pub(crate) const SERVER: &str = "10.79.0.1";
 const PORT: u16 = 51_830;
 
+/// What the daemons are told beside what they need.
+#[derive(Debug, Clone)]
+pub(crate) struct Wishes<'a> {
+    /// Ends the gateway's file, in the part on its mobile host.
+    pub(crate) gateway: &'a str,
+    /// Ends the mobile host's file.
+    pub(crate) mobile: &'a str,
+    /// What the mobile host reaches through its gateway.
+    pub(crate) route: &'a str,
+}
+
+/// What the benches of files need.
+const USUAL: Wishes<'static> = Wishes {
+    gateway: "",
+    mobile: "",
+    route: "10.99.0.0/24",
+};
+
 /// The daemons, until this is dropped.
 pub(crate) struct Daemons<'a> {
     hosts: &'a Hosts,
     program: &'a Path,
-    _running: [Running; 2],
+    /// The gateway and the mobile host.
+    running: [Running; 2],
 }
 
 impl<'a> Daemons<'a> {
     /// Starts them, with keys of their own.
     pub(crate) fn start(hosts: &'a Hosts, program: &'a Path) -> Result<Self, Failure> {
+        Self::start_with(hosts, program, &USUAL)
+    }
+
+    /// The same, told more.
+    pub(crate) fn start_with(
+        hosts: &'a Hosts,
+        program: &'a Path,
+        wishes: &Wishes<'_>,
+    ) -> Result<Self, Failure> {
+        let Wishes {
+            gateway: more_gateway,
+            mobile: more_mobile,
+            route,
+        } = wishes;
         let key = |name: &str| {
             let mut command = Command::new(program);
             command
@@ -46,15 +79,15 @@ impl<'a> Daemons<'a> {
             format!(
                 "private_key_file = \"gateway.key\"\nlisten = \"{address}:{PORT}\"\nnat = false\n\
                  state_dir = \"gateway\"\n[tun]\naddresses = [\"{SERVER}/24\"]\n\
-                 [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.79.0.2\"]\n"
+                 [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.79.0.2\"]\n{more_gateway}"
             ),
         )?;
         write(
             "mobile.toml",
             format!(
-                "private_key_file = \"mobile.key\"\nstate_dir = \"mobile\"\nroutes = [\"10.99.0.0/24\"]\n\
+                "private_key_file = \"mobile.key\"\nstate_dir = \"mobile\"\nroutes = [\"{route}\"]\n\
                  [gateway]\nendpoint = \"{address}:{PORT}\"\npublic_key = \"{gateway}\"\n\
-                 [tun]\naddresses = [\"10.79.0.2/24\"]\n"
+                 [tun]\naddresses = [\"10.79.0.2/24\"]\n{more_mobile}"
             ),
         )?;
         let start = |role: &str, host| {
@@ -69,7 +102,7 @@ impl<'a> Daemons<'a> {
         Ok(Self {
             hosts,
             program,
-            _running: running,
+            running,
         })
     }
 
@@ -78,17 +111,27 @@ impl<'a> Daemons<'a> {
         self.hosts.path("mobile/mobile.signals")
     }
 
+    /// The process on the mobile host.
+    pub(crate) fn mobile_id(&self) -> u32 {
+        self.running[1].id()
+    }
+
+    /// What the daemon of a role, `gateway` or `mobile`, tells of itself; nothing as long as it does not answer.
+    pub(crate) fn status(&self, role: &str) -> Option<Value> {
+        let mut command = Command::new(self.program);
+        command.args(["status", "--json", "--name", role, "--state-dir"]);
+        command.arg(self.hosts.path(role));
+        let text = self.hosts.shell.run(command).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
     /// What the end that sends a file took for bulk, of all that it has carried.
     pub(crate) fn held_share(&self, way: Way) -> Option<f64> {
         let role = match way {
             Way::Read => "gateway",
             Way::Write => "mobile",
         };
-        let mut command = Command::new(self.program);
-        command.args(["status", "--json", "--name", role, "--state-dir"]);
-        command.arg(self.hosts.path(role));
-        let text = self.hosts.shell.run(command).ok()?;
-        let status: Value = serde_json::from_str(&text).ok()?;
+        let status = self.status(role)?;
         let sent = &status["host"]["peers"][0]["hop"]["stats"]["sent"];
         let (held, brief) = (sent["bytes_held"].as_f64()?, sent["bytes_brief"].as_f64()?);
         Some(held / (held + brief))

@@ -1,4 +1,4 @@
-//! Two hosts as network namespaces, and the programs in them.
+//! Hosts as network namespaces, two at first, and the programs in them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,6 +12,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program that is killed when this is dropped.
 pub(crate) struct Running(Child);
+
+impl From<Child> for Running {
+    fn from(child: Child) -> Self {
+        Self(child)
+    }
+}
 
 impl Running {
     pub(crate) fn id(&self) -> u32 {
@@ -37,7 +43,11 @@ pub(crate) struct Hosts {
     pub(crate) shell: Shell,
     pub(crate) server: String,
     pub(crate) client: String,
+    others: Vec<String>,
 }
+
+/// One end of a virtual cable: a host, its interface there and that interface's address.
+pub(crate) type CableEnd<'a> = (&'a str, &'a str, &'a str);
 
 impl Hosts {
     /// Two hosts that nothing joins. `name` tells these from others that live at the same time.
@@ -49,25 +59,44 @@ impl Hosts {
             },
             server: format!("lasthop-files-{name}-s"),
             client: format!("lasthop-files-{name}-c"),
+            others: Vec::new(),
         };
-        for host in [&hosts.server, &hosts.client] {
-            // There is one only after a run that was killed.
-            let _ = hosts.ip(&format!("netns del {host}"));
-            hosts.ip(&format!("netns add {host}"))?;
-            hosts.ip(&format!("-n {host} link set lo up"))?;
-        }
+        hosts.create(&hosts.server)?;
+        hosts.create(&hosts.client)?;
         Ok(hosts)
+    }
+
+    /// A further host of that name, which nothing joins.
+    pub(crate) fn add(&mut self, name: &str) -> Result<String, Failure> {
+        let host = format!("{}-{name}", self.server);
+        self.others.push(host.clone());
+        self.create(&host)?;
+        Ok(host)
+    }
+
+    fn create(&self, host: &str) -> Result<(), Failure> {
+        // There is one only after a run that was killed.
+        let _ = self.ip(&format!("netns del {host}"));
+        self.ip(&format!("netns add {host}"))?;
+        self.ip(&format!("-n {host} link set lo up"))?;
+        Ok(())
     }
 
     /// Joins them by a wire, with these addresses.
     pub(crate) fn wire(&self, server: &str, client: &str) -> Result<(), Failure> {
-        let (s, c) = (&self.server, &self.client);
+        let ends = [(&self.server, server), (&self.client, client)];
+        self.join(ends.map(|(host, address)| (host.as_str(), "wire0", address)))
+    }
+
+    /// Joins two hosts by a virtual cable.
+    pub(crate) fn join(&self, ends: [CableEnd<'_>; 2]) -> Result<(), Failure> {
+        let [(one, device, _), (other, far, _)] = ends;
         self.ip(&format!(
-            "-n {s} link add wire0 type veth peer name wire0 netns {c}"
+            "-n {one} link add {device} type veth peer name {far} netns {other}"
         ))?;
-        for (host, address) in [(s, server), (c, client)] {
-            self.ip(&format!("-n {host} addr add {address}/24 dev wire0"))?;
-            self.ip(&format!("-n {host} link set wire0 up"))?;
+        for (host, device, address) in ends {
+            self.ip(&format!("-n {host} addr add {address}/24 dev {device}"))?;
+            self.ip(&format!("-n {host} link set {device} up"))?;
         }
         Ok(())
     }
@@ -102,14 +131,15 @@ impl Hosts {
         )))
     }
 
-    fn ip(&self, line: &str) -> Result<String, Failure> {
+    /// Runs `ip` with these words.
+    pub(crate) fn ip(&self, line: &str) -> Result<String, Failure> {
         let mut command = Command::new("ip");
         command.args(line.split(' '));
         self.shell.run(command)
     }
 
     /// The command, in the folder of the hosts and in one of them.
-    fn inside(&self, host: &str, inner: &Command) -> Command {
+    pub(crate) fn inside(&self, host: &str, inner: &Command) -> Command {
         let mut command = Command::new("ip");
         command.current_dir(&self.shell.root);
         command.args(["netns", "exec", host]);
@@ -120,7 +150,7 @@ impl Hosts {
 
 impl Drop for Hosts {
     fn drop(&mut self) {
-        for host in [&self.server, &self.client] {
+        for host in [&self.server, &self.client].into_iter().chain(&self.others) {
             // What stays is removed before the next run.
             let _ = self.ip(&format!("netns del {host}"));
         }

@@ -60,9 +60,15 @@ impl Link {
     }
 
     /// Joins the hosts by a link that the emulator knows, or that a file describes.
-    pub(crate) fn over(
+    pub(crate) fn over(hosts: &Hosts, program: &Path, link: (&str, u64)) -> Result<Self, Failure> {
+        Self::between(hosts, program, [&hosts.server, &hosts.client], link)
+    }
+
+    /// The same for any two of the hosts, the gateway's side first.
+    pub(crate) fn between(
         hosts: &Hosts,
         program: &Path,
+        [left, right]: [&str; 2],
         (link, seed): (&str, u64),
     ) -> Result<Self, Failure> {
         let side = |host, address| format!("netns:{host},air0,{address}/24");
@@ -71,8 +77,8 @@ impl Link {
         command
             .current_dir(&hosts.shell.root)
             .args(["emulate", "--link", link]);
-        command.args(["--left", &side(&hosts.server, SERVER)]);
-        command.args(["--right", &side(&hosts.client, CLIENT)]);
+        command.args(["--left", &side(left, SERVER)]);
+        command.args(["--right", &side(right, CLIENT)]);
         command
             .args(["--seed", &seed.to_string(), "--json"])
             .arg(&report);
@@ -83,21 +89,31 @@ impl Link {
 
     /// What it has seen until now.
     pub(crate) fn now(&self, hosts: &Hosts) -> Result<Moment, Failure> {
-        let before = read(&self.report).map_or(0.0, |moment| moment.elapsed);
+        moment(&self.report(hosts)?)
+            .ok_or_else(|| Failure::Found("the report of the emulated link is not whole".into()))
+    }
+
+    /// All that it tells now.
+    pub(crate) fn report(&self, hosts: &Hosts) -> Result<Value, Failure> {
+        let elapsed = |report: &Value| report["elapsed_ns"].as_u64();
+        let before = read(&self.report).and_then(|report| elapsed(&report));
         let mut command = Command::new("kill");
         command.args(["-USR1", &self.running.id().to_string()]);
         hosts.shell.run(command)?;
         let mut now = None;
         hosts.wait("the link reports", || {
-            now = read(&self.report).filter(|moment| moment.elapsed > before);
+            now = read(&self.report).filter(|report| elapsed(report) > before);
             now.is_some()
         })?;
         now.ok_or_else(|| Failure::Found("the emulated link has not reported".into()))
     }
 }
 
-fn read(path: &Path) -> Option<Moment> {
-    let report: Value = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+fn read(path: &Path) -> Option<Value> {
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+}
+
+fn moment(report: &Value) -> Option<Moment> {
     let elapsed = report["elapsed_ns"].as_f64()?;
     let share = report["down"]["good_share"].as_f64()?;
     Some(Moment {
