@@ -44,6 +44,8 @@ pub(crate) struct Hosts {
     pub(crate) server: String,
     pub(crate) client: String,
     others: Vec<String>,
+    /// What programs here are started by, if by anything.
+    starter: &'static [&'static str],
 }
 
 /// One end of a virtual cable: a host, its interface there and that interface's address.
@@ -60,10 +62,16 @@ impl Hosts {
             server: format!("lasthop-files-{name}-s"),
             client: format!("lasthop-files-{name}-c"),
             others: Vec::new(),
+            starter: &[],
         };
         hosts.create(&hosts.server)?;
         hosts.create(&hosts.client)?;
         Ok(hosts)
+    }
+
+    /// From now on, what is started here ends with the thread that starts it, however that ends.
+    pub(crate) fn end_with_us(&mut self) {
+        self.starter = &["setpriv", "--pdeathsig", "KILL"];
     }
 
     /// A further host of that name, which nothing joins.
@@ -140,10 +148,23 @@ impl Hosts {
 
     /// The command, in the folder of the hosts and in one of them.
     pub(crate) fn inside(&self, host: &str, inner: &Command) -> Command {
-        let mut command = Command::new("ip");
-        command.current_dir(&self.shell.root);
+        let mut command = self.command(Path::new("ip"));
         command.args(["netns", "exec", host]);
         command.arg(inner.get_program()).args(inner.get_args());
+        command
+    }
+
+    /// A command without arguments, in the folder of the hosts.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = match self.starter {
+            [] => Command::new(program),
+            [starter, words @ ..] => {
+                let mut command = Command::new(starter);
+                command.args(words).arg(program);
+                command
+            }
+        };
+        command.current_dir(&self.shell.root);
         command
     }
 }

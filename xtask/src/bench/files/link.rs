@@ -73,10 +73,8 @@ impl Link {
     ) -> Result<Self, Failure> {
         let side = |host, address| format!("netns:{host},air0,{address}/24");
         let report = hosts.path("link.json");
-        let mut command = Command::new(program);
-        command
-            .current_dir(&hosts.shell.root)
-            .args(["emulate", "--link", link]);
+        let mut command = hosts.command(program);
+        command.args(["emulate", "--link", link]);
         command.args(["--left", &side(left, SERVER)]);
         command.args(["--right", &side(right, CLIENT)]);
         command

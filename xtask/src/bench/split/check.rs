@@ -66,7 +66,15 @@ fn spinning(rig: &Rig, host: &str, share: &str) -> Result<f64, Failure> {
 /// How often datagrams wake the mobile host's kernel, and what each costs, in µs.
 fn arriving(rig: &Rig) -> Result<(f64, f64), Failure> {
     let (count, to) = (DATAGRAMS.to_string(), format!("{MOBILE}:9"));
-    let words = ["datagrams", "--count", &count, "--to", &to];
+    let words = [
+        "datagrams",
+        "--count",
+        &count,
+        "--each-ms",
+        "1",
+        "--to",
+        &to,
+    ];
     let mut sender = rig.talk(rig.access(), &words)?;
     let tasks = Tasks {
         arrival: Some(rig.arrival),

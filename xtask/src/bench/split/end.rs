@@ -16,8 +16,6 @@ use crate::shell::Failure;
 const AT_ONCE: usize = 65_536;
 /// How long a spin and its rest last together.
 const PERIOD: Duration = Duration::from_millis(100);
-/// From one datagram to the next.
-const INTERVAL: Duration = Duration::from_millis(1);
 
 /// What to be.
 #[derive(clap::Args)]
@@ -36,12 +34,15 @@ enum Work {
         #[arg(long)]
         share: u32,
     },
-    /// Sends datagrams of 1,000 bytes, one each millisecond.
+    /// Sends datagrams of 1,000 bytes, once anything comes on standard input.
     Datagrams {
         #[arg(long)]
         to: SocketAddr,
         #[arg(long)]
         count: u32,
+        /// Milliseconds from one to the next
+        #[arg(long)]
+        each_ms: u32,
     },
 }
 
@@ -68,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let done = match &options.work {
         Work::Stream(stream) => End::new(stream).and_then(End::obey),
         Work::Spin { share } => spin(*share),
-        Work::Datagrams { to, count } => datagrams(*to, *count),
+        Work::Datagrams { to, count, each_ms } => datagrams(*to, (*count, *each_ms)),
     };
     done.map_err(|error| Failure::Found(format!("an end cannot go on: {error}")))
 }
@@ -248,14 +249,14 @@ fn spin(share: u32) -> io::Result<()> {
     }
 }
 
-fn datagrams(to: SocketAddr, count: u32) -> io::Result<()> {
+fn datagrams(to: SocketAddr, (count, each_ms): (u32, u32)) -> io::Result<()> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     say("ready")?;
     io::stdin().lines().next().transpose()?;
     let begun = Instant::now();
     for number in 0..count {
         socket.send_to(&[0; 1_000], to)?;
-        let next = begun + INTERVAL * number;
+        let next = begun + Duration::from_millis(1) * each_ms * number;
         thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     say("done")

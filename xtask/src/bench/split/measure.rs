@@ -16,7 +16,7 @@ use crate::shell::Failure;
 
 /// How long the mobile host is watched while it rests, before a transfer and again after it.
 const REST: Duration = Duration::from_millis(500);
-/// From the end of a transfer to that rest.
+/// From whatever was before to that rest.
 const SETTLING: Duration = Duration::from_millis(300);
 const PORT: u16 = 5_001;
 
@@ -91,6 +91,7 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
         .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
     let rig = Rig::new(folder.path())?;
     let air = rig.start_air(manner.program, case)?;
+    let stirring = rig.stir()?;
     let daemons = rig.start_daemons(manner.program, (case.scheme, manner.sender))?;
     let bytes = manner.bytes.to_string();
     let up = if case.both_ways { &bytes } else { "0" };
@@ -104,6 +105,8 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
         application: Some(mobile.id()),
         arrival: Some(rig.arrival),
     };
+    drop(stirring);
+    thread::sleep(SETTLING);
     let rest = rest(&tasks)?;
     let seen = air.report(&rig.hosts)?;
     let (before, begun) = (tasks.now()?, Instant::now());

@@ -37,6 +37,7 @@ impl Rig {
     /// The hosts, without a hop between the gateway and the far end of the mobile host's cable.
     pub(super) fn new(folder: &Path) -> Result<Self, Failure> {
         let mut hosts = Hosts::new(folder, "split")?;
+        hosts.end_with_us();
         let (fixed, access) = (hosts.add("f")?, hosts.add("a")?);
         let mut rig = Self {
             hosts,
@@ -84,6 +85,17 @@ impl Rig {
         self.hosts
             .ip(&format!("-n {access} route add default via {left}"))?;
         Ok(air)
+    }
+
+    /// Datagrams for the mobile host that cross the air, until the result is dropped. States of the air end after bits,
+    /// not after time: a bad one would last for most of the few packets with which daemons begin.
+    pub(super) fn stir(&self) -> Result<Talk, Failure> {
+        let to = format!("{MOBILE}:9");
+        let words = ["datagrams", "--count", "100000", "--each-ms", "20", "--to"];
+        let words = [&words[..], &[&to]].concat();
+        let mut talk = self.talk(&self.hosts.server, &words)?;
+        talk.say("go")?;
+        Ok(talk)
     }
 
     /// Starts the daemons, if there are any, and waits until both ends agree. What the gateway sends across the hop by
@@ -138,12 +150,12 @@ impl Rig {
     fn ours(&self, host: &str, words: &[&str]) -> Result<Command, Failure> {
         let ourselves = std::env::current_exe()
             .map_err(|error| Failure::Found(format!("this program has no place: {error}")))?;
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL"]);
+        let mut command = Command::new(&ourselves);
         if host == self.hosts.client {
-            command.args(["taskset", "-c", PROCESSOR]);
+            command = Command::new("taskset");
+            command.args(["-c", PROCESSOR]).arg(ourselves);
         }
-        command.arg(ourselves).args(["bench", "split-end"]);
+        command.args(["bench", "split-end"]);
         command.args(words);
         Ok(command)
     }
