@@ -346,6 +346,9 @@ impl Association {
         } else {
             Bytes::ZERO
         };
+        if self.arq.measured_round_trip().is_some() {
+            streams.expect(now, self.arq.round_trip().0);
+        }
         streams.handle_input(now, streams::Input::Room(room.get()));
         while let Some(output) = streams.poll_output() {
             match output {

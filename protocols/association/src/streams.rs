@@ -7,7 +7,7 @@ use machine::{ConfigError, Machine, RandomStream};
 use mtcp::{ConnectionId, Endpoint, Packet, Profile};
 use redirector::{Chunks, Content};
 use serde::Serialize;
-use units::Instant;
+use units::{Duration, Instant};
 use wire::packet::{HEADROOM, PacketBuffer};
 
 use crate::sending::{self, Sending};
@@ -93,6 +93,8 @@ pub(crate) struct Streams {
     /// What may be held.
     most: units::Bytes,
     outputs: VecDeque<Output>,
+    /// The round trip that it was last told of.
+    expected: Duration,
 }
 
 impl StreamConfig {
@@ -164,12 +166,23 @@ impl Streams {
             endpoint: Endpoint::new(settings, config.random)?,
             readings: BTreeMap::new(),
             outputs: VecDeque::new(),
+            expected: Duration::ZERO,
         })
     }
 
     /// What is held for connections, and may be.
     pub(crate) fn memory(&self) -> (units::Bytes, units::Bytes) {
         (self.endpoint.memory(), self.most)
+    }
+
+    /// A round trip of the hop takes so long.
+    pub(crate) fn expect(&mut self, now: Instant, round_trip: Duration) {
+        let change = self.expected.abs_diff(round_trip);
+        if change > self.expected / 4 {
+            self.expected = round_trip;
+            let input = mtcp::Input::RoundTrip(round_trip);
+            self.endpoint.handle_input(now, input);
+        }
     }
 
     pub(crate) fn status(&self) -> StreamStatus {

@@ -1,5 +1,5 @@
-//! By which way a TCP connection crosses the hop, where that is chosen for each: its packets, repaired by the link layer,
-//! or a stream of the split transport.
+//! By which way a TCP connection crosses the hop, where that is chosen for each: as packets, which the link layer
+//! repairs, or as a stream of the split transport.
 //!
 //! Packets leave TCP whole from end to end, and ask for no state at the gateway. A stream pays where TCP suffers from
 //! the hop although nothing is lost of it: it starts slowly on a long one, and repairs delay it on a lossy one.

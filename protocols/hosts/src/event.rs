@@ -99,7 +99,7 @@ impl fmt::Display for Event {
             EventKind::StreamsRefused => write!(
                 formatter,
                 "{peer}: it does not take streams by MTCP (its version does not know them, or it has no `nft`); \
-                 TCP is split with the kernel's on the hop"
+                 TCP is split with the kernel's on the hop, or by \"auto\" repaired there"
             ),
             EventKind::TcpRefused { chosen } => {
                 let chosen = chosen.name();

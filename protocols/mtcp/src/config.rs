@@ -135,6 +135,9 @@ pub struct Timing {
     pub phase: Duration,
     /// The time for an answer before there is a round trip to go by, also between attempts to open.
     pub initial_timeout: Duration,
+    /// What a round trip of the hop takes, where the driver knows that ([`Input::RoundTrip`](crate::Input::RoundTrip)).
+    #[serde(skip)]
+    pub expected: Option<Duration>,
     /// The least retransmission timeout.
     pub minimum_timeout: Duration,
     /// How long a connection may be silent before it is asked for.
@@ -351,6 +354,7 @@ impl Default for Timing {
             tick: Duration::from_millis(200),
             phase: Duration::ZERO,
             initial_timeout: Duration::from_secs(1),
+            expected: None,
             minimum_timeout: Duration::from_millis(200),
             keep_alive: Duration::from_secs(7_200),
             poll: Duration::from_millis(200),
@@ -358,6 +362,24 @@ impl Default for Timing {
             give_up: Duration::from_secs(7 * 86_400),
             linger: Duration::from_secs(5),
         }
+    }
+}
+
+impl Timing {
+    /// The time for the first answer on a connection: two round trips of the hop where they are known, since the
+    /// other end may wait with its answer.
+    pub(crate) fn first_timeout(&self) -> Duration {
+        self.expected.map_or(self.initial_timeout, |round_trip| {
+            let timeout = (round_trip * 2 + self.tick).max(self.minimum_timeout);
+            timeout.min(self.initial_timeout)
+        })
+    }
+
+    /// The time for an answer to an attempt to open a connection, after so many: the other end may have to ask somebody
+    /// else first, for longer than the hop takes.
+    pub(crate) fn opening_timeout(&self, attempts: u32) -> Duration {
+        let longer = 1 << attempts.min(16);
+        (self.first_timeout() * longer).min(self.initial_timeout)
     }
 }
 

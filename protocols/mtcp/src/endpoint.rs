@@ -371,6 +371,9 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
         match input {
             Input::Packet(packet) => self.arrive(packet),
             Input::Room(bytes) => self.room = Some(bytes),
+            Input::RoundTrip(round_trip) => {
+                Arc::make_mut(&mut self.config).timing.expected = Some(round_trip);
+            }
             Input::Damaged => self.refused.damaged += 1,
             Input::Open { number, addresses } => self.open(number, addresses),
             Input::Accept(id) => self.with(id, |connection| connection.accept(now)),

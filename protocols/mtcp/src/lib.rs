@@ -93,6 +93,8 @@ pub use state::{ConnectionState, ResumeError};
 
 use std::net::SocketAddr;
 
+use units::Duration;
+
 /// A connection's name between an [`Endpoint`] and its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConnectionId {
@@ -113,6 +115,9 @@ pub enum Input<C> {
     /// this takes everything that the windows allow, as in the paper; a window that is larger than the hop needs then
     /// stands in a queue, and repairs behind it.
     Room(u64),
+    /// What a round trip of the hop takes: what connections that begin wait for an answer until they have measured it
+    /// themselves. Without it they wait as long as any hop may take.
+    RoundTrip(Duration),
     /// Open a connection, under a number that no other open one has.
     Open {
         /// The number of its [`ConnectionId::Opened`].

@@ -110,7 +110,7 @@ impl RetransmissionClock {
         Self {
             round_trip: RoundTrip::default(),
             ticks: Ticks::new(timing),
-            initial: timing.initial_timeout,
+            initial: timing.first_timeout(),
             minimum: timing.minimum_timeout,
             lean,
             deadline: None,

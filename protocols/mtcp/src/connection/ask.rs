@@ -128,8 +128,11 @@ impl<C: Content + Clone> Connection<C> {
     fn try_again(&mut self, now: Instant) {
         let limits = &self.config.limits;
         self.asking.attempts += 1;
-        let too_long = now.since(self.asking.began) >= limits.opening;
-        let silent = self.asking.attempts >= limits.attempts;
+        let waited = now.since(self.asking.began);
+        let too_long = waited >= limits.opening;
+        // Where the hop is known to be fast the first attempts follow each other soon; then only time tells.
+        let patience = self.config.timing.initial_timeout * u64::from(limits.attempts);
+        let silent = self.asking.attempts >= limits.attempts && waited >= patience;
         if too_long || (silent && !self.fall_back(now)) {
             self.break_off(Reason::TimedOut);
             return;
@@ -146,7 +149,7 @@ impl<C: Content + Clone> Connection<C> {
             Phase::Opening => Kind::Syn,
             _ => Kind::SynAck,
         });
-        let timeout = self.config.timing.initial_timeout;
+        let timeout = self.config.timing.opening_timeout(self.asking.attempts);
         self.asking.at = Some(self.ticks().after(now, timeout));
     }
 

@@ -277,3 +277,46 @@ fn answers_to_the_first_profile_still_count() {
     assert_eq!(pipe.told(MOBILE, ARRIVED).received, content(0, 40_000));
     assert_eq!(pipe.ends[MOBILE].connections(), 1);
 }
+
+/// Both ends know how fast the hop is, and one of the first packets is lost, as `loses` says.
+fn connected_in_time(knows: bool, loses: usize) -> bool {
+    let mut pipe = Pipe::new(&wide(), &wide());
+    if knows {
+        for end in [GATEWAY, MOBILE] {
+            pipe.input(end, Input::RoundTrip(Duration::from_millis(21)));
+        }
+    }
+    let mut packets = 0;
+    pipe.decide = Box::new(move |_, _, _| {
+        packets += 1;
+        if packets == loses {
+            Fate::Lost
+        } else {
+            Fate::Arrives
+        }
+    });
+    pipe.open(GATEWAY, 1);
+    pipe.run(Duration::from_millis(120));
+    pipe.told(GATEWAY, ASKED).connected
+}
+
+/// Nothing was measured on the connection itself yet.
+#[test]
+fn who_knows_the_hop_repeats_a_lost_request_at_once() {
+    for loses in [1, 2] {
+        assert!(connected_in_time(true, loses));
+        assert!(!connected_in_time(false, loses), "that takes a second");
+    }
+}
+
+#[test]
+fn who_knows_the_hop_gives_up_no_sooner() {
+    let mut pipe = Pipe::new(&wide(), &wide());
+    pipe.input(GATEWAY, Input::RoundTrip(Duration::from_millis(21)));
+    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.open(GATEWAY, 1);
+    pipe.run(Duration::from_millis(4_900));
+    assert_eq!(pipe.told(GATEWAY, ASKED).reset, None);
+    let sent = pipe.log.len();
+    assert!((6..20).contains(&sent), "{sent}");
+}
