@@ -3,7 +3,7 @@
 use channel::Direction;
 use channel::errors::{Distribution, ErrorConfig};
 use experiment::{Case, Measurements, Metric, PlanError, RunError};
-use simulator::{End, Limits, LinkId};
+use simulator::Limits;
 use units::{Duration, Instant};
 
 use super::watch::Watch;
@@ -11,10 +11,9 @@ use crate::host_work::Stack;
 use crate::metric;
 use crate::ton97::base::Work;
 use crate::ton97::end::Counts;
-use crate::ton97::network::{Network, SetUp, failed};
-use crate::ton97::node::{AIR, Node};
+use crate::ton97::network::{Network, SetUp};
+use crate::ton97::node::Node;
 use crate::ton97::parameters::{Parameters, Scheme};
-use crate::ton97::radio::Driver;
 
 pub(super) const NORMALISED: Metric = metric(
     "normalised",
@@ -123,23 +122,15 @@ impl Transfer {
     /// Runs a case to its end.
     pub(super) fn of(set_up: &SetUp) -> Result<Self, RunError> {
         let mut network = set_up.build(|node| node)?;
-        let at = End {
-            node: network.station,
-            port: AIR,
-        };
-        let hop = network.simulation.link_at(at);
-        let (hop, _) = hop.ok_or_else(|| failed("the base station has no hop"))?;
+        let hop = network.hop;
         let parameters = &set_up.parameters;
         let direction = parameters.direction;
         let ways = u32::from(direction.is_down()) + u32::from(direction.is_up());
         let buffer = u64::from(parameters.tcp.maximum_segment_size);
         let mut watch = Watch::new((network.mobile, hop), buffer, ways);
         let give_up = Instant::ZERO + parameters.give_up;
-        let mut driver = driver(&network, hop);
-        let simulation = &mut network.simulation;
-        simulation
-            .run(Limits::until(give_up), &mut (&mut watch, &mut driver))
-            .map_err(failed)?;
+        network.run(Limits::until(give_up), &mut watch)?;
+        let simulation = &network.simulation;
         let now = simulation.now();
         if now >= give_up {
             return Err(RunError::Failed(format!(
@@ -255,26 +246,11 @@ fn ticks(set_up: &SetUp, span: Duration) -> u64 {
 
 /// What whoever sends across the hop to the mobile host has done, and its round trip.
 fn sender(network: &Network<Node>) -> Result<(Counts, Option<Duration>), RunError> {
-    let nodes = [network.source, network.station].map(|id| network.simulation.node(id));
-    let [Node::Source(source), Node::Station(station)] = nodes else {
-        return Err(failed("the network is not the comparison's"));
-    };
+    let (source, station, _) = network.nodes()?;
     Ok(match station.work() {
         Work::Split(split) => (split.hop().counts(), split.hop().round_trip()),
         Work::Forward | Work::Arq(_) | Work::Snoop(_) => (Counts::of_tcp(source.endpoint()), None),
     })
-}
-
-/// What tells the base station of what waits for the air, if it wants to know.
-fn driver(network: &Network<Node>, hop: LinkId) -> Driver {
-    let mut driver = Driver::default();
-    if let Node::Station(station) = network.simulation.node(network.station)
-        && let Work::Split(split) = station.work()
-        && let Some(waiting) = split.hop().waiting()
-    {
-        driver.watch((hop, Direction::Down), waiting);
-    }
-    driver
 }
 
 /// How long all outages last, if they last equally long.

@@ -1,18 +1,12 @@
 //! The experiments that show a run over time.
 
-use std::ops::ControlFlow;
-
 use experiment::{About, Case, Claim, Experiment, Measurements, Metric, PlanError, RunError};
-use simulator::{Limits, OnEvent};
-use units::Instant;
 
 use super::claims;
 use super::run::read;
 use super::tables::about;
 use crate::metric;
 use crate::moment::moment;
-use crate::ton97::network::failed;
-use crate::ton97::node::{Event, Node};
 
 const SEQUENCE: &[Metric] = &[metric(
     "sequence",
@@ -52,16 +46,8 @@ impl Experiment for OverTime {
 
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
         let set_up = read(case, seed)?;
-        let at = moment(case, set_up.parameters.at)?;
-        let mut network = set_up.build(|node: Node| node)?;
-        let mut end = OnEvent(|_: Instant, _, _: &Event| ControlFlow::Break(()));
-        let simulation = &mut network.simulation;
-        simulation
-            .run(Limits::until(at), &mut end)
-            .map_err(failed)?;
-        let Node::Source(source) = simulation.node(network.source) else {
-            return Err(failed("the network is not the comparison's"));
-        };
+        let network = set_up.at(moment(case, set_up.parameters.at)?)?;
+        let (source, ..) = network.nodes()?;
         let sequence = source.endpoint().acknowledged_bytes();
         Ok(Measurements::new().with(SEQUENCE[0].name, sequence as f64))
     }

@@ -10,6 +10,7 @@ use wire::TcpSegment;
 
 use super::node::{AIR, Event, WIRED};
 use super::packet::Packet;
+use super::radio::Waiting;
 use super::repair::{Repair, Repaired};
 use super::split::{Leaves, Split};
 
@@ -50,6 +51,14 @@ impl Station {
             to_air: 0,
             to_wire: 0,
             now: Instant::ZERO,
+        }
+    }
+
+    /// Where it wants to be told what waits for the air, if it does.
+    pub(crate) fn waiting(&self) -> Option<Waiting> {
+        match &self.work {
+            Work::Split(split) => split.hop().waiting(),
+            Work::Forward | Work::Snoop(_) | Work::Arq(_) => None,
         }
     }
 

@@ -1,21 +1,24 @@
 //! The network of the comparison: fixed host, wire, base station, air, mobile host.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::ControlFlow;
 
+use channel::Direction;
 use experiment::RunError;
 use machine::RandomStream;
 use mtcp::Addresses;
-use simulator::{NodeId, Simulation};
+use simulator::{Ending, Limits, LinkId, NodeId, Observer, OnEvent, Simulation};
 use snoop::{Agent, ExplicitLoss, MobileConfig};
 use tcp::{Connection, Endpoint, Policy};
-use units::{Bytes, SeqNumber};
+use units::{Bytes, Instant, SeqNumber};
 
 use super::application::Application;
 use super::base::{Station, Work};
 use super::end::{End, Mtcp};
 use super::mobile::{Below, Mobile};
-use super::node::{AIR, Node, WIRED};
+use super::node::{AIR, Event, Node, WIRED};
 use super::parameters::{Base, MOBILE_NAME, Parameters, Scheme};
+use super::radio::Driver;
 use super::repair::Repair;
 use super::source::Source;
 use super::split::Split;
@@ -42,6 +45,40 @@ pub(crate) struct Network<N: simulator::Node> {
     pub(crate) source: NodeId,
     pub(crate) station: NodeId,
     pub(crate) mobile: NodeId,
+    pub(crate) hop: LinkId,
+    /// What tells the base station of what waits for the air, if it wants to know.
+    driver: Driver,
+}
+
+impl<N: simulator::Node> Network<N> {
+    /// Runs it before an observer.
+    pub(crate) fn run(
+        &mut self,
+        limits: Limits,
+        observer: &mut impl Observer<N>,
+    ) -> Result<Ending, RunError> {
+        let observers = &mut (observer, &mut self.driver);
+        self.simulation.run(limits, observers).map_err(failed)
+    }
+}
+
+impl Network<Node> {
+    /// Fixed host, base station and mobile host, as they are now.
+    pub(crate) fn nodes(&self) -> Result<(&Source, &Station, &Mobile), RunError> {
+        hosts([self.source, self.station, self.mobile].map(|id| self.simulation.node(id)))
+    }
+}
+
+/// Fixed host, base station and mobile host of the comparison.
+pub(super) fn hosts(nodes: [&Node; 3]) -> Result<(&Source, &Station, &Mobile), RunError> {
+    match nodes {
+        [
+            Node::Source(source),
+            Node::Station(station),
+            Node::Mobile(mobile),
+        ] => Ok((source, station, mobile)),
+        _ => Err(failed("the network is not the comparison's")),
+    }
 }
 
 /// An error of a part as that of the run.
@@ -59,23 +96,34 @@ impl SetUp {
         let mut add = |name, node| simulation.add(name, wrapped(node));
         let source = add("fixed", Node::Source(Box::new(self.source()?)));
         let station = Station::new(self.work()?, self.parameters.repairs_ahead);
+        let waiting = station.waiting();
         let station = add("base", Node::Station(Box::new(station)));
         let mobile = add("mobile", Node::Mobile(Box::new(self.mobile()?)));
         let lines = (self.parameters.wire(), self.parameters.hop(self.seed));
         let (wire, hop) = (lines.0.map_err(failed)?, lines.1.map_err(failed)?);
-        let links = [
-            ((source, WIRED), (station, WIRED), wire),
-            ((station, AIR), (mobile, AIR), hop),
-        ];
-        for (first, second, line) in links {
-            simulation.connect(first, second, &line).map_err(failed)?;
+        let mut connect = |first, second, line| simulation.connect(first, second, line);
+        connect((source, WIRED), (station, WIRED), &wire).map_err(failed)?;
+        let hop = connect((station, AIR), (mobile, AIR), &hop).map_err(failed)?;
+        let mut driver = Driver::default();
+        if let Some(waiting) = waiting {
+            driver.watch((hop, Direction::Down), waiting);
         }
         Ok(Network {
             simulation,
             source,
             station,
             mobile,
+            hop,
+            driver,
         })
+    }
+
+    /// The network as it is at this moment, or at the end of the transfer if that comes first.
+    pub(crate) fn at(&self, moment: Instant) -> Result<Network<Node>, RunError> {
+        let mut network = self.build(|node| node)?;
+        let mut end = OnEvent(|_: Instant, _, _: &Event| ControlFlow::Break(()));
+        network.run(Limits::until(moment), &mut end)?;
+        Ok(network)
     }
 
     /// The fixed host.

@@ -14,7 +14,7 @@ use wire::packet::PacketBuffer;
 
 use super::judge::Judge;
 use super::network::FIXED;
-use super::node::{AIR, Event, Node, WIRED};
+use super::node::{AIR, Event, WIRED};
 use super::packet::Packet;
 
 /// Packets that wait for the air at a radio; its driver writes it, and the radio reads it.
@@ -113,7 +113,7 @@ impl Machine for Radio {
     }
 }
 
-/// The radios' driver: an observer that writes what waits at each direction of a link.
+/// The driver of radios, or of a base station: an observer that writes what waits at each direction of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Driver {
     queues: Vec<((LinkId, Direction), Waiting)>,
@@ -126,7 +126,7 @@ impl Driver {
     }
 }
 
-impl Observer<Node> for Driver {
+impl<N: simulator::Node> Observer<N> for Driver {
     fn waiting(
         &mut self,
         _now: Instant,

@@ -1,12 +1,9 @@
 //! The experiments that show a run over time: windows and sequence numbers.
 
 use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunError};
-use simulator::{Limits, OnEvent};
 use tcp::Endpoint;
-use units::Instant;
 
 use super::base::Work;
-use super::node::{Event, Node};
 use super::tables::{about, set_up};
 use crate::moment::moment;
 
@@ -127,19 +124,8 @@ impl Experiment for OverTime {
 
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError> {
         let set_up = set_up(case, seed)?;
-        let at = moment(case, set_up.parameters.at)?;
-        let mut network = set_up.build(|node: Node| node)?;
-        let mut end = OnEvent(|_: Instant, _, _: &Event| std::ops::ControlFlow::Break(()));
-        let simulation = &mut network.simulation;
-        simulation
-            .run(Limits::until(at), &mut end)
-            .map_err(|error| RunError::Failed(error.to_string()))?;
-        let nodes = [network.source, network.station].map(|id| simulation.node(id));
-        let [Node::Source(source), Node::Station(station)] = nodes else {
-            return Err(RunError::Failed(
-                "the network is not the comparison's".into(),
-            ));
-        };
+        let network = set_up.at(moment(case, set_up.parameters.at)?)?;
+        let (source, station, _) = network.nodes()?;
         Ok(self.look(source.endpoint(), station.work()))
     }
 }

@@ -9,7 +9,7 @@ use units::Instant;
 use super::base::{Station, Work};
 use super::end::Counts;
 use super::mobile::Mobile;
-use super::network::{Network, SetUp};
+use super::network::{Network, SetUp, hosts};
 use super::node::{Event, Node};
 use super::parameters::Direction;
 use super::source::Source;
@@ -176,9 +176,8 @@ impl Transfer {
             }
         });
         let give_up = Instant::ZERO + set_up.parameters.give_up;
-        let simulation = &mut network.simulation;
-        let ending = simulation.run(Limits::until(give_up), &mut (watch, observer));
-        let ending = ending.map_err(|error| RunError::Failed(error.to_string()))?;
+        let ending = network.run(Limits::until(give_up), &mut (watch, observer))?;
+        let simulation = &network.simulation;
         let now = simulation.now();
         if ending != Ending::Stopped {
             let what = format!(
@@ -187,17 +186,7 @@ impl Transfer {
             return Err(RunError::Failed(what));
         }
         let nodes = [network.source, network.station, network.mobile];
-        let nodes = nodes.map(|id| inner(simulation.node(id)));
-        let [
-            Node::Source(source),
-            Node::Station(station),
-            Node::Mobile(mobile),
-        ] = nodes
-        else {
-            return Err(RunError::Failed(
-                "the network is not the comparison's".into(),
-            ));
-        };
+        let (source, station, mobile) = hosts(nodes.map(|id| inner(simulation.node(id))))?;
         // Half a file is of no use: a connection that gives up has moved nothing.
         let whole = |end: Option<Instant>| end.map_or(0, |_| set_up.parameters.transfer.get());
         let down = Way {
