@@ -66,14 +66,38 @@ pub struct AutoBuffer {
     pub total: Bytes,
 }
 
+/// What a timer goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// The next tick, as in the paper.
+    #[default]
+    Ticks,
+    /// What is measured, exactly: round trips, and the time between arrivals. It needs packets that are told apart, so
+    /// that the paper's profile has ticks in any case.
+    Measured,
+}
+
+impl Clock {
+    /// What it comes to in `profile`.
+    pub(crate) fn within(self, profile: Profile) -> Self {
+        match profile {
+            Profile::Paper => Self::Ticks,
+            Profile::Wide => self,
+        }
+    }
+}
+
 /// When arrivals are acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Acknowledging {
     /// The packets with data of which the last is acknowledged at once. 2, as in TCP.
     pub every: u32,
-    /// Others wait for the next tick.
+    /// Others wait: for the next tick, or for twice the time between the last two, of 5 to 50 ms.
     pub delayed: bool,
+    /// Which of the two.
+    pub clock: Clock,
 }
 
 /// What the negative acknowledgement number tells.
@@ -119,13 +143,17 @@ pub struct Repair {
     pub repeat_answers: bool,
     /// Ask for the next hole as soon as the one before it is filled, not at the next arrival out of order.
     pub next_hole: bool,
+    /// Ask at once only when an arrival proves a loss that was not asked for: of new data, or of a repair. All other
+    /// arrivals are acknowledged as if nothing were missing, and what is missing is told with that. Needs the wide
+    /// profile, whose packets' numbers prove both. Not in the paper, where every arrival beyond a hole asks.
+    pub news_only: bool,
     /// Holes that an acknowledgement tells of besides the first; the wide profile only, at most 7.
     pub further_holes: usize,
     /// What the retransmission timer sends.
     pub on_timeout: OnTimeout,
 }
 
-/// Timers. They go off at ticks.
+/// Timers. They go off at ticks, but for what goes by what is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Timing {
@@ -140,6 +168,8 @@ pub struct Timing {
     pub expected: Option<Duration>,
     /// The least retransmission timeout.
     pub minimum_timeout: Duration,
+    /// What that timer goes by.
+    pub clock: Clock,
     /// How long a connection may be silent before it is asked for.
     pub keep_alive: Duration,
     /// How soon a closed window, an end that does not answer, or a lean end is asked; twice as long after each
@@ -198,12 +228,18 @@ impl Config {
                 follow_repairs: true,
                 repeat_answers: true,
                 next_hole: true,
+                news_only: true,
                 on_timeout: OnTimeout::Oldest,
                 ..Repair::default()
             },
+            acknowledging: Acknowledging {
+                clock: Clock::Measured,
+                ..Acknowledging::default()
+            },
             timing: Timing {
                 tick: Duration::from_millis(5),
-                minimum_timeout: Duration::from_millis(5),
+                minimum_timeout: Duration::from_millis(2),
+                clock: Clock::Measured,
                 ..Timing::default()
             },
             ..Self::paper()
@@ -329,6 +365,7 @@ impl Default for Acknowledging {
         Self {
             every: 2,
             delayed: true,
+            clock: Clock::Ticks,
         }
     }
 }
@@ -342,6 +379,7 @@ impl Default for Repair {
             follow_repairs: false,
             repeat_answers: false,
             next_hole: false,
+            news_only: false,
             further_holes: 3,
             on_timeout: OnTimeout::Burst,
         }
@@ -356,6 +394,7 @@ impl Default for Timing {
             initial_timeout: Duration::from_secs(1),
             expected: None,
             minimum_timeout: Duration::from_millis(200),
+            clock: Clock::Ticks,
             keep_alive: Duration::from_secs(7_200),
             poll: Duration::from_millis(200),
             poll_longest: Duration::from_secs(5),

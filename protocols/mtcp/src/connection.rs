@@ -318,9 +318,8 @@ impl<C: Content + Clone> Connection<C> {
     fn next_packet(&mut self, room: bool, now: Instant) -> Option<Data<C>> {
         let outgoing = room.then(|| self.sender.choose(now)).flatten();
         if let Some(outgoing) = outgoing {
-            let ends_burst = self.agreed.lean_peer && !self.sender.can_send();
-            let ends_burst = ends_burst && !self.sender.wants_follower();
-            let poll = self.asking.take_question() || ends_burst;
+            let ends_burst = self.agreed.lean_peer && self.sender.ends_burst();
+            let poll = self.asking.take_question() || ends_burst || self.sender.is_alone();
             self.news.finished_first |= outgoing.fin && !self.receiver.is_finished();
             return Some(self.data(outgoing, poll, now));
         }

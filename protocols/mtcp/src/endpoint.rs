@@ -274,6 +274,11 @@ impl<C: Content + Clone> Endpoint<C> {
             }
             return;
         }
+        if self.table.has_moved_peer(syn.reverse, self.now) {
+            // A late copy of the SYN that made the connection which was taken out.
+            self.refused.strays += 1;
+            return;
+        }
         if let Some(reason) = self.refusal(syn) {
             self.answer_stray(&Control {
                 kind: Kind::Reset(reason),

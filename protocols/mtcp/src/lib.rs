@@ -81,8 +81,8 @@ mod table;
 mod tick;
 
 pub use config::{
-    Accepts, Acknowledging, AutoBuffer, Config, ConfigError, Limits, OnTimeout, Repair, Selective,
-    Timing,
+    Accepts, Acknowledging, AutoBuffer, Clock, Config, ConfigError, Limits, OnTimeout, Repair,
+    Selective, Timing,
 };
 pub use connection::{Phase, Status};
 pub use counters::{Connections, Counters, Received, Refused, Sent, Traffic};

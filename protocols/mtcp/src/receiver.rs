@@ -3,19 +3,20 @@
 mod growth;
 mod held;
 mod ready;
+mod report;
 mod size;
 mod state;
 
 use std::ops::Range;
 
 use redirector::Content;
-use units::Instant;
+use units::{Duration, Instant};
 
-use crate::config::{Acknowledging, Repair, Selective};
+use crate::config::{Acknowledging, Clock, Repair};
 use crate::counters::Received;
 use crate::numbers::Numbers;
-use crate::packet::{Data, Hole, Holes};
-use crate::tick::Ticks;
+use crate::packet::Data;
+use crate::tick::{Ticks, acknowledgment_delay};
 use crate::{Config, Profile};
 use held::{Held, Run};
 use ready::Ready;
@@ -38,6 +39,23 @@ struct Due {
     request: bool,
     /// So many times more.
     again: u32,
+}
+
+/// How fast packets with data come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pace {
+    last: Instant,
+    /// Between the last two of which none between them was lost.
+    gap: Duration,
+}
+
+impl Pace {
+    fn note(&mut self, lost: bool, now: Instant) {
+        if !lost {
+            self.gap = now.since(self.last);
+        }
+        self.last = now;
+    }
 }
 
 /// What the other end and the application know of the stream, in positions.
@@ -70,18 +88,6 @@ struct Cause {
     polled: Option<u16>,
 }
 
-/// What a packet tells of the other direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Report {
-    pub(crate) acknowledgment: u32,
-    pub(crate) window: u16,
-    pub(crate) negative: u32,
-    pub(crate) further: Holes,
-    pub(crate) request: bool,
-    pub(crate) cause: bool,
-    pub(crate) reply: u16,
-}
-
 /// The receiver of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Receiver<C> {
@@ -91,6 +97,7 @@ pub(crate) struct Receiver<C> {
     held: Held<C>,
     size: Size,
     due: Due,
+    pace: Pace,
     cause: Cause,
     rules: Rules,
     pub(crate) received: Received,
@@ -101,10 +108,21 @@ pub(crate) struct Receiver<C> {
 struct Rules {
     acknowledging: Acknowledging,
     repair: Repair,
+    /// What acknowledgements wait for in this profile, and whether only proven losses are asked for at once.
+    clock: Clock,
+    news_only: bool,
     ticks: Ticks,
     lean: bool,
     /// The longest data of a packet, in bytes.
     segment: u64,
+}
+
+impl Rules {
+    /// What needs packets that are told apart holds in the wide profile only.
+    fn follow(&mut self, config: &Config, profile: Profile) {
+        self.news_only = config.repair.news_only && profile == Profile::Wide;
+        self.clock = config.acknowledging.clock.within(profile);
+    }
 }
 
 impl<C: Content> Receiver<C> {
@@ -122,10 +140,13 @@ impl<C: Content> Receiver<C> {
             held: Held::new(),
             size: Size::default(),
             due: Due::default(),
+            pace: Pace::default(),
             cause: Cause::default(),
             rules: Rules {
                 acknowledging: config.acknowledging.clone(),
                 repair: config.repair.clone(),
+                clock: Clock::Ticks,
+                news_only: false,
                 ticks: Ticks::new(&config.timing),
                 lean: config.lean,
                 segment: (usize::from(config.packet) - profile.header_length()) as u64,
@@ -148,6 +169,7 @@ impl<C: Content> Receiver<C> {
         };
         self.progress.edge = 1 + self.size.buffer;
         self.rules.segment = (usize::from(config.packet) - profile.header_length()) as u64;
+        self.rules.follow(config, profile);
     }
 
     /// The position that is expected next.
@@ -174,6 +196,8 @@ impl<C: Content> Receiver<C> {
 
     /// Takes a packet's data in; `answers` if it may be the answer to a poll. True if they are news.
     pub(crate) fn take(&mut self, data: &Data<C>, content: C, answers: bool, now: Instant) -> bool {
+        // On a hop that keeps the order, whatever is lost leaves a gap between the numbers of two arrivals.
+        let lost = data.cycle != self.cause.cycle.wrapping_add(1);
         self.cause.cycle = data.cycle;
         let (next, length) = (self.progress.next, content.length());
         let Some(start) = self.numbers.position(data.sequence, next) else {
@@ -184,6 +208,7 @@ impl<C: Content> Receiver<C> {
         if length == 0 && !data.flags.fin {
             return self.hear_of(end, answers || data.flags.poll);
         }
+        self.pace.note(lost, now);
         if self.violates(start..end, data.flags.fin) {
             self.received.violations += 1;
             self.due.now = true;
@@ -196,17 +221,30 @@ impl<C: Content> Receiver<C> {
             self.due.now = true;
             return false;
         }
+        let out_of_order = start > next;
+        let asks = if self.rules.news_only {
+            lost || start > self.progress.sent
+        } else {
+            out_of_order
+        };
         if data.flags.fin {
             self.progress.fin = Some(end);
             self.progress.sent = beyond;
         }
         self.progress.sent = self.progress.sent.max(beyond);
-        let news = if start <= next {
+        let news = if out_of_order {
+            self.hold(start, content)
+        } else {
             self.continue_with(start, content, now);
             true
-        } else {
-            self.hold(start, content)
         };
+        // Whatever it was, the other end wants to know.
+        self.due.now |= self.rules.news_only && lost;
+        if asks && self.has_hole() {
+            self.ask();
+        } else if out_of_order {
+            self.wait_for_more(now);
+        }
         self.size.arrived += if news { end - start.max(next) } else { 0 };
         news
     }
@@ -251,14 +289,20 @@ impl<C: Content> Receiver<C> {
         if content.length() > 0 {
             self.append(Run { content, pieces: 1 });
         }
+        let mut closed = false;
         while let Some(run) = self.held.take_at(self.progress.next) {
             self.append(run);
+            closed = true;
         }
         if self.progress.fin == Some(self.progress.next) {
             self.progress.next += 1;
             self.due.now = true;
         }
         self.wait_for_more(now);
+        if self.rules.news_only {
+            self.due.now |= closed;
+            return;
+        }
         if had_hole {
             // A hole is filled, in part at least: the sender wants to know at once.
             self.due.now = true;
@@ -283,7 +327,10 @@ impl<C: Content> Receiver<C> {
         if self.due.waiting >= settings.every || !settings.delayed {
             self.due.now = true;
         } else if self.due.at.is_none() && !self.rules.lean {
-            self.due.at = Some(self.rules.ticks.next(now));
+            self.due.at = Some(match self.rules.clock {
+                Clock::Ticks => self.rules.ticks.next(now),
+                Clock::Measured => now + acknowledgment_delay(self.pace.gap),
+            });
         }
     }
 
@@ -296,7 +343,6 @@ impl<C: Content> Receiver<C> {
         } else {
             self.received.duplicates += 1;
         }
-        self.ask();
         news
     }
 
@@ -305,6 +351,11 @@ impl<C: Content> Receiver<C> {
         self.due.now = true;
         self.due.request = self.rules.repair.request;
         self.cause.asked = self.progress.next + self.first_hole();
+    }
+
+    /// Whether what is missing is asked for with whatever goes out: a request may be lost.
+    fn asks_again(&self) -> bool {
+        self.rules.repair.request && self.has_hole()
     }
 
     /// The other end keeps no timers, so what it does not see asked for it never sends again.
@@ -390,68 +441,5 @@ impl<C: Content> Receiver<C> {
     fn window_end(&self) -> u64 {
         let taken = self.progress.next - u64::from(self.is_finished()) - self.ready.length();
         (taken + self.size.buffer).max(self.progress.edge)
-    }
-
-    /// What a packet tells of this direction, with room for so many further holes. All that waited is acknowledged
-    /// by this.
-    pub(crate) fn report(&mut self, room: usize) -> Report {
-        let due = std::mem::take(&mut self.due);
-        self.due.now = due.again > 0;
-        self.due.again = due.again.saturating_sub(1);
-        let next = self.progress.next;
-        let window = self.window_end().saturating_sub(next) >> self.size.shift;
-        let window = window.min(u16::MAX.into()) as u16;
-        let announced = next + (u64::from(window) << self.size.shift);
-        self.progress.edge = self.progress.edge.max(announced);
-        let selective = self.rules.repair.selective;
-        let negative = match selective {
-            Selective::Burst => self.first_hole() as u32,
-            Selective::Cumulative => 0,
-            Selective::Smart => self.numbers.number(self.cause.position),
-        };
-        let room = room.min(self.rules.repair.further_holes);
-        let further = if selective == Selective::Burst && room > 0 && !self.held.is_empty() {
-            self.further_holes(room)
-        } else {
-            Holes::default()
-        };
-        Report {
-            acknowledgment: self.numbers.number(next),
-            window,
-            negative,
-            further,
-            request: due.request,
-            cause: selective == Selective::Smart,
-            reply: self.cause.cycle,
-        }
-    }
-
-    /// Up to `room` holes besides the first: the last one, which has had the fewest chances to be heard of, and
-    /// others in turn.
-    fn further_holes(&mut self, room: usize) -> Holes {
-        let mut holes = Holes::default();
-        let next = self.progress.next;
-        let Some((last, last_end)) = self.held.last_hole() else {
-            return holes;
-        };
-        let hole = |start: u64, end: u64| Hole {
-            offset: (start - next) as u32,
-            length: (end - start) as u32,
-        };
-        holes.push(hole(last, last_end));
-        for _ in 1..room {
-            let first = self.held.start().unwrap_or(next);
-            let turn = self.cause.turn.max(first);
-            let found = self.held.hole_after(turn);
-            let found = found.or_else(|| self.held.hole_after(first));
-            let Some((start, end)) = found else { break };
-            self.cause.turn = if start == last { first } else { end };
-            let seen = |told: &Hole| u64::from(told.offset) == start - next;
-            if holes.as_slice().iter().any(seen) {
-                break;
-            }
-            holes.push(hole(start, end));
-        }
-        holes
     }
 }

@@ -1,22 +1,22 @@
 //! The sending half: what was written, sent and acknowledged, and what goes out next.
 
+mod clock;
 mod flight;
 mod state;
 
 use std::ops::Range;
 
 use redirector::Content;
-use units::{Duration, Instant};
+use units::Instant;
 
-use crate::config::{OnTimeout, Repair, Timing};
+use crate::config::{OnTimeout, Repair};
 use crate::counters::{Received, Sent};
 use crate::cycle::Cycle;
 use crate::numbers::Numbers;
 use crate::packet::Data;
-use crate::round_trip::RoundTrip;
 use crate::state::Ending;
-use crate::tick::Ticks;
 use crate::{Config, Profile};
+use clock::RetransmissionClock;
 use flight::{Flight, Piece};
 
 /// Pieces that are not acknowledged, at most: they are told apart by 16 bits in the wide profile, of which the
@@ -90,48 +90,9 @@ pub(crate) struct Sender<C> {
     told: Told,
     pub(crate) clock: RetransmissionClock,
     repair: Repair,
+    /// The other end acknowledges so many packets at once; fewer wait there.
+    every: usize,
     pub(crate) sent: Sent,
-}
-
-/// When to send again.
-#[derive(Debug, Clone)]
-pub(crate) struct RetransmissionClock {
-    pub(crate) round_trip: RoundTrip,
-    ticks: Ticks,
-    initial: Duration,
-    minimum: Duration,
-    /// It keeps no timers.
-    lean: bool,
-    pub(crate) deadline: Option<Instant>,
-}
-
-impl RetransmissionClock {
-    fn new(timing: &Timing, lean: bool) -> Self {
-        Self {
-            round_trip: RoundTrip::default(),
-            ticks: Ticks::new(timing),
-            initial: timing.first_timeout(),
-            minimum: timing.minimum_timeout,
-            lean,
-            deadline: None,
-        }
-    }
-
-    /// The retransmission timeout.
-    pub(crate) fn timeout(&self) -> Duration {
-        let timeout = self.round_trip.timeout().unwrap_or(self.initial);
-        timeout.max(self.minimum)
-    }
-
-    fn restart(&mut self, now: Instant) {
-        self.deadline = (!self.lean).then(|| self.ticks.after(now, self.timeout()));
-    }
-
-    fn ensure(&mut self, now: Instant) {
-        if self.deadline.is_none() {
-            self.restart(now);
-        }
-    }
 }
 
 impl<C: Content + Clone> Sender<C> {
@@ -155,8 +116,9 @@ impl<C: Content + Clone> Sender<C> {
             buffer: config.send_buffer.get(),
             cycle: Cycle::new(config.repair.cycles, profile),
             told: Told::default(),
-            clock: RetransmissionClock::new(&config.timing, config.lean),
+            clock: RetransmissionClock::new(config, profile),
             repair: config.repair.clone(),
+            every: config.acknowledging.every as usize,
             sent: Sent::default(),
         }
     }
@@ -166,6 +128,7 @@ impl<C: Content + Clone> Sender<C> {
     pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, (window, shift): (u64, u32)) {
         self.numbers = self.numbers.within(profile);
         self.cycle = Cycle::new(self.repair.cycles, profile);
+        self.clock.agreed(profile);
         self.peer = Peer {
             edge: 1 + window,
             shift,
@@ -233,6 +196,19 @@ impl<C: Content + Clone> Sender<C> {
         self.repair.follow_repairs && self.told.ends_with_repair
     }
 
+    /// Whether the other end, if it keeps no timers, may hold back its answer to what was sent: nothing follows, or the
+    /// window is full of fewer packets than it acknowledges. A window that is full of more is acknowledged in any case.
+    pub(crate) fn ends_burst(&self) -> bool {
+        let few = self.unsent.length() == 0 || self.flight.pieces() < self.every;
+        few && !self.can_send() && !self.wants_follower()
+    }
+
+    /// Whether a packet has gone out alone, and nothing follows: the other end would wait for a second one.
+    pub(crate) fn is_alone(&self) -> bool {
+        let alone = self.flight.pieces() == 1 && self.clock.is_for_tails();
+        alone && !self.can_send() && !self.wants_follower()
+    }
+
     /// The cycle of the last packet that the other end had heard.
     pub(crate) fn heard(&self, reply: u16) -> u64 {
         self.cycle.heard(reply)
@@ -289,10 +265,13 @@ impl<C: Content + Clone> Sender<C> {
         let progress = self.cycle.tells_packets() && heard > self.told.heard;
         self.told.heard = self.told.heard.max(heard);
         let followed = self.follow(data, position, received);
+        if progress || advanced {
+            self.clock.answered();
+        }
         if self.flight.is_empty() {
             self.clock.deadline = None;
         } else if advanced || followed || progress {
-            self.clock.restart(now);
+            self.restart_clock(now);
         }
         if advanced || opened {
             Brought::News
@@ -316,7 +295,7 @@ impl<C: Content + Clone> Sender<C> {
             self.told.hole_end = end.min(self.next);
         }
         if !data.flags.request && self.told.duplicates < DUPLICATES {
-            return false;
+            return self.infer(data, heard);
         }
         if !self.cycle.follows(heard) {
             received.ignored += 1;
@@ -340,6 +319,19 @@ impl<C: Content + Clone> Sender<C> {
         any
     }
 
+    /// The other end tells of no hole, so that nothing beyond what it acknowledges has arrived: what was sent before the
+    /// packet that it heard last is lost.
+    fn infer(&mut self, data: &Data<C>, heard: u64) -> bool {
+        let tells_of_none = data.negative == 0 && data.further.as_slice().is_empty();
+        let lost = |piece: &Piece<C>| piece.cycle < heard;
+        let any = self.flight.oldest().is_some_and(lost);
+        if !any || !tells_of_none || data.flags.cause || !self.cycle.tells_packets() {
+            return false;
+        }
+        let all = self.flight.acknowledged()..self.next;
+        self.mark(&all, heard)
+    }
+
     fn mark(&mut self, range: &Range<u64>, heard: u64) -> bool {
         let cycle = self.cycle;
         let lost = |piece: &Piece<C>| cycle.is_lost(piece.cycle, piece.resent, heard);
@@ -359,17 +351,16 @@ impl<C: Content + Clone> Sender<C> {
         self.clock.round_trip.forget();
         let start = self.flight.acknowledged();
         let known_end = Some(self.told.hole_end).filter(|end| *end > start);
-        let end = match self.repair.on_timeout {
-            OnTimeout::Burst => known_end.unwrap_or(self.next),
-            OnTimeout::Oldest => start + 1,
+        let range = match self.repair.on_timeout {
+            OnTimeout::Burst => start..known_end.unwrap_or(self.next),
+            OnTimeout::Oldest => start..start + 1,
         };
-        self.flight.mark(&(start..end), |_| true);
+        self.flight.mark(&range, |_| true);
         self.begin_repair();
         self.told.duplicates = 0;
-        // What is due now starts the timer when it goes out, which may have to wait for room on the hop.
-        self.clock.deadline = None;
+        self.clock.went_off();
         if !self.flight.has_due() {
-            self.clock.restart(now);
+            self.restart_clock(now);
         }
         self.repair.on_timeout == OnTimeout::Oldest && !self.repair.follow_repairs
     }
@@ -377,13 +368,22 @@ impl<C: Content + Clone> Sender<C> {
     /// The next packet with data that may go out now: repairs first, so that every packet of a cycle comes after them.
     pub(crate) fn choose(&mut self, now: Instant) -> Option<Outgoing<C>> {
         let outgoing = self.choose_repair().or_else(|| self.choose_new(now))?;
-        if !self.clock.lean && self.cycle.tells_packets() {
+        if !self.clock.is_lean() && self.cycle.tells_packets() {
             self.clock.round_trip.time_packet(outgoing.cycle, now);
         }
         self.sent.data_packets += 1;
         self.sent.bytes += outgoing.content.length();
-        self.clock.ensure(now);
+        if self.clock.deadline.is_none() || self.clock.is_for_tails() {
+            self.restart_clock(now);
+        }
         Some(outgoing)
+    }
+
+    /// Starts the retransmission timer. The other end lets fewer packets wait than it acknowledges at once, if none of
+    /// them asks for an answer (RFC 8985 §7.2 counts on that for one).
+    fn restart_clock(&mut self, now: Instant) {
+        let waits = self.flight.pieces() < self.every && !self.wants_follower();
+        self.clock.restart(waits, now);
     }
 
     fn choose_repair(&mut self) -> Option<Outgoing<C>> {
@@ -412,7 +412,7 @@ impl<C: Content + Clone> Sender<C> {
         self.next += length + u64::from(fin);
         let piece = Piece::new(start, content.clone(), fin, cycle);
         self.flight.push(piece);
-        if !self.clock.lean && !self.cycle.tells_packets() {
+        if !self.clock.is_lean() && !self.cycle.tells_packets() {
             self.clock.round_trip.time(self.next, now);
         }
         Some(Outgoing {

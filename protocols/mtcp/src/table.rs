@@ -68,8 +68,9 @@ pub(crate) struct Table<C> {
     /// Those that wait for room on the hop.
     waiting: VecDeque<Cid>,
     half_open: HalfOpen,
-    /// The names of connections that were taken out, until when what comes for them is ignored.
-    moved: BTreeMap<Cid, Instant>,
+    /// The names of connections that were taken out, until when what comes for them is ignored, and the other end's names
+    /// for them.
+    moved: BTreeMap<Cid, (Instant, Cid)>,
     /// What receive buffers may still grow by, in bytes.
     room_to_grow: u64,
     /// What connections did that are gone.
@@ -277,9 +278,9 @@ impl<C: Content + Clone> Table<C> {
         self.by_id.remove(&entry.connection.id);
         self.clean_deadlines();
         self.forget(own, &entry);
-        self.moved.retain(|_, until| now < *until);
+        self.moved.retain(|_, (until, _)| now < *until);
         if self.moved.len() < MOVED_MAX {
-            self.moved.insert(own, until);
+            self.moved.insert(own, (until, entry.peer));
         }
         Some(entry.connection)
     }
@@ -301,7 +302,14 @@ impl<C: Content + Clone> Table<C> {
 
     /// Whether a connection of this name was taken out a short time ago.
     pub(crate) fn has_moved(&self, own: Cid, now: Instant) -> bool {
-        self.moved.get(&own).is_some_and(|until| now < *until)
+        let moved = self.moved.get(&own);
+        moved.is_some_and(|(until, _)| now < *until)
+    }
+
+    /// Whether one was that the other end knows as `peer`.
+    pub(crate) fn has_moved_peer(&self, peer: Cid, now: Instant) -> bool {
+        let mut moved = self.moved.values();
+        moved.any(|(until, other)| *other == peer && now < *until)
     }
 
     fn remove(&mut self, own: Cid) {

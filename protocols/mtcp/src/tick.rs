@@ -4,6 +4,28 @@ use units::{Duration, Instant};
 
 use crate::config::Timing;
 
+/// How long a packet alone waits to be acknowledged where no tick decides that: at least so long, which costs a host few
+/// wake-ups, and at most so long.
+const DELAYS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(50));
+
+/// How long a packet that came `gap` after the one before waits to be acknowledged: twice as long, so that the next one
+/// of a stream comes in time (RFC 1122 §4.2.3.2 leaves that open, up to 500 ms). What comes after a longer silence is no
+/// stream yet; and a hop that takes that long for each packet has each of them acknowledged.
+pub(crate) fn acknowledgment_delay(gap: Duration) -> Duration {
+    let (least, most) = DELAYS;
+    if gap > most {
+        least
+    } else {
+        longest_delay(gap)
+    }
+}
+
+/// The longest that such a packet waits whose `gap` is at most this long.
+pub(crate) fn longest_delay(gap: Duration) -> Duration {
+    let (least, most) = DELAYS;
+    (gap * 2).clamp(least, most)
+}
+
 /// A tick of one length from an origin on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticks {

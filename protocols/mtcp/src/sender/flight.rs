@@ -138,6 +138,11 @@ impl<C: Content> Flight<C> {
         any
     }
 
+    /// The oldest piece, unless it is to be sent again anyway.
+    pub(crate) fn oldest(&self) -> Option<&Piece<C>> {
+        self.pieces.front().filter(|piece| !piece.due)
+    }
+
     /// A timeout ends what was known of repairs.
     pub(crate) fn forget_repairs(&mut self) {
         for piece in &mut self.pieces {

@@ -43,7 +43,7 @@ impl<C: Content + Clone> Sender<C> {
         sender.cycle.resume(sending.cycle);
         sender.clock.round_trip.resume(sending.round_trip);
         if !sender.flight.is_empty() {
-            sender.clock.restart(now);
+            sender.restart_clock(now);
         }
         sender
     }

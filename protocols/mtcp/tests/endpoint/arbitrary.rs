@@ -3,7 +3,7 @@
 use machine::{Machine, RandomStream, conformance};
 use mtcp::packet::{Addresses, Cid, Control, Data, Flags, Hole, Holes, Kind, Packet, Profile};
 use mtcp::{
-    AutoBuffer, Config, ConnectionId, Endpoint, Input, OnTimeout, Output, Reason, Selective,
+    AutoBuffer, Clock, Config, ConnectionId, Endpoint, Input, OnTimeout, Output, Reason, Selective,
 };
 use proptest::prelude::*;
 use redirector::Count;
@@ -42,6 +42,9 @@ fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {
     });
     config.packet = [200, 600, 1_016, 1_100][random.below(4) as usize];
     config.timing.phase = Duration::from_millis(random.below(200));
+    let mut clock = || [Clock::Ticks, Clock::Measured][random.below(2) as usize];
+    (config.acknowledging.clock, config.timing.clock) = (clock(), clock());
+    config.repair.news_only = random.below(2) == 0;
     config
 }
 

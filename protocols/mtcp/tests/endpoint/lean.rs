@@ -72,6 +72,19 @@ fn the_last_packet_of_a_burst_asks_for_its_acknowledgement() {
 }
 
 #[test]
+fn a_full_window_is_acknowledged_without_being_asked() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected_between(&paper(), &lean(&paper()));
+    pipe.write(GATEWAY, asked, 0..200_000);
+    pipe.run(Duration::from_secs(5));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 200_000);
+    let polls = pipe.ends[GATEWAY].counters().traffic.sent.polls;
+    // The end of the data asks, and some seconds without any.
+    assert!(polls <= 8, "{polls}");
+    let acknowledgments = pipe.acknowledgments_of(MOBILE).len();
+    assert!(acknowledgments <= 110, "{acknowledgments} for 200 packets");
+}
+
+#[test]
 fn polls_become_rare_while_nothing_happens() {
     let (mut pipe, _) = Pipe::connected_between(&paper(), &lean(&paper()));
     pipe.run(Duration::from_secs(1_000));

@@ -193,8 +193,8 @@ fn a_sender_that_fills_the_window_needs_a_follower_to_see_that_a_repair_is_lost(
 
 #[test]
 fn a_question_that_comes_again_is_answered_as_often_as_answers_were_lost() {
-    // Four acknowledgements, the answers to the first repair and its poll, and that to the second repair.
-    for (repeat, answers) in [(true, 7), (false, 1)] {
+    // Three acknowledgements, the answers to the first repair and its poll, and that to the second repair.
+    for (repeat, answers) in [(true, 6), (false, 1)] {
         let mut config = wide();
         config.repair.repeat_answers = repeat;
         let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
@@ -211,6 +211,67 @@ fn a_question_that_comes_again_is_answered_as_often_as_answers_were_lost() {
         pipe.run(Duration::from_secs(5));
         assert_eq!(pipe.told(MOBILE, arrived).received.len(), 6_000);
         let sent = pipe.acknowledgments_of(MOBILE);
-        assert_eq!(sent.len(), 7 + answers);
+        assert_eq!(sent.len(), 6 + answers);
     }
+}
+
+#[test]
+fn only_a_loss_that_is_news_is_asked_for_at_once() {
+    for (news_only, most) in [(true, 15), (false, 30)] {
+        let mut config = wide();
+        config.repair.news_only = news_only;
+        let (pipe, _) = losing(&config, 20_000, &[2, 9]);
+        assert_eq!(order(&pipe)[20..], [2, 9]);
+        // Each hole shows with the arrival behind it.
+        let lengths: Vec<_> = requests(&pipe)
+            .iter()
+            .map(|(_, data)| data.negative)
+            .collect();
+        assert_eq!(lengths[0], 1_000);
+        let sent = pipe.acknowledgments_of(MOBILE).len();
+        assert!(sent <= most, "{news_only}: {sent}");
+        assert!(news_only || sent > 20, "every arrival asks: {sent}");
+    }
+}
+
+#[test]
+fn a_request_that_is_lost_is_repeated_by_the_next_acknowledgement() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
+    let mut requests = 0;
+    pipe.decide = Box::new(move |from, packet, number| {
+        let mtcp::Packet::Data(data) = packet else {
+            return crate::pipe::Fate::Arrives;
+        };
+        requests += usize::from(data.flags.request);
+        let first_request = data.flags.request && requests == 1;
+        if first_request || (from == GATEWAY && number == 2) {
+            crate::pipe::Fate::Lost
+        } else {
+            crate::pipe::Fate::Arrives
+        }
+    });
+    pipe.write(GATEWAY, asked, 0..12_000);
+    pipe.run(Duration::from_secs(5));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 12_000);
+    assert_eq!(order(&pipe)[12..], [2]);
+    assert_eq!(pipe.ends[GATEWAY].counters().traffic.timeouts, 0);
+}
+
+#[test]
+fn the_answer_to_a_repair_shows_that_all_behind_it_is_lost() {
+    // Packets 2 to 5 are lost, which nothing follows. The timer sends the first of them, and its follower is lost.
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
+    pipe.decide = Box::new(move |from, packet, number| {
+        let poll = matches!(packet, mtcp::Packet::Data(data) if data.flags.poll);
+        if from == GATEWAY && ((2..6).contains(&number) || poll) {
+            crate::pipe::Fate::Lost
+        } else {
+            crate::pipe::Fate::Arrives
+        }
+    });
+    pipe.write(GATEWAY, asked, 0..6_000);
+    pipe.run(Duration::from_secs(5));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 6_000);
+    assert_eq!(order(&pipe), [0, 1, 2, 3, 4, 5, 2, 3, 4, 5]);
+    assert_eq!(pipe.ends[GATEWAY].counters().traffic.timeouts, 1);
 }

@@ -112,6 +112,88 @@ fn acknowledgements_wait_for_a_second_packet_or_the_tick() {
 }
 
 #[test]
+fn in_the_wide_profile_they_wait_as_long_as_the_next_packet_takes() {
+    // A packet takes 8 ms, more than a tick of 5 ms.
+    let (mut pipe, [asked, _]) = Pipe::connected(&wide());
+    pipe.rate = units::BitRate::from_megabits(1);
+    pipe.grants = true;
+    pipe.write(GATEWAY, asked, 0..40_000);
+    pipe.run(Duration::from_secs(2));
+    let acknowledgments = pipe.acknowledgments_of(MOBILE);
+    assert!((20..=22).contains(&acknowledgments.len()));
+    // Of four at once the first follows a silence and waits for a tick's time; the last one waits for twice as long as it
+    // took. The timer knows of both.
+    pipe.log.clear();
+    pipe.grants = false;
+    pipe.input(GATEWAY, Input::Room(1 << 20));
+    pipe.write(GATEWAY, asked, 40_000..44_000);
+    pipe.run(Duration::from_secs(2));
+    let sent = pipe.data_of(GATEWAY);
+    assert_eq!(sent.len(), 4);
+    let packet = pipe.rate.time_for(Bytes::new(1_028));
+    let arrives = sent[0].0 + packet * 4 + pipe.delay;
+    let acknowledged = pipe.acknowledgments_of(MOBILE)[2].0;
+    assert_eq!(acknowledged.since(arrives), packet * 2);
+}
+
+#[test]
+fn in_the_wide_profile_one_packet_alone_asks_for_its_acknowledgement() {
+    let (mut pipe, [asked, _]) = Pipe::connected(&wide());
+    for packet in 0..5 {
+        pipe.write(GATEWAY, asked, packet * 1_000..(packet + 1) * 1_000);
+        pipe.run(Duration::from_secs(1));
+        let [sent, answered] = [
+            pipe.data_of(GATEWAY)[packet].0,
+            pipe.acknowledgments_of(MOBILE)[packet].0,
+        ];
+        assert!(answered.since(sent) < pipe.delay + Duration::from_millis(1));
+    }
+    assert_eq!(pipe.data_of(GATEWAY).len(), 5);
+}
+
+#[test]
+fn in_the_wide_profile_the_timer_goes_by_the_round_trip() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
+    pipe.write(GATEWAY, asked, 0..60_000);
+    pipe.run(Duration::from_secs(2));
+    let status = pipe.status(GATEWAY, asked);
+    pipe.log.clear();
+    let end = pipe.now + Duration::from_millis(110);
+    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.write(GATEWAY, asked, 60_000..62_000);
+    pipe.run(end.since(pipe.now));
+    pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+    pipe.run(Duration::from_secs(2));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 62_000);
+    let times: Vec<_> = pipe.data_of(GATEWAY).iter().map(|(at, _)| *at).collect();
+    assert_eq!(times[2].since(times[1]), status.timeout);
+    // From then on each round trip, without any back-off.
+    let round_trip = status.round_trip.expect("a sample");
+    for pair in times[2..].windows(2).take(3) {
+        assert_eq!(pair[1].since(pair[0]), round_trip);
+    }
+}
+
+#[test]
+fn while_packets_go_out_the_next_one_shows_a_loss_and_no_timer_does() {
+    let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
+    pipe.grants = true;
+    pipe.write(GATEWAY, asked, 0..20_000);
+    pipe.run(Duration::from_secs(1));
+    let timeout = pipe.status(GATEWAY, asked).timeout;
+    // Packets 20 to 99 are lost, which takes longer than the timeout.
+    let lost: Vec<usize> = (20..100).collect();
+    let span = pipe.rate.time_for(Bytes::new(80 * 1_028));
+    assert!(span > timeout, "{timeout:?}");
+    pipe.lose(GATEWAY, &lost);
+    pipe.write(GATEWAY, asked, 20_000..140_000);
+    pipe.run(Duration::from_secs(2));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 140_000);
+    let traffic = pipe.ends[GATEWAY].counters().traffic;
+    assert_eq!((traffic.timeouts, traffic.sent.repairs), (0, 80));
+}
+
+#[test]
 fn a_lost_end_of_a_burst_is_sent_again_whole() {
     // Nothing arrives beyond it, so only the timer knows: the paper's profile sends all that is not acknowledged.
     let (mut pipe, [asked, arrived]) = Pipe::connected(&paper());
