@@ -68,7 +68,7 @@ const CALIBRATION: &[Calibration] = &[
     },
     Calibration {
         key: "mtcp_wide",
-        reason: "a window that the queue before the air holds, as MTCP has no congestion window",
+        reason: "TCP's 32 KiB; the base station chooses a packet when none waits for the air, as our gateways do",
     },
 ];
 

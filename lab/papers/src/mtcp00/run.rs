@@ -3,17 +3,18 @@
 use channel::Direction;
 use channel::errors::{Distribution, ErrorConfig};
 use experiment::{Case, Measurements, Metric, PlanError, RunError};
+use mtcp::Clock;
 use simulator::Limits;
 use units::{Duration, Instant};
 
 use super::watch::Watch;
 use crate::host_work::Stack;
 use crate::metric;
-use crate::ton97::base::Work;
+use crate::ton97::base::{Station, Work};
 use crate::ton97::end::Counts;
-use crate::ton97::network::{Network, SetUp};
-use crate::ton97::node::Node;
+use crate::ton97::network::SetUp;
 use crate::ton97::parameters::{Parameters, Scheme};
+use crate::ton97::source::Source;
 
 pub(super) const NORMALISED: Metric = metric(
     "normalised",
@@ -81,7 +82,7 @@ pub(super) const FRAMES_OUT: Metric = metric("frames_out", "", "frames that it s
 pub(super) const WAKE_UPS: Metric = metric(
     "wake_ups",
     "",
-    "frames that arrive at it, and ticks of its timers",
+    "frames that arrive at it, and ticks of its timers, or timers that go off where they have no ticks",
 );
 
 /// Reads and checks a case.
@@ -141,10 +142,11 @@ impl Transfer {
         let frames = (counters.transmitted.packets, counters.dropped_air.packets);
         let whole = parameters.transfer.get() * u64::from(ways);
         let span = now.since(watch.buffers.first());
-        let (sender, round_trip) = sender(&network)?;
+        let (source, station, mobile) = network.nodes()?;
+        let (sender, round_trip) = sender(source, station);
         let stack = Stack {
             mtcp: set_up.scheme.base.mtcp_profile().is_some(),
-            ticks: ticks(set_up, span),
+            ticks: ticks(set_up, span, mobile.counts().timeouts),
         };
         Ok(Self {
             span,
@@ -222,16 +224,17 @@ pub(super) fn measure(set_up: &SetUp, metrics: &[Metric]) -> Result<Measurements
     Ok(transfer.measure(metrics, peak.transpose()?.as_ref()))
 }
 
-/// Ticks of the mobile host's timers in a span.
-fn ticks(set_up: &SetUp, span: Duration) -> u64 {
+/// How often the mobile host's timers wake it in a span: at ticks, due or not, or each time that one goes off, as they
+/// have so often.
+fn ticks(set_up: &SetUp, span: Duration, gone_off: u64) -> u64 {
     let parameters = &set_up.parameters;
     let in_span = |tick: Duration| span.as_nanos() / tick.as_nanos().max(1);
     if let Some(wide) = set_up.scheme.base.mtcp_profile() {
         let mtcp = parameters.mtcp_of(wide);
-        return if mtcp.lean {
-            0
-        } else {
-            in_span(mtcp.timing.tick)
+        return match mtcp.acknowledging.clock {
+            _ if mtcp.lean => 0,
+            Clock::Ticks => in_span(mtcp.timing.tick),
+            Clock::Measured => gone_off,
         };
     }
     let tcp = &parameters.tcp;
@@ -245,12 +248,11 @@ fn ticks(set_up: &SetUp, span: Duration) -> u64 {
 }
 
 /// What whoever sends across the hop to the mobile host has done, and its round trip.
-fn sender(network: &Network<Node>) -> Result<(Counts, Option<Duration>), RunError> {
-    let (source, station, _) = network.nodes()?;
-    Ok(match station.work() {
+fn sender(source: &Source, station: &Station) -> (Counts, Option<Duration>) {
+    match station.work() {
         Work::Split(split) => (split.hop().counts(), split.hop().round_trip()),
         Work::Forward | Work::Arq(_) | Work::Snoop(_) => (Counts::of_tcp(source.endpoint()), None),
-    })
+    }
 }
 
 /// How long all outages last, if they last equally long.

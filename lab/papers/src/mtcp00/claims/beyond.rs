@@ -191,12 +191,12 @@ pub(crate) fn lean() -> Vec<Claim> {
     ]
 }
 
-/// Where the wide profile with this tick has less than 95 % of what damaged frames leave.
-fn reaches(table: &Table, tick: &str) -> Result<Verdict, Unknown> {
+/// Where the wide profile with these timers has less than 95 % of what damaged frames leave.
+fn reaches(table: &Table, timers: &str) -> Result<Verdict, Unknown> {
     let mut wrong = Vec::new();
     for network in NETWORKS {
         for rate in rates(table) {
-            let at = [("per", rate), ("network", network), ("tick", tick)];
+            let at = [("per", rate), ("network", network), ("timers", timers)];
             let reached = table.summary(WIDE, &at, "reached")?;
             if ends(&reached).0 < 95.0 {
                 wrong.push(format!("{network}, {rate}: {}", number(&reached)));
@@ -213,11 +213,17 @@ pub(crate) fn wide() -> Vec<Claim> {
             name: "wide-reaches",
             text: "The wide profile has at least 95 % of what is left when damaged frames are taken off, up to 20 %",
             source: "our aim",
+            judge: |table| reaches(table, "measured"),
+        },
+        Claim {
+            name: "wide-reaches-ticks",
+            text: "So it has if its timers go off at ticks of 10 ms, and each arrival beyond a hole asks",
+            source: "our aim",
             judge: |table| reaches(table, "10 ms"),
         },
         Claim {
             name: "wide-reaches-fine",
-            text: "So it has with a tick of 2 ms",
+            text: "So it has with ticks of 2 ms",
             source: "our aim",
             judge: |table| reaches(table, "2 ms"),
         },
