@@ -196,11 +196,14 @@ impl<C: Content + Clone> Sender<C> {
         self.repair.follow_repairs && self.told.ends_with_repair
     }
 
-    /// Whether the other end, if it keeps no timers, may hold back its answer to what was sent: nothing follows, or the
-    /// window is full of fewer packets than it acknowledges. A window that is full of more is acknowledged in any case.
+    /// Whether the other end, if it keeps no timers, may hold back its answer to what was sent: nothing follows. Where a
+    /// full window or a full buffer is all that holds up what follows, the packets that fill it are acknowledged in any
+    /// case, unless they are fewer than are acknowledged at once.
     pub(crate) fn ends_burst(&self) -> bool {
-        let few = self.unsent.length() == 0 || self.flight.pieces() < self.every;
-        few && !self.can_send() && !self.wants_follower()
+        let full = self.ending == Ending::Open && self.room() < self.peer.segment;
+        let more = full || self.unsent.length() > 0;
+        let answered = more && self.flight.pieces() >= self.every;
+        !answered && !self.can_send() && !self.wants_follower()
     }
 
     /// Whether a packet has gone out alone, and nothing follows: the other end would wait for a second one.
