@@ -322,7 +322,7 @@ impl<C: Content + Clone> Sender<C> {
         any
     }
 
-    /// The other end tells of no hole, so that nothing beyond what it acknowledges has arrived: what was sent before the
+    /// Where the other end tells of no hole, nothing beyond what it acknowledges has arrived: what was sent before the
     /// packet that it heard last is lost.
     fn infer(&mut self, data: &Data<C>, heard: u64) -> bool {
         let tells_of_none = data.negative == 0 && data.further.as_slice().is_empty();

@@ -68,8 +68,8 @@ pub(crate) struct Table<C> {
     /// Those that wait for room on the hop.
     waiting: VecDeque<Cid>,
     half_open: HalfOpen,
-    /// The names of connections that were taken out, until when what comes for them is ignored, and the other end's names
-    /// for them.
+    /// The names of connections that were taken out, until when what comes for them is ignored, and what the other end
+    /// calls them.
     moved: BTreeMap<Cid, (Instant, Cid)>,
     /// What receive buffers may still grow by, in bytes.
     room_to_grow: u64,

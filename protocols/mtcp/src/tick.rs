@@ -9,8 +9,8 @@ use crate::config::Timing;
 const DELAYS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(50));
 
 /// How long a packet that came `gap` after the one before waits to be acknowledged: twice as long, so that the next one
-/// of a stream comes in time (RFC 1122 §4.2.3.2 leaves that open, up to 500 ms). What comes after a longer silence is no
-/// stream yet; and a hop that takes that long for each packet has each of them acknowledged.
+/// of a stream comes in time (RFC 1122 §4.2.3.2 leaves that open, up to 500 ms). What comes after a longer silence is
+/// no stream yet; and a hop that takes that long for each packet has each of them acknowledged.
 pub(crate) fn acknowledgment_delay(gap: Duration) -> Duration {
     let (least, most) = DELAYS;
     if gap > most {

@@ -121,8 +121,8 @@ fn in_the_wide_profile_they_wait_as_long_as_the_next_packet_takes() {
     pipe.run(Duration::from_secs(2));
     let acknowledgments = pipe.acknowledgments_of(MOBILE);
     assert!((20..=22).contains(&acknowledgments.len()));
-    // Of four at once the first follows a silence and waits for a tick's time; the last one waits for twice as long as it
-    // took. The timer knows of both.
+    // Of four at once the first follows a silence and waits for a tick's time; the last one waits for twice as long as
+    // it took. The timer knows of both.
     pipe.log.clear();
     pipe.grants = false;
     pipe.input(GATEWAY, Input::Room(1 << 20));
