@@ -196,9 +196,9 @@ impl<C: Content + Clone> Sender<C> {
         self.repair.follow_repairs && self.told.ends_with_repair
     }
 
-    /// Whether the other end, if it keeps no timers, may hold back its answer to what was sent: nothing follows. Where a
-    /// full window or a full buffer is all that holds up what follows, the packets that fill it are acknowledged in any
-    /// case, unless they are fewer than are acknowledged at once.
+    /// Whether the other end, if it keeps no timers, may hold back its answer to what was sent: nothing follows. Where
+    /// a full window or a full buffer is all that holds up what follows, the packets that fill it are acknowledged in
+    /// any case, unless they are fewer than are acknowledged at once.
     pub(crate) fn ends_burst(&self) -> bool {
         let full = self.ending == Ending::Open && self.room() < self.peer.segment;
         let more = full || self.unsent.length() > 0;

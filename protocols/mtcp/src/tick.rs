@@ -4,8 +4,8 @@ use units::{Duration, Instant};
 
 use crate::config::Timing;
 
-/// How long a packet alone waits to be acknowledged where no tick decides that: at least so long, which costs a host few
-/// wake-ups, and at most so long.
+/// How long a packet alone waits to be acknowledged where no tick decides that: at least so long, which costs a host
+/// few wake-ups, and at most so long.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(50));
 
 /// How long a packet that came `gap` after the one before waits to be acknowledged: twice as long, so that the next one
