@@ -4,6 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -101,7 +102,8 @@ struct End {
     address: SocketAddr,
     listens: bool,
     shared: Arc<Shared>,
-    reader: Option<JoinHandle<Vec<u8>>>,
+    /// It stays until the sender goes: what an ended thread has used cannot be read.
+    reader: Option<(JoinHandle<Vec<u8>>, Sender<()>)>,
     /// What is not yet handed to the reader: room, and what to send.
     start: Option<(Vec<u8>, Vec<u8>)>,
 }
@@ -166,17 +168,21 @@ impl End {
         };
         let (listens, address) = (self.listens, self.address);
         let shared = Arc::clone(&self.shared);
-        self.reader = Some(thread::spawn(move || {
+        let (stay, gone) = mpsc::channel();
+        let reader = thread::spawn(move || {
             let connected = if listens {
                 socket.accept().map(|(stream, _)| stream)
             } else {
                 socket.connect(&address.into()).map(|()| socket)
             };
-            match connected {
+            let got = match connected {
                 Ok(stream) => exchange(&shared, stream.into(), (room, bytes)),
                 Err(_) => room,
-            }
-        }));
+            };
+            let _: Result<(), _> = gone.recv();
+            got
+        });
+        self.reader = Some((reader, stay));
     }
 
     fn stream(&self) -> Option<TcpStream> {
@@ -200,7 +206,10 @@ impl End {
             return true;
         }
         self.stop();
-        let got = self.reader.take().and_then(|reader| reader.join().ok());
+        let got = self.reader.take().and_then(|(reader, stay)| {
+            drop(stay);
+            reader.join().ok()
+        });
         let count = self.shared.received.load(Ordering::Acquire);
         got.is_some_and(|got| got[..count] == content(count))
     }
