@@ -1,29 +1,45 @@
 //! Claims of the experiments beyond the paper's figures.
 
-use experiment::{Claim, Table, Unknown, Verdict};
+use experiment::{Claim, Summary, Table, Unknown, Verdict};
 
 use super::{MTCP, above, ends, found, labels, number, rates};
 
 const NETWORKS: [&str; 2] = ["wireless", "Ethernet"];
 const WIDE: &str = "MTCP-WIDE";
 
-/// Whether MTCP without a part has less than with it, at each rate of 1 % or more on each network; and where not.
-fn counts(table: &Table, without: &str) -> Result<Verdict, Unknown> {
-    let mut wrong = Vec::new();
+/// Whether nothing is wrong on either network at any of these values; `wrong` says what is, at one place.
+fn everywhere<'t>(
+    values: &[&'t str],
+    wrong: impl Fn(&'static str, &'t str) -> Result<Option<String>, Unknown>,
+) -> Result<Verdict, Unknown> {
+    let mut all = Vec::new();
     for network in NETWORKS {
-        for rate in rates(table) {
-            let of = |variant| {
-                let at = [("per", rate), ("variant", variant), ("network", network)];
-                table.summary(MTCP, &at, "normalised")
-            };
-            let (whole, part) = (of("as in the paper")?, of(without)?);
-            if !above(&whole, &part) {
-                let (whole, part) = (number(&whole), number(&part));
-                wrong.push(format!("{network}, {rate}: {whole}, without {part}"));
+        for value in values {
+            if let Some(what) = wrong(network, value)? {
+                all.push(format!("{network}, {value}: {what}"));
             }
         }
     }
-    Ok(found(&wrong))
+    Ok(found(&all))
+}
+
+/// MTCP as in the paper and in a variant, on a network at a rate.
+fn pair(table: &Table, place: [&str; 2], variant: &str) -> Result<[Summary; 2], Unknown> {
+    let [network, rate] = place;
+    let of = |variant| {
+        let at = [("per", rate), ("variant", variant), ("network", network)];
+        table.summary(MTCP, &at, "normalised")
+    };
+    Ok([of("as in the paper")?, of(variant)?])
+}
+
+/// Whether MTCP without a part has less than with it, at each rate of 1 % or more on each network; and where not.
+fn counts(table: &Table, without: &str) -> Result<Verdict, Unknown> {
+    everywhere(&rates(table), |network, rate| {
+        let [whole, part] = pair(table, [network, rate], without)?;
+        let numbers = || format!("{}, without {}", number(&whole), number(&part));
+        Ok((!above(&whole, &part)).then(numbers))
+    })
 }
 
 /// MTCP's mechanisms, one by one.
@@ -52,21 +68,11 @@ pub(crate) fn parts() -> Vec<Claim> {
             text: "Telling of bursts is as good as SMART, or better, within the interval",
             source: "Section 3.3 (2)",
             judge: |table| {
-                let mut wrong = Vec::new();
-                for network in NETWORKS {
-                    for rate in rates(table) {
-                        let of = |variant| {
-                            let at = [("per", rate), ("variant", variant), ("network", network)];
-                            table.summary(MTCP, &at, "normalised")
-                        };
-                        let (burst, smart) = (of("as in the paper")?, of("SMART")?);
-                        if above(&smart, &burst) {
-                            let (burst, smart) = (number(&burst), number(&smart));
-                            wrong.push(format!("{network}, {rate}: {burst}, SMART {smart}"));
-                        }
-                    }
-                }
-                Ok(found(&wrong))
+                everywhere(&rates(table), |network, rate| {
+                    let [burst, smart] = pair(table, [network, rate], "SMART")?;
+                    let numbers = || format!("{}, SMART {}", number(&burst), number(&smart));
+                    Ok(above(&smart, &burst).then(numbers))
+                })
             },
         },
         Claim {
@@ -193,17 +199,11 @@ pub(crate) fn lean() -> Vec<Claim> {
 
 /// Where the wide profile with these timers has less than 95 % of what damaged frames leave.
 fn reaches(table: &Table, timers: &str) -> Result<Verdict, Unknown> {
-    let mut wrong = Vec::new();
-    for network in NETWORKS {
-        for rate in rates(table) {
-            let at = [("per", rate), ("network", network), ("timers", timers)];
-            let reached = table.summary(WIDE, &at, "reached")?;
-            if ends(&reached).0 < 95.0 {
-                wrong.push(format!("{network}, {rate}: {}", number(&reached)));
-            }
-        }
-    }
-    Ok(found(&wrong))
+    everywhere(&rates(table), |network, rate| {
+        let at = [("per", rate), ("network", network), ("timers", timers)];
+        let reached = table.summary(WIDE, &at, "reached")?;
+        Ok((ends(&reached).0 < 95.0).then(|| number(&reached)))
+    })
 }
 
 /// The wide profile.
@@ -232,20 +232,11 @@ pub(crate) fn wide() -> Vec<Claim> {
 
 /// Whether no stall after an outage exceeds two round trips.
 fn stalls(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
-    let mut wrong = Vec::new();
-    for network in NETWORKS {
-        for outage in labels(table, "outage") {
-            let at = [("outage", outage), ("network", network)];
-            let stall = table.summary(scheme, &at, "stall")?;
-            if stall.max > 2.0 {
-                wrong.push(format!(
-                    "{network}, {outage}: up to {:.1} round trips",
-                    stall.max
-                ));
-            }
-        }
-    }
-    Ok(found(&wrong))
+    everywhere(&labels(table, "outage"), |network, outage| {
+        let at = [("outage", outage), ("network", network)];
+        let longest = table.summary(scheme, &at, "stall")?.max;
+        Ok((longest > 2.0).then(|| format!("up to {longest:.1} round trips")))
+    })
 }
 
 /// From one access point to another.
