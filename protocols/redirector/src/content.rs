@@ -39,8 +39,13 @@ impl Content for Count {
     }
 }
 
-/// Real bytes, as a queue of shared chunks: joining and cutting moves handles only. A single chunk, which is what most
-/// packets carry, takes no memory besides.
+/// Chunks are copied into one where there are so many that are smaller than this, in bytes, in the mean: each takes
+/// about a hundred bytes besides.
+const MANY: u64 = 64;
+const SMALL: u64 = 256;
+
+/// Real bytes, as a queue of shared chunks: joining and cutting moves handles only, but for chunks so small that their
+/// handles would take more than they. A single chunk, which is what most packets carry, takes no memory besides.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chunks {
     /// Empty only if there are no bytes at all.
@@ -54,6 +59,13 @@ impl Chunks {
     pub fn iter(&self) -> impl Iterator<Item = &Bytes> {
         let first = Some(&self.first).filter(|first| !first.is_empty());
         first.into_iter().chain(&self.rest)
+    }
+
+    /// Makes one chunk of all.
+    fn join(&mut self) {
+        let all: Vec<u8> = self.iter().flatten().copied().collect();
+        self.first = all.into();
+        self.rest = VecDeque::new();
     }
 
     fn push(&mut self, chunk: Bytes) {
@@ -83,6 +95,10 @@ impl Content for Chunks {
         self.length += other.length - other.first.len() as u64;
         self.push(other.first);
         self.rest.append(&mut other.rest);
+        let chunks = self.rest.len() as u64;
+        if chunks > MANY && chunks * SMALL > self.length {
+            self.join();
+        }
     }
 
     fn take_front(&mut self, count: u64) -> Self {
@@ -138,5 +154,42 @@ impl<'de> Visitor<'de> for BytesVisitor {
             bytes.push(byte);
         }
         Ok(Bytes::from(bytes).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that come one by one take little more than themselves, and are the same.
+    #[test]
+    fn many_small_chunks_become_one() {
+        let mut chunks = Chunks::default();
+        let all: Vec<u8> = (0..50_000).map(|place: u32| (place % 251) as u8).collect();
+        for byte in &all {
+            chunks.append(Bytes::copy_from_slice(&[*byte]).into());
+            let count = chunks.iter().count() as u64;
+            assert!(count <= MANY + 2 + chunks.length() / SMALL, "{count}");
+        }
+        assert_eq!(chunks.length(), all.len() as u64);
+        let front = chunks.take_front(20_000);
+        let again: Vec<u8> = front
+            .iter()
+            .chain(chunks.iter())
+            .flatten()
+            .copied()
+            .collect();
+        assert!(again == all);
+    }
+
+    #[test]
+    fn large_chunks_are_not_copied() {
+        let large = Bytes::from(vec![7; 1_400]);
+        let mut chunks = Chunks::default();
+        for _ in 0..1_000 {
+            chunks.append(large.clone().into());
+        }
+        assert_eq!(chunks.iter().count(), 1_000);
+        assert!(chunks.iter().all(|chunk| chunk.as_ptr() == large.as_ptr()));
     }
 }
