@@ -3,7 +3,9 @@
 use std::io;
 use std::process::Command;
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{
+    Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
+};
 
 /// Lets what `command` starts be killed when the thread that starts it ends, however it ends.
 pub fn end_with_parent(command: &mut Command) {
@@ -11,6 +13,25 @@ pub fn end_with_parent(command: &mut Command) {
     let ask = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
     // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
     unsafe { command.pre_exec(ask) };
+}
+
+/// Lets this process have so many files and sockets open at once, or as many as it may; says how many these are.
+///
+/// # Errors
+/// Of the system.
+pub fn allow_open_files(count: u64) -> io::Result<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(count, |most| count.min(most));
+    // Nothing there means no limit.
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return Ok(limit.current.unwrap_or(u64::MAX));
+    }
+    let raised = Rlimit {
+        current: Some(wanted),
+        ..limit
+    };
+    setrlimit(Resource::Nofile, raised)?;
+    Ok(wanted)
 }
 
 /// Puts the calling thread before all others that are not real-time threads (`SCHED_RR`,

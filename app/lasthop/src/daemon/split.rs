@@ -4,6 +4,7 @@ use std::io;
 
 use edges::diversion::Diversion;
 use edges::netlink::{IpVersion, Route, RouteKind, Rule};
+use edges::process::allow_open_files;
 use edges::transparent::TransparentListener;
 use edges::tun::PacketDevice;
 use edges::undo::{UndoError, UndoLog};
@@ -21,6 +22,10 @@ const MARK: u32 = 0x6c69;
 const TABLE: u32 = 51_831;
 /// The place of our rule: before those that lead packets out.
 const PRIORITY: u32 = 30_000;
+
+/// Open files of a connection, one for each side, and all others.
+const FILES_EACH: u64 = 2;
+const FILES_BESIDE: u64 = 256;
 
 /// How a daemon is to split TCP.
 pub(super) struct Plan {
@@ -141,6 +146,15 @@ impl Opened {
             idle: settings.idle.0,
         };
         let memory = options.memory();
+        let files = FILES_BESIDE + FILES_EACH * options.connections as u64;
+        let allowed = allow_open_files(files).map_err(Failure::setting)?;
+        if allowed < files {
+            tracing::warn!(
+                "{} connections need {files} open files, of which {allowed} are allowed: raise the limit (ulimit -n, \
+                 LimitNOFILE), or lower `connections` of `[split]`",
+                options.connections
+            );
+        }
         let splitter = Splitter::start(options, self.listener).map_err(Failure::setting)?;
         let (counted, streams) = (splitter.counters(), splitter.stream_port());
         let device = SplitDevice::new(device, splitter).map_err(Failure::setting)?;
