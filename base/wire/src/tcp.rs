@@ -18,7 +18,7 @@ pub use clamp::clamp_maximum_segment_size;
 pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
 pub use ranges::{SackRanges, SeqRange};
-pub use refusal::connection_refused;
+pub use refusal::{connection_challenged, connection_refused};
 pub use segment_options::{AirLoss, TcpSegmentOptions, Timestamps};
 pub use value::{NoTcpSegment, PAYLOAD_MAX, TcpSegment};
 

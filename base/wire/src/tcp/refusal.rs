@@ -1,4 +1,6 @@
-//! "Connection refused" in answer to a packet.
+//! What a packet that asks for a connection is answered with, without a connection.
+
+use units::SeqNumber;
 
 use super::{ACKNOWLEDGMENT_NUMBER, DATA_OFFSET, FLAGS, HEADER_LENGTH, TcpFlags};
 use crate::checksum::fill_transport_checksum;
@@ -9,6 +11,22 @@ use crate::packet::{HEADROOM, PacketBuffer};
 /// The reset with which the destination of `original` refuses the connection that it asks for (RFC 9293 §3.10.7.1);
 /// nothing for packets that ask for none.
 pub fn connection_refused(original: &IpPacket<'_>) -> Option<PacketBuffer> {
+    answer(original, TcpFlags::RST | TcpFlags::ACK, |asked| asked + 1)
+}
+
+/// An answer to a packet that asks for a connection which acknowledges `number`, and so cannot be right unless that is
+/// the one that follows its own: a host that is there resets it, and its reset bears this number; then it goes on
+/// asking (RFC 9293 §3.10.7.3). Nothing for packets that ask for none.
+pub fn connection_challenged(original: &IpPacket<'_>, number: SeqNumber) -> Option<PacketBuffer> {
+    answer(original, TcpFlags::SYN | TcpFlags::ACK, |_| number)
+}
+
+/// The answer with these flags, which acknowledges what `acknowledge` makes of the number of a first segment.
+fn answer(
+    original: &IpPacket<'_>,
+    flags: TcpFlags,
+    acknowledge: impl FnOnce(SeqNumber) -> SeqNumber,
+) -> Option<PacketBuffer> {
     let Transport::Tcp(tcp) = original.transport() else {
         return None;
     };
@@ -36,14 +54,14 @@ pub fn connection_refused(original: &IpPacket<'_>) -> Option<PacketBuffer> {
             packet.extend(&header.emit());
         }
     }
-    let mut reset = [0; HEADER_LENGTH];
-    write_u16(&mut reset, 0, tcp.destination_port());
-    write_u16(&mut reset, 2, tcp.source_port());
-    let next = tcp.sequence_number() + 1;
-    write_u32(&mut reset, ACKNOWLEDGMENT_NUMBER, next.0);
-    reset[DATA_OFFSET] = (HEADER_LENGTH / 4 * 16) as u8;
-    reset[FLAGS] = (TcpFlags::RST | TcpFlags::ACK).0;
-    packet.extend(&reset);
+    let mut segment = [0; HEADER_LENGTH];
+    write_u16(&mut segment, 0, tcp.destination_port());
+    write_u16(&mut segment, 2, tcp.source_port());
+    let next = acknowledge(tcp.sequence_number());
+    write_u32(&mut segment, ACKNOWLEDGMENT_NUMBER, next.0);
+    segment[DATA_OFFSET] = (HEADER_LENGTH / 4 * 16) as u8;
+    segment[FLAGS] = flags.0;
+    packet.extend(&segment);
     let filled = fill_transport_checksum(&mut packet);
     debug_assert_eq!(filled, Ok(()), "our own packet can be read");
     Some(packet)

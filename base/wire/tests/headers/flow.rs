@@ -1,10 +1,11 @@
 //! Flows, what repair they want, and errors in answer to packets.
 
+use units::SeqNumber;
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, DSCP_BULK, FlowKey, is_bulk_udp};
 use wire::icmp::{IcmpMessage, Unreachable, packet_too_big, unreachable};
 use wire::ip::{IpPacket, IpView, Protocol, Transport, Version};
-use wire::tcp::{TcpFlags, connection_refused};
+use wire::tcp::{TcpFlags, connection_challenged, connection_refused};
 
 use crate::samples::{self, bytes, carrying, with_payload};
 
@@ -139,6 +140,24 @@ fn a_refusal_answers_the_packet_that_asked() {
     }
     let ping = bytes(samples::PING_V4);
     assert!(connection_refused(&IpPacket::parse(&ping).unwrap()).is_none());
+}
+
+#[test]
+fn a_challenge_acknowledges_what_it_is_told_to() {
+    for text in [samples::SYN_V4, samples::SYN_V6] {
+        let syn = bytes(text);
+        let original = IpPacket::parse(&syn).unwrap();
+        let answer = connection_challenged(&original, SeqNumber(7)).unwrap();
+        let packet = IpPacket::parse(&answer).unwrap();
+        assert_eq!(FlowKey::of(&packet), FlowKey::of(&original).reversed());
+        assert!(verify_transport_checksum(&packet));
+        let Transport::Tcp(segment) = packet.transport() else {
+            panic!("it is a segment")
+        };
+        assert_eq!(segment.flags(), TcpFlags::SYN | TcpFlags::ACK);
+        assert_eq!(segment.acknowledgment_number(), SeqNumber(7));
+        assert!(connection_challenged(&packet, SeqNumber(7)).is_none());
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@
 mod choices;
 mod crossing;
 mod device;
+mod guard;
 mod hop;
 mod joint;
 mod kernel;
@@ -46,6 +47,7 @@ use choices::Choices;
 pub use choices::{ChoiceStatus, Chosen};
 use crossing::Crossing;
 pub use device::SplitDevice;
+use guard::Secret;
 pub use port::StreamPort;
 use port::Streams;
 use worker::Worker;
@@ -134,6 +136,8 @@ pub struct Counters {
     pub refused: u64,
     /// Those for which there was no room.
     pub without_room: u64,
+    /// Requests of fixed hosts that had to prove first that they are there.
+    pub challenged: u64,
     /// Connections that came to the listener without having been let in.
     pub strangers: u64,
     /// Connections that both sides finished.
@@ -142,6 +146,14 @@ pub struct Counters {
     pub reset: u64,
     /// Connections on which nothing happened for too long.
     pub idle: u64,
+    /// What was carried.
+    #[serde(flatten)]
+    pub carried: Carried,
+}
+
+/// What the splitter has carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Carried {
     /// Bytes that were written towards mobile hosts.
     pub bytes_to_mobiles: u64,
     /// Bytes that were written towards fixed hosts.
@@ -168,6 +180,8 @@ enum Heard {
     Request(Request),
     /// The way to who was asked for one is not there.
     NoWay(Ends, Errno),
+    /// A fixed host has proven that it is there.
+    Proven(IpAddr),
 }
 
 /// Where a packet goes on to, once the fate of a request is known.
@@ -191,6 +205,7 @@ pub struct Splitter {
     verdicts: Receiver<Verdict>,
     decided: Bell,
     counters: Counted,
+    secret: Secret,
     _thread: WaitingThread,
 }
 
@@ -244,7 +259,7 @@ impl Splitter {
         let (end, mobiles) = (options.end.clone(), options.mobiles.clone());
         let crossing = |mobile: &Mobile| Crossing::new(mobile.peer, mobile.scope);
         let crossings: Arc<[_]> = mobiles.iter().map(crossing).collect();
-        let counters = Counted::default();
+        let (counters, secret) = (Counted::default(), Secret::default());
         let worker = Worker::new(
             options,
             listener,
@@ -254,6 +269,7 @@ impl Splitter {
                 verdicts: outgoing,
                 decided: decided.clone(),
                 counters: counters.clone(),
+                secret: secret.clone(),
                 streams: streams.clone(),
                 crossings: Arc::clone(&crossings),
             },
@@ -269,6 +285,7 @@ impl Splitter {
             verdicts,
             decided,
             counters,
+            secret,
             _thread: thread,
         })
     }
@@ -285,11 +302,14 @@ impl Splitter {
 
     /// Takes a packet that comes from this host or the wired network, if it asks for a connection that is to be split.
     fn take_from_device(&self, packet: &Packet) -> bool {
-        if matches!(self.end, End::Gateway { transparent: true })
-            && let Some((ends, error)) = no_way(&packet.buffer)
-        {
-            // Who asks in a mobile's name is told nothing by the kernel: the answer goes to the mobile.
-            self.tell(Heard::NoWay(ends, error));
+        if matches!(self.end, End::Gateway { transparent: true }) {
+            if let Some((ends, error)) = no_way(&packet.buffer) {
+                // Who asks in a mobile's name is told nothing by the kernel: the answer goes to the mobile.
+                self.tell(Heard::NoWay(ends, error));
+            } else if let Some(host) = self.secret.proven(&packet.buffer) {
+                self.tell(Heard::Proven(host));
+                return true;
+            }
         }
         self.take(packet, self.end.hop_side().other())
     }

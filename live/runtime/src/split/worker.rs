@@ -16,11 +16,12 @@ use redirector::{BindingId, Chunks, Input, Redirector, Side, Stream as StreamId}
 use units::{Duration, Instant};
 
 use super::crossing::Crossing;
+use super::guard::{Guard, Secret};
 use super::joint::{Joint, Stage};
 use super::port::Streams;
 use super::shares::Shares;
 use super::stream::Stream;
-use super::{Counted, Counters, Heard, Options, Verdict};
+use super::{Carried, Counted, Counters, Heard, Options, Verdict};
 use told::Hop;
 
 /// Tokens of what is waited for; those of streams follow.
@@ -39,6 +40,7 @@ pub(super) struct Ports {
     pub(super) verdicts: SyncSender<Verdict>,
     pub(super) decided: Bell,
     pub(super) counters: Counted,
+    pub(super) secret: Secret,
     pub(super) streams: Streams,
     /// By which ways connections of each mobile host cross the hop.
     pub(super) crossings: Arc<[Crossing]>,
@@ -53,6 +55,7 @@ pub(super) struct Worker {
     joints: BTreeMap<BindingId, Joint>,
     by_ends: HashMap<Ends, BindingId>,
     shares: Shares,
+    guard: Guard,
     deadlines: BTreeSet<(Instant, BindingId)>,
     hop: Hop,
     counters: Counters,
@@ -76,6 +79,7 @@ impl Worker {
             joints: BTreeMap::new(),
             by_ends: HashMap::new(),
             shares: Shares::new(options.connections, options.mobiles.len()),
+            guard: Guard::new(),
             hop: Hop::new(options.mobiles.len()),
             options,
             deadlines: BTreeSet::new(),
@@ -101,7 +105,7 @@ impl Worker {
             for ready in ready.drain(..) {
                 match ready.token {
                     WOKEN => return,
-                    ASKED => self.hear(),
+                    ASKED => self.hear(now),
                     LISTENER => self.accept(),
                     HOP => self.hear_of_streams(now),
                     token => self.stream_changed(now, stream_of(token), ready),
@@ -186,8 +190,10 @@ impl Worker {
             finished: done.finished,
             reset: done.reset,
             idle: done.idle,
-            bytes_to_mobiles: done.to_mobile,
-            bytes_to_fixed: done.to_fixed,
+            carried: Carried {
+                bytes_to_mobiles: done.to_mobile,
+                bytes_to_fixed: done.to_fixed,
+            },
             ..self.counters
         });
     }

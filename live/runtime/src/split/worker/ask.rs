@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use edges::transparent::{Asks, Ends, TransparentStream, is_local};
 use hosts::{Scope, StreamLane};
-use mtcp::{Addresses, ConnectionId};
+use mtcp::{Addresses, ConnectionId, Reason};
 use redirector::{BindingId, Input, Side, Stream as StreamId};
 use rustix::io::Errno;
 use units::{Duration, Instant};
@@ -24,13 +24,14 @@ const ACCEPTING: Duration = Duration::from_secs(63);
 
 impl Worker {
     /// Takes in what is asked for.
-    pub(super) fn hear(&mut self) {
+    pub(super) fn hear(&mut self, now: Instant) {
         // Silent first: what is rung from here on is heard by the next wait.
         let _ = self.ports.asked.hear();
         while let Ok(heard) = self.ports.requests.try_recv() {
             match heard {
-                Heard::Request(request) => self.ask_for_packet(request),
+                Heard::Request(request) => self.ask_for_packet(now, request),
                 Heard::NoWay(ends, error) => self.no_way(ends, error),
+                Heard::Proven(host) => self.guard.know(now, host),
             }
         }
     }
@@ -46,7 +47,7 @@ impl Worker {
         }
     }
 
-    fn ask_for_packet(&mut self, request: Request) {
+    fn ask_for_packet(&mut self, now: Instant, request: Request) {
         let ends = request.ends;
         let known = self.by_ends.get(&ends).and_then(|id| self.joints.get(id));
         match known.map(|joint| &joint.stage) {
@@ -68,6 +69,15 @@ impl Worker {
             // The streams are gone that it was taken for.
             return self.decide(Verdict::ToHop(request.packet));
         }
+        if request.asker == Side::Fixed
+            && self.options.end.hop_side() == Side::Mobile
+            && !self.guard.admits(now, ends.source.ip())
+        {
+            self.counters.challenged += 1;
+            let asked = (&ends, request.sequence);
+            let challenge = self.ports.secret.challenge(&request.packet, asked);
+            return challenge.map_or((), |packet| self.decide(Verdict::ToDevice(packet)));
+        }
         let asker = Asker::Packet {
             sequence: request.sequence,
             packet: request.packet,
@@ -85,7 +95,13 @@ impl Worker {
     ) -> Option<BindingId> {
         let id = BindingId(self.counters.asked);
         self.counters.asked += 1;
-        if !self.shares.take(id, owner, side) {
+        if side == Side::Mobile
+            && let Some(oldest) = self.shares.crowded(owner)
+        {
+            self.give_up(oldest);
+        }
+        let host = (side == Side::Fixed).then(|| ends.source.ip());
+        if !self.shares.take(id, owner, host) {
             self.counters.without_room += 1;
             return None;
         }
@@ -97,6 +113,21 @@ impl Worker {
         self.joints
             .insert(id, Joint::asked(ends, (side, owner), asker));
         Some(id)
+    }
+
+    /// A connection makes room for another one before anybody has answered it. Who asked by a packet asks again.
+    fn give_up(&mut self, id: BindingId) {
+        self.counters.without_room += 1;
+        let Some(joint) = self.joints.get(&id) else {
+            return;
+        };
+        self.shares.stands(id, joint.owner);
+        if let Stage::Asking(Asker::Hop((lane, name))) = &joint.stage {
+            let refuse = mtcp::Input::Refuse(*name, Reason::Busy);
+            self.ports.streams.ask(*lane, refuse);
+        }
+        self.news
+            .push_back(Input::Reset(stream(id, joint.asker.other())));
     }
 
     pub(super) fn decide(&self, verdict: Verdict) {
@@ -242,7 +273,7 @@ impl Worker {
         joint.stage = Stage::Joined;
         let (room, finished_early) = (joined.room(), joint.finished_early);
         *joint.stream(id.side) = Some(joined);
-        self.shares.stands(id.binding);
+        self.shares.stands(id.binding, joint.owner);
         self.counters.joined += 1;
         self.counters.on_streams += u64::from(joint.on_the_hop.is_some());
         self.set_deadline(id.binding, None);

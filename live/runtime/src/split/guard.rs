@@ -1,0 +1,184 @@
+//! Fixed hosts that ask mobile hosts for connections, of which some may not exist.
+//!
+//! A first segment costs next to nothing, and may bear any name; it takes a place here until nobody completes what it
+//! began, and frames on the hop. So of hosts that are not known only a few are believed at a time. The others are
+//! answered with what cannot be right: a host that is there says so at once, with the number that we chose, and asks
+//! again; it waits for one round trip more. Nothing is kept for one that is not there.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+
+use edges::transparent::Ends;
+use units::{Duration, Instant, SeqNumber};
+use wire::flow::FlowKey;
+use wire::ip::{IpPacket, Transport};
+use wire::packet::{Checksum, Packet};
+use wire::tcp::{TcpFlags, connection_challenged};
+
+/// So many hosts that are not known are believed at once, and one more after each such time: in the time that a kernel
+/// waits for who does not complete a connection, about a minute, fewer than may be half open.
+const BELIEVED: u32 = 64;
+const INTERVAL: Duration = Duration::from_millis(250);
+/// So many hosts are known at most, for so long.
+const KNOWN: usize = 4_096;
+const KNOWN_FOR: Duration = Duration::from_secs(600);
+
+/// What nobody can know who has not been told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Secret(RandomState);
+
+impl Secret {
+    /// The number with which a host that asks for a connection is challenged.
+    fn number(&self, ends: &Ends) -> SeqNumber {
+        SeqNumber(self.0.hash_one(ends) as u32)
+    }
+
+    /// What a request is answered with. Nothing in the one case of 2³² in which it would be right.
+    pub(super) fn challenge(&self, request: &Packet, asked: (&Ends, SeqNumber)) -> Option<Packet> {
+        let (ends, sequence) = asked;
+        let number = self.number(ends);
+        let original = IpPacket::parse(&request.buffer).ok()?;
+        let buffer = connection_challenged(&original, number).filter(|_| number != sequence + 1)?;
+        Some(Packet {
+            checksum: Checksum::Verified,
+            ..Packet::new(buffer)
+        })
+    }
+
+    /// Which host a packet proves to be there, if it does.
+    pub(super) fn proven(&self, packet: &[u8]) -> Option<IpAddr> {
+        let packet = IpPacket::parse(packet).ok()?;
+        let Transport::Tcp(tcp) = packet.transport() else {
+            return None;
+        };
+        if !tcp.flags().contains(TcpFlags::RST) {
+            return None;
+        }
+        let flow = FlowKey::of(&packet);
+        let ends = Ends {
+            source: (flow.source, flow.source_port).into(),
+            destination: (flow.destination, flow.destination_port).into(),
+        };
+        (tcp.sequence_number() == self.number(&ends)).then_some(flow.source)
+    }
+}
+
+/// Whom it lets pass.
+#[derive(Debug)]
+pub(super) struct Guard {
+    /// So many hosts that are not known are believed now, as of then.
+    believed: u32,
+    since: Instant,
+    /// Until when hosts are known.
+    known: BTreeMap<IpAddr, Instant>,
+}
+
+impl Guard {
+    /// It knows nobody.
+    pub(super) fn new() -> Self {
+        Self {
+            believed: BELIEVED,
+            since: Instant::ZERO,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Whether `host` may ask now.
+    pub(super) fn admits(&mut self, now: Instant, host: IpAddr) -> bool {
+        if self.known.get(&host).is_some_and(|until| now < *until) {
+            return true;
+        }
+        while self.believed < BELIEVED && now.since(self.since) >= INTERVAL {
+            self.believed += 1;
+            self.since += INTERVAL;
+        }
+        if self.believed == BELIEVED {
+            self.since = now;
+        }
+        let believes = self.believed > 0;
+        self.believed -= u32::from(believes);
+        believes
+    }
+
+    /// That host is there.
+    pub(super) fn know(&mut self, now: Instant, host: IpAddr) {
+        if self.known.len() >= KNOWN && !self.known.contains_key(&host) {
+            self.known.retain(|_, until| now < *until);
+        }
+        if self.known.len() >= KNOWN && !self.known.contains_key(&host) {
+            // Whoever is forgotten proves it once more.
+            self.known.pop_first();
+        }
+        self.known.insert(host, now + KNOWN_FOR);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(number: u32) -> IpAddr {
+        IpAddr::V4(number.into())
+    }
+
+    #[test]
+    fn a_few_are_believed_and_whoever_is_known_always() {
+        let mut guard = Guard::new();
+        let start = Instant::ZERO + Duration::from_secs(7);
+        let believed = |guard: &mut Guard, now| {
+            let mut hosts = (0..10_000).map(host);
+            hosts
+                .by_ref()
+                .filter(|host| guard.admits(now, *host))
+                .count()
+        };
+        assert_eq!(believed(&mut guard, start), 64);
+        assert_eq!(believed(&mut guard, start + INTERVAL * 3), 3);
+        guard.know(start, host(5));
+        let later = start + INTERVAL * 3;
+        assert!((0..100).all(|_| guard.admits(later, host(5))));
+        assert!(!guard.admits(later, host(6)));
+        assert_eq!(believed(&mut guard, later + Duration::from_secs(3_600)), 64);
+    }
+
+    #[test]
+    fn no_more_are_known_than_have_room() {
+        let mut guard = Guard::new();
+        for number in 0..KNOWN as u32 + 10 {
+            guard.know(Instant::ZERO, host(number));
+        }
+        assert_eq!(guard.known.len(), KNOWN);
+        let later = Instant::ZERO + KNOWN_FOR;
+        guard.know(later, host(1));
+        assert_eq!(guard.known.len(), 1);
+    }
+
+    #[test]
+    fn only_who_was_told_the_number_proves_that_it_is_there() {
+        let (secret, other) = (Secret::default(), Secret::default());
+        let mut syn = vec![0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0];
+        syn.extend([198, 51, 100, 2, 10, 73, 0, 2, 0x9c, 0x40, 0, 80]);
+        syn.extend([0, 0, 0, 7, 0, 0, 0, 0, 0x50, 2, 1, 0, 0, 0, 0, 0]);
+        let ends = Ends {
+            source: "198.51.100.2:40000".parse().expect("an address"),
+            destination: "10.73.0.2:80".parse().expect("an address"),
+        };
+        let request = Packet::new(wire::packet::PacketBuffer::copy_of(&syn));
+        let asked = (&ends, SeqNumber(7));
+        let challenge = secret.challenge(&request, asked).expect("one");
+        let parsed = IpPacket::parse(&challenge.buffer).expect("a packet");
+        let Transport::Tcp(tcp) = parsed.transport() else {
+            panic!("a segment")
+        };
+        let number = tcp.acknowledgment_number().0;
+        let mut reset = syn.clone();
+        reset[24..28].copy_from_slice(&number.to_be_bytes());
+        assert_eq!(secret.proven(&reset), None, "it resets nothing");
+        reset[33] = TcpFlags::RST.0;
+        assert_eq!(secret.proven(&reset), Some(ends.source.ip()));
+        assert_eq!(other.proven(&reset), None);
+        reset[15] ^= 1;
+        assert_eq!(secret.proven(&reset), None, "it is another host's");
+    }
+}
