@@ -4,22 +4,27 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod flood;
+mod garbage;
 mod intruder;
 #[path = "../support/mod.rs"]
 mod support;
 
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use edges::namespace::Namespace;
 use edges::netlink::{Netlink, Route};
+use edges::sysctl;
 use intruder::Intruder;
 use mtcp::packet::Kind;
 use mtcp::{Profile, Reason};
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
-use support::{Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, fetch, fetch_from};
+use support::{Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, able, fetch, fetch_from};
 use units::Bytes;
 
 /// The gateway's peers: who is hostile, and who is not.
@@ -37,7 +42,11 @@ struct Place {
 impl Place {
     /// With lines more for the gateway's configuration.
     fn new(profile: Profile, nat: bool, more: &str) -> Self {
-        let hosts = Hosts::create();
+        Self::over(Hosts::create(), profile, nat, more)
+    }
+
+    /// The same with those hosts.
+    fn over(hosts: Hosts, profile: Profile, nat: bool, more: &str) -> Self {
         let transport = match profile {
             Profile::Paper => "mtcp",
             Profile::Wide => "mtcp-wide",
@@ -73,6 +82,11 @@ impl Place {
         let key = self.hosts.status("gateway")["host"]["public_key"].clone();
         let key = key.as_str().unwrap().parse().unwrap();
         Intruder::connect(&self.hosts, self.profile, key)
+    }
+
+    /// What the streams of a peer count.
+    fn streams(&self, number: usize) -> Value {
+        self.peer(number)["hop"]["streams"]["counters"].take()
     }
 
     fn peer(&self, number: usize) -> Value {
@@ -224,5 +238,143 @@ fn one_port_is_enough_for_many_connections() {
                 assert_eq!(accepted.read(&mut [0]).unwrap(), 0);
             }
         }
+    }
+}
+
+/// How long it takes a host to connect, or nothing if it cannot for long.
+fn time_to_connect(host: &Namespace, to: SocketAddr) -> Option<Duration> {
+    let begun = Instant::now();
+    let connect = || TcpStream::connect_timeout(&to, Duration::from_secs(10));
+    host.run(connect).unwrap().ok().map(|_| begun.elapsed())
+}
+
+/// Fixed hosts that do not exist cost the hop next to nothing, and who does exist is let in meanwhile.
+#[test]
+fn a_flood_from_the_wired_side_leaves_the_hop_and_those_who_are_there() {
+    if !able() {
+        return;
+    }
+    let place = Place::new(Profile::Wide, false, "");
+    let hosts = &place.hosts;
+    flood::make_way(hosts);
+    let mobile: IpAddr = "10.73.0.2".parse().unwrap();
+    let bind = || TcpListener::bind((mobile, 0)).unwrap();
+    let listener = hosts.mobile.run(bind).unwrap();
+    let server = listener.local_addr().unwrap();
+    let targets = [server, (mobile, 9).into()];
+    let stop = AtomicBool::new(false);
+    let connected = thread::scope(|scope| {
+        let flooding = scope.spawn(|| flood::flood(hosts, &targets, (u32::MAX, 20_000), &stop));
+        let split = || hosts.status("gateway")["split"].take();
+        hosts.wait_until("the flood is there", || {
+            split()["challenged"].as_u64() > Some(10_000)
+        });
+        let connected: Vec<_> = (0..10)
+            .map(|_| time_to_connect(&hosts.fixed, server))
+            .collect();
+        fetch(hosts, 4 << 20);
+        stop.store(true, Ordering::Relaxed);
+        println!("{} requests", flooding.join().unwrap());
+        connected
+    });
+    println!("{connected:?}");
+    assert!(connected.iter().all(Option::is_some), "{connected:?}");
+    let asked = hosts.status("gateway")["split"]["asked"].as_u64().unwrap();
+    let control = place.streams(MOBILE)["traffic"]["sent"]["control_packets"].as_u64();
+    println!("{asked} were asked for, {control:?} control packets");
+    assert!(
+        asked < 1_000 && control < Some(2_000),
+        "{asked} {control:?}"
+    );
+    let memory = place.gateway.memory("VmHWM");
+    assert!(memory < 100 << 20, "{memory}");
+}
+
+/// What nobody answers makes room for what is answered, and ends as it would without us.
+#[test]
+fn connections_that_nobody_answers_leave_room_to_others() {
+    if !able() {
+        return;
+    }
+    let place = Place::new(Profile::Wide, true, "");
+    let hosts = &place.hosts;
+    flood::make_way(hosts);
+    for host in [&hosts.mobile, &hosts.gateway] {
+        let few = || sysctl::set("net/ipv4/tcp_syn_retries", "2").unwrap();
+        host.run(few).unwrap();
+    }
+    let ask = |number: u16| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let to = SocketAddr::from((Ipv4Addr::new(198, 18, 0, 1), 1_000 + number));
+        // It is in progress.
+        socket.connect(&to.into()).unwrap_err();
+        socket
+    };
+    let sockets: Vec<_> = hosts.mobile.run(|| (0..3_000).map(ask).collect()).unwrap();
+    for _ in 0..3 {
+        fetch(hosts, 100_000);
+    }
+    let split = ["gateway", "mobile"].map(|name| hosts.status(name)["split"].take());
+    println!("{split:?}");
+    let [gateway, mobile] = split
+        .each_ref()
+        .map(|split| split["open"].as_u64().unwrap());
+    // A quarter of all connections that there may be.
+    assert!(gateway <= 520 && mobile <= 520, "{split:?}");
+    assert!(split[1]["without_room"].as_u64() > Some(1_000), "{split:?}");
+    let mut waiting = sockets;
+    let begun = Instant::now();
+    while !waiting.is_empty() {
+        assert!(begun.elapsed() < LONG, "{} know nothing", waiting.len());
+        waiting.retain(|socket| match socket.take_error().unwrap() {
+            Some(error) => {
+                assert_eq!(error.kind(), ErrorKind::TimedOut);
+                false
+            }
+            None => true,
+        });
+        thread::sleep(Duration::from_millis(50));
+    }
+    fetch(hosts, 100_000);
+}
+
+/// An answer that is none, a name that is another's, and much else.
+#[test]
+fn garbage_from_one_mobile_host_touches_no_other() {
+    if !able() {
+        return;
+    }
+    for profile in [Profile::Paper, Profile::Wide] {
+        let place = Place::new(profile, true, "");
+        let mut intruder = place.intruder();
+        let target = source(&place.hosts);
+        let before = place.streams(MOBILE);
+        thread::scope(|scope| {
+            let fetching = scope.spawn(|| fetch(&place.hosts, 8 << 20));
+            garbage::send_all(&mut intruder, target);
+            fetching.join().unwrap();
+        });
+        let told = place.streams(INTRUDER);
+        println!("{profile:?} {told}");
+        let refused = |name: &str| told["refused"][name].as_u64().unwrap();
+        let received = |name: &str| told["traffic"]["received"][name].as_u64().unwrap();
+        assert!(refused("damaged") > 1_000, "{told}");
+        assert!(refused("strays") > 60_000, "{told}");
+        assert!(refused("busy") > 1_000, "{told}");
+        assert!(refused("forged_resets") > 0, "{told}");
+        assert!(
+            received("violations") > 0 && received("impossible") > 0,
+            "{told}"
+        );
+        assert!(place.peer(INTRUDER)["packets_refused"].as_u64() > Some(0));
+        // Nothing of all this was the other one's.
+        let other = place.streams(MOBILE);
+        assert_eq!(other["refused"], before["refused"]);
+        assert_eq!(other["traffic"]["received"]["violations"], 0, "{other}");
+        let memory = place.gateway.memory("VmHWM");
+        assert!(memory < 150 << 20, "{memory}");
+        drop(intruder);
+        fetch(&place.hosts, 100_000);
     }
 }
