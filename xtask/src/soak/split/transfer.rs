@@ -12,8 +12,9 @@ use crate::soak::watch::Fault;
 
 /// What who received all of it says.
 const THANKS: &[u8] = b"it is here\n";
-/// How long an end may hear nothing. A daemon that was killed is back before, and tells.
-const SILENCE: Duration = Duration::from_mins(1);
+/// How long an end may hear nothing. A daemon that was killed is back before, and tells; but a mobile host that has
+/// nothing to send does not ask who is there before its keys are two minutes old.
+const SILENCE: Duration = Duration::from_secs(150);
 
 /// What crosses, and how.
 #[derive(Debug, Clone)]
