@@ -98,34 +98,28 @@ fn greedy(intruder: &mut Intruder, target: SocketAddr) {
     let answer = intruder.ask(&[target])[0].unwrap();
     assert_eq!(answer.kind, Kind::SynAck);
     let (name, next) = (answer.reverse, answer.sequence.wrapping_add(1));
-    let first = intruder.first(&answer);
-    intruder.send([first]);
-    intruder.listen(Duration::from_millis(50));
     let data = |intruder: &Intruder, content| Data {
         acknowledgment: next,
         ..intruder.data(name, content)
     };
-    let beyond = Data {
-        sequence: 1_001 + 32_700,
-        ..data(intruder, vec![7; 100])
-    };
+    // Nothing was sent yet.
     let impossible = Data {
         acknowledgment: next.wrapping_add(0x2000_7000),
         ..data(intruder, Vec::new())
+    };
+    let first = intruder.first(&answer);
+    intruder.send([bytes(&Packet::Data(impossible)), first]);
+    intruder.listen(Duration::from_millis(50));
+    let beyond = Data {
+        sequence: 1_001 + 32_700,
+        ..data(intruder, vec![7; 100])
     };
     let reset = Control {
         kind: Kind::Reset(Reason::Aborted),
         sequence: 1_000_000_000,
         ..intruder.control(name)
     };
-    intruder.send(
-        [
-            Packet::Data(beyond),
-            Packet::Data(impossible),
-            Packet::Control(reset),
-        ]
-        .map(|packet| bytes(&packet)),
-    );
+    intruder.send([Packet::Data(beyond), Packet::Control(reset)].map(|packet| bytes(&packet)));
     for reply in 0..2_000 {
         let request = Data {
             flags: Flags {

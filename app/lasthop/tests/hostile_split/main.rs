@@ -299,10 +299,6 @@ fn connections_that_nobody_answers_leave_room_to_others() {
     let place = Place::new(Profile::Wide, true, "");
     let hosts = &place.hosts;
     flood::make_way(hosts);
-    for host in [&hosts.mobile, &hosts.gateway] {
-        let few = || sysctl::set("net/ipv4/tcp_syn_retries", "2").unwrap();
-        host.run(few).unwrap();
-    }
     let ask = |number: u16| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.set_nonblocking(true).unwrap();
@@ -320,9 +316,12 @@ fn connections_that_nobody_answers_leave_room_to_others() {
     let [gateway, mobile] = split
         .each_ref()
         .map(|split| split["open"].as_u64().unwrap());
-    // A quarter of all connections that there may be.
-    assert!(gateway <= 520 && mobile <= 520, "{split:?}");
+    // Half of all connections that there may be.
+    assert!(gateway <= 1_030 && mobile <= 1_030, "{split:?}");
     assert!(split[1]["without_room"].as_u64() > Some(1_000), "{split:?}");
+    // The kernel gives up when it would ask for the second time.
+    let few = || sysctl::set("net/ipv4/tcp_syn_retries", "1").unwrap();
+    hosts.mobile.run(few).unwrap();
     let mut waiting = sockets;
     let begun = Instant::now();
     while !waiting.is_empty() {
@@ -336,7 +335,6 @@ fn connections_that_nobody_answers_leave_room_to_others() {
         });
         thread::sleep(Duration::from_millis(50));
     }
-    fetch(hosts, 100_000);
 }
 
 /// An answer that is none, a name that is another's, and much else.

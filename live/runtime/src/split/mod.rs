@@ -56,7 +56,7 @@ use crate::lock;
 
 /// Requests that wait for the thread, and answers that wait for the device, at most; what is beyond is dropped, and a
 /// request comes again.
-const WAITING: usize = 1_024;
+const WAITING: usize = 8_192;
 
 /// At which end of the hop TCP is split.
 #[derive(Debug, Clone)]

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use redirector::BindingId;
+use redirector::{BindingId, Side};
+use units::{Duration, Instant};
 
-/// The part of all connections that may be asked for by fixed hosts and not stand yet; and by each mobile host.
+/// The part of all connections that may be asked for by fixed hosts and not stand yet; and of these by one fixed host.
 const HALF_OPEN: usize = 4;
-/// The part of those that may be asked for by one fixed host.
 const BY_ONE: usize = 4;
+/// What was asked for so long ago makes room where there is none: whoever asked asks again after as long.
+const ANSWERED: Duration = Duration::from_secs(1);
 
 /// What each mobile host has of all connections.
 #[derive(Debug)]
@@ -16,66 +18,35 @@ pub(super) struct Shares {
     most: usize,
     all: usize,
     each: Vec<Share>,
-    /// What fixed hosts have asked for and does not stand yet, and who of them asked.
-    half_open: BTreeMap<BindingId, IpAddr>,
-    by_host: BTreeMap<IpAddr, usize>,
+    /// What fixed hosts have asked for and does not stand yet.
+    half_open: HalfOpen,
+    /// What made room and was not given back yet.
+    evicted: BTreeSet<BindingId>,
 }
 
 /// What a mobile host has.
 #[derive(Debug, Clone, Default)]
 struct Share {
     connections: usize,
-    /// What it has asked for itself and does not stand yet, the oldest first.
-    half_open: BTreeSet<BindingId>,
+    /// What it has asked for itself and does not stand yet.
+    half_open: HalfOpen,
 }
 
-impl Shares {
-    /// At most `most` connections of so many mobile hosts.
-    pub(super) fn new(most: usize, mobiles: usize) -> Self {
-        Self {
-            most,
-            all: 0,
-            each: vec![Share::default(); mobiles],
-            half_open: BTreeMap::new(),
-            by_host: BTreeMap::new(),
-        }
+/// Connections that do not stand yet, the oldest first: since when, and with which fixed host.
+#[derive(Debug, Clone, Default)]
+struct HalfOpen {
+    asked: BTreeMap<BindingId, (Instant, IpAddr)>,
+    by_host: BTreeMap<IpAddr, usize>,
+}
+
+impl HalfOpen {
+    fn insert(&mut self, id: BindingId, (now, host): (Instant, IpAddr)) {
+        self.asked.insert(id, (now, host));
+        *self.by_host.entry(host).or_default() += 1;
     }
 
-    /// Takes a connection of the mobile host `owner` that it asks for itself, or that fixed host, if there is room: a
-    /// mobile host leaves free as many as it has, and what floods in from the wired side leaves most of it, and of that
-    /// most to others than a single host.
-    pub(super) fn take(&mut self, id: BindingId, owner: usize, host: Option<IpAddr>) -> bool {
-        let free = self.most - self.all;
-        if free == 0 || self.each[owner].connections >= free {
-            return false;
-        }
-        if let Some(host) = host {
-            let most = self.half_open_most();
-            let by_one = self.by_host.get(&host).copied().unwrap_or(0);
-            if self.half_open.len() >= most || by_one >= most.div_ceil(BY_ONE) {
-                return false;
-            }
-            self.half_open.insert(id, host);
-            *self.by_host.entry(host).or_default() += 1;
-        } else {
-            self.each[owner].half_open.insert(id);
-        }
-        self.all += 1;
-        self.each[owner].connections += 1;
-        true
-    }
-
-    /// The connection that the mobile host `owner` has asked for longest, if too many of those do not stand yet.
-    pub(super) fn crowded(&self, owner: usize) -> Option<BindingId> {
-        let half_open = &self.each[owner].half_open;
-        let oldest = half_open.first().copied();
-        oldest.filter(|_| half_open.len() >= self.half_open_most())
-    }
-
-    /// A connection of `owner` stands now, or is about to go.
-    pub(super) fn stands(&mut self, id: BindingId, owner: usize) {
-        self.each[owner].half_open.remove(&id);
-        let Some(host) = self.half_open.remove(&id) else {
+    fn remove(&mut self, id: BindingId) {
+        let Some((_, host)) = self.asked.remove(&id) else {
             return;
         };
         if let Some(count) = self.by_host.get_mut(&host) {
@@ -86,15 +57,100 @@ impl Shares {
         }
     }
 
+    fn with(&self, host: IpAddr) -> usize {
+        self.by_host.get(&host).copied().unwrap_or(0)
+    }
+
+    /// The one that goes first for one with `host`: of the host with most of them, if that has many more; or the oldest
+    /// of all that were not answered in time.
+    fn dispensable(&self, now: Instant, host: IpAddr) -> Option<BindingId> {
+        let most = self.by_host.iter().max_by_key(|(_, count)| **count);
+        let crowded = most.filter(|(_, count)| **count >= 2 * (self.with(host) + 1));
+        if let Some((crowded, _)) = crowded {
+            let mut asked = self.asked.iter();
+            return asked.find_map(|(id, (_, host))| (host == crowded).then_some(*id));
+        }
+        let (id, (asked, _)) = self.asked.first_key_value()?;
+        (now.since(*asked) >= ANSWERED).then_some(*id)
+    }
+}
+
+impl Shares {
+    /// At most `most` connections of so many mobile hosts.
+    pub(super) fn new(most: usize, mobiles: usize) -> Self {
+        Self {
+            most,
+            all: 0,
+            each: vec![Share::default(); mobiles],
+            half_open: HalfOpen::default(),
+            evicted: BTreeSet::new(),
+        }
+    }
+
+    /// Takes a connection of the mobile host `owner` with that fixed host, asked for on that side, if there is room: a
+    /// mobile host leaves free as many as it has, and what floods in from the wired side leaves most of it, and of that
+    /// most to others than a single host.
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        (id, owner): (BindingId, usize),
+        (asker, host): (Side, IpAddr),
+    ) -> bool {
+        if !self.has_room(owner) {
+            return false;
+        }
+        match asker {
+            Side::Mobile => self.each[owner].half_open.insert(id, (now, host)),
+            Side::Fixed => {
+                let most = self.most.div_ceil(HALF_OPEN);
+                let by_one = self.half_open.with(host);
+                if self.half_open.asked.len() >= most || by_one >= most.div_ceil(BY_ONE) {
+                    return false;
+                }
+                self.half_open.insert(id, (now, host));
+            }
+        }
+        self.all += 1;
+        self.each[owner].connections += 1;
+        true
+    }
+
+    /// Takes back a connection that `owner` has asked for and nobody has answered, if there is no room for another one
+    /// with that fixed host; gives which one is to go.
+    pub(super) fn make_room(
+        &mut self,
+        now: Instant,
+        owner: usize,
+        host: IpAddr,
+    ) -> Option<BindingId> {
+        if self.has_room(owner) {
+            return None;
+        }
+        let id = self.each[owner].half_open.dispensable(now, host)?;
+        self.give_back(id, owner);
+        self.evicted.insert(id);
+        Some(id)
+    }
+
+    fn has_room(&self, owner: usize) -> bool {
+        let free = self.most - self.all;
+        free > 0 && self.each[owner].connections < free
+    }
+
+    /// A connection of `owner` stands now.
+    pub(super) fn stands(&mut self, id: BindingId, owner: usize) {
+        self.each[owner].half_open.remove(id);
+        self.half_open.remove(id);
+    }
+
     /// A connection of `owner` is gone.
     pub(super) fn give_back(&mut self, id: BindingId, owner: usize) {
+        if self.evicted.remove(&id) {
+            return;
+        }
         self.stands(id, owner);
         self.all -= 1;
         self.each[owner].connections -= 1;
-    }
-
-    fn half_open_most(&self) -> usize {
-        self.most.div_ceil(HALF_OPEN)
     }
 }
 
@@ -102,19 +158,21 @@ impl Shares {
 mod tests {
     use super::*;
 
-    fn host(number: u64) -> Option<IpAddr> {
-        Some(IpAddr::V4((number as u32).into()))
+    const START: Instant = Instant::ZERO;
+
+    fn host(number: u64) -> IpAddr {
+        IpAddr::V4((number as u32).into())
     }
 
-    /// How many a mobile host gets that asks until it is refused, under names from `first` on, where each stands soon.
-    fn taken(shares: &mut Shares, first: u64, owner: usize) -> u64 {
-        let names = (first..).map(BindingId);
-        let got = names.take_while(|id| {
-            let got = shares.take(*id, owner, None);
-            shares.stands(*id, owner);
-            got
-        });
-        got.count() as u64
+    /// Has a mobile host, or that fixed host, ask for a connection of mobile host `owner` under this name.
+    fn take(shares: &mut Shares, (id, owner): (u64, usize), asker: Side, with: u64) -> bool {
+        shares.take(START, (BindingId(id), owner), (asker, host(with)))
+    }
+
+    /// How many a mobile host gets that asks until it is refused, under names from `first` on.
+    fn taken(shares: &mut Shares, first: u64, owner: usize) -> usize {
+        let got = (first..).take_while(|id| take(shares, (*id, owner), Side::Mobile, *id));
+        got.count()
     }
 
     #[test]
@@ -124,63 +182,76 @@ mod tests {
         assert_eq!(taken(&mut shares, 100, 1), 24);
         assert_eq!(taken(&mut shares, 200, 2), 12);
         shares.give_back(BindingId(0), 0);
-        assert!(!shares.take(BindingId(1_000), 0, None));
-        assert!(shares.take(BindingId(1_000), 2, None));
+        assert!(!take(&mut shares, (1_000, 0), Side::Mobile, 0));
+        assert!(take(&mut shares, (1_000, 2), Side::Mobile, 0));
     }
 
     #[test]
     fn a_flood_of_fixed_hosts_leaves_what_stands_and_what_mobile_hosts_ask_for() {
         let mut shares = Shares::new(96, 1);
-        let names = (0..50).take_while(|id| shares.take(BindingId(*id), 0, host(*id)));
-        assert_eq!(names.count(), 24);
-        assert!(shares.take(BindingId(100), 0, None));
+        let got = (0..50).take_while(|id| take(&mut shares, (*id, 0), Side::Fixed, *id));
+        assert_eq!(got.count(), 24);
+        assert!(take(&mut shares, (100, 0), Side::Mobile, 0));
         shares.stands(BindingId(3), 0);
-        assert!(shares.take(BindingId(101), 0, host(101)));
+        assert!(take(&mut shares, (101, 0), Side::Fixed, 101));
         shares.give_back(BindingId(4), 0);
-        assert!(shares.take(BindingId(102), 0, host(102)));
-        assert!(!shares.take(BindingId(103), 0, host(103)));
+        assert!(take(&mut shares, (102, 0), Side::Fixed, 102));
+        assert!(!take(&mut shares, (103, 0), Side::Fixed, 103));
     }
 
     #[test]
     fn one_fixed_host_leaves_most_of_that_to_others() {
         let mut shares = Shares::new(96, 1);
-        let names = (0..50).take_while(|id| shares.take(BindingId(*id), 0, host(7)));
-        assert_eq!(names.count(), 6);
-        assert!(shares.take(BindingId(100), 0, host(8)));
-        assert!(!shares.take(BindingId(101), 0, host(7)));
+        let got = (0..50).take_while(|id| take(&mut shares, (*id, 0), Side::Fixed, 7));
+        assert_eq!(got.count(), 6);
+        assert!(take(&mut shares, (100, 0), Side::Fixed, 8));
+        assert!(!take(&mut shares, (101, 0), Side::Fixed, 7));
         shares.stands(BindingId(2), 0);
-        assert!(shares.take(BindingId(101), 0, host(7)));
+        assert!(take(&mut shares, (101, 0), Side::Fixed, 7));
         (0..6).for_each(|id| shares.give_back(BindingId(id), 0));
         shares.give_back(BindingId(100), 0);
         shares.give_back(BindingId(101), 0);
-        assert!(shares.by_host.is_empty() && shares.half_open.is_empty());
+        assert!(shares.half_open.by_host.is_empty() && shares.half_open.asked.is_empty());
+        assert_eq!((shares.all, shares.each[0].connections), (0, 0));
     }
 
-    /// The oldest go first where a mobile host asks for more than is ever answered.
+    /// A host that does not answer, or many of them, keep nobody from others for long.
     #[test]
     fn what_nobody_answers_makes_room() {
-        let mut shares = Shares::new(96, 2);
-        for id in 0..24 {
-            assert_eq!(shares.crowded(0), None);
-            assert!(shares.take(BindingId(id), 0, None));
+        let mut shares = Shares::new(96, 1);
+        for id in 0..48 {
+            assert_eq!(shares.make_room(START, 0, host(7)), None);
+            assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
         }
-        shares.stands(BindingId(0), 0);
-        assert_eq!(shares.crowded(0), None);
-        assert!(shares.take(BindingId(24), 0, None));
-        assert_eq!(
-            (shares.crowded(0), shares.crowded(1)),
-            (Some(BindingId(1)), None)
-        );
-        shares.stands(BindingId(1), 0);
-        assert_eq!(shares.crowded(0), None);
+        assert!(!take(&mut shares, (48, 0), Side::Mobile, 8));
+        // More of the same must wait, others need not.
+        assert_eq!(shares.make_room(START, 0, host(7)), None);
+        assert_eq!(shares.make_room(START, 0, host(8)), Some(BindingId(0)));
+        assert!(take(&mut shares, (48, 0), Side::Mobile, 8));
+        let later = START + ANSWERED;
+        assert_eq!(shares.make_room(later, 0, host(7)), Some(BindingId(1)));
+        assert!(take(&mut shares, (49, 0), Side::Mobile, 7));
+        // Each is given back once.
+        (0..50).for_each(|id| shares.give_back(BindingId(id), 0));
+        assert_eq!((shares.all, shares.each[0].connections), (0, 0));
+        assert!(shares.evicted.is_empty());
+    }
+
+    #[test]
+    fn what_stands_makes_no_room() {
+        let mut shares = Shares::new(96, 1);
+        let all = taken(&mut shares, 0, 0);
+        (0..48).for_each(|id| shares.stands(BindingId(id), 0));
+        assert_eq!(all, 48);
+        assert_eq!(shares.make_room(START + ANSWERED * 9, 0, host(1)), None);
     }
 
     #[test]
     fn one_connection_is_room_for_one() {
         let mut shares = Shares::new(1, 2);
-        assert!(shares.take(BindingId(0), 1, host(1)));
-        assert!(!shares.take(BindingId(1), 0, None));
+        assert!(take(&mut shares, (0, 1), Side::Fixed, 0));
+        assert!(!take(&mut shares, (1, 0), Side::Mobile, 0));
         shares.give_back(BindingId(0), 1);
-        assert!(shares.take(BindingId(2), 0, None));
+        assert!(take(&mut shares, (2, 0), Side::Mobile, 0));
     }
 }

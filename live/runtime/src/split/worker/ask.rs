@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use edges::clock;
 use edges::transparent::{Asks, Ends, TransparentStream, is_local};
 use hosts::{Scope, StreamLane};
 use mtcp::{Addresses, ConnectionId, Reason};
@@ -95,13 +96,17 @@ impl Worker {
     ) -> Option<BindingId> {
         let id = BindingId(self.counters.asked);
         self.counters.asked += 1;
+        let now = clock::monotonic();
+        let host = match side {
+            Side::Mobile => ends.destination.ip(),
+            Side::Fixed => ends.source.ip(),
+        };
         if side == Side::Mobile
-            && let Some(oldest) = self.shares.crowded(owner)
+            && let Some(other) = self.shares.make_room(now, owner, host)
         {
-            self.give_up(oldest);
+            self.give_up(other);
         }
-        let host = (side == Side::Fixed).then(|| ends.source.ip());
-        if !self.shares.take(id, owner, host) {
+        if !self.shares.take(now, (id, owner), (side, host)) {
             self.counters.without_room += 1;
             return None;
         }
@@ -121,7 +126,6 @@ impl Worker {
         let Some(joint) = self.joints.get(&id) else {
             return;
         };
-        self.shares.stands(id, joint.owner);
         if let Stage::Asking(Asker::Hop((lane, name))) = &joint.stage {
             let refuse = mtcp::Input::Refuse(*name, Reason::Busy);
             self.ports.streams.ask(*lane, refuse);
