@@ -140,7 +140,11 @@ impl StreamConfig {
 }
 
 impl StreamConfig {
-    /// What streams with these settings may hold, the buffers of packets aside.
+    /// What they may hold at most.
+    pub fn memory_most(&self) -> units::Bytes {
+        self.memory(&self.settings(PACKET))
+    }
+
     fn memory(&self, settings: &mtcp::Config) -> units::Bytes {
         let connections = self.connections as u64;
         let received = match &settings.auto_buffer {

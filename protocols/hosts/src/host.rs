@@ -18,7 +18,7 @@ use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
-use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, Status};
+use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, SplitTerms, Status};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
@@ -153,10 +153,20 @@ impl Host {
     /// Bytes that are held for all peers, and may be at most. A host holds next to nothing beside.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let peers = self.peers.iter();
-        let each = peers.map(|peer| caps::of_peer(peer.association.memory()));
+        let each = peers.map(|peer| {
+            let (held, most) = caps::of_peer(peer.association.memory());
+            (held, most + self.streams_to_come(peer))
+        });
         each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
             (sum.0 + peer.0, sum.1 + peer.1)
         })
+    }
+
+    /// What the streams of a peer may hold once there are any.
+    fn streams_to_come(&self, peer: &Peer) -> Bytes {
+        let may_come = peer.profile.is_none() && peer.split != SplitTerms::Never;
+        let maker = self.bearer.streams.filter(|_| may_come);
+        maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
     }
 
     fn index_of(&self, id: PeerId) -> Option<usize> {

@@ -74,6 +74,11 @@ impl StreamMaker {
         maker.config(Profile::Wide, "").check().map(|()| maker)
     }
 
+    /// What the streams of a peer may hold.
+    pub(crate) fn memory_most(&self) -> Bytes {
+        self.config(Profile::Wide, "").memory_most()
+    }
+
     fn config(&self, profile: Profile, name: &str) -> StreamConfig {
         StreamConfig {
             profile,
