@@ -300,6 +300,7 @@ fn the_better_way_across_the_hop_is_chosen_for_each_connection() {
     }
     for (loses, because, splits) in [("0 %", "short_and_clean", 0), ("10 %", "lossy", 2)] {
         let (hosts, _daemons) = started(&hop_that_loses(loses), false, "tcp = \"auto\"");
+        hosts.wait_until("the mobile host could split", || diverts(&hosts, "mobile"));
         let seen: IpAddr = MOBILE.parse().unwrap();
         assert_eq!(fetch(&hosts, 2 << 20), seen);
         let status = hosts.status("mobile");
