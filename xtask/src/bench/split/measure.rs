@@ -18,6 +18,8 @@ use crate::shell::Failure;
 const REST: Duration = Duration::from_millis(500);
 /// From whatever was before to that rest.
 const SETTLING: Duration = Duration::from_millis(300);
+/// The same after a transfer: what waits for a slow air still arrives.
+const DRAINING: Duration = Duration::from_secs(1);
 const PORT: u16 = 5_001;
 
 /// How a transfer is made.
@@ -119,7 +121,7 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
         .as_ref()
         .and_then(|daemons| daemons.status("gateway"));
     mobile.say("stop")?;
-    thread::sleep(SETTLING);
+    thread::sleep(DRAINING);
     let background = rest.joined(&self::rest(&tasks)?, 0.5);
     let mut intact = true;
     for end in [&mut mobile, &mut fixed] {
