@@ -168,11 +168,16 @@ impl Rig {
         self.hosts.run(host, &command)?;
         let file = format!("/sys/class/net/{interface}/threaded");
         self.write(host, &file, "1")?;
-        let thread = thread_of(interface).ok_or_else(|| {
-            Failure::Found(format!(
-                "the kernel has no thread of its own for packets of {interface} (threaded NAPI, Linux 5.12 or later)"
-            ))
-        })?;
+        let mut thread = None;
+        // The kernel still takes down the hosts of an earlier run, in which a thread had the same name.
+        self.hosts.wait(
+            "one kernel thread takes packets in (Linux 5.12 or later)",
+            || {
+                thread = thread_of(interface);
+                thread.is_some()
+            },
+        )?;
+        let thread = thread.expect("it was waited for");
         let id = thread.to_string();
         for words in [
             ["taskset", "-p", "-c", processor, &id],
