@@ -81,7 +81,7 @@ pub(crate) struct Options {
     /// The congestion control of the kernel's TCP
     #[arg(long, default_value = "cubic")]
     sender: String,
-    /// A few short runs, to see that everything works: one seed, 0, 1 and 10 % lost, a limit of 4 s
+    /// A few short runs, to see that everything works: one seed, 0, 1 and 10 % lost, a limit of 3 s
     #[arg(long)]
     quick: bool,
     /// Measure this program, not one that is built first
@@ -111,7 +111,7 @@ impl Options {
     }
 
     fn limit(&self, case: &Case) -> Duration {
-        let whole = if self.quick { 4.0 } else { self.limit };
+        let whole = if self.quick { 3.0 } else { self.limit };
         let is_slow = case.lost > SLOW || case.both_ways;
         Duration::from_secs_f64(if is_slow { whole } else { whole / 2.0 })
     }

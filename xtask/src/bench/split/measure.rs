@@ -19,7 +19,7 @@ const REST: Duration = Duration::from_millis(500);
 /// From whatever was before to that rest.
 const SETTLING: Duration = Duration::from_millis(300);
 /// The same after a transfer: what waits for a slow air still arrives.
-const DRAINING: Duration = Duration::from_secs(1);
+const DRAINING: Duration = Duration::from_millis(700);
 const PORT: u16 = 5_001;
 
 /// How a transfer is made.
