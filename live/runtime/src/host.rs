@@ -15,7 +15,9 @@ pub trait Driven: Machine<Input = Input, Output = Output> {
     fn memory_most(&self) -> Bytes;
 
     /// By which way TCP connections with a peer cross the hop that begin now, where that is chosen for each.
-    fn choice(&self, peer: usize) -> Option<Choice>;
+    fn choice(&self, _peer: usize) -> Option<Choice> {
+        None
+    }
 }
 
 impl Driven for Host {

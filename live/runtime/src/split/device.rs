@@ -30,7 +30,7 @@ impl<D: PacketDevice> SplitDevice<D> {
     pub fn new(device: D, splitter: Splitter) -> io::Result<Self> {
         let both = Waiter::new()?;
         both.add(&device, DEVICE, Interest::Readable)?;
-        both.add(&splitter.decided, DECIDED, Interest::Readable)?;
+        both.add(&splitter.verdicts, DECIDED, Interest::Readable)?;
         Ok(Self {
             device,
             splitter,
@@ -71,7 +71,7 @@ impl<D: PacketDevice> PacketDevice for SplitDevice<D> {
                 }
                 return Ok(Some(packet));
             }
-            if !self.splitter.decided.hear()? {
+            if !self.splitter.verdicts.hear()? {
                 return Ok(None);
             }
         }

@@ -49,6 +49,29 @@ impl<T> Mailbox<T> {
         self.ring(is_first);
     }
 
+    /// The same, unless `most` messages wait already; whether it was put there.
+    pub(crate) fn put_within(&self, most: usize, message: T) -> bool {
+        let mut queue = lock(&self.queue);
+        let (is_first, has_room) = (queue.is_empty(), queue.len() < most);
+        if has_room {
+            queue.push_back(message);
+        }
+        drop(queue);
+        self.ring(is_first && has_room);
+        has_room
+    }
+
+    /// Takes the first message.
+    pub(crate) fn next(&self) -> Option<T> {
+        lock(&self.queue).pop_front()
+    }
+
+    /// Is not ready any more until a message comes to an empty queue; says whether it was. To be called before the last
+    /// message is taken.
+    pub(crate) fn hear(&self) -> io::Result<bool> {
+        self.bell.hear()
+    }
+
     /// Puts all of `messages` behind the others.
     pub(crate) fn put_all(&self, messages: &mut VecDeque<T>) {
         if messages.is_empty() {

@@ -26,12 +26,11 @@ mod worker;
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
 use edges::diversion::Diversion;
 use edges::transparent::{Ends, TransparentListener, is_local};
-use edges::wait::{Bell, Interest, Waiter, WaitingThread};
+use edges::wait::{Interest, Waiter, WaitingThread};
 use hosts::Scope;
 use ipnet::IpNet;
 use redirector::Side;
@@ -48,6 +47,7 @@ pub use choices::{ChoiceStatus, Chosen};
 use crossing::Crossing;
 pub use device::SplitDevice;
 use guard::Secret;
+use mailbox::Mailbox;
 pub use port::StreamPort;
 use port::Streams;
 use worker::Worker;
@@ -200,10 +200,8 @@ pub struct Splitter {
     /// By which ways connections of each of them cross the hop.
     crossings: Arc<[Crossing]>,
     streams: Streams,
-    requests: SyncSender<Heard>,
-    asked: Bell,
-    verdicts: Receiver<Verdict>,
-    decided: Bell,
+    heard: Mailbox<Heard>,
+    verdicts: Mailbox<Verdict>,
     counters: Counted,
     secret: Secret,
     _thread: WaitingThread,
@@ -248,11 +246,9 @@ impl Splitter {
     /// # Errors
     /// Of the system.
     pub fn start(options: Options, listener: TransparentListener) -> io::Result<Self> {
-        let (requests, incoming) = sync_channel(WAITING);
-        let (outgoing, verdicts) = sync_channel(WAITING);
-        let (asked, decided) = (Bell::new()?, Bell::new()?);
+        let (heard, verdicts) = (Mailbox::new()?, Mailbox::new()?);
         let waiter = Waiter::new()?;
-        waiter.add(&asked, worker::ASKED, Interest::Readable)?;
+        waiter.add(&heard, worker::HEARD, Interest::Readable)?;
         waiter.add(&listener, worker::LISTENER, Interest::Changes)?;
         let streams = Streams::new()?;
         waiter.add(&streams.told, worker::HOP, Interest::Readable)?;
@@ -264,10 +260,8 @@ impl Splitter {
             options,
             listener,
             worker::Ports {
-                requests: incoming,
-                asked: asked.clone(),
-                verdicts: outgoing,
-                decided: decided.clone(),
+                heard: heard.clone(),
+                verdicts: verdicts.clone(),
                 counters: counters.clone(),
                 secret: secret.clone(),
                 streams: streams.clone(),
@@ -280,10 +274,8 @@ impl Splitter {
             mobiles,
             crossings,
             streams,
-            requests,
-            asked,
+            heard,
             verdicts,
-            decided,
             counters,
             secret,
             _thread: thread,
@@ -355,9 +347,7 @@ impl Splitter {
 
     fn tell(&self, heard: Heard) {
         // A request that finds no room is lost, as in any full queue, and comes again.
-        if self.requests.try_send(heard).is_ok() {
-            let _ = self.asked.ring();
-        }
+        let _ = self.heard.put_within(WAITING, heard);
     }
 
     /// Which mobile host has that address.
@@ -368,7 +358,7 @@ impl Splitter {
 
     /// The next request whose fate is known.
     fn verdict(&self) -> Option<Verdict> {
-        self.verdicts.try_recv().ok()
+        self.verdicts.next()
     }
 }
 

@@ -6,11 +6,10 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender};
 
 use edges::clock;
 use edges::transparent::{Ends, TransparentListener};
-use edges::wait::{Bell, Interest, WOKEN, Waiter};
+use edges::wait::{Interest, WOKEN, Waiter};
 use machine::Machine;
 use redirector::{BindingId, Chunks, Input, Redirector, Side, Stream as StreamId};
 use units::{Duration, Instant};
@@ -18,6 +17,7 @@ use units::{Duration, Instant};
 use super::crossing::Crossing;
 use super::guard::{Guard, Secret};
 use super::joint::{Joint, Stage};
+use super::mailbox::Mailbox;
 use super::port::Streams;
 use super::shares::Shares;
 use super::stream::Stream;
@@ -25,7 +25,7 @@ use super::{Carried, Counted, Counters, Heard, Options, Verdict};
 use told::Hop;
 
 /// Tokens of what is waited for; those of streams follow.
-pub(super) const ASKED: u64 = 0;
+pub(super) const HEARD: u64 = 0;
 pub(super) const LISTENER: u64 = 1;
 pub(super) const HOP: u64 = 2;
 const FIRST_STREAM: u64 = 3;
@@ -35,10 +35,8 @@ const ENDING: Duration = Duration::from_secs(120);
 
 /// What joins the thread to the one of the air.
 pub(super) struct Ports {
-    pub(super) requests: Receiver<Heard>,
-    pub(super) asked: Bell,
-    pub(super) verdicts: SyncSender<Verdict>,
-    pub(super) decided: Bell,
+    pub(super) heard: Mailbox<Heard>,
+    pub(super) verdicts: Mailbox<Verdict>,
     pub(super) counters: Counted,
     pub(super) secret: Secret,
     pub(super) streams: Streams,
@@ -105,7 +103,7 @@ impl Worker {
             for ready in ready.drain(..) {
                 match ready.token {
                     WOKEN => return,
-                    ASKED => self.hear(now),
+                    HEARD => self.hear(now),
                     LISTENER => self.accept(),
                     HOP => self.hear_of_streams(now),
                     token => self.stream_changed(now, stream_of(token), ready),

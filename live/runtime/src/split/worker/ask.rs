@@ -16,7 +16,7 @@ use super::super::joint::{Asker, Joint, Stage};
 use super::super::kernel::KernelStream;
 use super::super::refusal::{reason, refusal};
 use super::super::stream::Stream;
-use super::super::{End, Heard, Mobile, Request, Verdict};
+use super::super::{End, Heard, Mobile, Request, Verdict, WAITING};
 use super::{Worker, stream};
 
 /// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
@@ -27,8 +27,8 @@ impl Worker {
     /// Takes in what is asked for.
     pub(super) fn hear(&mut self, now: Instant) {
         // Silent first: what is rung from here on is heard by the next wait.
-        let _ = self.ports.asked.hear();
-        while let Ok(heard) = self.ports.requests.try_recv() {
+        let _ = self.ports.heard.hear();
+        while let Some(heard) = self.ports.heard.next() {
             match heard {
                 Heard::Request(request) => self.ask_for_packet(now, request),
                 Heard::NoWay(ends, error) => self.no_way(ends, error),
@@ -136,9 +136,7 @@ impl Worker {
 
     pub(super) fn decide(&self, verdict: Verdict) {
         // A verdict that finds no room is lost; the request comes again.
-        if self.ports.verdicts.try_send(verdict).is_ok() {
-            let _ = self.ports.decided.ring();
-        }
+        let _ = self.ports.verdicts.put_within(WAITING, verdict);
     }
 
     /// Begins the connection to who is asked.
