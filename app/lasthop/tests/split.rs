@@ -303,9 +303,8 @@ fn the_better_way_across_the_hop_is_chosen_for_each_connection() {
         hosts.wait_until("the mobile host could split", || diverts(&hosts, "mobile"));
         let seen: IpAddr = MOBILE.parse().unwrap();
         assert_eq!(fetch(&hosts, 2 << 20), seen);
-        let status = hosts.status("mobile");
-        let first = &status["split"]["choices"]["latest"][0];
-        assert_eq!(first["split"], false, "{first}");
+        assert_eq!(split(&hosts)["on_streams"], 0);
+        hosts.wait_until("streams cross", || diverts(&hosts, "mobile"));
         for end in ["gateway", "mobile"] {
             hosts.wait_until("the hop has shown", || {
                 choice(&hosts, end)["because"] == because
