@@ -57,7 +57,7 @@ fn packets(report: &Value, direction: &str, what: &str) -> u64 {
 
 #[test]
 fn packets_are_conserved_in_order_and_counted() {
-    let Some(rig) = Rig::start(LOSSY, 5) else {
+    let Some(mut rig) = Rig::start(LOSSY, 5) else {
         return;
     };
     let (gateway, mobile) = rig.sockets();
