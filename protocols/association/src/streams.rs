@@ -131,7 +131,8 @@ impl StreamConfig {
             }),
             limits: mtcp::Limits {
                 connections: self.connections,
-                half_open: self.connections.min(usual.limits.half_open),
+                // The driver knows better which of them are to go.
+                half_open: self.connections,
                 ..usual.limits
             },
             ..usual
