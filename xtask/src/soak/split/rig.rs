@@ -112,8 +112,18 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Waits until TCP is split.
+    /// Waits until TCP is split. A mobile host that has nothing to send does not look for its gateway before its keys
+    /// are two minutes old.
     pub(super) fn wait(&self) -> Result<(), Failure> {
+        let done = (0..4).any(|_| self.wait_for_a_while().is_ok());
+        if done {
+            Ok(())
+        } else {
+            self.wait_for_a_while()
+        }
+    }
+
+    fn wait_for_a_while(&self) -> Result<(), Failure> {
         self.hosts.wait("TCP is split", || {
             let ends = [Victim::Gateway, Victim::Mobile].map(|end| self.status(end));
             let agreed = |status: &Value| {
