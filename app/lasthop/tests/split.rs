@@ -304,7 +304,6 @@ fn the_better_way_across_the_hop_is_chosen_for_each_connection() {
         let seen: IpAddr = MOBILE.parse().unwrap();
         assert_eq!(fetch(&hosts, 2 << 20), seen);
         assert_eq!(split(&hosts)["on_streams"], 0);
-        hosts.wait_until("streams cross", || diverts(&hosts, "mobile"));
         for end in ["gateway", "mobile"] {
             hosts.wait_until("the hop has shown", || {
                 choice(&hosts, end)["because"] == because

@@ -3,8 +3,9 @@
 
 use units::{Duration, Instant};
 
-/// A window of so many bandwidth-delay products lets repairs be lost twice before it is used up.
-const PRODUCTS: u64 = 4;
+/// A window of so many bandwidth-delay products lets repairs be lost several times before it is used up. With four it
+/// settles too low where every fifth packet is lost: what it holds up is missing in what is measured.
+const PRODUCTS: u64 = 8;
 /// Round trips after which the shortest one of long ago is forgotten.
 const ROUNDS_REMEMBERED: u32 = 64;
 

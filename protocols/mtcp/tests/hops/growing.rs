@@ -63,6 +63,6 @@ fn it_grows_no_further_than_that() {
             window as f64 / product as f64
         );
         let start = AutoBuffer::default().start.get();
-        assert!(window <= (6 * product).max(start), "{hop:?}: {window}");
+        assert!(window <= (12 * product).max(start), "{hop:?}: {window}");
     }
 }
