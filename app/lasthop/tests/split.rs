@@ -269,7 +269,7 @@ fn hop_that_loses(share: &str) -> String {
         r#"
 [each]
 rate = "50 Mbit/s"
-delay = "1 ms"
+delay = "10 ms"
 queue = "200 packets"
 [errors]
 model = "independent"
@@ -298,7 +298,7 @@ fn the_better_way_across_the_hop_is_chosen_for_each_connection() {
     if !able() {
         return;
     }
-    for (loses, because, splits) in [("0 %", "short_and_clean", 0), ("10 %", "lossy", 2)] {
+    for (loses, because, splits) in [("0 %", "clean", 0), ("10 %", "lossy", 2)] {
         let (hosts, _daemons) = started(&hop_that_loses(loses), false, "tcp = \"auto\"");
         hosts.wait_until("the mobile host could split", || diverts(&hosts, "mobile"));
         let seen: IpAddr = MOBILE.parse().unwrap();

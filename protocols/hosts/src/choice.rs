@@ -7,10 +7,13 @@
 use serde::Serialize;
 use units::{Duration, Probability};
 
-/// From this round trip of the hop on a stream pays (`docs/performance.md`, "Packets or streams").
-const LONG: Duration = Duration::from_millis(30);
-/// From this share of lost frames on it pays.
-const LOSSY: u64 = 2;
+/// From this round trip of the hop on a stream pays even where nothing is lost (`docs/performance.md`, "Packets or
+/// streams").
+const LONG: Duration = Duration::from_millis(80);
+/// Below this one it does not, whatever is lost: the link layer repairs sooner than TCP notices.
+const SHORT: Duration = Duration::from_millis(15);
+/// Between both it pays from this share of lost frames on.
+const LOSSY: u64 = 1;
 const LOSSY_OF: u64 = 100;
 
 /// What is known of a hop.
@@ -29,19 +32,22 @@ pub enum Because {
     /// Too little has crossed the hop yet to know it.
     #[default]
     Unmeasured,
-    /// Its round trip is short, and it loses little.
-    ShortAndClean,
+    /// Its round trip is short, so that repairs are soon there.
+    Short,
+    /// It loses next to nothing, and its round trip is not long.
+    Clean,
     /// Its round trip is long.
     Long,
-    /// It loses much.
+    /// It loses much, and its round trip is not short.
     Lossy,
 }
 
 impl Because {
     /// All that there are.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Unmeasured,
-        Self::ShortAndClean,
+        Self::Short,
+        Self::Clean,
         Self::Long,
         Self::Lossy,
     ];
@@ -67,12 +73,12 @@ pub struct Choice {
 impl Choice {
     /// The better way across such a hop.
     pub fn of(hop: HopCondition) -> Self {
-        let is_long = hop.round_trip.is_some_and(|round_trip| round_trip >= LONG);
         let lossy = Probability::ratio(LOSSY, LOSSY_OF);
         let because = match (hop.round_trip, hop.loss) {
-            _ if is_long => Because::Long,
-            (_, Some(loss)) if loss >= lossy => Because::Lossy,
-            (Some(_), Some(_)) => Because::ShortAndClean,
+            (Some(round_trip), _) if round_trip >= LONG => Because::Long,
+            (Some(round_trip), _) if round_trip < SHORT => Because::Short,
+            (Some(_), Some(loss)) if loss >= lossy => Because::Lossy,
+            (Some(_), Some(_)) => Because::Clean,
             _ => Because::Unmeasured,
         };
         Self {
@@ -96,19 +102,22 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_pays_on_long_hops_and_on_lossy_ones() {
+    fn a_stream_pays_on_long_hops_and_on_lossy_ones_that_are_not_short() {
         assert_eq!(choose(Some(100), Some(0)), Because::Long);
-        assert_eq!(choose(Some(2), Some(50)), Because::Lossy);
-        assert_eq!(choose(Some(2), Some(0)), Because::ShortAndClean);
-        assert!(Because::Long.splits() && Because::Lossy.splits());
-        assert!(!Because::ShortAndClean.splits());
+        assert_eq!(choose(Some(600), None), Because::Long, "that suffices");
+        assert_eq!(choose(Some(30), Some(50)), Because::Lossy);
+        assert_eq!(choose(Some(30), Some(0)), Because::Clean);
+        assert_eq!(choose(Some(2), Some(50)), Because::Short);
+        let split: Vec<_> = Because::ALL
+            .into_iter()
+            .filter(|one| one.splits())
+            .collect();
+        assert_eq!(split, [Because::Long, Because::Lossy]);
     }
 
     #[test]
     fn who_does_not_know_the_hop_leaves_tcp_alone() {
         assert_eq!(choose(None, None), Because::Unmeasured);
-        assert_eq!(choose(Some(2), None), Because::Unmeasured);
-        assert!(!Because::Unmeasured.splits());
-        assert_eq!(choose(Some(600), None), Because::Long, "that suffices");
+        assert_eq!(choose(Some(30), None), Because::Unmeasured);
     }
 }

@@ -29,9 +29,10 @@ pub(super) fn render(page: &mut String, split: &Value) {
 }
 
 /// Why new connections cross in one way or the other.
-const REASONS: [(&str, &str); 4] = [
+const REASONS: [(&str, &str); 5] = [
     ("unmeasured", "as the hop is not measured yet"),
-    ("short_and_clean", "as the hop is short and clean"),
+    ("short", "as the hop is short"),
+    ("clean", "as the hop loses next to nothing"),
     ("long", "as the hop is long"),
     ("lossy", "as the hop loses much"),
 ];

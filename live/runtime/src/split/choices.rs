@@ -130,13 +130,13 @@ mod tests {
         let mut choices = Choices::default();
         let (first, second) = (SeqNumber(7), SeqNumber(8));
         assert!(choices.splits(ends(1), first, because(Because::Lossy)));
-        assert!(choices.splits(ends(1), first, because(Because::ShortAndClean)));
-        assert!(!choices.splits(ends(1), second, because(Because::ShortAndClean)));
+        assert!(choices.splits(ends(1), first, because(Because::Clean)));
+        assert!(!choices.splits(ends(1), second, because(Because::Clean)));
         let status = choices.status().unwrap();
         assert_eq!(status.latest.len(), 1);
         assert!(!status.latest[0].choice.split);
         assert_eq!(count(&status, Because::Lossy), 1);
-        assert_eq!(count(&status, Because::ShortAndClean), 1);
+        assert_eq!(count(&status, Because::Clean), 1);
     }
 
     #[test]
