@@ -370,10 +370,11 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// Has connections cross the hop by the way that is better now.
     fn choose(&mut self) {
+        let Some(port) = &self.work.streams else {
+            return;
+        };
         let now = clock::monotonic();
-        if let Some(port) = &self.work.streams
-            && now >= self.next_choice
-        {
+        if now >= self.next_choice {
             self.next_choice = now + CHOICE_INTERVAL;
             port.choose(|peer| self.host.choice(peer));
         }

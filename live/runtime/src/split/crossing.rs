@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 
 use hosts::{Choice, Profile, Scope};
+use redirector::Side;
 
 use super::End;
 use crate::lock;
-use redirector::Side;
 
 /// What both threads know of the ways to one mobile host.
 #[derive(Debug)]
