@@ -7,10 +7,12 @@ pub mod conformance;
 mod random;
 mod rules;
 mod timers;
+mod token_bucket;
 
 pub use random::RandomStream;
 pub use rules::{ConfigError, check_rules};
 pub use timers::{TimerName, Timers};
+pub use token_bucket::TokenBucket;
 use units::Instant;
 
 /// A protocol core: a state machine that performs no I/O and owns no clock.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use machine::TokenBucket;
 use units::{Duration, Instant};
 
-use crate::budget::TokenBucket;
 use crate::entropy::{Entropy, draw};
 use crate::farewell::GOODBYE;
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};

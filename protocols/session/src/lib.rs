@@ -9,7 +9,6 @@
 //! The crate reads no clock and draws no chance of its own: time is an argument, and every secret comes
 //! from the [`Entropy`] that the owner hands in. Where a peer is (its address) is the owner's matter.
 
-mod budget;
 mod deadlines;
 mod endpoint;
 mod entropy;

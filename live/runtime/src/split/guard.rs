@@ -10,16 +10,18 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
 use edges::transparent::Ends;
+use machine::TokenBucket;
 use units::{Duration, Instant, SeqNumber};
-use wire::flow::FlowKey;
 use wire::ip::{IpPacket, Transport};
 use wire::packet::{Checksum, Packet};
 use wire::tcp::{TcpFlags, connection_challenged};
 
-/// So many hosts that are not known are believed at once, and one more after each such time: in the time that a kernel
-/// waits for who does not complete a connection, about a minute, fewer than may be half open.
+use super::ends_of;
+
+/// So many hosts that are not known are believed at once, and so many more in a second: in the time that a kernel waits
+/// for who does not complete a connection, about a minute, fewer than may be half open.
 const BELIEVED: u32 = 64;
-const INTERVAL: Duration = Duration::from_millis(250);
+const BELIEVED_A_SECOND: u32 = 4;
 /// So many hosts are known at most, for so long.
 const KNOWN: usize = 4_096;
 const KNOWN_FOR: Duration = Duration::from_secs(600);
@@ -47,29 +49,22 @@ impl Secret {
     }
 
     /// Which host a packet proves to be there, if it does.
-    pub(super) fn proven(&self, packet: &[u8]) -> Option<IpAddr> {
-        let packet = IpPacket::parse(packet).ok()?;
+    pub(super) fn proven(&self, packet: &IpPacket<'_>) -> Option<IpAddr> {
         let Transport::Tcp(tcp) = packet.transport() else {
             return None;
         };
         if !tcp.flags().contains(TcpFlags::RST) {
             return None;
         }
-        let flow = FlowKey::of(&packet);
-        let ends = Ends {
-            source: (flow.source, flow.source_port).into(),
-            destination: (flow.destination, flow.destination_port).into(),
-        };
-        (tcp.sequence_number() == self.number(&ends)).then_some(flow.source)
+        (tcp.sequence_number() == self.number(&ends_of(packet))).then_some(packet.source())
     }
 }
 
 /// Whom it lets pass.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// So many hosts that are not known are believed now, as of then.
-    believed: u32,
-    since: Instant,
+    /// How many that are not known are believed.
+    belief: TokenBucket,
     /// Until when hosts are known.
     known: BTreeMap<IpAddr, Instant>,
 }
@@ -78,27 +73,15 @@ impl Guard {
     /// It knows nobody.
     pub(super) fn new() -> Self {
         Self {
-            believed: BELIEVED,
-            since: Instant::ZERO,
+            belief: TokenBucket::new(BELIEVED_A_SECOND, BELIEVED),
             known: BTreeMap::new(),
         }
     }
 
     /// Whether `host` may ask now.
     pub(super) fn admits(&mut self, now: Instant, host: IpAddr) -> bool {
-        if self.known.get(&host).is_some_and(|until| now < *until) {
-            return true;
-        }
-        while self.believed < BELIEVED && now.since(self.since) >= INTERVAL {
-            self.believed += 1;
-            self.since += INTERVAL;
-        }
-        if self.believed == BELIEVED {
-            self.since = now;
-        }
-        let believes = self.believed > 0;
-        self.believed -= u32::from(believes);
-        believes
+        let is_known = self.known.get(&host).is_some_and(|until| now < *until);
+        is_known || self.belief.take(now)
     }
 
     /// That host is there.
@@ -126,6 +109,7 @@ mod tests {
     fn a_few_are_believed_and_whoever_is_known_always() {
         let mut guard = Guard::new();
         let start = Instant::ZERO + Duration::from_secs(7);
+        let interval = Duration::from_millis(250);
         let believed = |guard: &mut Guard, now| {
             let mut hosts = (0..10_000).map(host);
             hosts
@@ -134,9 +118,9 @@ mod tests {
                 .count()
         };
         assert_eq!(believed(&mut guard, start), 64);
-        assert_eq!(believed(&mut guard, start + INTERVAL * 3), 3);
+        assert_eq!(believed(&mut guard, start + interval * 3), 3);
         guard.know(start, host(5));
-        let later = start + INTERVAL * 3;
+        let later = start + interval * 3;
         assert!((0..100).all(|_| guard.admits(later, host(5))));
         assert!(!guard.admits(later, host(6)));
         assert_eq!(believed(&mut guard, later + Duration::from_secs(3_600)), 64);
@@ -172,13 +156,17 @@ mod tests {
             panic!("a segment")
         };
         let number = tcp.acknowledgment_number().0;
+        let proven = |secret: &Secret, packet: &[u8]| {
+            let packet = IpPacket::parse(packet).expect("a packet");
+            secret.proven(&packet)
+        };
         let mut reset = syn.clone();
         reset[24..28].copy_from_slice(&number.to_be_bytes());
-        assert_eq!(secret.proven(&reset), None, "it resets nothing");
+        assert_eq!(proven(&secret, &reset), None, "it resets nothing");
         reset[33] = TcpFlags::RST.0;
-        assert_eq!(secret.proven(&reset), Some(ends.source.ip()));
-        assert_eq!(other.proven(&reset), None);
+        assert_eq!(proven(&secret, &reset), Some(ends.source.ip()));
+        assert_eq!(proven(&other, &reset), None);
         reset[15] ^= 1;
-        assert_eq!(secret.proven(&reset), None, "it is another host's");
+        assert_eq!(proven(&secret, &reset), None, "it is another host's");
     }
 }

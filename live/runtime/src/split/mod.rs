@@ -294,27 +294,32 @@ impl Splitter {
 
     /// Takes a packet that comes from this host or the wired network, if it asks for a connection that is to be split.
     fn take_from_device(&self, packet: &Packet) -> bool {
+        let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
+            return false;
+        };
         if matches!(self.end, End::Gateway { transparent: true }) {
-            if let Some((ends, error)) = no_way(&packet.buffer) {
+            if let Some((ends, error)) = no_way(&parsed) {
                 // Who asks in a mobile's name is told nothing by the kernel: the answer goes to the mobile.
                 self.tell(Heard::NoWay(ends, error));
-            } else if let Some(host) = self.secret.proven(&packet.buffer) {
+            } else if let Some(host) = self.secret.proven(&parsed) {
                 self.tell(Heard::Proven(host));
                 return true;
             }
         }
-        self.take(packet, self.end.hop_side().other())
+        self.take((packet, &parsed), self.end.hop_side().other())
     }
 
     /// The same of one that comes from the hop; what a mobile host hears of there is for its kernel.
     fn take_from_hop(&self, packet: &Packet) -> bool {
-        matches!(self.end, End::Gateway { .. }) && self.take(packet, Side::Mobile)
+        matches!(self.end, End::Gateway { .. })
+            && IpPacket::parse(&packet.buffer)
+                .is_ok_and(|parsed| self.take((packet, &parsed), Side::Mobile))
     }
 
     /// Takes a packet that comes from the side of `asker` if it asks for a connection that is to be split; false for
     /// all others. What fixed hosts ask for through address translation is not: it would have to be undone twice.
-    fn take(&self, packet: &Packet, asker: Side) -> bool {
-        let Some((ends, sequence)) = request(&packet.buffer) else {
+    fn take(&self, (packet, parsed): (&Packet, &IpPacket<'_>), asker: Side) -> bool {
+        let Some((ends, sequence)) = request(parsed) else {
             return false;
         };
         let (mobile, other) = match (asker, &self.end) {
@@ -322,11 +327,12 @@ impl Splitter {
             (Side::Fixed, End::Gateway { transparent: true }) => (ends.destination, ends.source),
             (Side::Fixed, _) => return false,
         };
-        let Some(owner) = self.owner(mobile.ip()).filter(|_| !is_local(other.ip())) else {
+        let Some(owner) = self.owner(mobile.ip()) else {
             return false;
         };
         let crossing = &self.crossings[owner];
-        if !crossing.may_split(&self.end, (asker, mobile.ip())) {
+        // The system is asked last.
+        if !crossing.may_split(&self.end, (asker, mobile.ip())) || is_local(other.ip()) {
             return false;
         }
         if let Some(choice) = crossing.choice()
@@ -363,15 +369,14 @@ impl Splitter {
 }
 
 /// Which connection could not be made, if a packet says that there is no way to who was asked, and why.
-fn no_way(packet: &[u8]) -> Option<(Ends, Errno)> {
-    let packet = IpPacket::parse(packet).ok()?;
+fn no_way(packet: &IpPacket<'_>) -> Option<(Ends, Errno)> {
     let Transport::Icmp(message) = packet.transport() else {
         return None;
     };
     let IcmpMessage::Unreachable { code, original } = message.message() else {
         return None;
     };
-    let (ends, _) = request(original)?;
+    let (ends, _) = request(&IpPacket::parse(original).ok()?)?;
     // Of the codes of both versions only those matter here that mean more than "no".
     let error = match (packet.destination().is_ipv4(), code) {
         (true, 3) | (false, 4) => Errno::CONNREFUSED,
@@ -382,16 +387,19 @@ fn no_way(packet: &[u8]) -> Option<(Ends, Errno)> {
 }
 
 /// Between whom the connection would be that a packet asks for, and the first number of its stream.
-fn request(packet: &[u8]) -> Option<(Ends, SeqNumber)> {
-    let packet = IpPacket::parse(packet).ok()?;
+fn request(packet: &IpPacket<'_>) -> Option<(Ends, SeqNumber)> {
     let sequence = match packet.transport() {
         Transport::Tcp(tcp) if tcp.asks_for_connection() => tcp.sequence_number(),
         _ => return None,
     };
-    let flow = FlowKey::of(&packet);
-    let ends = Ends {
+    Some((ends_of(packet), sequence))
+}
+
+/// Between whom a segment goes.
+fn ends_of(packet: &IpPacket<'_>) -> Ends {
+    let flow = FlowKey::of(packet);
+    Ends {
         source: (flow.source, flow.source_port).into(),
         destination: (flow.destination, flow.destination_port).into(),
-    };
-    Some((ends, sequence))
+    }
 }

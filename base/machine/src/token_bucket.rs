@@ -1,9 +1,10 @@
-//! A bound on the work that strangers can cause.
+//! A bound on how often something may happen, such as work that strangers can cause.
 
 use units::{Duration, Instant};
 
 /// A token bucket in integer time: a token is the span in which one is earned.
-pub(crate) struct TokenBucket {
+#[derive(Debug)]
+pub struct TokenBucket {
     /// Time that earns one token.
     interval: Duration,
     capacity: Duration,
@@ -13,7 +14,7 @@ pub(crate) struct TokenBucket {
 
 impl TokenBucket {
     /// A full bucket that earns `rate` tokens a second and holds `burst`; a rate of 0 earns none.
-    pub(crate) fn new(rate: u32, burst: u32) -> Self {
+    pub fn new(rate: u32, burst: u32) -> Self {
         let interval = Duration::from_secs(1)
             .as_nanos()
             .checked_div(u64::from(rate))
@@ -28,7 +29,7 @@ impl TokenBucket {
     }
 
     /// Takes one token, if there is one.
-    pub(crate) fn take(&mut self, now: Instant) -> bool {
+    pub fn take(&mut self, now: Instant) -> bool {
         self.credit = (self.credit + now.since(self.updated)).min(self.capacity);
         self.updated = now;
         let enough = self.credit >= self.interval;
