@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 
-use super::setting::has;
 use super::{peers, setting};
 use crate::shell::{Failure, Shell};
 
@@ -69,15 +68,8 @@ pub(crate) struct Options {
 
 /// Measures and prints the table.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
-    for (program, package) in NEEDED {
-        if !has(program) {
-            peers::install(shell, package)?;
-        }
-    }
-    let program = match &options.program {
-        Some(program) => shell.root.join(program),
-        None => setting::build(shell)?,
-    };
+    peers::provide(shell, &NEEDED)?;
+    let program = setting::program(shell, options.program.as_deref())?;
     let runs = options.seeds.len() * options.cases.len() * options.schemes.len();
     let mut rows = Vec::new();
     // Schemes in turns, so that what else the machine does meets them alike.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::setting::has;
 use super::{peers, setting};
 use crate::shell::{Failure, Shell};
 
@@ -80,15 +79,8 @@ impl Options {
 /// Measures and prints the tables.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let needed = &NEEDED[..NEEDED.len() - usize::from(!options.peers)];
-    for (program, package) in needed {
-        if !has(program) {
-            peers::install(shell, package)?;
-        }
-    }
-    let program = match &options.program {
-        Some(program) => shell.root.join(program),
-        None => setting::build(shell)?,
-    };
+    peers::provide(shell, needed)?;
+    let program = setting::program(shell, options.program.as_deref())?;
     let mut rows = Vec::new();
     for (part, measure) in [
         (

@@ -52,16 +52,21 @@ pub(crate) fn kcptun_file(folder: &Path, mode: &str, window: u32) -> Result<Path
 
 /// Builds wireguard-go into `folder`, with Debian's Go or whichever there is; gives the program.
 pub(crate) fn wireguard(shell: &Shell, folder: &Path) -> Result<PathBuf, Failure> {
-    if !has("go") {
-        install(shell, "golang-go")?;
-    }
-    if !has("wg") {
-        install(shell, "wireguard-tools")?;
-    }
+    provide(shell, &[("go", "golang-go"), ("wg", "wireguard-tools")])?;
     let mut command = Command::new("go");
     command.args(["install", WIREGUARD]).env("GOBIN", folder);
     shell.run(command)?;
     Ok(folder.join("wireguard"))
+}
+
+/// Installs the Debian packages of the programs that cannot be found; `needed` has each program with its package.
+pub(crate) fn provide(shell: &Shell, needed: &[(&str, &str)]) -> Result<(), Failure> {
+    for (program, package) in needed {
+        if !has(program) {
+            install(shell, package)?;
+        }
+    }
+    Ok(())
 }
 
 /// Installs a Debian package.

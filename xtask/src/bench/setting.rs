@@ -1,7 +1,7 @@
 //! What a figure was measured on.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{Failure, Shell};
@@ -30,6 +30,14 @@ pub(crate) fn describe(shell: &Shell) -> Result<String, Failure> {
         kernel.trim(),
         commit.trim()
     ))
+}
+
+/// The program to measure: the one that was given, by a path from the root of the repository, or the product, built.
+pub(crate) fn program(shell: &Shell, given: Option<&Path>) -> Result<PathBuf, Failure> {
+    match given {
+        Some(path) => Ok(shell.root.join(path)),
+        None => build(shell),
+    }
 }
 
 /// Builds the product in release mode; gives the program.

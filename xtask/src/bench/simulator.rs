@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use self::table::{Case, Program, Run};
-use super::peers;
-use super::setting::{self, has};
+use super::{peers, setting};
 use crate::shell::{Failure, Shell};
 
 mod table;
 
+/// Programs and the Debian packages that hold them.
+const NEEDED: [(&str, &str); 2] = [("ns", "ns2"), ("g++", "g++")];
 const NS2_SCRIPT: &str = include_str!("simulator/reference.tcl");
 const NS3_PROGRAM: &str = include_str!("simulator/reference.cc");
 /// A header of Debian's package; without it the package is missing.
@@ -77,13 +78,9 @@ struct Bench {
 
 impl Bench {
     fn prepare(shell: &Shell, folder: &Path) -> Result<Self, Failure> {
-        let needed = [
-            ("ns2", has("ns")),
-            ("libns3-dev", Path::new(NS3_HEADER).is_file()),
-            ("g++", has("g++")),
-        ];
-        for (package, _) in needed.iter().filter(|(_, there)| !there) {
-            peers::install(shell, package)?;
+        peers::provide(shell, &NEEDED)?;
+        if !Path::new(NS3_HEADER).is_file() {
+            peers::install(shell, "libns3-dev")?;
         }
         let quiet = Shell {
             root: folder.into(),

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use super::setting::has;
 use super::{peers, setting};
 use crate::shell::{Failure, Shell};
 
@@ -151,15 +150,8 @@ pub(super) fn enter(shell: &Shell, options: &Options) -> Result<(), Failure> {
         let what = "this bench needs two processors, one for the mobile host alone";
         return Err(Failure::Found(what.into()));
     }
-    for (program, package) in NEEDED {
-        if !has(program) {
-            peers::install(shell, package)?;
-        }
-    }
-    let program = match &options.program {
-        Some(program) => shell.root.join(program),
-        None => setting::build(shell)?,
-    };
+    peers::provide(shell, &NEEDED)?;
+    let program = setting::program(shell, options.program.as_deref())?;
     let others = if processors > 2 {
         format!("0,2-{}", processors - 1)
     } else {

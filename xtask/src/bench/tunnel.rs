@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::setting::has;
 use super::{peers, setting};
 use crate::shell::{Failure, Shell};
 
+/// Programs and the Debian packages that hold them.
+const NEEDED: [(&str, &str); 2] = [("iperf3", "iperf3"), ("ip", "iproute2")];
 const GATEWAY: &str = "lasthop-bench-g";
 const MOBILE: &str = "lasthop-bench-m";
 /// The gateway's address inside both tunnels.
@@ -61,12 +62,7 @@ impl Tunnel {
 /// Measures and prints the table.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let lasthop = setting::build(shell)?;
-    for package in ["iperf3", "iproute2"] {
-        let program = if package == "iproute2" { "ip" } else { package };
-        if !has(program) {
-            peers::install(shell, package)?;
-        }
-    }
+    peers::provide(shell, &NEEDED)?;
     let folder = tempfile::tempdir()
         .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
     let tunnels = match &options.tunnel[..] {

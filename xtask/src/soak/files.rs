@@ -14,8 +14,7 @@ use self::tree::Trees;
 use super::watch::{Fault, watch};
 use crate::bench::files::hosts::Hosts;
 use crate::bench::files::server::Directories;
-use crate::bench::peers;
-use crate::bench::setting::{self, has};
+use crate::bench::{peers, setting};
 use crate::shell::{Failure, Shell};
 
 mod compare;
@@ -106,18 +105,11 @@ struct Row {
 /// Does all parts, prints a table, and fails if anything was wrong.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let Some(program) = &options.alone else {
-        for (program, package) in NEEDED {
-            if !has(program) {
-                peers::install(shell, package)?;
-            }
-        }
+        peers::provide(shell, &NEEDED)?;
         if options.wants(Part::Posix) {
             posix::program(shell)?;
         }
-        let program = match &options.program {
-            Some(program) => shell.root.join(program),
-            None => setting::build(shell)?,
-        };
+        let program = setting::program(shell, options.program.as_deref())?;
         return Err(super::alone::become_alone(&["--alone"], &program));
     };
     println!("{}\n", setting::describe(shell)?);

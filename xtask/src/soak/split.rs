@@ -12,8 +12,7 @@ use self::kills::{Plan, Tally};
 use self::rig::{Rig, Victim};
 use super::watch::{Fault, watch};
 use crate::bench::files::hosts::Hosts;
-use crate::bench::peers;
-use crate::bench::setting::{self, has};
+use crate::bench::{peers, setting};
 use crate::shell::{Failure, Shell};
 
 mod kills;
@@ -108,15 +107,8 @@ struct Row {
 /// Kills, prints a table, and fails if anything was wrong.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let Some(program) = &options.alone else {
-        for (program, package) in NEEDED {
-            if !has(program) {
-                peers::install(shell, package)?;
-            }
-        }
-        let program = match &options.program {
-            Some(program) => shell.root.join(program),
-            None => setting::build(shell)?,
-        };
+        peers::provide(shell, &NEEDED)?;
+        let program = setting::program(shell, options.program.as_deref())?;
         return Err(super::alone::become_alone(&["--alone"], &program));
     };
     println!("{}\n", setting::describe(shell)?);
