@@ -82,7 +82,8 @@ impl Hosts {
         Ok(host)
     }
 
-    fn create(&self, host: &str) -> Result<(), Failure> {
+    /// A network namespace of that name, in place of the one that may be left. It outlives this, if nobody removes it.
+    pub(crate) fn create(&self, host: &str) -> Result<(), Failure> {
         // There is one only after a run that was killed.
         let _ = self.ip(&format!("netns del {host}"));
         self.ip(&format!("netns add {host}"))?;

@@ -22,6 +22,8 @@ use crate::soak::watch::Fault;
 
 /// The fixed host's network namespace; the other two are those of [`Hosts`].
 const FIXED: &str = "lasthop-files-split-f";
+/// The gateway, as the fixed host sees it.
+const OUTSIDE: &str = "198.51.100.1";
 const FIXED_ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
 const MOBILE_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 79, 0, 2);
 const PORT: u16 = 51_830;
@@ -246,28 +248,13 @@ fn within<T: Send>(host: &str, act: impl FnOnce() -> io::Result<T> + Send) -> io
 
 /// The fixed host, and its wire to the gateway.
 fn wire(hosts: &Hosts) -> Result<(), Failure> {
-    let gateway = &hosts.server;
-    // There is one only after another transport.
-    let _ = ip(hosts, &format!("netns del {FIXED}"));
-    for line in [
-        format!("netns add {FIXED}"),
-        format!("-n {FIXED} link set lo up"),
-        format!("-n {gateway} link add wire1 type veth peer name wire1 netns {FIXED}"),
-        format!("-n {gateway} addr add 198.51.100.1/24 dev wire1"),
-        format!("-n {FIXED} addr add {FIXED_ADDRESS}/24 dev wire1"),
-        format!("-n {gateway} link set wire1 up"),
-        format!("-n {FIXED} link set wire1 up"),
-        format!("-n {FIXED} route add 10.79.0.0/24 via 198.51.100.1"),
-    ] {
-        ip(hosts, &line)?;
-    }
+    hosts.create(FIXED)?;
+    hosts.join([
+        (&hosts.server, "wire1", OUTSIDE),
+        (FIXED, "wire1", &FIXED_ADDRESS.to_string()),
+    ])?;
+    hosts.ip(&format!("-n {FIXED} route add 10.79.0.0/24 via {OUTSIDE}"))?;
     Ok(())
-}
-
-fn ip(hosts: &Hosts, line: &str) -> Result<String, Failure> {
-    let mut command = Command::new("ip");
-    command.args(line.split(' '));
-    hosts.shell.run(command)
 }
 
 fn configure(hosts: &Hosts, program: &Path, transport: &str) -> Result<(), Failure> {
