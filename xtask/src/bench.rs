@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::shell::{Failure, Shell};
 
@@ -32,6 +33,12 @@ pub(crate) fn keep<R: Serialize>(shell: &Shell, path: &Path, rows: &[R]) -> Resu
     peers::write(&out, &json)?;
     println!("\nrows: {}", out.display());
     Ok(())
+}
+
+/// Reads what a program printed as JSON; `what` names it where that cannot be done.
+fn understand<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text)
+        .map_err(|error| Failure::Found(format!("{what} cannot be read: {error}\n{text}")))
 }
 
 /// What to measure.

@@ -77,6 +77,14 @@ impl Shell {
         }
     }
 
+    /// A shell that shows nothing, for programs in another folder.
+    pub(crate) fn quiet(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            verbose: false,
+        }
+    }
+
     /// A cargo command with these arguments, of the toolchain that runs us.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -95,8 +95,7 @@ fn measure(
     options: &Options,
     (scheme, case, seed): (&str, Case, u64),
 ) -> Result<Row, Failure> {
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
+    let folder = setting::folder(None)?;
     let mut cell = Cell::new(folder.path(), program, options.mobiles)?;
     cell.start_air(&case.errors(options.mobiles), seed)?;
     let air = match scheme {

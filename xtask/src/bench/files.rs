@@ -1,6 +1,6 @@
 //! `cargo xtask bench files`: copies to and from a real NFS server, nfs-ganesha, in network namespaces. Needs root.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -110,11 +110,6 @@ struct Measured<'a> {
 
 /// A folder in memory, so that no disk is measured; it is gone when the result is dropped.
 fn folder_in_memory() -> Result<tempfile::TempDir, Failure> {
-    let parent = ["/dev/shm", "/tmp"].map(PathBuf::from);
-    let parent = parent.iter().find(|folder| folder.is_dir());
-    let made = match parent {
-        Some(parent) => tempfile::tempdir_in(parent),
-        None => tempfile::tempdir(),
-    };
-    made.map_err(|error| Failure::Found(format!("no temporary folder: {error}")))
+    let mut parents = ["/dev/shm", "/tmp"].into_iter();
+    setting::folder(parents.find(|parent| Path::new(parent).is_dir()))
 }

@@ -50,8 +50,7 @@ struct Job {
 /// Measures and prints the table.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let program = setting::build(shell)?;
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
+    let folder = setting::folder(None)?;
     let jobs = jobs(shell, options, folder.path())?;
     let (slow, fast): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.case.slow);
     let bench = Bench {
@@ -170,14 +169,8 @@ impl Bench<'_> {
                 self.folder
                     .join(format!("report-{}-{index}", job.case.slow)),
             );
-        let quiet = Shell {
-            root: self.folder.clone(),
-            verbose: false,
-        };
-        let text = quiet.run(command)?;
-        serde_json::from_str(&text).map_err(|error| {
-            Failure::Found(format!("the demo's rows cannot be read: {error}\n{text}"))
-        })
+        let text = Shell::quiet(&self.folder).run(command)?;
+        super::understand("the demo's rows", &text)
     }
 }
 

@@ -1,8 +1,10 @@
-//! What a figure was measured on.
+//! What a figure was measured on, and where everything is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use tempfile::TempDir;
 
 use crate::shell::{Failure, Shell};
 
@@ -20,11 +22,7 @@ pub(crate) fn describe(shell: &Shell) -> Result<String, Failure> {
     let mut git = Command::new("git");
     git.current_dir(&shell.root)
         .args(["describe", "--always", "--dirty"]);
-    let commit = Shell {
-        verbose: false,
-        root: shell.root.clone(),
-    }
-    .run(git)?;
+    let commit = Shell::quiet(&shell.root).run(git)?;
     Ok(format!(
         "Measured on {cores} cores of {model}, Linux {}, commit {}.",
         kernel.trim(),
@@ -49,6 +47,21 @@ pub(crate) fn build(shell: &Shell) -> Result<PathBuf, Failure> {
 /// Where builds go.
 pub(crate) fn target(shell: &Shell) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| shell.root.join("target"), PathBuf::from)
+}
+
+/// This program.
+pub(crate) fn ourselves() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::Found(format!("this program has no place: {error}")))
+}
+
+/// A new folder in `parent`, or where the system has temporary files; it is gone when the result is dropped.
+pub(crate) fn folder(parent: Option<&str>) -> Result<TempDir, Failure> {
+    let made = match parent {
+        Some(parent) => tempfile::tempdir_in(parent),
+        None => tempfile::tempdir(),
+    };
+    made.map_err(|error| Failure::Found(format!("no temporary folder: {error}")))
 }
 
 /// Whether a program can be found.

@@ -56,8 +56,7 @@ fn hundreds(text: &str) -> Result<u64, String> {
 
 /// Measures and prints the tables.
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
+    let folder = setting::folder(None)?;
     let bench = Bench::prepare(shell, folder.path())?;
     let mut turns = Vec::new();
     for _ in 0..options.turns {
@@ -82,10 +81,7 @@ impl Bench {
         if !Path::new(NS3_HEADER).is_file() {
             peers::install(shell, "libns3-dev")?;
         }
-        let quiet = Shell {
-            root: folder.into(),
-            verbose: false,
-        };
+        let quiet = Shell::quiet(folder);
         peers::write(&folder.join("reference.tcl"), NS2_SCRIPT)?;
         peers::write(&folder.join("reference.cc"), NS3_PROGRAM)?;
         let mut compile = Command::new("g++");
@@ -130,9 +126,7 @@ impl Bench {
             self.discard_capture()?;
         }
         let name = case.program.name();
-        let run: Run = serde_json::from_str(text.trim()).map_err(|error| {
-            Failure::Found(format!("what {name} says cannot be read: {error}\n{text}"))
-        })?;
+        let run: Run = super::understand(&format!("what {name} says"), &text)?;
         if run.packets == sent {
             return Ok(run);
         }

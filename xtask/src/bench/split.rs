@@ -157,8 +157,7 @@ pub(super) fn enter(shell: &Shell, options: &Options) -> Result<(), Failure> {
     } else {
         "0".into()
     };
-    let ourselves = std::env::current_exe()
-        .map_err(|error| Failure::Found(format!("this program has no place: {error}")))?;
+    let ourselves = setting::ourselves()?;
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private"]);
     // What else the machine does may make it wait, which is not to be measured.

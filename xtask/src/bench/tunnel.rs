@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::files::daemons;
 use super::files::hosts::{Hosts, Running};
 use super::{peers, setting};
 use crate::shell::{Failure, Shell};
@@ -59,8 +60,7 @@ impl Tunnel {
 pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let lasthop = setting::build(shell)?;
     peers::provide(shell, &NEEDED)?;
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
+    let folder = setting::folder(None)?;
     let tunnels = match &options.tunnel[..] {
         [] => &Tunnel::ALL,
         chosen => chosen,
@@ -132,9 +132,7 @@ impl Bench {
         let before = used(&running);
         let text = fetch(&["-R", "-J", "-t", &self.seconds.to_string()])?;
         let (after, peak) = (used(&running), peak(&running));
-        let report: Value = serde_json::from_str(&text).map_err(|error| {
-            Failure::Found(format!("iperf3's report cannot be read: {error}\n{text}"))
-        })?;
+        let report: Value = super::understand("iperf3's report", &text)?;
         let bytes = report["end"]["sum_received"]["bytes"]
             .as_f64()
             .unwrap_or(0.0);
@@ -154,16 +152,7 @@ impl Bench {
     /// The two daemons, by that bearer.
     fn lasthop(&self, hosts: &Hosts, bearer: &Bearer) -> Result<Vec<Running>, Failure> {
         let Bearer { hop, endpoint } = bearer;
-        let key = |name: &str| {
-            let _ = fs::remove_file(hosts.path(name));
-            let mut command = Command::new(&self.lasthop);
-            command
-                .current_dir(&hosts.shell.root)
-                .args(["keygen", name]);
-            let text = hosts.shell.run(command)?;
-            let public = text.split_whitespace().last().unwrap_or_default();
-            Ok::<_, Failure>(public.to_owned())
-        };
+        let key = |name: &str| daemons::new_key(&hosts.shell, &self.lasthop, name);
         let (gateway, mobile) = (key("g.key")?, key("m.key")?);
         let write = |name: &str, text: String| peers::write(&hosts.path(name), &text);
         write(

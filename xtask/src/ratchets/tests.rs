@@ -121,10 +121,7 @@ fn a_violation_planted_in_a_tree_fails_the_step() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
-    let shell = Shell {
-        root: folder.path().into(),
-        verbose: false,
-    };
+    let shell = Shell::quiet(folder.path());
     write("xtask/ratchets.txt", "");
     write("base/src/lib.rs", "fn a() {}\n");
     write("target/debug/generated.rs", &function_of(200));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::row::RATE;
+use crate::bench::files::daemons;
 use crate::bench::files::hosts::{Running, spawn};
 use crate::bench::peers;
 use crate::shell::{Failure, Shell};
@@ -67,10 +68,7 @@ impl Cell {
     /// Hosts that nothing joins yet.
     pub(super) fn new(folder: &Path, program: &Path, mobiles: usize) -> Result<Self, Failure> {
         let cell = Self {
-            shell: Shell {
-                root: folder.into(),
-                verbose: false,
-            },
+            shell: Shell::quiet(folder),
             program: program.into(),
             mobiles,
             air: None,
@@ -116,12 +114,8 @@ impl Cell {
 
     /// Starts a daemon on every host, told nothing of the air but what `air` says to the gateway.
     pub(super) fn start_daemons(&mut self, air: &str) -> Result<(), Failure> {
-        let keys = (0..=self.mobiles).map(|host| {
-            let text = self.lasthop(&["keygen", &format!("{host}.key")])?;
-            let public = text.split_whitespace().last().unwrap_or_default();
-            Ok::<_, Failure>(public.to_owned())
-        });
-        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let key = |host| daemons::new_key(&self.shell, &self.program, &format!("{host}.key"));
+        let keys: Vec<_> = (0..=self.mobiles).map(key).collect::<Result<_, _>>()?;
         let common = |host: usize| {
             format!(
                 "private_key_file = \"{host}.key\"\nstate_dir = \"state{host}\"\n[tun]\naddresses = [\"{}/24\"]\n",
@@ -240,17 +234,8 @@ impl Cell {
     }
 
     fn peers(&self) -> Vec<Value> {
-        let words = [
-            "status",
-            "--json",
-            "--name",
-            "gateway",
-            "--state-dir",
-            "state0",
-        ];
-        let text = self.lasthop(&words).unwrap_or_default();
-        let status: Value = serde_json::from_str(&text).unwrap_or_default();
-        status["host"]["peers"]
+        let status = daemons::status(&self.shell, &self.program, ("gateway", "state0"));
+        status.unwrap_or_default()["host"]["peers"]
             .as_array()
             .cloned()
             .unwrap_or_default()
@@ -267,12 +252,6 @@ impl Cell {
         self.wait("the air reports", || path.is_file())?;
         moment(&read(&path).unwrap_or_default())
             .ok_or_else(|| Failure::Found("the report of the air cannot be read".into()))
-    }
-
-    fn lasthop(&self, words: &[&str]) -> Result<String, Failure> {
-        let mut command = Command::new(&self.program);
-        command.current_dir(&self.shell.root).args(words);
-        self.shell.run(command)
     }
 
     fn ip(&self, line: &str) -> Result<String, Failure> {

@@ -1,5 +1,6 @@
 //! lasthop's two daemons on the hosts, told nothing of the air.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +10,7 @@ use super::copy::Way;
 use super::hosts::{Hosts, Running};
 use super::link;
 use crate::bench::peers;
-use crate::shell::Failure;
+use crate::shell::{Failure, Shell};
 
 /// The server's host inside the tunnel.
 pub(crate) const SERVER: &str = "10.79.0.1";
@@ -58,19 +59,7 @@ impl<'a> Daemons<'a> {
             mobile: more_mobile,
             route,
         } = wishes;
-        let key = |name: &str| {
-            let mut command = Command::new(program);
-            command
-                .current_dir(&hosts.shell.root)
-                .args(["keygen", name]);
-            let text = hosts.shell.run(command)?;
-            Ok::<_, Failure>(
-                text.split_whitespace()
-                    .last()
-                    .unwrap_or_default()
-                    .to_owned(),
-            )
-        };
+        let key = |name: &str| new_key(&hosts.shell, program, name);
         let (gateway, mobile) = (key("gateway.key")?, key("mobile.key")?);
         let address = link::SERVER;
         let write = |name: &str, text: String| peers::write(&hosts.path(name), &text);
@@ -118,11 +107,7 @@ impl<'a> Daemons<'a> {
 
     /// What the daemon of a role, `gateway` or `mobile`, tells of itself; nothing as long as it does not answer.
     pub(crate) fn status(&self, role: &str) -> Option<Value> {
-        let mut command = Command::new(self.program);
-        command.args(["status", "--json", "--name", role, "--state-dir"]);
-        command.arg(self.hosts.path(role));
-        let text = self.hosts.shell.run(command).ok()?;
-        serde_json::from_str(&text).ok()
+        status(&self.hosts.shell, self.program, (role, role))
     }
 
     /// What the end that sends a file took for bulk, of all that it has carried.
@@ -136,4 +121,25 @@ impl<'a> Daemons<'a> {
         let (held, brief) = (sent["bytes_held"].as_f64()?, sent["bytes_brief"].as_f64()?);
         Some(held / (held + brief))
     }
+}
+
+/// Makes a private key in that file of the shell's folder, in place of one that is there; gives the public key.
+pub(crate) fn new_key(shell: &Shell, program: &Path, file: &str) -> Result<String, Failure> {
+    // There is one where daemons came and went before.
+    let _ = fs::remove_file(shell.root.join(file));
+    let mut command = Command::new(program);
+    command.current_dir(&shell.root).args(["keygen", file]);
+    let text = shell.run(command)?;
+    let public = text.split_whitespace().last().unwrap_or_default();
+    Ok(public.to_owned())
+}
+
+/// What a daemon tells of itself that has this name and this folder of its state in the shell's; nothing as long as it
+/// does not answer.
+pub(crate) fn status(shell: &Shell, program: &Path, (name, state): (&str, &str)) -> Option<Value> {
+    let mut command = Command::new(program);
+    command.args(["status", "--json", "--name", name, "--state-dir"]);
+    command.arg(shell.root.join(state));
+    let text = shell.run(command).ok()?;
+    serde_json::from_str(&text).ok()
 }

@@ -55,10 +55,7 @@ impl Hosts {
     /// Two hosts that nothing joins. `name` tells these from others that live at the same time.
     pub(crate) fn new(folder: &Path, name: &str) -> Result<Self, Failure> {
         let hosts = Self {
-            shell: Shell {
-                root: folder.into(),
-                verbose: false,
-            },
+            shell: Shell::quiet(folder),
             server: format!("lasthop-files-{name}-s"),
             client: format!("lasthop-files-{name}-c"),
             others: Vec::new(),

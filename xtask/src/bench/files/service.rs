@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::hosts::{Hosts, Running};
 use super::server::NFS_PORT;
+use crate::bench::setting;
 use crate::shell::Failure;
 
 /// Where the relay takes calls.
@@ -26,8 +27,7 @@ pub(crate) struct Options {
 
 /// Starts a relay in the server's host.
 pub(crate) fn start(hosts: &Hosts, per_byte: u64) -> Result<Running, Failure> {
-    let ourselves = std::env::current_exe()
-        .map_err(|error| Failure::Found(format!("this program has no place: {error}")))?;
+    let ourselves = setting::ourselves()?;
     let mut command = Command::new(ourselves);
     command.args(["bench", "slow-server", "--per-byte", &per_byte.to_string()]);
     hosts.start(&hosts.server, &command)

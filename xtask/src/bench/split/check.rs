@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::load::{Part, Tasks, Work};
 use super::rig::{MOBILE, Rig};
+use crate::bench::setting;
 use crate::shell::Failure;
 
 /// How long each load is watched.
@@ -22,8 +23,7 @@ const DATAGRAMS: f64 = 2_000.0;
 /// # Errors
 /// Where it is not what it must be: then this kernel, or how busy the machine is, does not let the bench go on.
 pub(super) fn run() -> Result<(), Failure> {
-    let folder = tempfile::tempdir_in("/run")
-        .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
+    let folder = setting::folder(Some("/run"))?;
     let rig = Rig::new(folder.path())?;
     let own = spinning(&rig, &rig.hosts.client, "30")?;
     let others = spinning(&rig, &rig.fixed, "90")?;

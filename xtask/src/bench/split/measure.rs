@@ -12,6 +12,7 @@ use super::load::{Tasks, Work};
 use super::rig::{FIXED, Rig};
 use super::talk::Talk;
 use crate::bench::files::daemons::Daemons;
+use crate::bench::setting;
 use crate::shell::Failure;
 
 /// How long the mobile host is watched while it rests, before a transfer and again after it.
@@ -89,8 +90,7 @@ impl Row {
 
 /// Makes a transfer on hosts of its own.
 pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
-    let folder = tempfile::tempdir_in("/run")
-        .map_err(|error| Failure::Found(format!("no temporary folder: {error}")))?;
+    let folder = setting::folder(Some("/run"))?;
     let rig = Rig::new(folder.path())?;
     let air = rig.start_air(manner.program, case)?;
     let stirring = rig.stir()?;

@@ -10,7 +10,7 @@ use super::talk::Talk;
 use crate::bench::files::daemons::{Daemons, Wishes};
 use crate::bench::files::hosts::Hosts;
 use crate::bench::files::link::{self, Link};
-use crate::bench::peers;
+use crate::bench::{peers, setting};
 use crate::shell::Failure;
 
 /// The processor of the mobile host's tasks.
@@ -148,8 +148,7 @@ impl Rig {
     }
 
     fn ours(&self, host: &str, words: &[&str]) -> Result<Command, Failure> {
-        let ourselves = std::env::current_exe()
-            .map_err(|error| Failure::Found(format!("this program has no place: {error}")))?;
+        let ourselves = setting::ourselves()?;
         let mut command = Command::new(&ourselves);
         if host == self.hosts.client {
             command = Command::new("taskset");

@@ -14,6 +14,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::bench::files::daemons;
 use crate::bench::files::hosts::{Hosts, Running};
 use crate::bench::files::link::{self, Link};
 use crate::bench::peers;
@@ -189,11 +190,7 @@ impl<'a> Rig<'a> {
 
     fn status(&self, end: Victim) -> Value {
         let role = end.role();
-        let mut command = Command::new(self.program);
-        command.args(["status", "--json", "--name", role, "--state-dir"]);
-        command.arg(self.hosts.path(role));
-        let text = self.hosts.shell.run(command).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+        daemons::status(&self.hosts.shell, self.program, (role, role)).unwrap_or_default()
     }
 
     fn diverts(&self) -> bool {
@@ -258,18 +255,8 @@ fn wire(hosts: &Hosts) -> Result<(), Failure> {
 }
 
 fn configure(hosts: &Hosts, program: &Path, transport: &str) -> Result<(), Failure> {
-    let key = |role: &str| {
-        let mut command = Command::new(program);
-        command.current_dir(&hosts.shell.root);
-        let name = format!("{role}.key");
-        // That of another transport's hosts, if it is there.
-        let _ = fs::remove_file(hosts.path(&name));
-        command.args(["keygen", &name]);
-        let text = hosts.shell.run(command)?;
-        let word = text.split_whitespace().last();
-        Ok::<_, Failure>(word.unwrap_or_default().to_owned())
-    };
-    let (gateway, mobile) = (key("gateway")?, key("mobile")?);
+    let key = |name: &str| daemons::new_key(&hosts.shell, program, name);
+    let (gateway, mobile) = (key("gateway.key")?, key("mobile.key")?);
     let address = link::SERVER;
     peers::write(
         &hosts.path("gateway.toml"),
