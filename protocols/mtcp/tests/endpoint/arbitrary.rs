@@ -378,13 +378,7 @@ proptest! {
 fn many_connections_share_a_hop() {
     let mut pipe = Pipe::new(&paper(), &paper());
     let mut random = RandomStream::named(2, "many");
-    pipe.decide = Box::new(move |_, _, _| {
-        if random.below(20) == 0 {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
-    });
+    pipe.lose_where(move |_, _, _| random.below(20) == 0);
     for number in 0..1_000 {
         pipe.open(GATEWAY, number);
         pipe.write(GATEWAY, ConnectionId::Opened(number), 0..700);

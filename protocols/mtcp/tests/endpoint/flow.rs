@@ -72,16 +72,10 @@ fn a_closed_window_that_opens_unheard_is_asked_for() {
             "it asks"
         );
         // The news of the open window are lost.
-        pipe.decide = Box::new(|from, _, _| {
-            if from == MOBILE {
-                crate::pipe::Fate::Lost
-            } else {
-                crate::pipe::Fate::Arrives
-            }
-        });
+        pipe.lose_where(|from, _, _| from == MOBILE);
         pipe.reads[MOBILE] = true;
         pipe.input(MOBILE, Input::Read(arrived, 1 << 20));
-        pipe.decide = Box::new(|_, _, _| crate::pipe::Fate::Arrives);
+        pipe.lose_none();
         pipe.run(Duration::from_secs(20));
         assert_eq!(pipe.told(MOBILE, arrived).received.len(), 30_000);
     }
@@ -127,13 +121,9 @@ fn both_directions_at_once() {
     for config in [paper(), wide()] {
         let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
         let mut count = 0;
-        pipe.decide = Box::new(move |_, _, _| {
+        pipe.lose_where(move |_, _, _| {
             count += 1;
-            if count % 9 == 0 {
-                crate::pipe::Fate::Lost
-            } else {
-                crate::pipe::Fate::Arrives
-            }
+            count % 9 == 0
         });
         pipe.write(GATEWAY, asked, 0..200_000);
         pipe.write(MOBILE, arrived, 7..150_007);

@@ -4,7 +4,7 @@ use machine::{Machine, RandomStream};
 use mtcp::{Config, Input, Reason};
 use units::Duration;
 
-use crate::pipe::{Fate, GATEWAY, MOBILE, Pipe, carries_data, content, paper, wide};
+use crate::pipe::{GATEWAY, MOBILE, Pipe, carries_data, content, paper, wide};
 
 fn lean(config: &Config) -> Config {
     Config {
@@ -18,13 +18,7 @@ fn streams_arrive_whole_both_ways_without_timers_at_the_mobile_host() {
     for config in [paper(), wide()] {
         let (mut pipe, [asked, arrived]) = Pipe::connected_between(&config, &lean(&config));
         let mut random = RandomStream::named(5, "losses");
-        pipe.decide = Box::new(move |_, _, _| {
-            if random.below(10) == 0 {
-                Fate::Lost
-            } else {
-                Fate::Arrives
-            }
-        });
+        pipe.lose_where(move |_, _, _| random.below(10) == 0);
         for round in 0..40 {
             pipe.write(GATEWAY, asked, round * 3_000..(round + 1) * 3_000);
             pipe.write(MOBILE, arrived, round * 1_500..(round + 1) * 1_500);

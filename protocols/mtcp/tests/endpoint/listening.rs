@@ -4,7 +4,7 @@ use mtcp::packet::{Kind, Packet};
 use mtcp::{Accepts, Config, ConnectionId, Input, Output, Reason};
 use units::Duration;
 
-use crate::pipe::{Fate, GATEWAY, MOBILE, Pipe, address, paper};
+use crate::pipe::{GATEWAY, MOBILE, Pipe, address, paper};
 
 fn mobile() -> Config {
     Config {
@@ -50,13 +50,9 @@ fn the_gateway_accepts_for_a_mobile_host_that_listens() {
 fn a_lost_word_of_listening_is_repeated_and_noted_once() {
     let mut pipe = Pipe::new(&paper(), &mobile());
     let mut count = 0;
-    pipe.decide = Box::new(move |_, _, _| {
+    pipe.lose_where(move |_, _, _| {
         count += 1;
-        if [1, 3].contains(&count) {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
+        [1, 3].contains(&count)
     });
     pipe.input(MOBILE, Input::Listen(address(1, 80)));
     pipe.run(Duration::from_millis(1_500));
@@ -83,7 +79,7 @@ fn the_gateway_may_refuse() {
 #[test]
 fn a_gateway_that_is_silent_is_a_clear_error() {
     let mut pipe = Pipe::new(&paper(), &mobile());
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.input(MOBILE, Input::Listen(address(1, 80)));
     pipe.run(Duration::from_secs(30));
     let silent = Output::ListenRefused(address(1, 80), Reason::TimedOut);
@@ -94,9 +90,8 @@ fn a_gateway_that_is_silent_is_a_clear_error() {
 #[test]
 fn a_gateway_learns_that_nobody_listens_any_more() {
     let mut pipe = listening();
-    pipe.decide = Box::new(|_, packet, _| match packet {
-        Packet::Control(control) if matches!(control.kind, Kind::Unlisten(_)) => Fate::Lost,
-        _ => Fate::Arrives,
+    pipe.lose_where(|_, packet, _| {
+        matches!(packet, Packet::Control(control) if matches!(control.kind, Kind::Unlisten(_)))
     });
     pipe.input(MOBILE, Input::Unlisten(address(1, 80)));
     pipe.open(GATEWAY, 1);

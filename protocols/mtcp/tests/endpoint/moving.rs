@@ -13,14 +13,7 @@ use crate::pipe::{GATEWAY, MOBILE, Pipe, carries_data, content, paper, wide};
 fn half_way(config: &Config) -> (Pipe, [ConnectionId; 2]) {
     let (mut pipe, [asked, arrived]) = Pipe::connected(config);
     let mut random = RandomStream::named(3, "losses");
-    pipe.decide = Box::new(move |_, packet, _| {
-        let lost = carries_data(packet) && random.below(5) == 0;
-        if lost {
-            crate::pipe::Fate::Lost
-        } else {
-            crate::pipe::Fate::Arrives
-        }
-    });
+    pipe.lose_where(move |_, packet, _| carries_data(packet) && random.below(5) == 0);
     pipe.reads = [false; 2];
     pipe.write(GATEWAY, asked, 0..200_000);
     pipe.write(MOBILE, arrived, 0..200_000);

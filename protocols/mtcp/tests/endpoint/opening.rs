@@ -4,7 +4,7 @@ use mtcp::packet::{Kind, Packet};
 use mtcp::{Config, ConnectionId, Input, Phase, Profile, Reason};
 use units::Duration;
 
-use crate::pipe::{Fate, GATEWAY, MOBILE, Pipe, addresses, content, is_wide, paper, wide};
+use crate::pipe::{GATEWAY, MOBILE, Pipe, addresses, content, is_wide, paper, wide};
 
 const ASKED: ConnectionId = ConnectionId::Opened(1);
 const ARRIVED: ConnectionId = ConnectionId::Arrived(0);
@@ -115,14 +115,10 @@ fn an_aborted_stream_is_reset_and_never_ended() {
 fn a_lost_reset_is_repeated_until_the_other_end_knows() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&paper());
     let mut resets = 0;
-    pipe.decide = Box::new(move |_, packet, _| {
+    pipe.lose_where(move |_, packet, _| {
         let control = matches!(packet, Packet::Control(_));
         resets += usize::from(control);
-        if control && resets <= 2 {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
+        control && resets <= 2
     });
     pipe.input(GATEWAY, Input::Abort(asked, Reason::Aborted));
     pipe.run(Duration::from_secs(2));
@@ -159,7 +155,7 @@ fn a_slow_third_host_is_waited_for() {
 #[test]
 fn nobody_there_is_a_clear_error() {
     let mut pipe = Pipe::new(&paper(), &paper());
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_secs(60));
     assert_eq!(pipe.told(GATEWAY, ASKED).reset, Some(Reason::TimedOut));
@@ -173,13 +169,7 @@ fn nobody_there_is_a_clear_error() {
 /// A mobile host whose program knows nothing of the wide profile.
 fn narrow() -> Pipe {
     let mut pipe = Pipe::new(&wide(), &paper());
-    pipe.decide = Box::new(|_, packet, _| {
-        if is_wide(packet) {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
-    });
+    pipe.lose_where(|_, packet, _| is_wide(packet));
     pipe
 }
 
@@ -207,7 +197,7 @@ fn an_end_without_the_wide_profile_is_asked_again_in_the_papers() {
 #[test]
 fn nobody_is_there_in_either_profile() {
     let mut pipe = Pipe::new(&wide(), &wide());
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_secs(60));
     assert_eq!(pipe.told(GATEWAY, ASKED).reset, Some(Reason::TimedOut));
@@ -244,7 +234,7 @@ fn an_end_that_refuses_the_wide_profile_is_asked_again_at_once() {
 #[test]
 fn a_fade_is_no_reason_to_fall_back() {
     let (mut pipe, _) = Pipe::connected(&wide());
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.open(GATEWAY, 2);
     pipe.run(Duration::from_secs(60));
     let second = ConnectionId::Opened(2);
@@ -256,13 +246,7 @@ fn a_fade_is_no_reason_to_fall_back() {
 fn answers_to_the_first_profile_still_count() {
     // Every answer is lost until the opener has fallen back; its connection was made in the wide profile meanwhile.
     let mut pipe = Pipe::new(&wide(), &wide());
-    pipe.decide = Box::new(|from, _, _| {
-        if from == MOBILE {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
-    });
+    pipe.lose_where(|from, _, _| from == MOBILE);
     pipe.accepts[MOBILE] = false;
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_millis(4_700));
@@ -270,7 +254,7 @@ fn answers_to_the_first_profile_still_count() {
     assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Wide);
     pipe.run(Duration::from_millis(600));
     assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Paper);
-    pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+    pipe.lose_none();
     pipe.write(GATEWAY, ASKED, 0..40_000);
     pipe.run(Duration::from_secs(3));
     assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Wide);
@@ -287,13 +271,9 @@ fn connected_in_time(knows: bool, loses: usize) -> bool {
         }
     }
     let mut packets = 0;
-    pipe.decide = Box::new(move |_, _, _| {
+    pipe.lose_where(move |_, _, _| {
         packets += 1;
-        if packets == loses {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
+        packets == loses
     });
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_millis(120));
@@ -313,7 +293,7 @@ fn who_knows_the_hop_repeats_a_lost_request_at_once() {
 fn who_knows_the_hop_gives_up_no_sooner() {
     let mut pipe = Pipe::new(&wide(), &wide());
     pipe.input(GATEWAY, Input::RoundTrip(Duration::from_millis(21)));
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_millis(4_900));
     assert_eq!(pipe.told(GATEWAY, ASKED).reset, None);

@@ -183,10 +183,33 @@ impl Pipe {
     /// The packets with data that `end` sends under these numbers, from 0 on, each transmission counted, are lost.
     pub(crate) fn lose(&mut self, end: usize, numbers: &[usize]) {
         let numbers = numbers.to_vec();
-        self.decide = Box::new(move |from, packet, number| {
-            let meant = from == end && carries_data(packet) && numbers.contains(&number);
-            if meant { Fate::Lost } else { Fate::Arrives }
+        self.lose_where(move |from, packet, number| {
+            from == end && carries_data(packet) && numbers.contains(&number)
         });
+    }
+
+    /// The packets are lost for which `is_lost` says so; it is asked as a [`Decision`] is.
+    pub(crate) fn lose_where(
+        &mut self,
+        mut is_lost: impl FnMut(usize, &Packet<Chunks>, usize) -> bool + 'static,
+    ) {
+        self.decide = Box::new(move |from, packet, number| {
+            if is_lost(from, packet, number) {
+                Fate::Lost
+            } else {
+                Fate::Arrives
+            }
+        });
+    }
+
+    /// From now on nothing arrives that is sent.
+    pub(crate) fn lose_all(&mut self) {
+        self.decide = Box::new(|_, _, _| Fate::Lost);
+    }
+
+    /// From now on all that is sent arrives.
+    pub(crate) fn lose_none(&mut self) {
+        self.decide = Box::new(|_, _, _| Fate::Arrives);
     }
 
     pub(crate) fn input(&mut self, end: usize, input: Input<Chunks>) {

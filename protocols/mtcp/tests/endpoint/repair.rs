@@ -98,17 +98,13 @@ fn lost_requests_do_not_enlarge_the_burst() {
         config.repair.selective = selective;
         let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
         let mut requests = 0;
-        pipe.decide = Box::new(move |from, packet, number| {
+        pipe.lose_where(move |from, packet, number| {
             let mtcp::Packet::Data(data) = packet else {
-                return crate::pipe::Fate::Arrives;
+                return false;
             };
             let data_lost = from == GATEWAY && [2, 3].contains(&number);
             requests += usize::from(data.flags.request);
-            if data_lost || (data.flags.request && requests <= 2) {
-                crate::pipe::Fate::Lost
-            } else {
-                crate::pipe::Fate::Arrives
-            }
+            data_lost || (data.flags.request && requests <= 2)
         });
         pipe.write(GATEWAY, asked, 0..7_000);
         pipe.run(Duration::from_secs(5));
@@ -199,13 +195,9 @@ fn a_question_that_comes_again_is_answered_as_often_as_answers_were_lost() {
         config.repair.repeat_answers = repeat;
         let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
         let mut heard = 0;
-        pipe.decide = Box::new(move |from, _, _| {
+        pipe.lose_where(move |from, _, _| {
             heard += usize::from(from == MOBILE);
-            if from == MOBILE && heard <= 6 {
-                crate::pipe::Fate::Lost
-            } else {
-                crate::pipe::Fate::Arrives
-            }
+            from == MOBILE && heard <= 6
         });
         pipe.write(GATEWAY, asked, 0..6_000);
         pipe.run(Duration::from_secs(5));
@@ -238,17 +230,13 @@ fn only_a_loss_that_is_news_is_asked_for_at_once() {
 fn a_request_that_is_lost_is_repeated_by_the_next_acknowledgement() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
     let mut requests = 0;
-    pipe.decide = Box::new(move |from, packet, number| {
+    pipe.lose_where(move |from, packet, number| {
         let mtcp::Packet::Data(data) = packet else {
-            return crate::pipe::Fate::Arrives;
+            return false;
         };
         requests += usize::from(data.flags.request);
         let first_request = data.flags.request && requests == 1;
-        if first_request || (from == GATEWAY && number == 2) {
-            crate::pipe::Fate::Lost
-        } else {
-            crate::pipe::Fate::Arrives
-        }
+        first_request || (from == GATEWAY && number == 2)
     });
     pipe.write(GATEWAY, asked, 0..12_000);
     pipe.run(Duration::from_secs(5));
@@ -261,13 +249,9 @@ fn a_request_that_is_lost_is_repeated_by_the_next_acknowledgement() {
 fn the_answer_to_a_repair_shows_that_all_behind_it_is_lost() {
     // Packets 2 to 5 are lost, which nothing follows. The timer sends the first of them, and its follower is lost.
     let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
-    pipe.decide = Box::new(move |from, packet, number| {
+    pipe.lose_where(move |from, packet, number| {
         let poll = matches!(packet, mtcp::Packet::Data(data) if data.flags.poll);
-        if from == GATEWAY && ((2..6).contains(&number) || poll) {
-            crate::pipe::Fate::Lost
-        } else {
-            crate::pipe::Fate::Arrives
-        }
+        from == GATEWAY && ((2..6).contains(&number) || poll)
     });
     pipe.write(GATEWAY, asked, 0..6_000);
     pipe.run(Duration::from_secs(5));

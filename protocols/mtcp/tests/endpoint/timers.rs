@@ -3,7 +3,7 @@
 use mtcp::{Input, Reason};
 use units::{Bytes, Duration, Instant};
 
-use crate::pipe::{Fate, GATEWAY, MOBILE, Pipe, carries_data, paper, wide};
+use crate::pipe::{GATEWAY, MOBILE, Pipe, carries_data, paper, wide};
 
 #[test]
 fn the_timeout_is_the_smoothed_round_trip_and_four_deviations() {
@@ -159,10 +159,10 @@ fn in_the_wide_profile_the_timer_goes_by_the_round_trip() {
     let status = pipe.status(GATEWAY, asked);
     pipe.log.clear();
     let end = pipe.now + Duration::from_millis(110);
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.write(GATEWAY, asked, 60_000..62_000);
     pipe.run(end.since(pipe.now));
-    pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+    pipe.lose_none();
     pipe.run(Duration::from_secs(2));
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 62_000);
     let times: Vec<_> = pipe.data_of(GATEWAY).iter().map(|(at, _)| *at).collect();
@@ -224,9 +224,9 @@ fn a_fade_longer_than_any_timeout_is_survived() {
         let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
         pipe.write(GATEWAY, asked, 0..60_000);
         pipe.run(Duration::from_millis(15));
-        pipe.decide = Box::new(|_, _, _| Fate::Lost);
+        pipe.lose_all();
         pipe.run(Duration::from_secs(3_600));
-        pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+        pipe.lose_none();
         let end = pipe.now;
         pipe.run(Duration::from_secs(2));
         assert_eq!(pipe.told(MOBILE, arrived).received.len(), 60_000);
@@ -244,7 +244,7 @@ fn an_end_without_room_on_the_hop_hardly_wakes() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
     pipe.write(GATEWAY, asked, 0..60_000);
     // The hop is gone, and its driver says so.
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.input(GATEWAY, Input::Room(0));
     let before = pipe.ends[GATEWAY].counters().traffic;
     pipe.run(Duration::from_secs(3_600));
@@ -252,7 +252,7 @@ fn an_end_without_room_on_the_hop_hardly_wakes() {
     assert_eq!(after.sent.data_packets, before.sent.data_packets);
     // It asks every five seconds, so that it can give up in the end.
     assert!(after.timeouts <= before.timeouts + 725, "{after:?}");
-    pipe.decide = Box::new(|_, _, _| Fate::Arrives);
+    pipe.lose_none();
     pipe.input(GATEWAY, Input::Room(1 << 20));
     pipe.run(Duration::from_secs(2));
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 60_000);
@@ -283,7 +283,7 @@ fn an_end_that_never_answers_is_given_up_with_an_error() {
     config.timing.keep_alive = Duration::from_secs(60);
     // While data wait for an acknowledgement.
     let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.lose_all();
     pipe.write(GATEWAY, asked, 0..100);
     pipe.run(Duration::from_secs(12));
     assert_eq!(pipe.told(GATEWAY, asked).reset, Some(Reason::TimedOut));
@@ -316,10 +316,7 @@ fn long_hop(config: &mtcp::Config, loss: u64) -> (Duration, u64) {
     pipe.rate = units::BitRate::from_megabits(50);
     pipe.grants = true;
     let mut random = machine::RandomStream::named(3, "losses");
-    pipe.decide = Box::new(move |_, packet, _| {
-        let lost = carries_data(packet) && random.below(100) < loss;
-        if lost { Fate::Lost } else { Fate::Arrives }
-    });
+    pipe.lose_where(move |_, packet, _| carries_data(packet) && random.below(100) < loss);
     let bytes = 16 << 20;
     let start = pipe.now;
     pipe.write(GATEWAY, asked, 0..bytes);
