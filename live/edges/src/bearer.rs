@@ -68,13 +68,21 @@ pub enum Footing {
     Uncertain,
 }
 
+/// What one receive call brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Batch {
+    /// So many datagrams.
+    pub datagrams: usize,
+    /// It had no room for more: others may wait.
+    pub is_full: bool,
+}
+
 /// Something that carries datagrams to and from addresses, and a descriptor to wait for.
 pub trait DatagramBearer: AsFd {
     /// Where datagrams for this bearer go.
     fn local_address(&self) -> HopAddress;
 
-    /// Takes what has come, up to a batch, and gives each datagram to `sink` in order of arrival;
-    /// returns how many. Never blocks. What remains keeps the descriptor readable.
+    /// Takes what has come, up to a batch, and gives each datagram to `sink` in order of arrival. Never blocks. What remains keeps the descriptor readable.
     ///
     /// # Errors
     /// If the bearer is broken; what the network reports is only counted.
@@ -82,7 +90,7 @@ pub trait DatagramBearer: AsFd {
         &mut self,
         now: Instant,
         sink: &mut impl FnMut(Arrival, &mut [u8]),
-    ) -> io::Result<usize>;
+    ) -> io::Result<Batch>;
 
     /// Sends `datagrams` to `to`, in order. Never blocks. Neighbours share a system call where that is possible.
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent;
@@ -117,7 +125,7 @@ impl DatagramBearer for Bearer {
         &mut self,
         now: Instant,
         sink: &mut impl FnMut(Arrival, &mut [u8]),
-    ) -> io::Result<usize> {
+    ) -> io::Result<Batch> {
         match self {
             Self::Udp(bearer) => bearer.receive_batch(now, sink),
             Self::Ethernet(bearer) => bearer.receive_batch(now, sink),

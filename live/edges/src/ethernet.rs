@@ -15,7 +15,7 @@ use wire::ethernet::{MacAddress, datagram_in};
 use wire::packet::PacketBuffer;
 
 use crate::bearer::{
-    Arrival, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
+    Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
 };
 use crate::connected::set_option;
 use crate::netlink::{Link, Netlink};
@@ -195,7 +195,7 @@ impl DatagramBearer for EthernetBearer {
         &mut self,
         now: Instant,
         sink: &mut impl FnMut(Arrival, &mut [u8]),
-    ) -> io::Result<usize> {
+    ) -> io::Result<Batch> {
         let mut rooms = std::mem::take(&mut self.rooms);
         let mut received = [Received::default(); BATCH];
         self.counters.receive_calls += 1;
@@ -216,7 +216,10 @@ impl DatagramBearer for EthernetBearer {
             .sum();
         self.rooms = rooms;
         self.counters.received += datagrams as u64;
-        count.map(|_| datagrams)
+        count.map(|messages| Batch {
+            datagrams,
+            is_full: messages == BATCH,
+        })
     }
 
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent {

@@ -12,7 +12,7 @@ use units::Instant;
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::bearer::{Arrival, BearerCounters, DatagramBearer, Footing, Sent};
+use crate::bearer::{Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent};
 use crate::tun::{DeviceCounters, PacketDevice};
 
 /// How many datagrams one receive call of a twin takes.
@@ -156,7 +156,7 @@ impl DatagramBearer for MemoryBearer {
         &mut self,
         now: Instant,
         sink: &mut impl FnMut(Arrival, &mut [u8]),
-    ) -> io::Result<usize> {
+    ) -> io::Result<Batch> {
         self.counters.receive_calls += 1;
         let mut count = 0;
         while count < BATCH
@@ -173,7 +173,10 @@ impl DatagramBearer for MemoryBearer {
             );
         }
         self.counters.received += count as u64;
-        Ok(count)
+        Ok(Batch {
+            datagrams: count,
+            is_full: count == BATCH,
+        })
     }
 
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent {

@@ -13,7 +13,7 @@ use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
 use crate::bearer::{
-    Arrival, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
+    Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
 };
 use crate::stamps::Stamps;
 
@@ -178,7 +178,7 @@ impl DatagramBearer for UdpBearer {
         &mut self,
         now: Instant,
         sink: &mut impl FnMut(Arrival, &mut [u8]),
-    ) -> io::Result<usize> {
+    ) -> io::Result<Batch> {
         let mut incoming = std::mem::take(&mut self.incoming);
         let mut metas = [RecvMeta::default(); MESSAGES];
         let result = self.receive_messages(&mut incoming, &mut metas);
@@ -203,7 +203,10 @@ impl DatagramBearer for UdpBearer {
         }
         self.incoming = incoming;
         self.counters.received += datagrams as u64;
-        result.map(|_| datagrams)
+        result.map(|messages| Batch {
+            datagrams,
+            is_full: messages == MESSAGES,
+        })
     }
 
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent {

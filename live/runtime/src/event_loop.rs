@@ -361,10 +361,10 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             host.handle_input(now, input);
             carry_out(host, device, work);
         };
-        let datagrams = bearer
+        let batch = bearer
             .receive_batch(now, &mut sink)
             .map_err(RuntimeError::Bearer)?;
-        self.moderation.read(now, datagrams);
+        self.moderation.read(now, batch);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! while reads follow each other closely the loop rests for a moment, as network cards do with their
 //! interrupts, and then takes what has gathered. A quiet hop is not delayed at all.
 
+use edges::bearer::Batch;
 use units::{Duration, Instant};
 
 /// Reads that follow each other within this time are moderated; also the longest rest.
@@ -27,8 +28,8 @@ pub(crate) struct Moderation {
 }
 
 impl Moderation {
-    /// Notes a read of so many datagrams.
-    pub(crate) fn read(&mut self, now: Instant, datagrams: usize) {
+    /// Notes a read of this `batch`.
+    pub(crate) fn read(&mut self, now: Instant, batch: Batch) {
         let close = now.since(self.last_read) <= INTERVAL * 2;
         self.streak = if close {
             self.streak.saturating_add(1)
@@ -36,7 +37,8 @@ impl Moderation {
             0
         };
         self.last_read = now;
-        self.full = datagrams >= BATCH;
+        // To rest before all is read would keep a queue that has formed, and bound the rate to a batch for each rest.
+        self.full = batch.is_full || batch.datagrams >= BATCH;
     }
 
     /// How long to rest in place of the next wait, with this next deadline.
@@ -46,5 +48,39 @@ impl Moderation {
         let rests = self.streak >= 4 && !self.full && rest >= LEAST && self.rests < RESTS;
         self.rests = if rests { self.rests + 1 } else { 0 };
         rests.then_some(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the loop rests after these batches, read one after the other.
+    fn rests_after(batches: &[Batch]) -> bool {
+        let mut moderation = Moderation::default();
+        let start = Instant::ZERO + Duration::from_secs(1);
+        for batch in batches {
+            moderation.read(start, *batch);
+        }
+        moderation.rest(start, None).is_some()
+    }
+
+    fn batch(datagrams: usize, is_full: bool) -> Batch {
+        Batch { datagrams, is_full }
+    }
+
+    #[test]
+    fn it_rests_while_batches_come_closely_that_leave_nothing() {
+        assert!(!rests_after(&[batch(3, false); 4]));
+        assert!(rests_after(&[batch(3, false); 6]));
+        assert!(!rests_after(&[batch(BATCH, false); 6]), "enough at once");
+    }
+
+    #[test]
+    fn it_reads_on_where_something_may_be_left() {
+        assert!(!rests_after(&[batch(16, true); 6]));
+        let mut batches = [batch(16, true); 7];
+        batches[6] = batch(1, false);
+        assert!(rests_after(&batches), "all is read");
     }
 }
