@@ -82,7 +82,8 @@ pub trait DatagramBearer: AsFd {
     /// Where datagrams for this bearer go.
     fn local_address(&self) -> HopAddress;
 
-    /// Takes what has come, up to a batch, and gives each datagram to `sink` in order of arrival. Never blocks. What remains keeps the descriptor readable.
+    /// Takes what has come, up to a batch, and gives each datagram to `sink` in order of arrival. Never blocks. What
+    /// remains keeps the descriptor readable.
     ///
     /// # Errors
     /// If the bearer is broken; what the network reports is only counted.

@@ -98,6 +98,10 @@ pub struct Acknowledging {
     pub delayed: bool,
     /// Which of the two.
     pub clock: Clock,
+    /// Where packets come fast, only one in so long is acknowledged at once, as long as what waits is little of the
+    /// window: each costs both hosts what a packet with data costs. Zero for none such, as in the paper; the wide
+    /// profile only, and not where the receiver is lean.
+    pub spacing: Duration,
 }
 
 /// What the negative acknowledgement number tells.
@@ -234,6 +238,7 @@ impl Config {
             },
             acknowledging: Acknowledging {
                 clock: Clock::Measured,
+                spacing: Duration::from_millis(1),
                 ..Acknowledging::default()
             },
             timing: Timing {
@@ -366,6 +371,7 @@ impl Default for Acknowledging {
             every: 2,
             delayed: true,
             clock: Clock::Ticks,
+            spacing: Duration::ZERO,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod growth;
 mod held;
+mod pace;
 mod ready;
 mod report;
 mod size;
@@ -19,12 +20,17 @@ use crate::packet::Data;
 use crate::tick::{Ticks, acknowledgment_delay};
 use crate::{Config, Profile};
 use held::{Held, Run};
+use pace::Pace;
 use ready::Ready;
 use size::Size;
 
 /// Pieces that are kept of a stream, at most, as a share of its buffer: one for so many bytes. It bounds what tiny
 /// packets cost beyond their bytes.
 const BYTES_PER_PIECE: u64 = 64;
+
+/// Where acknowledgements are spaced, one part in so many of the buffer is acknowledged at once in any case, so that a
+/// window that is hardly larger than the hop needs does not close.
+pub(crate) const WINDOW_PARTS: u64 = 32;
 
 /// What is to be acknowledged.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,23 +45,6 @@ struct Due {
     request: bool,
     /// So many times more.
     again: u32,
-}
-
-/// How fast packets with data come.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pace {
-    last: Instant,
-    /// Between the last two of which none between them was lost.
-    gap: Duration,
-}
-
-impl Pace {
-    fn note(&mut self, lost: bool, now: Instant) {
-        if !lost {
-            self.gap = now.since(self.last);
-        }
-        self.last = now;
-    }
 }
 
 /// What the other end and the application know of the stream, in positions.
@@ -113,6 +102,8 @@ struct Rules {
     news_only: bool,
     ticks: Ticks,
     lean: bool,
+    /// How far apart acknowledgements are of packets that come fast.
+    spacing: Duration,
     /// The longest data of a packet, in bytes.
     segment: u64,
 }
@@ -122,6 +113,12 @@ impl Rules {
     fn follow(&mut self, config: &Config, profile: Profile) {
         self.news_only = config.repair.news_only && profile == Profile::Wide;
         self.clock = config.acknowledging.clock.within(profile);
+        let spaced = profile == Profile::Wide && !self.lean;
+        self.spacing = config.acknowledging.spacing.min(if spaced {
+            Duration::MAX
+        } else {
+            Duration::ZERO
+        });
     }
 }
 
@@ -149,6 +146,7 @@ impl<C: Content> Receiver<C> {
                 news_only: false,
                 ticks: Ticks::new(&config.timing),
                 lean: config.lean,
+                spacing: Duration::ZERO,
                 segment: (usize::from(config.packet) - profile.header_length()) as u64,
             },
             received: Received::default(),
@@ -324,13 +322,29 @@ impl<C: Content> Receiver<C> {
     fn wait_for_more(&mut self, now: Instant) {
         let settings = &self.rules.acknowledging;
         self.due.waiting += 1;
-        if self.due.waiting >= settings.every || !settings.delayed {
+        let waiting = u64::from(self.due.waiting);
+        let many = self.due.waiting >= settings.every || !settings.delayed;
+        let spaced = self.pace.reported + self.rules.spacing;
+        let much = waiting * self.rules.segment >= self.is_much();
+        if many && (much || spaced <= now) {
             self.due.now = true;
+        } else if many {
+            self.due.at = machine::earlier(self.due.at, Some(spaced));
         } else if self.due.at.is_none() && !self.rules.lean {
             self.due.at = Some(match self.rules.clock {
                 Clock::Ticks => self.rules.ticks.next(now),
                 Clock::Measured => now + acknowledgment_delay(self.pace.gap),
             });
+        }
+    }
+
+    /// So many bytes are worth a packet that tells of them.
+    fn is_much(&self) -> u64 {
+        let two = 2 * self.rules.segment;
+        if self.rules.spacing.is_zero() {
+            two
+        } else {
+            two.max(self.size.buffer / WINDOW_PARTS)
         }
     }
 
@@ -430,10 +444,10 @@ impl<C: Content> Receiver<C> {
     }
 
     /// Whether an acknowledgement must go out now: also when the application took enough to announce it, which is
-    /// two packets or half of the buffer.
+    /// usually two packets, or half of the buffer.
     pub(crate) fn acknowledges_now(&self) -> bool {
         let more = self.window_end().saturating_sub(self.progress.edge);
-        let opens = more > 0 && (more >= 2 * self.rules.segment || 2 * more >= self.size.buffer);
+        let opens = more > 0 && (more >= self.is_much() || 2 * more >= self.size.buffer);
         self.due.now || (opens && !self.is_finished())
     }
 

@@ -2,8 +2,8 @@
 
 use units::{Duration, Instant};
 
-/// Packets in a row that are timed: the acknowledgement of one may wait for the next.
-const TIMED: usize = 4;
+/// Packets in a row that are timed: the acknowledgement of one may wait for others.
+const TIMED: usize = 32;
 
 /// The longest round trip that is believed of another endpoint.
 const LONGEST: Duration = Duration::from_secs(3_600);
@@ -31,7 +31,11 @@ impl RoundTrip {
     pub(crate) fn time(&mut self, mark: u64, now: Instant) {
         self.timed.get_or_insert(Timed {
             first: mark,
-            at: [Some(now), None, None, None],
+            at: {
+                let mut at = [None; TIMED];
+                at[0] = Some(now);
+                at
+            },
         });
     }
 

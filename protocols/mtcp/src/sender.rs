@@ -14,9 +14,10 @@ use crate::counters::{Received, Sent};
 use crate::cycle::Cycle;
 use crate::numbers::Numbers;
 use crate::packet::Data;
+use crate::receiver::WINDOW_PARTS;
 use crate::state::Ending;
 use crate::{Config, Profile};
-use clock::RetransmissionClock;
+use clock::{Held, RetransmissionClock};
 use flight::{Flight, Piece};
 
 /// Pieces that are not acknowledged, at most: they are told apart by 16 bits in the wide profile, of which the
@@ -383,10 +384,16 @@ impl<C: Content + Clone> Sender<C> {
     }
 
     /// Starts the retransmission timer. The other end lets fewer packets wait than it acknowledges at once, if none of
-    /// them asks for an answer (RFC 8985 §7.2 counts on that for one).
+    /// them asks for an answer (RFC 8985 §7.2 counts on that for one); and more of them for a while in a wide window.
     fn restart_clock(&mut self, now: Instant) {
-        let waits = self.flight.pieces() < self.every && !self.wants_follower();
-        self.clock.restart(waits, now);
+        let spaced = self.peer.window / WINDOW_PARTS > 2 * self.peer.segment;
+        let held = match (self.flight.pieces() < self.every, spaced) {
+            _ if self.wants_follower() => Held::Not,
+            (true, _) => Held::Alone,
+            (false, true) => Held::Spaced,
+            (false, false) => Held::Not,
+        };
+        self.clock.restart(held, now);
     }
 
     fn choose_repair(&mut self) -> Option<Outgoing<C>> {

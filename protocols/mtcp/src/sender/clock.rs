@@ -7,6 +7,17 @@ use crate::round_trip::RoundTrip;
 use crate::tick::{Ticks, longest_delay};
 use crate::{Config, Profile};
 
+/// What the other end may wait for with its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Nothing.
+    Not,
+    /// Its last answer being long enough ago.
+    Spaced,
+    /// Another packet.
+    Alone,
+}
+
 /// The retransmission timer.
 #[derive(Debug, Clone)]
 pub(crate) struct RetransmissionClock {
@@ -16,6 +27,8 @@ pub(crate) struct RetransmissionClock {
     minimum: Duration,
     /// What it goes by.
     by: Clock,
+    /// Where that is what is measured: how long the other end may wait with its answer to packets that come fast.
+    spacing: Duration,
     /// It keeps no timers.
     lean: bool,
     /// It went off, and nothing was heard since.
@@ -32,6 +45,7 @@ impl RetransmissionClock {
             initial: timing.first_timeout(),
             minimum: timing.minimum_timeout,
             by: timing.clock.within(profile),
+            spacing: config.acknowledging.spacing,
             lean: config.lean,
             unanswered: false,
             deadline: None,
@@ -59,28 +73,28 @@ impl RetransmissionClock {
         self.by == Clock::Measured
     }
 
-    /// Starts again; the answer may be held back if it `waits` for another packet.
-    pub(super) fn restart(&mut self, waits: bool, now: Instant) {
+    /// Starts again, where the answer may be `held` back.
+    pub(super) fn restart(&mut self, held: Held, now: Instant) {
         self.deadline = (!self.lean).then(|| match self.by {
             Clock::Ticks => self.ticks.after(now, self.timeout()),
-            Clock::Measured => now + self.wait(waits),
+            Clock::Measured => now + self.wait(held),
         });
     }
 
     /// What it waits where it goes by round trips. Deviations count until it goes off: from then on it is known that
     /// something is wrong, and a round trip is enough for each further attempt.
-    fn wait(&self, waits: bool) -> Duration {
+    fn wait(&self, held: Held) -> Duration {
         let Some(smoothed) = self.round_trip.smoothed() else {
             return self.timeout();
         };
         if self.unanswered {
             return smoothed.max(self.minimum);
         }
-        // Packets that are on their way at one time come at most a round trip apart.
-        let delay = if waits {
-            longest_delay(smoothed)
-        } else {
-            Duration::ZERO
+        let delay = match held {
+            Held::Not => Duration::ZERO,
+            Held::Spaced => self.spacing,
+            // Packets that are on their way at one time come at most a round trip apart.
+            Held::Alone => longest_delay(smoothed),
         };
         self.timeout() + delay
     }

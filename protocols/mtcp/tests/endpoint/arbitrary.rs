@@ -45,6 +45,7 @@ fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {
     let mut clock = || [Clock::Ticks, Clock::Measured][random.below(2) as usize];
     (config.acknowledging.clock, config.timing.clock) = (clock(), clock());
     config.repair.news_only = random.below(2) == 0;
+    config.acknowledging.spacing = Duration::from_millis(random.below(4));
     config
 }
 

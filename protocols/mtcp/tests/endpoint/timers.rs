@@ -136,6 +136,40 @@ fn in_the_wide_profile_they_wait_as_long_as_the_next_packet_takes() {
     assert_eq!(acknowledged.since(arrives), packet * 2);
 }
 
+/// How a mobile host with this configuration acknowledges 400 packets, one in 82 us.
+fn acknowledged_fast(mobile: &mtcp::Config) -> Vec<Instant> {
+    let (mut pipe, [asked, arrived]) = Pipe::connected_between(&wide(), mobile);
+    pipe.rate = units::BitRate::from_megabits(100);
+    pipe.grants = true;
+    pipe.write(GATEWAY, asked, 0..400_000);
+    pipe.run(Duration::from_secs(1));
+    assert_eq!(pipe.told(MOBILE, arrived).received.len(), 400_000);
+    let acknowledgments = pipe.acknowledgments_of(MOBILE);
+    acknowledgments.iter().map(|(at, _)| *at).collect()
+}
+
+#[test]
+fn in_the_wide_profile_packets_that_come_fast_are_acknowledged_once_in_a_while() {
+    let times = acknowledged_fast(&wide());
+    assert!((30..=45).contains(&times.len()), "{}", times.len());
+    let spacing = wide().acknowledging.spacing;
+    assert!(
+        times
+            .windows(2)
+            .all(|pair| pair[1].since(pair[0]) >= spacing)
+    );
+    // More often where that would close a small window: each third packet makes a 32nd of it;
+    let mut small = wide();
+    small.receive_buffer = Bytes::kibi(64);
+    let often = acknowledged_fast(&small).len();
+    assert!((130..=140).contains(&often), "{often}");
+    // and each second one where it would take a timer.
+    let mut lean = wide();
+    lean.lean = true;
+    let often = acknowledged_fast(&lean).len();
+    assert!((190..=210).contains(&often), "{often}");
+}
+
 #[test]
 fn in_the_wide_profile_one_packet_alone_asks_for_its_acknowledgement() {
     let (mut pipe, [asked, _]) = Pipe::connected(&wide());
@@ -166,7 +200,8 @@ fn in_the_wide_profile_the_timer_goes_by_the_round_trip() {
     pipe.run(Duration::from_secs(2));
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 62_000);
     let times: Vec<_> = pipe.data_of(GATEWAY).iter().map(|(at, _)| *at).collect();
-    assert_eq!(times[2].since(times[1]), status.timeout);
+    let waits = wide().acknowledging.spacing;
+    assert_eq!(times[2].since(times[1]), status.timeout + waits);
     // From then on each round trip, without any back-off.
     let round_trip = status.round_trip.expect("a sample");
     for pair in times[2..].windows(2).take(3) {
