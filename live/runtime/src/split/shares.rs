@@ -61,17 +61,15 @@ impl HalfOpen {
         self.by_host.get(&host).copied().unwrap_or(0)
     }
 
-    /// The one that goes first for one with `host`: of the host with most of them, if that has many more; or the oldest
-    /// of all that were not answered in time.
+    /// The one that goes first for one with `host`: the oldest with a host that has most of them, at once if that has
+    /// many more than `host`, otherwise if it was not answered in time.
     fn dispensable(&self, now: Instant, host: IpAddr) -> Option<BindingId> {
-        let most = self.by_host.iter().max_by_key(|(_, count)| **count);
-        let crowded = most.filter(|(_, count)| **count >= 2 * (self.with(host) + 1));
-        if let Some((crowded, _)) = crowded {
-            let mut asked = self.asked.iter();
-            return asked.find_map(|(id, (_, host))| (host == crowded).then_some(*id));
-        }
-        let (id, (asked, _)) = self.asked.first_key_value()?;
-        (now.since(*asked) >= ANSWERED).then_some(*id)
+        let most = *self.by_host.values().max()?;
+        let mut asked = self.asked.iter();
+        // Never one with a host of few, slow as its answer may be: it may be on its way.
+        let (id, (asked, _)) = asked.find(|(_, (_, host))| self.with(*host) == most)?;
+        let crowded = most >= 2 * (self.with(host) + 1);
+        (crowded || now.since(*asked) >= ANSWERED).then_some(*id)
     }
 }
 
@@ -235,6 +233,20 @@ mod tests {
         (0..50).for_each(|id| shares.give_back(BindingId(id), 0));
         assert_eq!((shares.all, shares.each[0].connections), (0, 0));
         assert!(shares.evicted.is_empty());
+    }
+
+    #[test]
+    fn a_slow_answer_is_waited_for_while_another_host_has_more_that_are_not_answered() {
+        let mut shares = Shares::new(96, 1);
+        assert!(take(&mut shares, (0, 0), Side::Mobile, 8));
+        for id in 1..48 {
+            assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
+        }
+        for id in 48..90 {
+            let gone = shares.make_room(START + ANSWERED * id, 0, host(7));
+            assert_eq!(gone, Some(BindingId(id - 47)));
+            assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
+        }
     }
 
     #[test]
