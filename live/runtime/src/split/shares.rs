@@ -9,8 +9,11 @@ use units::{Duration, Instant};
 /// The part of all connections that may be asked for by fixed hosts and not stand yet; and of these by one fixed host.
 const HALF_OPEN: usize = 4;
 const BY_ONE: usize = 4;
-/// What was asked for so long ago makes room where there is none: whoever asked asks again after as long.
+/// What was asked for so long ago makes room where there is none: whoever asked asks again after as long. For one with
+/// the host that all of them are with it is so much longer, and for others by their share of them: who does not answer a
+/// thousand connections is not asked for thousands more each second, which would leave the thread no time for others.
 const ANSWERED: Duration = Duration::from_secs(1);
+const ANSWERED_BY_ONE: Duration = Duration::from_secs(15);
 
 /// What each mobile host has of all connections.
 #[derive(Debug)]
@@ -68,8 +71,10 @@ impl HalfOpen {
         let mut asked = self.asked.iter();
         // Never one with a host of few, slow as its answer may be: it may be on its way.
         let (id, (asked, _)) = asked.find(|(_, (_, host))| self.with(*host) == most)?;
-        let crowded = most >= 2 * (self.with(host) + 1);
-        (crowded || now.since(*asked) >= ANSWERED).then_some(*id)
+        let own = self.with(host) as u64;
+        let crowded = most as u64 >= 2 * (own + 1);
+        let patience = ANSWERED + ANSWERED_BY_ONE * own / self.asked.len() as u64;
+        (crowded || now.since(*asked) >= patience).then_some(*id)
     }
 }
 
@@ -226,7 +231,8 @@ mod tests {
         assert_eq!(shares.make_room(START, 0, host(7)), None);
         assert_eq!(shares.make_room(START, 0, host(8)), Some(BindingId(0)));
         assert!(take(&mut shares, (48, 0), Side::Mobile, 8));
-        let later = START + ANSWERED;
+        assert_eq!(shares.make_room(START + ANSWERED, 0, host(7)), None);
+        let later = START + ANSWERED + ANSWERED_BY_ONE;
         assert_eq!(shares.make_room(later, 0, host(7)), Some(BindingId(1)));
         assert!(take(&mut shares, (49, 0), Side::Mobile, 7));
         // Each is given back once.
@@ -243,10 +249,20 @@ mod tests {
             assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
         }
         for id in 48..90 {
-            let gone = shares.make_room(START + ANSWERED * id, 0, host(7));
+            let later = START + ANSWERED_BY_ONE * id;
+            let gone = shares.make_room(later, 0, host(7));
             assert_eq!(gone, Some(BindingId(id - 47)));
             assert!(take(&mut shares, (id, 0), Side::Mobile, 7));
         }
+    }
+
+    #[test]
+    fn many_hosts_that_do_not_answer_make_room_soon() {
+        let mut shares = Shares::new(96, 1);
+        assert_eq!(taken(&mut shares, 0, 0), 48);
+        assert_eq!(shares.make_room(START, 0, host(100)), None);
+        let gone = shares.make_room(START + ANSWERED, 0, host(100));
+        assert_eq!(gone, Some(BindingId(0)));
     }
 
     #[test]
