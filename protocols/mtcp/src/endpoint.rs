@@ -245,7 +245,7 @@ impl<C: Content + Clone> Endpoint<C> {
             }
             Kind::Pending => {
                 if let Some(connection) = self.table.change(control.connection) {
-                    connection.arrive_pending(control);
+                    connection.arrive_pending(control, now);
                 }
             }
             Kind::Reset(reason) => self.arrive_reset(control, reason),

@@ -129,10 +129,13 @@ impl<C: Content + Clone> Connection<C> {
         falls
     }
 
-    /// The other end waits for a third host.
-    pub(crate) fn arrive_pending(&mut self, control: &Control) {
+    /// The other end waits for a third host. It tells by itself what comes of that, until this end knows: to ask it is
+    /// only to see whether it is still there.
+    pub(crate) fn arrive_pending(&mut self, control: &Control, now: Instant) {
         if self.is_answered_by(control) {
             self.asking.attempts = 0;
+            let rarely = self.config.timing.poll_longest;
+            self.asking.at = Some(self.ticks().after(now, rarely));
         }
     }
 

@@ -153,6 +153,31 @@ fn a_slow_third_host_is_waited_for() {
 }
 
 #[test]
+fn who_waits_for_a_third_host_asks_rarely() {
+    let mut pipe = Pipe::new(&wide(), &wide());
+    pipe.accepts[MOBILE] = false;
+    pipe.input(GATEWAY, Input::RoundTrip(pipe.delay * 2));
+    pipe.open(GATEWAY, 1);
+    pipe.run(Duration::from_secs(60));
+    let control = pipe.ends.each_ref().map(|end| {
+        let traffic = end.counters().traffic;
+        traffic.sent.control_packets
+    });
+    // The first answer comes with the second attempt, the others every five seconds.
+    assert!(
+        control[GATEWAY] <= 15 && control[MOBILE] <= 14,
+        "{control:?}"
+    );
+    // The answer is repeated by itself.
+    pipe.lose_all();
+    pipe.input(MOBILE, Input::Accept(ARRIVED));
+    pipe.run(Duration::from_millis(10));
+    pipe.lose_none();
+    pipe.run(Duration::from_millis(1_500));
+    assert!(pipe.told(GATEWAY, ASKED).connected);
+}
+
+#[test]
 fn nobody_there_is_a_clear_error() {
     let mut pipe = Pipe::new(&paper(), &paper());
     pipe.lose_all();
