@@ -10,8 +10,8 @@ use units::{Duration, Instant};
 const HALF_OPEN: usize = 4;
 const BY_ONE: usize = 4;
 /// What was asked for so long ago makes room where there is none: whoever asked asks again after as long. For one with
-/// the host that all of them are with it is so much longer, and for others by their share of them: who does not answer a
-/// thousand connections is not asked for thousands more each second, which would leave the thread no time for others.
+/// the host that all of them are with it is so much longer, and for others by their share of them: of a host that leaves
+/// a thousand connections unanswered not a thousand more are asked each second, which would leave no time for others.
 const ANSWERED: Duration = Duration::from_secs(1);
 const ANSWERED_BY_ONE: Duration = Duration::from_secs(15);
 
