@@ -10,8 +10,8 @@ use units::{Duration, Instant};
 const HALF_OPEN: usize = 4;
 const BY_ONE: usize = 4;
 /// What was asked for so long ago makes room where there is none: whoever asked asks again after as long. For one with
-/// the host that all of them are with it is so much longer, and for others by their share of them: of a host that leaves
-/// a thousand connections unanswered a thousand more are not asked each second, which would leave no time for others.
+/// the host that all of them are with it is so much longer, and for others by their share of them. A host that leaves a
+/// thousand connections unanswered is not asked for a thousand more each second, which would leave no time for others.
 const ANSWERED: Duration = Duration::from_secs(1);
 const ANSWERED_BY_ONE: Duration = Duration::from_secs(15);
 
