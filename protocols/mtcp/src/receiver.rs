@@ -113,12 +113,11 @@ impl Rules {
     fn follow(&mut self, config: &Config, profile: Profile) {
         self.news_only = config.repair.news_only && profile == Profile::Wide;
         self.clock = config.acknowledging.clock.within(profile);
-        let spaced = profile == Profile::Wide && !self.lean;
-        self.spacing = config.acknowledging.spacing.min(if spaced {
-            Duration::MAX
+        self.spacing = if profile == Profile::Wide && !self.lean {
+            config.acknowledging.spacing
         } else {
             Duration::ZERO
-        });
+        };
     }
 }
 
