@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 use arq::Sample;
 use units::{BitRate, Bytes, Duration, Instant};
 
+use crate::BLIND_PACE;
+
 /// The rate before anything is known: ten full frames in about 12 ms.
 const INITIAL: BitRate = BitRate::from_megabits(10);
 /// Slower than this is not believed.
@@ -40,6 +42,9 @@ const CORRECTION_MIN: Duration = Duration::from_millis(100);
 const GROWTH: i64 = 50;
 /// Growth of a wait, in microseconds, that is no noise.
 const STRETCH_MIN: i64 = 20_000;
+/// Bytes that arrived meanwhile, at least, for that to tell a rate: what delays a frame or two may have been a host that
+/// was busy. The next arrival shows which.
+const STRETCHED_MIN: u64 = 6 * FRAME;
 /// A new measurement weighs one in so many.
 const WEIGHT: u64 = 8;
 
@@ -68,6 +73,8 @@ pub struct Estimate {
     empty_since: Option<Instant>,
     measured: bool,
     stretched: bool,
+    /// The rate, if it was that which made the last arrival late: too little came with it to tell.
+    doubtful: Option<BitRate>,
     /// A frame as they are of late, in bytes.
     frame: u64,
 }
@@ -110,6 +117,7 @@ impl Default for Estimate {
             empty_since: None,
             measured: false,
             stretched: false,
+            doubtful: None,
             frame: FRAME,
         }
     }
@@ -223,7 +231,9 @@ impl Estimate {
         let growth = now.delay - first.delay;
         let grows = growth * GROWTH > span;
         // What takes half as long again to arrive as to leave has met its bottleneck.
-        self.stretched = growth * 2 > span && growth > STRETCH_MIN;
+        let late = growth * 2 > span && growth > STRETCH_MIN;
+        self.stretched = late && bytes.get() >= STRETCHED_MIN;
+        self.doubtful = (late && !self.stretched).then_some(rate);
         let target = self.target();
         let busy = self.queueing() > target * 2 || (grows && self.queueing() > target / 2);
         Some((rate.max(LEAST), busy))
@@ -252,7 +262,9 @@ impl Estimate {
             return;
         }
         if self.starting {
-            self.pace = self.rate.scaled(2, 1);
+            let doubled = self.rate.scaled(2, 1);
+            let doubtful = self.doubtful.map(|rate| rate.max(BLIND_PACE));
+            self.pace = doubtful.map_or(doubled, |rate| rate.min(doubled));
             return;
         }
         let empty = self.queueing() < target / 2;

@@ -31,7 +31,7 @@ pub struct Air {
 
 /// What may be sent at the initial pace before any rate is measured: a few initial windows of TCP.
 const BLIND_MAX: Bytes = Bytes::kibi(40);
-/// The pace beyond it, until one is.
+/// The pace beyond it, until one is, and while what was measured is in doubt.
 const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
 
 impl Air {

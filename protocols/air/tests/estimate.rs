@@ -225,3 +225,20 @@ fn a_trickle_does_not_lower_it() {
         );
     }
 }
+
+/// A host was busy for a while, before anything is known of the rate.
+#[test]
+fn a_few_late_frames_do_not_end_the_start() {
+    for frame in [109, 1_199] {
+        for stall in [25, 40, 100] {
+            let mut hop = Hop::new(megabits(200), Duration::from_millis(5), 8);
+            hop.frame = Bytes::new(frame);
+            let spacing = Duration::from_millis(10);
+            hop.run(Duration::from_millis(205), spacing);
+            hop.stall(Duration::from_millis(stall));
+            hop.run(Duration::from_millis(200), spacing);
+            let rate = hop.air.rate();
+            assert!(rate >= megabits(10), "{rate} after {stall} ms");
+        }
+    }
+}

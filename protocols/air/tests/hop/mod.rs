@@ -82,6 +82,11 @@ impl Hop {
         }
     }
 
+    /// Carries nothing for `span`.
+    pub(crate) fn stall(&mut self, span: Duration) {
+        self.free_at = self.now.max(self.free_at) + span;
+    }
+
     fn send(&mut self) {
         self.sent += self.frame;
         self.air.spent(self.now, self.frame);
