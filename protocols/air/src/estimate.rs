@@ -42,8 +42,8 @@ const CORRECTION_MIN: Duration = Duration::from_millis(100);
 const GROWTH: i64 = 50;
 /// Growth of a wait, in microseconds, that is no noise.
 const STRETCH_MIN: i64 = 20_000;
-/// Bytes that arrived meanwhile, at least, for that to tell a rate: what delays a frame or two may have been a host that
-/// was busy. The next arrival shows which.
+/// Bytes that arrived meanwhile, at least, for that to tell a rate: what delays a frame or two may be a host that is
+/// busy. The next arrival shows which.
 const STRETCHED_MIN: u64 = 6 * FRAME;
 /// A new measurement weighs one in so many.
 const WEIGHT: u64 = 8;
