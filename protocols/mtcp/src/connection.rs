@@ -365,7 +365,7 @@ impl<C: Content + Clone> Connection<C> {
             Profile::Paper => 0,
             Profile::Wide => room as usize,
         };
-        let report = self.receiver.report(room);
+        let report = self.receiver.report(room, now);
         self.receiver.sent(outgoing.cycle, now);
         let sent = &mut self.sender.sent;
         sent.requests += u64::from(report.request);

@@ -21,16 +21,13 @@ use crate::tick::{Ticks, acknowledgment_delay};
 use crate::{Config, Profile};
 use held::{Held, Run};
 use pace::Pace;
+pub(crate) use pace::told_at_once;
 use ready::Ready;
 use size::Size;
 
 /// Pieces that are kept of a stream, at most, as a share of its buffer: one for so many bytes. It bounds what tiny
 /// packets cost beyond their bytes.
 const BYTES_PER_PIECE: u64 = 64;
-
-/// Where acknowledgements are spaced, one part in so many of the buffer is acknowledged at once in any case, so that a
-/// window that is hardly larger than the hop needs does not close.
-pub(crate) const WINDOW_PARTS: u64 = 32;
 
 /// What is to be acknowledged.
 #[derive(Debug, Clone, Copy, Default)]
@@ -324,7 +321,7 @@ impl<C: Content> Receiver<C> {
         let waiting = u64::from(self.due.waiting);
         let many = self.due.waiting >= settings.every || !settings.delayed;
         let spaced = self.pace.reported + self.rules.spacing;
-        let much = waiting * self.rules.segment >= self.is_much();
+        let much = waiting * self.rules.segment >= self.much();
         if many && (much || spaced <= now) {
             self.due.now = true;
         } else if many {
@@ -338,12 +335,12 @@ impl<C: Content> Receiver<C> {
     }
 
     /// So many bytes are worth a packet that tells of them.
-    fn is_much(&self) -> u64 {
-        let two = 2 * self.rules.segment;
+    fn much(&self) -> u64 {
+        let segment = self.rules.segment;
         if self.rules.spacing.is_zero() {
-            two
+            2 * segment
         } else {
-            two.max(self.size.buffer / WINDOW_PARTS)
+            told_at_once(self.size.buffer, segment)
         }
     }
 
@@ -446,7 +443,7 @@ impl<C: Content> Receiver<C> {
     /// usually two packets, or half of the buffer.
     pub(crate) fn acknowledges_now(&self) -> bool {
         let more = self.window_end().saturating_sub(self.progress.edge);
-        let opens = more > 0 && (more >= self.is_much() || 2 * more >= self.size.buffer);
+        let opens = more > 0 && (more >= self.much() || 2 * more >= self.size.buffer);
         self.due.now || (opens && !self.is_finished())
     }
 

@@ -29,13 +29,9 @@ pub(crate) struct RoundTrip {
 impl RoundTrip {
     /// Times what is acknowledged at `mark`, unless something is timed.
     pub(crate) fn time(&mut self, mark: u64, now: Instant) {
-        self.timed.get_or_insert(Timed {
+        self.timed.get_or_insert_with(|| Timed {
             first: mark,
-            at: {
-                let mut at = [None; TIMED];
-                at[0] = Some(now);
-                at
-            },
+            at: std::array::from_fn(|place| (place == 0).then_some(now)),
         });
     }
 

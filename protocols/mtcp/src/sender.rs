@@ -14,7 +14,7 @@ use crate::counters::{Received, Sent};
 use crate::cycle::Cycle;
 use crate::numbers::Numbers;
 use crate::packet::Data;
-use crate::receiver::WINDOW_PARTS;
+use crate::receiver::told_at_once;
 use crate::state::Ending;
 use crate::{Config, Profile};
 use clock::{Held, RetransmissionClock};
@@ -386,7 +386,10 @@ impl<C: Content + Clone> Sender<C> {
     /// Starts the retransmission timer. The other end lets fewer packets wait than it acknowledges at once, if none of
     /// them asks for an answer (RFC 8985 §7.2 counts on that for one); and more of them for a while in a wide window.
     fn restart_clock(&mut self, now: Instant) {
-        let spaced = self.peer.window / WINDOW_PARTS > 2 * self.peer.segment;
+        let Peer {
+            window, segment, ..
+        } = self.peer;
+        let spaced = told_at_once(window, segment) > 2 * segment;
         let held = match (self.flight.pieces() < self.every, spaced) {
             _ if self.wants_follower() => Held::Not,
             (true, _) => Held::Alone,

@@ -2,6 +2,15 @@
 
 use units::{Duration, Instant};
 
+/// Where acknowledgements are spaced, one part in so many of the window is acknowledged at once in any case, so that one
+/// that is hardly larger than the hop needs does not close.
+const WINDOW_PARTS: u64 = 32;
+
+/// How many bytes are acknowledged at once where acknowledgements are spaced, in a window and segments of so many bytes.
+pub(crate) fn told_at_once(window: u64, segment: u64) -> u64 {
+    (2 * segment).max(window / WINDOW_PARTS)
+}
+
 /// How fast packets with data come, and when they were last acknowledged.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {

@@ -1,6 +1,7 @@
 //! What packets tell of the other direction: acknowledgement, window, and what is missing.
 
 use redirector::Content;
+use units::Instant;
 
 use super::Receiver;
 use crate::config::Selective;
@@ -21,7 +22,8 @@ pub(crate) struct Report {
 impl<C: Content> Receiver<C> {
     /// What a packet tells of this direction, with room for so many further holes. All that waited is acknowledged
     /// by this.
-    pub(crate) fn report(&mut self, room: usize) -> Report {
+    pub(crate) fn report(&mut self, room: usize, now: Instant) -> Report {
+        self.pace.reported = now;
         let due = std::mem::take(&mut self.due);
         self.due.now = due.again > 0;
         self.due.again = due.again.saturating_sub(1);

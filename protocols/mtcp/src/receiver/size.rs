@@ -30,7 +30,6 @@ impl<C: Content> Receiver<C> {
 
     /// A packet of this cycle goes out.
     pub(crate) fn sent(&mut self, cycle: u64, now: Instant) {
-        self.pace.reported = now;
         if self.size.buffer < self.size.most {
             self.size.growth.sent(cycle, self.size.arrived, now);
         }
