@@ -2,11 +2,11 @@
 
 use units::{Duration, Instant};
 
-/// Where acknowledgements are spaced, one part in so many of the window is acknowledged at once in any case, so that one
-/// that is hardly larger than the hop needs does not close.
+/// Where acknowledgements are spaced, one part in so many of the window is acknowledged at once in any case, so that a
+/// window that is hardly larger than the hop needs does not close.
 const WINDOW_PARTS: u64 = 32;
 
-/// How many bytes are acknowledged at once where acknowledgements are spaced, in a window and segments of so many bytes.
+/// How many bytes are acknowledged at once where acknowledgements are spaced, for such a window and segment in bytes.
 pub(crate) fn told_at_once(window: u64, segment: u64) -> u64 {
     (2 * segment).max(window / WINDOW_PARTS)
 }
