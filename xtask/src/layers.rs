@@ -50,7 +50,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "sim",
-        crates: &["channel", "simulator"],
+        crates: &["channel", "rivals", "simulator"],
         sees: &["base", "protocols"],
     },
     Layer {

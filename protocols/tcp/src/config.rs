@@ -99,6 +99,8 @@ pub struct Timing {
     pub minimum_timeout: Duration,
     /// The longest. BSD: 64 s.
     pub maximum_timeout: Duration,
+    /// What the retransmission timeout adds to the smoothed round trip, at least. BSD has no such bound; Linux: 200 ms.
+    pub minimum_margin: Duration,
     /// Timeouts in a row after which the connection is given up. BSD: 12.
     pub retries: u32,
     /// The least time between probes of a closed window. BSD: 5 s.
@@ -119,6 +121,22 @@ pub struct Congestion {
     pub extra_eighth: bool,
     /// Start slowly after a pause longer than the retransmission timeout.
     pub restart_after_idle: bool,
+    /// What makes the window.
+    pub control: Control,
+}
+
+/// What makes the congestion window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// 4.4BSD's slow start and congestion avoidance, with one of the recoveries ([`Policy`]).
+    #[default]
+    Reno,
+    /// CUBIC (RFC 9438). This and the next find losses by time (RACK-TLP, RFC 8985) whatever the policy, and need
+    /// one that reads selective acknowledgements.
+    Cubic,
+    /// BBR version 1.
+    Bbr,
 }
 
 /// What shows a loss, and what is done about it.
@@ -192,6 +210,19 @@ impl Config {
             ..Self::bsd()
         };
         config.with_policy(Policy::SackNew)
+    }
+
+    /// A present-day kernel under this congestion control, with buffers that leave the window to it.
+    pub fn kernel(control: Control) -> Self {
+        let mut config = Self {
+            maximum_segment_size: 1_460,
+            send_buffer: Bytes::mebi(16),
+            receive_buffer: Bytes::mebi(16),
+            ..Self::modern()
+        };
+        config.timing.minimum_margin = Duration::from_millis(200);
+        config.congestion.control = control;
+        config
     }
 
     /// The same with another recovery from losses, and the feedback that it needs of the other end's endpoint if that
@@ -280,6 +311,10 @@ impl Config {
                 self.recovery.duplicates > 0 && self.recovery.marked_duplicates > 0,
                 "`recovery.duplicates` and `recovery.marked_duplicates` must be at least 1",
             ),
+            (
+                self.congestion.control == Control::Reno || self.recovery.policy.reads_sack(),
+                "`congestion.control` other than \"reno\" needs a `recovery.policy` that reads selective acknowledgements",
+            ),
         ];
         check_rules("TCP", &rules)
     }
@@ -331,6 +366,7 @@ impl Default for Timing {
             initial_timeout: Duration::from_secs(6),
             minimum_timeout: Duration::from_secs(1),
             maximum_timeout: Duration::from_secs(64),
+            minimum_margin: Duration::ZERO,
             retries: 12,
             minimum_persist: Duration::from_secs(5),
             maximum_persist: Duration::from_secs(60),
@@ -345,6 +381,7 @@ impl Default for Congestion {
             initial_window: 1,
             extra_eighth: true,
             restart_after_idle: true,
+            control: Control::Reno,
         }
     }
 }

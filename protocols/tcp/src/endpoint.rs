@@ -105,12 +105,12 @@ impl Endpoint {
 
     /// The congestion window, in bytes.
     pub fn congestion_window(&self) -> u64 {
-        self.sender.window.size()
+        self.sender.congestion_window()
     }
 
     /// Where slow start ends, in bytes; nothing before there was a loss.
     pub fn slow_start_threshold(&self) -> Option<u64> {
-        Some(self.sender.window.threshold()).filter(|threshold| *threshold < u64::MAX)
+        Some(self.sender.slow_start_threshold()).filter(|threshold| *threshold < u64::MAX)
     }
 
     /// What was sent and is not acknowledged, in bytes.
@@ -331,6 +331,9 @@ impl Machine for Endpoint {
         if due(self.sender.timers.persist_deadline()) {
             self.sender.persist_out();
         }
+        if due(self.sender.present_deadline()) {
+            self.sender.handle_present(&self.clock);
+        }
         if due(self.receiver.deadline()) {
             self.receiver.time_out();
         }
@@ -352,6 +355,7 @@ impl Machine for Endpoint {
         }
         let timers = &self.sender.timers;
         let sender = earlier(timers.deadline(), timers.persist_deadline());
+        let sender = earlier(sender, self.sender.present_deadline());
         earlier(earlier(sender, self.receiver.deadline()), self.time_wait)
     }
 }

@@ -26,6 +26,7 @@ mod arrival;
 mod clock;
 mod config;
 mod congestion;
+mod control;
 mod counters;
 mod endpoint;
 mod numbers;
@@ -39,7 +40,7 @@ mod sender;
 mod state;
 
 pub use config::{
-    Acknowledging, Config, ConfigError, Congestion, Feedback, Marks, Recovery, Timing,
+    Acknowledging, Config, ConfigError, Congestion, Control, Feedback, Marks, Recovery, Timing,
 };
 pub use counters::{Counters, Received, Recovered, Sent};
 pub use endpoint::Endpoint;

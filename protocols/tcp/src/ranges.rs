@@ -1,7 +1,9 @@
 //! Sets of positions, as few ranges.
 
-/// Ranges that a set holds; more than a window of 64 KiB can have, and a bound for what a peer can fill.
-const RANGES_MAX: usize = 256;
+/// Ranges that a set holds at least; more than a window of 64 KiB can have, and a bound for what a peer can fill.
+const RANGES: usize = 256;
+/// Bytes of a buffer for each range beyond that.
+const BYTES_EACH: u64 = 4_096;
 
 /// Positions from `start` to before `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +31,27 @@ impl Span {
 }
 
 /// A set of positions: disjoint spans in ascending order, none next to another.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct RangeSet {
     spans: Vec<Span>,
+    most: usize,
+}
+
+impl Default for RangeSet {
+    fn default() -> Self {
+        Self::within(0)
+    }
 }
 
 impl RangeSet {
+    /// A set for positions within a buffer of so many bytes.
+    pub(crate) fn within(buffer: u64) -> Self {
+        Self {
+            spans: Vec::new(),
+            most: RANGES.max((buffer / BYTES_EACH) as usize),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -75,7 +92,7 @@ impl RangeSet {
         let first = self.spans.partition_point(|known| known.end < span.start);
         let behind = self.spans.partition_point(|known| known.start <= span.end);
         if first == behind {
-            let room = self.spans.len() < RANGES_MAX;
+            let room = self.spans.len() < self.most;
             if room {
                 self.spans.insert(first, span);
             }
@@ -98,7 +115,7 @@ impl RangeSet {
             let before = Span::new(known.start, known.end.min(span.start));
             let behind = Span::new(known.start.max(span.end), known.end);
             for part in [before, behind] {
-                if !part.is_empty() && self.spans.len() < RANGES_MAX {
+                if !part.is_empty() && self.spans.len() < self.most {
                     self.spans.push(part);
                 }
             }

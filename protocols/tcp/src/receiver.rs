@@ -72,7 +72,7 @@ impl Receiver {
             buffer,
             scale: 0,
             segment: config.maximum_segment_size.into(),
-            held: RangeSet::default(),
+            held: RangeSet::within(buffer),
             acknowledging: config.acknowledging.clone(),
             phase: config.timing.phase,
             due: Due::default(),

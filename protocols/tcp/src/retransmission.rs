@@ -128,7 +128,8 @@ impl Retransmission {
 
     /// The timeout after as many timeouts as there were in a row.
     fn backed_off(&self, clock: &Clock) -> u64 {
-        let base = self.round_trip.timeout();
+        let margin = clock.covering(self.timing.minimum_margin);
+        let base = self.round_trip.timeout(margin);
         let base = base.unwrap_or_else(|| clock.covering(self.timing.initial_timeout));
         let least = clock.covering(self.timing.minimum_timeout).max(1);
         let most = clock.covering(self.timing.maximum_timeout).max(least);
@@ -152,7 +153,7 @@ impl Retransmission {
 
     /// Starts the persist timer, longer after each probe.
     pub(crate) fn start_persist(&mut self, clock: &Clock) {
-        let base = self.round_trip.timeout().unwrap_or(self.timeout);
+        let base = self.round_trip.timeout(0).unwrap_or(self.timeout);
         let least = clock.covering(self.timing.minimum_persist).max(1);
         let most = clock.covering(self.timing.maximum_persist).max(least);
         let ticks = base.saturating_mul(1 << self.probes.min(DOUBLINGS_MAX));

@@ -38,9 +38,11 @@ impl RoundTrip {
         });
     }
 
-    /// Smoothed round trip and four mean deviations, in ticks; nothing before there is a sample.
-    pub(crate) fn timeout(&self) -> Option<u64> {
-        (self.deviation > 0).then(|| ((self.smoothed >> 3) + self.deviation) as u64)
+    /// Smoothed round trip and four mean deviations, these at least `margin`, in ticks; nothing before there is a
+    /// sample.
+    pub(crate) fn timeout(&self, margin: u64) -> Option<u64> {
+        let smoothed = (self.smoothed >> 3) as u64;
+        (self.deviation > 0).then(|| smoothed + (self.deviation as u64).max(margin))
     }
 
     /// The path may have changed: the next sample counts as the first, and until then the timeout stays

@@ -3,7 +3,11 @@
 mod acknowledge;
 mod choose;
 mod detection;
+mod modern;
+mod present;
+mod rack;
 mod scoreboard;
+mod transmissions;
 
 use units::{Instant, SeqNumber};
 
@@ -13,10 +17,12 @@ pub(crate) use choose::Piece;
 use crate::Config;
 use crate::clock::Clock;
 use crate::congestion::CongestionWindow;
+use crate::control::Controller;
 use crate::counters::{Recovered, Sent};
 use crate::numbers::Numbers;
 use crate::retransmission::Retransmission;
 use detection::Detection;
+use modern::Modern;
 
 /// How far the stream was sent, in positions.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,13 +71,15 @@ pub(crate) struct Sender {
     stream: Stream,
     peer: Peer,
     segment: u64,
-    pub(crate) window: CongestionWindow,
+    window: CongestionWindow,
     pub(crate) timers: Retransmission,
     detection: Detection,
     /// A probe of a closed window is due.
     probe: bool,
     pub(crate) sent: Sent,
     pub(crate) recovered: Recovered,
+    /// In place of `window` and `detection`, where the configuration says so.
+    modern: Option<Box<Modern>>,
 }
 
 impl Sender {
@@ -101,6 +109,8 @@ impl Sender {
             probe: false,
             sent: Sent::default(),
             recovered: Recovered::default(),
+            modern: Controller::new(&config.congestion, first)
+                .map(|control| Box::new(Modern::new(control))),
         }
     }
 
@@ -109,6 +119,21 @@ impl Sender {
         self.segment = segment;
         self.peer.scale = scale;
         self.window.agreed(segment, scale);
+        if let Some(modern) = &mut self.modern {
+            modern.agreed(segment);
+        }
+    }
+
+    /// The congestion window, in bytes.
+    pub(crate) fn congestion_window(&self) -> u64 {
+        let modern = self.modern.as_ref();
+        modern.map_or(self.window.size(), |modern| modern.control.window())
+    }
+
+    /// Where slow start ends, in bytes.
+    pub(crate) fn slow_start_threshold(&self) -> u64 {
+        let modern = self.modern.as_ref();
+        modern.map_or(self.window.threshold(), |modern| modern.control.threshold())
     }
 
     /// So many bytes more are to be sent.
@@ -204,6 +229,10 @@ impl Sender {
         if !self.timers.expired(clock) {
             return false;
         }
+        if let (true, Some(modern)) = (self.is_open(), &mut self.modern) {
+            modern.on_timeout(self.flight.end);
+            return true;
+        }
         if self.is_open() {
             self.window
                 .halve_threshold(self.window.size().min(self.peer.size));
@@ -222,7 +251,9 @@ impl Sender {
 
     /// After everything that may go out now has: where data wait for a window to open, the persist timer must run.
     pub(crate) fn settle(&mut self, clock: &Clock) {
-        if self.timers.is_running() || !self.is_open() {
+        self.note_starvation();
+        let paced = self.modern.as_ref().is_some_and(|modern| modern.waits());
+        if self.timers.is_running() || !self.is_open() || paced {
             return;
         }
         let waits = self.available() > self.flight.next || self.flight_size() > 0;

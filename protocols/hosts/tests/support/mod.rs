@@ -18,7 +18,8 @@ use hosts::{
     Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
     StreamLane, StreamLimits, StreamNews, TcpMethod, TcpTerms,
 };
-use machine::{Machine, RandomStream};
+use machine::{Machine, RandomStream, earlier};
+use rivals::{Crossing, Kind, Rivals};
 use session::{Entropy, PrivateKey};
 pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
@@ -38,10 +39,21 @@ const WALL: u64 = 1_800_000_000_000_000_000;
 /// The port of small requests and their replies.
 const REQUESTS: u16 = 9_000;
 
+/// What crosses the channel.
+#[derive(Clone)]
+pub(crate) enum Cargo {
+    /// A datagram of the tunnel, with the host that it goes to.
+    Datagram(usize, PacketBuffer),
+    /// A segment of somebody else.
+    Rival(Crossing),
+}
+
 /// A mobile host and its gateway.
 pub(crate) struct Pair {
     pub(crate) hosts: [Host; 2],
-    pub(crate) channel: Channel<(usize, PacketBuffer)>,
+    pub(crate) channel: Channel<Cargo>,
+    /// Somebody else's connections across the same channel.
+    pub(crate) rivals: Rivals,
     pub(crate) now: Instant,
     /// While nothing comes through at all.
     pub(crate) blackout: Range<Instant>,
@@ -64,6 +76,8 @@ pub(crate) struct Pair {
     received: BTreeMap<u16, Received>,
     pending: VecDeque<(usize, Output)>,
     ends: Option<ends::Ends>,
+    /// Datagrams that have arrived.
+    datagrams: u64,
 }
 
 /// What a pair is made from.
@@ -176,6 +190,7 @@ impl Pair {
         let mut pair = Self {
             hosts: [host(MOBILE, setting), host(GATEWAY, setting)],
             channel: Channel::new(&link, setting.seed),
+            rivals: Rivals::new(),
             now: Instant::ZERO,
             blackout: Instant::ZERO..Instant::ZERO,
             recent: VecDeque::new(),
@@ -192,6 +207,7 @@ impl Pair {
             received: BTreeMap::new(),
             pending: VecDeque::new(),
             ends: None,
+            datagrams: 0,
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -223,6 +239,30 @@ impl Pair {
             .and_then(|ends| ends.poll_packet(self.now))
         {
             self.input(host, Input::Packet(packet));
+        }
+    }
+
+    /// Somebody else downloads across the same channel all that he can while `span` lasts; returns his number.
+    pub(crate) fn add_rival(&mut self, kind: Kind, span: Range<Instant>) -> usize {
+        self.rivals.add(kind, Direction::Down, span)
+    }
+
+    /// Bytes that a rival has got so far.
+    pub(crate) fn rival_delivered(&self, number: usize) -> u64 {
+        self.rivals.delivered(number)
+    }
+
+    /// Lets the rivals act, and puts what they send on the channel.
+    fn compete(&mut self) {
+        self.rivals.handle_timeout(self.now);
+        while let Some(crossing) = self.rivals.poll_crossing() {
+            let input = channel::Input::Send {
+                direction: crossing.direction(),
+                size: crossing.size(),
+                payload: Cargo::Rival(crossing),
+            };
+            self.channel.handle_input(self.now, input);
+            self.drain_channel();
         }
     }
 
@@ -360,7 +400,7 @@ impl Pair {
         }
         let direction = [Direction::Up, Direction::Down][host];
         let size = Bytes::from(buffer.len() + AROUND_UDP);
-        let payload = (1 - host, buffer);
+        let payload = Cargo::Datagram(1 - host, buffer);
         let input = channel::Input::Send {
             direction,
             size,
@@ -378,7 +418,15 @@ impl Pair {
             }
         }
         let arrived = self.now;
-        for (host, buffer) in came {
+        for cargo in came {
+            let (host, buffer) = match cargo {
+                Cargo::Datagram(host, buffer) => (host, buffer),
+                Cargo::Rival(crossing) => {
+                    self.rivals.take(arrived, crossing);
+                    continue;
+                }
+            };
+            self.datagrams += 1;
             let from = self.address(1 - host);
             let input = Input::Datagram {
                 from,
@@ -390,10 +438,10 @@ impl Pair {
     }
 
     fn released(&mut self, host: usize, packet: &Packet) {
-        if let Some(ends) = &mut self.ends {
+        let port = port_of(packet);
+        if let Some(ends) = self.ends.as_mut().filter(|_| port != REQUESTS) {
             return ends.take(self.now, host, packet);
         }
-        let port = port_of(packet);
         if port != REQUESTS {
             let received = self.received.entry(port).or_insert_with(Received::begin);
             received.note(packet);
@@ -443,23 +491,52 @@ impl Pair {
             self.feed();
             self.request();
             self.exchange();
-            let deadlines = [
-                self.channel.poll_timeout(),
-                self.hosts[0].poll_timeout(),
-                self.hosts[1].poll_timeout(),
-                self.requests.as_ref().map(|(_, _, next)| *next),
-                self.ends.as_ref().and_then(ends::Ends::poll_timeout),
-            ];
-            let next = deadlines.into_iter().flatten().min().unwrap_or(end);
-            self.now = self.now.max(next.min(end));
+            self.run_rivals(end);
+            let next = earlier(self.next_own(), self.channel.poll_timeout());
+            let next = earlier(next, self.rivals.poll_timeout());
+            self.now = self.now.max(next.unwrap_or(end).min(end));
             if let Some(ends) = &mut self.ends {
                 ends.handle_timeout(self.now);
             }
             self.channel.handle_timeout(self.now);
             self.drain_channel();
+            self.compete();
             for host in [MOBILE, GATEWAY] {
                 let now = self.now;
                 self.act(host, |machine| machine.handle_timeout(now));
+            }
+        }
+    }
+
+    /// When a host, or what stands behind one, has something to do.
+    fn next_own(&self) -> Option<Instant> {
+        let deadlines = [
+            self.hosts[0].poll_timeout(),
+            self.hosts[1].poll_timeout(),
+            self.requests.as_ref().map(|(_, _, next)| *next),
+            self.ends.as_ref().and_then(ends::Ends::poll_timeout),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// While nothing happens but to rivals, time passes without a look at the hosts.
+    fn run_rivals(&mut self, end: Instant) {
+        if self.rivals.is_empty() {
+            return;
+        }
+        let until = self.next_own().unwrap_or(end).min(end);
+        loop {
+            let mine = self.datagrams;
+            let next = earlier(self.channel.poll_timeout(), self.rivals.poll_timeout());
+            let Some(next) = next.filter(|next| *next < until) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            self.channel.handle_timeout(self.now);
+            self.drain_channel();
+            self.compete();
+            if self.datagrams != mine {
+                break;
             }
         }
     }

@@ -30,6 +30,9 @@ pub(crate) struct Acknowledgment<'a> {
 impl Sender {
     /// Takes an acknowledgement in. True if it is a duplicate.
     pub(crate) fn acknowledge(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) -> bool {
+        if self.modern.is_some() {
+            return self.acknowledge_at_present(ack, clock);
+        }
         let same_window = self.peer.size == ack.window;
         let waits = self.flight_size() > 0 && self.timers.deadline().is_some();
         let repeats = ack.position == self.flight.unacknowledged && waits;
@@ -53,7 +56,7 @@ impl Sender {
     }
 
     /// RFC 9293 §3.10.7.4: an older segment must not set the window.
-    fn update_window(&mut self, ack: &Acknowledgment<'_>) {
+    pub(super) fn update_window(&mut self, ack: &Acknowledgment<'_>) {
         let (number, position) = self.peer.told_by;
         if number < ack.number || (number == ack.number && position <= ack.position) {
             self.peer.size = ack.window;
@@ -98,11 +101,16 @@ impl Sender {
             None if opens => {}
             None => self.window.grow(),
         }
-        self.flight.unacknowledged = ack.position;
-        self.refill();
-        self.flight.next = self.flight.next.max(ack.position);
         self.detection.advanced();
         self.detection.scoreboard.acknowledged(ack.position);
+        self.advance(ack.position, clock);
+    }
+
+    /// Everything before `position` is acknowledged.
+    pub(super) fn advance(&mut self, position: u64, clock: &Clock) {
+        self.flight.unacknowledged = position;
+        self.refill();
+        self.flight.next = self.flight.next.max(position);
         if self.flight_size() == 0 {
             self.timers.stop();
         } else {
@@ -169,7 +177,7 @@ impl Sender {
     }
 
     /// The same for what arrived: it lies beyond the segment that is asked for.
-    fn span_beyond(&self, range: SeqRange) -> Option<Span> {
+    pub(super) fn span_beyond(&self, range: SeqRange) -> Option<Span> {
         let span = self.span(range);
         span.filter(|span| span.start > self.flight.unacknowledged)
     }

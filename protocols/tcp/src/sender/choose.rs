@@ -19,12 +19,12 @@ pub(crate) struct Piece {
     pub(crate) fin: bool,
     /// Nothing that was written follows it.
     pub(crate) last: bool,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
 /// Why a piece is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// The stream goes on, for the first time or again.
     Onward,
     /// It is missing.
@@ -35,7 +35,7 @@ enum Kind {
 
 impl Piece {
     /// The position behind it.
-    fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.start + self.length + u64::from(self.syn) + u64::from(self.fin)
     }
 }
@@ -49,6 +49,9 @@ impl Sender {
                 ..self.piece(Span::new(0, 0), Kind::Onward)
             };
             return (self.flight.next == 0).then_some(syn);
+        }
+        if self.modern.is_some() {
+            return self.choose_at_present(clock);
         }
         if std::mem::take(&mut self.probe)
             && let Some(piece) = self.window_probe()
@@ -69,7 +72,9 @@ impl Sender {
         if extends || piece.kind == Kind::Onward {
             self.flight.next = self.flight.next.max(end);
         }
-        if piece.kind == Kind::Repair && self.detection.is_selective() {
+        if self.modern.is_some() {
+            self.note_transmission(piece, clock);
+        } else if piece.kind == Kind::Repair && self.detection.is_selective() {
             let span = Span::new(piece.start, end);
             self.detection.scoreboard.repaired(span, clock.now());
         }
@@ -96,7 +101,7 @@ impl Sender {
     }
 
     /// The data of `span`, and the FIN where it follows them.
-    fn piece(&self, span: Span, kind: Kind) -> Piece {
+    pub(super) fn piece(&self, span: Span, kind: Kind) -> Piece {
         let last = span.end == self.stream.written;
         Piece {
             start: span.start,
@@ -154,7 +159,7 @@ impl Sender {
     }
 
     /// The next segment of the stream, as far as the windows let it.
-    fn onward(&mut self, clock: &Clock) -> Option<Piece> {
+    pub(super) fn onward(&mut self, clock: &Clock) -> Option<Piece> {
         let again = self.flight.next < self.flight.end;
         if again {
             let next = self.detection.scoreboard.skip_arrived(self.flight.next);
@@ -197,7 +202,9 @@ impl Sender {
     fn window_end(&self) -> u64 {
         let flight = &self.flight;
         let detection = &self.detection;
-        let allowed = if detection.episode.is_some() && detection.is_selective() {
+        let allowed = if let Some(modern) = &self.modern {
+            flight.next + modern.room()
+        } else if detection.episode.is_some() && detection.is_selective() {
             let since = self.repaired_since();
             let scoreboard = &detection.scoreboard;
             let on_its_way = scoreboard.on_its_way(flight.unacknowledged, flight.end, since);

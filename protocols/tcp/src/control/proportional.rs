@@ -1,0 +1,49 @@
+//! Proportional rate reduction (RFC 6937): the window shrinks over one round trip, as segments leave.
+
+/// A reduction that is going on. All in bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Proportional {
+    /// On its way when it began.
+    before: u64,
+    /// The window that it ends with.
+    target: u64,
+    arrived: u64,
+    sent: u64,
+}
+
+impl Proportional {
+    pub(super) fn new(before: u64, target: u64) -> Self {
+        Self {
+            before: before.max(1),
+            target,
+            arrived: 0,
+            sent: 0,
+        }
+    }
+
+    pub(super) fn on_sent(&mut self, size: u64) {
+        self.sent += size;
+    }
+
+    /// The window after an acknowledgement of `arrived` bytes, with `in_flight` on their way; `calm` if it showed no
+    /// more losses.
+    pub(super) fn window(
+        &mut self,
+        (arrived, in_flight): (u64, u64),
+        segment: u64,
+        calm: bool,
+    ) -> u64 {
+        self.arrived += arrived;
+        let allowed = if in_flight > self.target {
+            let due = (self.target * self.arrived).div_ceil(self.before);
+            due.saturating_sub(self.sent)
+        } else {
+            let unsent = self.arrived.saturating_sub(self.sent).max(arrived);
+            let more = if calm { segment } else { 0 };
+            (unsent + more).min(self.target - in_flight)
+        };
+        // The first repair goes at once.
+        let least = if self.sent == 0 { segment } else { 0 };
+        in_flight + allowed.max(least)
+    }
+}
