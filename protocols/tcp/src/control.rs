@@ -1,6 +1,6 @@
 //! Present-day congestion control: how much may be on its way, and how fast it goes out.
 //!
-//! [`Cubic`] and [`Bbr`] see one [`Sample`] for each acknowledgement. What was lost is found by
+//! CUBIC and BBR see one [`Sample`] for each acknowledgement. What was lost is found by
 //! `sender/modern.rs`, which asks them for the window and the pace.
 
 mod bbr;
@@ -76,7 +76,7 @@ pub(crate) struct Sample {
 /// The congestion control of one connection. Windows are in bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum Controller {
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
     Bbr(Box<Bbr>),
 }
 
@@ -85,7 +85,7 @@ impl Controller {
     pub(crate) fn new(settings: &Congestion, first: SeqNumber) -> Option<Self> {
         match settings.control {
             Control::Reno => None,
-            Control::Cubic => Some(Self::Cubic(Cubic::new(settings))),
+            Control::Cubic => Some(Self::Cubic(Box::new(Cubic::new(settings)))),
             Control::Bbr => Some(Self::Bbr(Box::new(Bbr::new(settings, first)))),
         }
     }

@@ -14,7 +14,7 @@ use crate::rival::{Kind, Rival, direction_of};
 const ETHERNET: usize = 14;
 
 /// A segment of a rival on its way across the channel.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
     rival: usize,
     from: usize,

@@ -1,6 +1,8 @@
 //! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00) with what Linux adds to it: an allowance for
 //! acknowledgements in bunches, the look for policers, and packet conservation in recoveries.
 
+use std::cmp::Ordering;
+
 use machine::RandomStream;
 use units::{Duration, Instant, SeqNumber};
 
@@ -260,13 +262,13 @@ impl Bbr {
         let least = self.least.map_or(Duration::ZERO, |(least, _)| least);
         let full = sample.now.since(since) > least;
         let gain = self.pace_gain();
-        let over = if gain > ONE {
-            let reached = sample.in_flight_before >= self.inflight(gain);
-            full && (sample.lost > 0 || reached)
-        } else if gain < ONE {
-            full || sample.in_flight_before <= self.inflight(ONE)
-        } else {
-            full
+        let over = match gain.cmp(&ONE) {
+            Ordering::Greater => {
+                let reached = sample.in_flight_before >= self.inflight(gain);
+                full && (sample.lost > 0 || reached)
+            }
+            Ordering::Less => full || sample.in_flight_before <= self.inflight(ONE),
+            Ordering::Equal => full,
         };
         if over {
             self.mode = Mode::Bandwidth((place + 1) % CYCLE.len(), sample.now);

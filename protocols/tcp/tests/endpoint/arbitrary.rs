@@ -4,7 +4,7 @@ use std::net::SocketAddrV4;
 
 use machine::{Machine, conformance};
 use proptest::prelude::*;
-use tcp::{Config, Endpoint, Input, Output, Policy, State};
+use tcp::{Config, Control, Endpoint, Input, Output, Policy, State};
 use units::{Bytes, Duration, Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpFlags, TcpSegmentOptions, Timestamps};
@@ -25,13 +25,18 @@ fn configs() -> impl Strategy<Value = Config> {
     let policy = prop::sample::select(Policy::ALL.to_vec());
     let buffers = (2_000..60_000_u64, 2_000..60_000_u64);
     let switches = any::<[bool; 6]>();
-    (policy, buffers, switches).prop_map(|(policy, (send, receive), switches)| {
+    let control = prop::sample::select(vec![Control::Reno, Control::Cubic, Control::Bbr]);
+    let rules = (policy, control);
+    (rules, buffers, switches).prop_map(|((policy, control), (send, receive), switches)| {
         let mut config = if switches[0] {
             Config::modern()
         } else {
             config(policy)
         };
         config = config.with_policy(policy);
+        if config.feedback.sack_blocks > 0 {
+            config.congestion.control = control;
+        }
         config.send_buffer = Bytes::new(send);
         config.receive_buffer = Bytes::new(receive);
         config.window_scaling = switches[1];
