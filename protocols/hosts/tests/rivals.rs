@@ -7,7 +7,7 @@ use rivals::{Kind, Percentiles, alone};
 use support::ends::Ends;
 use support::{GATEWAY, MOBILE, Pair, Traffic};
 use tcp::{Config, Control};
-use units::Instant;
+use units::{Duration, Instant};
 
 /// 20 Mbit/s, 20 ms each way, a queue of one bandwidth-delay product.
 fn link() -> Link {
@@ -68,4 +68,23 @@ fn a_kernels_connection_goes_through_the_tunnel_as_it_goes_without() {
     );
     assert!(times.median < outside.requests.median, "{told}");
     assert!(pair.capacity(Direction::Down, span.start).get() > bytes);
+}
+
+/// What arrives while a host has no processor keeps its time, is acted on in its order, and nothing is lost.
+#[test]
+fn a_host_without_a_processor_acts_late_and_completely() {
+    let mut pair = Pair::over(link(), 1, 0);
+    pair.add(Traffic::bulk(1));
+    pair.run_until(at(2));
+    let runs = Duration::from_millis(3);
+    pair.stall(MOBILE, (runs, Duration::from_millis(100)), at(6));
+    pair.run_until(at(6));
+    let during = pair.received(1);
+    pair.run_until(at(10));
+    let after = pair.received(1);
+    assert!(during.packets > 500 && during.in_order, "{during:?}");
+    assert!(
+        after.packets > during.packets + 2_000 && after.in_order,
+        "{after:?}"
+    );
 }

@@ -8,35 +8,55 @@ use crate::Direction;
 use crate::link::Link;
 use crate::opportunities::OPPORTUNITY;
 use crate::plan::Rate;
+use crate::process::Process;
 
 impl Link {
     /// The most wire bytes that can arrive in `direction` of what is sent within `span`, in a run with
     /// `seed`: the rate over the periods that the seed draws, times the chance that each state (or an
     /// independent loss) lets a packet through. For reports; `None` where the rate is unlimited.
     ///
+    /// With a policer it is what that lets pass in the long run, if it is less: a burst comes on top. Of damage, its
+    /// chance is deducted too.
+    ///
     /// Errors that depend on the size of packets (distance, burst, Markov) are not deducted, nor are
     /// packets that the edge of a fade cuts. Half-duplex air carries this for both directions together.
     pub fn capacity(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
         let loss = self.errors(direction).state_loss();
+        let damage = self.journey(direction).faults.damage;
         let Some(timeline) = self.timeline(direction, seed) else {
-            let carried = self.carried(direction, span)?;
-            return Some(surviving(carried, loss.good));
+            let carried = self.carried(direction, seed, span)?;
+            return Some(surviving(surviving(carried, loss.good), damage));
         };
         let (mut good, mut bad) = (Bytes::ZERO, Bytes::ZERO);
         for period in timeline.take_while(|period| period.from < span.end) {
             let end = period.until.map_or(span.end, |until| until.min(span.end));
-            let carried = self.carried(direction, period.from.max(span.start)..end)?;
+            let carried = self.carried(direction, seed, period.from.max(span.start)..end)?;
             if period.good {
                 good += carried;
             } else {
                 bad += carried;
             }
         }
-        Some(surviving(good, loss.good) + surviving(bad, loss.bad))
+        let arrive = surviving(good, loss.good) + surviving(bad, loss.bad);
+        Some(surviving(arrive, damage))
     }
 
-    /// What the air carries within `span`, lost or not.
-    fn carried(&self, direction: Direction, span: Range<Instant>) -> Option<Bytes> {
+    /// What the air carries within `span`, lost or not, of what a policer lets pass.
+    fn carried(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
+        let policer = self.journey(direction).policer.as_ref();
+        let passes = policer.map(|policer| policer.rate.bytes_in(span.end - span.start));
+        match (self.transmitted(direction, seed, span), passes) {
+            (Some(carried), Some(passes)) => Some(carried.min(passes)),
+            (only, None) | (None, only) => only,
+        }
+    }
+
+    /// What the air carries within `span`.
+    fn transmitted(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
+        if let Some(config) = self.process(direction) {
+            let process = Process::new(config, seed, direction);
+            return Some(process.carried((span.start, span.end)));
+        }
         if let Some(trace) = self.trace(direction) {
             let count = trace
                 .first_from(span.end)

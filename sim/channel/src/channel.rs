@@ -43,6 +43,10 @@ pub enum Cause {
     QueueFull,
     /// The air lost it; said when it would have arrived.
     Air,
+    /// It exceeded what a policer lets pass.
+    Policer,
+    /// It was changed on its way, as a checksum shows; said when it would have arrived.
+    Damage,
 }
 
 /// What a channel asks of the world.
@@ -101,7 +105,7 @@ pub struct Channel<T> {
     lanes: PerDirection<Lane<T>>,
     /// One for each medium.
     airs: Vec<Air>,
-    refused: VecDeque<(Direction, T)>,
+    refused: VecDeque<(Direction, Cause, T)>,
     notes: PerDirection<Option<Timeline>>,
     /// As they are at time zero.
     timelines: PerDirection<Option<Timeline>>,
@@ -149,7 +153,7 @@ impl Errors {
 impl Air {
     fn own(link: &Link, direction: Direction, seed: u64) -> Self {
         Self {
-            pacer: Pacer::new(link.trace(direction).cloned(), link.access()),
+            pacer: Pacer::of(link, direction, seed),
             turn: direction,
             shared: false,
             errors: Errors::new(link, seed),
@@ -191,14 +195,14 @@ impl<T> Channel<T> {
                 Direction::BOTH.map(own).to_vec()
             }
             Medium::HalfDuplex => vec![Air {
-                pacer: Pacer::new(None, link.access()),
+                pacer: Pacer::new(link.access()),
                 turn: Direction::Down,
                 shared: true,
                 errors: Errors::new(link, seed),
             }],
         };
         Self {
-            lanes: PerDirection::from_fn(|direction| Lane::new(link, direction)),
+            lanes: PerDirection::from_fn(|direction| Lane::new(link, direction, seed)),
             airs,
             refused: VecDeque::new(),
             notes: PerDirection::default(),
@@ -290,7 +294,7 @@ impl<T> Channel<T> {
     }
 }
 
-impl<T> Machine for Channel<T> {
+impl<T: Clone> Machine for Channel<T> {
     type Input = Input<T>;
     type Output = Output<T>;
 
@@ -321,7 +325,7 @@ impl<T> Machine for Channel<T> {
                 self.catch_up(now);
                 self.lanes[direction].note_queue();
             }
-            Err(payload) => self.refused.push_back((direction, payload)),
+            Err((cause, payload)) => self.refused.push_back((direction, cause, payload)),
         }
     }
 
@@ -338,11 +342,11 @@ impl<T> Machine for Channel<T> {
         if let Some((_, direction)) = arrival {
             return self.lanes[direction].arrive();
         }
-        let (direction, payload) = self.refused.pop_front()?;
+        let (direction, cause, payload) = self.refused.pop_front()?;
         Some(Output::Drop {
             direction,
             payload,
-            cause: Cause::QueueFull,
+            cause,
         })
     }
 

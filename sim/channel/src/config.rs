@@ -4,9 +4,11 @@ use serde::Deserialize;
 use units::Duration;
 
 use crate::errors::ErrorConfig;
+use crate::journey::{FaultsConfig, JitterConfig, JourneyConfig, PolicerConfig};
 use crate::opportunities::OPPORTUNITY;
 use crate::plan::{Plan, QueueBound, Rate, Step};
 use crate::problem::Problem;
+use crate::process::ProcessConfig;
 
 /// Who shares the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -53,6 +55,8 @@ pub struct DirectionConfig {
     /// The name of a file with delivery opportunities, in the format of
     /// [`Opportunities`](crate::Opportunities).
     pub mahimahi: Option<String>,
+    /// A rate that chance changes; in place of `rate` and `mahimahi`.
+    pub process: Option<ProcessConfig>,
     /// From the end of a transmission to the arrival.
     pub delay: Duration,
     /// How much may wait.
@@ -64,6 +68,13 @@ pub struct DirectionConfig {
     pub repeat: Option<Duration>,
     /// What this direction loses.
     pub errors: Option<ErrorConfig>,
+    /// What varies the delay.
+    pub jitter: Option<JitterConfig>,
+    /// What drops packets before the queue.
+    pub policer: Option<PolicerConfig>,
+    /// What else goes wrong.
+    #[serde(default)]
+    pub faults: FaultsConfig,
 }
 
 /// A change of a direction's properties; what is not given stays as it was.
@@ -74,7 +85,7 @@ pub struct StepConfig {
     pub at: Duration,
     /// The new rate.
     pub rate: Option<Rate>,
-    /// The new delay; packets never overtake each other.
+    /// The new delay; packets overtake each other only with `faults.overtaking`.
     pub delay: Option<Duration>,
     /// The new queue bound; what waits already stays.
     pub queue: Option<QueueBound>,
@@ -86,21 +97,36 @@ impl DirectionConfig {
         Self {
             rate: Some(rate),
             mahimahi: None,
+            process: None,
             delay,
             queue,
             schedule: Vec::new(),
             repeat: None,
             errors: None,
+            jitter: None,
+            policer: None,
+            faults: FaultsConfig::default(),
         }
+    }
+
+    /// What happens to packets besides, checked.
+    pub(crate) fn journey(&self) -> Result<JourneyConfig, Problem> {
+        let journey = JourneyConfig {
+            jitter: self.jitter.clone(),
+            policer: self.policer.clone(),
+            faults: self.faults.clone(),
+        };
+        journey.check()?;
+        Ok(journey)
     }
 
     /// The steps, checked.
     pub(crate) fn plan(&self) -> Result<Plan, Problem> {
-        let rate = match (self.rate, &self.mahimahi) {
-            (Some(rate), None) => rate,
-            (None, Some(_)) => Rate::Unlimited,
-            (Some(_), Some(_)) | (None, None) => {
-                let text = "give either a rate (such as '2 Mbit/s' or 'unlimited') or mahimahi";
+        let rate = match (self.rate, &self.mahimahi, &self.process) {
+            (Some(rate), None, None) => rate,
+            (None, Some(_), None) | (None, None, Some(_)) => Rate::Unlimited,
+            _ => {
+                let text = "give either a rate (such as '2 Mbit/s' or 'unlimited'), or mahimahi, or a process";
                 return Err(Problem::new("rate", text));
             }
         };
@@ -137,8 +163,8 @@ impl DirectionConfig {
             let text = format!("{} does not lie before the end of a repetition", step.at);
             return Err(Problem::new("at", text));
         }
-        if step.rate.is_some() && self.mahimahi.is_some() {
-            let text = "a mahimahi trace says the rate already; leave this out";
+        if step.rate.is_some() && self.rate.is_none() {
+            let text = "a mahimahi trace or a process says the rate already; leave this out";
             return Err(Problem::new("rate", text));
         }
         Ok(())

@@ -26,7 +26,7 @@ impl Amount {
 
 /// What happened to the packets of one direction so far.
 ///
-/// `offered = delivered + dropped_queue + dropped_air + inside`.
+/// `offered = delivered + dropped_queue + dropped_policer + dropped_air + damaged + inside`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Given to the channel.
@@ -35,8 +35,14 @@ pub struct Counters {
     pub delivered: Amount,
     /// Refused because the queue was full.
     pub dropped_queue: Amount,
+    /// Refused by a policer.
+    pub dropped_policer: Amount,
     /// Lost on the air.
     pub dropped_air: Amount,
+    /// Changed on their way.
+    pub damaged: Amount,
+    /// Handed out once more than they were offered.
+    pub duplicated: Amount,
     /// Waiting, being transmitted, or on their way.
     pub inside: Amount,
     /// The most that ever waited for the air at once, by packets and by bytes (not necessarily

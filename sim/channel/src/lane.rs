@@ -8,6 +8,7 @@ use crate::Direction;
 use crate::channel::{Cause, Output};
 use crate::counters::{Amount, Counters};
 use crate::errors::ErrorModel;
+use crate::journey::{End, Journey};
 use crate::link::Link;
 use crate::pacer::Pacer;
 use crate::plan::Plan;
@@ -25,6 +26,7 @@ pub(crate) struct Lane<T> {
     ahead: usize,
     waiting: Amount,
     last_arrival: Instant,
+    journey: Journey,
     counters: Counters,
 }
 
@@ -45,11 +47,11 @@ pub(crate) struct Packet<T> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flight {
     arrives: Instant,
-    lost: bool,
+    end: End,
 }
 
 impl<T> Lane<T> {
-    pub(crate) fn new(link: &Link, direction: Direction) -> Self {
+    pub(crate) fn new(link: &Link, direction: Direction, seed: u64) -> Self {
         Self {
             direction,
             plan: link.plan(direction).clone(),
@@ -58,6 +60,7 @@ impl<T> Lane<T> {
             ahead: 0,
             waiting: Amount::default(),
             last_arrival: Instant::ZERO,
+            journey: Journey::new(link.journey(direction), seed, direction),
             counters: Counters::default(),
         }
     }
@@ -74,14 +77,18 @@ impl<T> Lane<T> {
         self.flying < self.packets.len()
     }
 
-    /// Queues a packet; gives its payload back if the queue is full.
-    pub(crate) fn offer(&mut self, packet: Packet<T>, ahead: bool) -> Result<(), T> {
+    /// Queues a packet; gives its payload back if the queue is full, or a policer does not let it pass.
+    pub(crate) fn offer(&mut self, packet: Packet<T>, ahead: bool) -> Result<(), (Cause, T)> {
         let size = packet.size;
         self.counters.offered.add(size);
+        if !self.journey.admits(packet.arrived, size) {
+            self.counters.dropped_policer.add(size);
+            return Err((Cause::Policer, packet.payload));
+        }
         let bound = self.plan.at(packet.arrived).0.queue;
         if !bound.admits(self.waiting, size) {
             self.counters.dropped_queue.add(size);
-            return Err(packet.payload);
+            return Err((Cause::QueueFull, packet.payload));
         }
         self.waiting.add(size);
         self.counters.inside.add(size);
@@ -111,11 +118,30 @@ impl<T> Lane<T> {
         self.counters.wait += airtime.start.since(packet.arrived);
         self.waiting.remove(packet.size);
         let delay = self.plan.at(airtime.finish).0.delay;
-        self.last_arrival = self.last_arrival.max(airtime.finish + delay);
+        let arrives = self.journey.arrival(airtime.finish + delay);
+        let overtaking = self.journey.overtaking();
+        self.last_arrival = self.last_arrival.max(arrives);
         packet.flight = Flight {
-            arrives: self.last_arrival,
-            lost: errors.loses(airtime, packet.size),
+            arrives: if overtaking {
+                arrives
+            } else {
+                self.last_arrival
+            },
+            end: self.journey.end(errors.loses(airtime, packet.size)),
         };
+        if overtaking {
+            self.overtake();
+        }
+    }
+
+    /// The last that was transmitted takes its place among those on their way.
+    fn overtake(&mut self) {
+        let arrives = |packet: &Packet<T>| packet.flight.arrives;
+        let mut place = self.flying - 1;
+        while place > 0 && arrives(&self.packets[place - 1]) > arrives(&self.packets[place]) {
+            self.packets.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     /// When the next packet arrives, or would have, and its number.
@@ -124,8 +150,18 @@ impl<T> Lane<T> {
         Some((next.flight.arrives, next.sequence))
     }
 
-    /// Takes the next packet from the air.
-    pub(crate) fn arrive(&mut self) -> Option<Output<T>> {
+    /// Takes the next packet from the air; one that arrives twice stays for its second arrival.
+    pub(crate) fn arrive(&mut self) -> Option<Output<T>>
+    where
+        T: Clone,
+    {
+        let first = self.packets.front_mut().filter(|_| self.flying > 0)?;
+        if first.flight.end == End::ArrivesTwice {
+            first.flight.end = End::Arrives;
+            self.counters.duplicated.add(first.size);
+            let (direction, payload) = (self.direction, first.payload.clone());
+            return Some(Output::Deliver { direction, payload });
+        }
         self.flying = self.flying.checked_sub(1)?;
         let packet = self.packets.pop_front()?;
         if self.packets.is_empty() {
@@ -134,9 +170,13 @@ impl<T> Lane<T> {
         }
         self.counters.inside.remove(packet.size);
         let (direction, payload) = (self.direction, packet.payload);
-        if packet.flight.lost {
-            self.counters.dropped_air.add(packet.size);
-            let cause = Cause::Air;
+        let gone = match packet.flight.end {
+            End::Arrives | End::ArrivesTwice => None,
+            End::Lost => Some((Cause::Air, &mut self.counters.dropped_air)),
+            End::Damaged => Some((Cause::Damage, &mut self.counters.damaged)),
+        };
+        if let Some((cause, count)) = gone {
+            count.add(packet.size);
             return Some(Output::Drop {
                 direction,
                 payload,

@@ -18,6 +18,7 @@ mod counters;
 mod csma;
 mod direction;
 pub mod errors;
+mod journey;
 mod lane;
 mod link;
 pub mod links;
@@ -26,6 +27,7 @@ mod outages;
 mod pacer;
 mod plan;
 mod problem;
+mod process;
 pub mod shared;
 
 pub use channel::{Cause, Channel, Input, Output};
@@ -33,8 +35,12 @@ pub use config::{DirectionConfig, LinkConfig, Medium, StepConfig};
 pub use counters::{Amount, Counters};
 pub use csma::{CsmaAir, CsmaConfig, CsmaCounters, Fate, Frame, Heard, Station};
 pub use direction::{Direction, PerDirection};
+pub use journey::{
+    FaultsConfig, JitterConfig, PolicerConfig, RetriesConfig, TrainsConfig, UniformConfig,
+};
 pub use link::{Link, ReadFile};
 pub use opportunities::{OPPORTUNITY, Opportunities};
 pub use outages::Outage;
 pub use plan::{Plan, QueueBound, Rate, Step};
 pub use problem::LinkError;
+pub use process::{Chances, MarkovRateConfig, ProcessConfig, RateStateConfig, WalkConfig};

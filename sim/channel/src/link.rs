@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use crate::config::{DirectionConfig, LinkConfig, Medium};
 use crate::errors::{ErrorConfig, Timeline};
+use crate::journey::JourneyConfig;
 use crate::opportunities::Opportunities;
 use crate::plan::Plan;
 use crate::problem::{LinkError, Problem};
+use crate::process::ProcessConfig;
 use crate::{Direction, PerDirection};
 use units::Duration;
 
@@ -19,6 +21,8 @@ pub struct Link {
     access: Duration,
     plans: PerDirection<Plan>,
     traces: PerDirection<Option<Arc<Opportunities>>>,
+    processes: PerDirection<Option<Arc<ProcessConfig>>>,
+    journeys: PerDirection<JourneyConfig>,
     errors: PerDirection<ErrorConfig>,
 }
 
@@ -79,6 +83,14 @@ impl Link {
             let trace = trace(&directions[direction], &config, read);
             trace.map_err(|problem| problem.within(table(&config, direction)))
         };
+        let process = |direction: Direction| {
+            let process = process(&directions[direction], &config);
+            process.map_err(|problem| problem.within(table(&config, direction)))
+        };
+        let journey = |direction: Direction| {
+            let journey = directions[direction].journey();
+            journey.map_err(|problem| problem.within(table(&config, direction)))
+        };
         Ok(Self {
             name: name.into(),
             medium: config.medium,
@@ -90,6 +102,14 @@ impl Link {
             traces: PerDirection {
                 down: trace(Direction::Down)?,
                 up: trace(Direction::Up)?,
+            },
+            processes: PerDirection {
+                down: process(Direction::Down)?,
+                up: process(Direction::Up)?,
+            },
+            journeys: PerDirection {
+                down: journey(Direction::Down)?,
+                up: journey(Direction::Up)?,
             },
             errors,
             description: config.description,
@@ -125,6 +145,24 @@ impl Link {
     /// The delivery opportunities of one direction, if they stand in place of a rate.
     pub fn trace(&self, direction: Direction) -> Option<&Arc<Opportunities>> {
         self.traces[direction].as_ref()
+    }
+
+    /// The rate process of one direction, if it stands in place of a rate.
+    pub fn process(&self, direction: Direction) -> Option<&Arc<ProcessConfig>> {
+        self.processes[direction].as_ref()
+    }
+
+    pub(crate) fn journey(&self, direction: Direction) -> &JourneyConfig {
+        &self.journeys[direction]
+    }
+
+    /// The key of something that only a channel between two hosts has, if there is any: jitter, a policer, faults.
+    pub fn not_for_many(&self) -> Option<String> {
+        let key = |direction: Direction| {
+            let key = self.journeys[direction].first_key()?;
+            Some(format!("{direction}.{key}"))
+        };
+        Direction::BOTH.into_iter().find_map(key)
     }
 
     /// What one direction loses.
@@ -228,6 +266,23 @@ fn trace(
     let trace = Opportunities::parse(&text)
         .map_err(|error| Problem::new("mahimahi", format!("'{file}', {error}")))?;
     Ok(Some(Arc::new(trace)))
+}
+
+fn process(
+    config: &DirectionConfig,
+    link: &LinkConfig,
+) -> Result<Option<Arc<ProcessConfig>>, Problem> {
+    let Some(process) = &config.process else {
+        return Ok(None);
+    };
+    if link.medium == Medium::HalfDuplex || !link.access.is_zero() {
+        let text = "belongs to one direction and says all of the time that packets take, so the medium must be \
+                    'separate', and `access` left out";
+        return Err(Problem::new("process", text));
+    }
+    let checked = process.check();
+    checked.map_err(|problem| problem.within("process"))?;
+    Ok(Some(Arc::new(process.clone())))
 }
 
 fn unreadable(key: &str, file: &str, error: &str) -> Problem {

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant};
 
+use crate::Direction;
+use crate::link::Link;
 use crate::opportunities::{OPPORTUNITY, Opportunities};
 use crate::plan::{Plan, Rate};
+use crate::process::Process;
 
 const NANOS: u128 = 1_000_000_000;
 const END_OF_TIME: Instant = Instant::from_nanos(u64::MAX);
@@ -24,20 +27,31 @@ pub(crate) struct Airtime {
 pub(crate) enum Pacer {
     /// At the rate of a plan.
     Clocked(Clocked),
-    /// At the delivery opportunities of a recorded trace.
+    /// At the delivery opportunities of a recorded trace, or of a process.
     Traced(Traced),
 }
 
 impl Pacer {
-    /// With `access` on top of each packet's bytes, unless there is a trace.
-    pub(crate) fn new(trace: Option<Arc<Opportunities>>, access: Duration) -> Self {
-        match trace {
-            None => Self::Clocked(Clocked {
-                access,
-                ..Clocked::default()
-            }),
-            Some(trace) => Self::Traced(Traced::new(trace)),
-        }
+    /// At the rate of a plan, with `access` on top of each packet's bytes.
+    pub(crate) fn new(access: Duration) -> Self {
+        Self::Clocked(Clocked {
+            access,
+            ..Clocked::default()
+        })
+    }
+
+    /// That of one direction's own medium.
+    pub(crate) fn of(link: &Link, direction: Direction, seed: u64) -> Self {
+        let source = match (link.trace(direction), link.process(direction)) {
+            (Some(trace), _) => Source::Recorded(Arc::clone(trace), 0),
+            (None, Some(config)) => Source::Made(Box::new(Process::new(config, seed, direction))),
+            (None, None) => return Self::new(link.access()),
+        };
+        Self::Traced(Traced {
+            source,
+            at: Instant::ZERO,
+            left: 0,
+        })
     }
 
     /// When the transmissions so far are over.
@@ -135,13 +149,45 @@ impl Clocked {
     }
 }
 
+/// Where opportunities come from.
+#[derive(Debug, Clone)]
+enum Source {
+    /// A trace, and the number of the next.
+    Recorded(Arc<Opportunities>, u64),
+    Made(Box<Process>),
+}
+
+impl Source {
+    /// Those before `now` are gone.
+    fn skip_to(&mut self, now: Instant) {
+        match self {
+            Self::Recorded(trace, next) => *next = (*next).max(trace.first_from(now)),
+            Self::Made(process) => process.skip_to(now),
+        }
+    }
+
+    /// Uses the next; returns when it is.
+    fn take(&mut self) -> Instant {
+        match self {
+            Self::Recorded(trace, next) => {
+                let at = trace.time(*next);
+                *next += 1;
+                at
+            }
+            Self::Made(process) => {
+                let at = process.upcoming();
+                process.advance();
+                at
+            }
+        }
+    }
+}
+
 /// Serialisation by a trace: each opportunity carries [`OPPORTUNITY`] bytes of the packets that wait
 /// for it, whole or in part; what nobody uses is gone.
 #[derive(Debug, Clone)]
 pub(crate) struct Traced {
-    trace: Arc<Opportunities>,
-    /// The number of the next opportunity.
-    next: u64,
+    source: Source,
     /// When the last opportunity was that a packet used.
     at: Instant,
     /// What it can still carry.
@@ -149,27 +195,17 @@ pub(crate) struct Traced {
 }
 
 impl Traced {
-    fn new(trace: Arc<Opportunities>) -> Self {
-        Self {
-            trace,
-            next: 0,
-            at: Instant::ZERO,
-            left: 0,
-        }
-    }
-
     fn transmit(&mut self, arrived: Instant, size: Bytes) -> Airtime {
         if arrived > self.at {
             self.left = 0;
             self.at = arrived;
-            self.next = self.next.max(self.trace.first_from(arrived));
+            self.source.skip_to(arrived);
         }
         let mut work = size.get();
         let mut start = None;
         while work > 0 {
             if self.left == 0 {
-                self.at = self.trace.time(self.next);
-                self.next += 1;
+                self.at = self.source.take();
                 self.left = OPPORTUNITY.get();
             }
             start.get_or_insert(self.at);

@@ -108,15 +108,15 @@ impl Mobile {
 
 impl<T> SharedChannel<T> {
     /// The air of `link` in the run with `seed`, idle, with a mobile host for each of `errors`: it meets the errors of
-    /// that link. All else is as `link` says.
+    /// that link. All else is as `link` says, but for what [`Link::not_for_many`] names, which it does not have.
     pub fn new(link: &Link, seed: u64, errors: &[&Link]) -> Self {
-        let trace = |way: Direction| link.trace(way).cloned();
-        let traces = match link.medium() {
-            Medium::Separate => Direction::BOTH.map(trace).to_vec(),
-            Medium::HalfDuplex => vec![None],
+        let own = |way: Direction| Pacer::of(link, way, seed);
+        let pacers = match link.medium() {
+            Medium::Separate => Direction::BOTH.map(own).to_vec(),
+            Medium::HalfDuplex => vec![Pacer::new(link.access())],
         };
-        let air = |trace| Air {
-            pacer: Pacer::new(trace, link.access()),
+        let air = |pacer| Air {
+            pacer,
             turns: VecDeque::new(),
         };
         let mobile = |(number, errors): (usize, &&Link)| {
@@ -129,7 +129,7 @@ impl<T> SharedChannel<T> {
         };
         Self {
             link: link.clone(),
-            airs: traces.into_iter().map(air).collect(),
+            airs: pacers.into_iter().map(air).collect(),
             queues: (0..=errors.len()).map(|_| queue()).collect(),
             mobiles: errors.iter().enumerate().map(mobile).collect(),
             flying: PerDirection::default(),

@@ -174,12 +174,12 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
                 channel::Output::Drop {
                     direction,
                     payload,
-                    cause: Cause::QueueFull,
+                    cause: Cause::QueueFull | Cause::Policer,
                 } => self.see((id, direction), Moment::Lost(Loss::QueueFull), &payload),
                 channel::Output::Drop {
                     direction,
                     payload,
-                    cause: Cause::Air,
+                    cause: Cause::Air | Cause::Damage,
                 } => self.lose(id, direction, payload),
                 channel::Output::State { direction, change } => {
                     let at = (id, direction);

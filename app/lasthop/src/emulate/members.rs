@@ -44,6 +44,11 @@ pub(crate) enum MembersError {
         "--signals tells of the outages of one mobile host, and there are {0} right sides; leave it out"
     )]
     Signals(usize),
+    /// What one air for many has not.
+    #[error(
+        "the link's `{0}` is for a single right side; leave it out, or name one side only"
+    )]
+    NotForMany(String),
     /// An `--errors` that cannot be read.
     #[error("'{0}' does not say whose errors; write it like '8=l2-b80' or '8=./link.toml'")]
     Malformed(String),
@@ -91,6 +96,9 @@ pub(super) fn plan(arguments: &Arguments, link: &Link) -> Result<Plan, EmulateEr
     }
     if arguments.signals.is_some() {
         return Err(MembersError::Signals(sides).into());
+    }
+    if let Some(key) = link.not_for_many() {
+        return Err(MembersError::NotForMany(key).into());
     }
     let mut errors = BTreeMap::new();
     for given in &arguments.errors {

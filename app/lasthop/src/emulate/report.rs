@@ -22,7 +22,7 @@ impl From<Amount> for Traffic {
 }
 
 /// What happened to the packets of one direction:
-/// `offered = delivered + dropped_queue + dropped_air + inside`.
+/// `offered = delivered + dropped_queue + dropped_policer + dropped_air + damaged + inside`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct DirectionReport {
     /// Taken from the interface where they entered.
@@ -33,8 +33,17 @@ pub(crate) struct DirectionReport {
     pub(crate) refused_packets: u64,
     /// Refused because the link's queue was full.
     pub(crate) dropped_queue: Traffic,
+    /// Refused by a policer.
+    #[serde(default)]
+    pub(crate) dropped_policer: Traffic,
     /// Lost on the air.
     pub(crate) dropped_air: Traffic,
+    /// Dropped at the far end, as they had been changed on their way.
+    #[serde(default)]
+    pub(crate) damaged: Traffic,
+    /// Handed out once more than they came.
+    #[serde(default)]
+    pub(crate) duplicated: Traffic,
     /// Waiting, being transmitted, or on their way.
     pub(crate) inside: Traffic,
     /// Whose transmission has started.
@@ -55,7 +64,10 @@ impl DirectionReport {
             delivered: counters.delivered.into(),
             refused_packets,
             dropped_queue: counters.dropped_queue.into(),
+            dropped_policer: counters.dropped_policer.into(),
             dropped_air: counters.dropped_air.into(),
+            damaged: counters.damaged.into(),
+            duplicated: counters.duplicated.into(),
             inside: counters.inside.into(),
             transmitted: counters.transmitted.into(),
             queue_peak: counters.queue_peak.into(),

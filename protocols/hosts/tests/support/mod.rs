@@ -6,8 +6,10 @@
 )]
 
 pub(crate) mod cell;
+mod clock;
 pub(crate) mod ends;
 pub(crate) mod intruder;
+mod stalls;
 mod traffic;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,8 +20,8 @@ use hosts::{
     Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
     StreamLane, StreamLimits, StreamNews, TcpMethod, TcpTerms,
 };
-use machine::{Machine, RandomStream, earlier};
-use rivals::{Crossing, Kind, Rivals};
+use machine::{Machine, RandomStream};
+use rivals::{Crossing, Rivals};
 use session::{Entropy, PrivateKey};
 pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
@@ -78,6 +80,7 @@ pub(crate) struct Pair {
     ends: Option<ends::Ends>,
     /// Datagrams that have arrived.
     datagrams: u64,
+    stalls: [stalls::Stalls; 2],
 }
 
 /// What a pair is made from.
@@ -208,6 +211,7 @@ impl Pair {
             pending: VecDeque::new(),
             ends: None,
             datagrams: 0,
+            stalls: Default::default(),
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -239,30 +243,6 @@ impl Pair {
             .and_then(|ends| ends.poll_packet(self.now))
         {
             self.input(host, Input::Packet(packet));
-        }
-    }
-
-    /// Somebody else downloads across the same channel all that he can while `span` lasts; returns his number.
-    pub(crate) fn add_rival(&mut self, kind: Kind, span: Range<Instant>) -> usize {
-        self.rivals.add(kind, Direction::Down, span)
-    }
-
-    /// Bytes that a rival has got so far.
-    pub(crate) fn rival_delivered(&self, number: usize) -> u64 {
-        self.rivals.delivered(number)
-    }
-
-    /// Lets the rivals act, and puts what they send on the channel.
-    fn compete(&mut self) {
-        self.rivals.handle_timeout(self.now);
-        while let Some(crossing) = self.rivals.poll_crossing() {
-            let input = channel::Input::Send {
-                direction: crossing.direction(),
-                size: crossing.size(),
-                payload: Cargo::Rival(crossing),
-            };
-            self.channel.handle_input(self.now, input);
-            self.drain_channel();
         }
     }
 
@@ -342,6 +322,9 @@ impl Pair {
 
     pub(crate) fn input(&mut self, host: usize, input: Input) {
         let now = self.now;
+        let Some(input) = self.stalls[host].pass(now, input) else {
+            return;
+        };
         self.act(host, |machine| machine.handle_input(now, input));
     }
 
@@ -484,65 +467,6 @@ impl Pair {
             self.waiting.push_back(self.now);
             self.input(MOBILE, Input::Packet(packet));
         }
-    }
-
-    pub(crate) fn run_until(&mut self, end: Instant) {
-        while self.now < end {
-            self.feed();
-            self.request();
-            self.exchange();
-            self.run_rivals(end);
-            let next = earlier(self.next_own(), self.channel.poll_timeout());
-            let next = earlier(next, self.rivals.poll_timeout());
-            self.now = self.now.max(next.unwrap_or(end).min(end));
-            if let Some(ends) = &mut self.ends {
-                ends.handle_timeout(self.now);
-            }
-            self.channel.handle_timeout(self.now);
-            self.drain_channel();
-            self.compete();
-            for host in [MOBILE, GATEWAY] {
-                let now = self.now;
-                self.act(host, |machine| machine.handle_timeout(now));
-            }
-        }
-    }
-
-    /// When a host, or what stands behind one, has something to do.
-    fn next_own(&self) -> Option<Instant> {
-        let deadlines = [
-            self.hosts[0].poll_timeout(),
-            self.hosts[1].poll_timeout(),
-            self.requests.as_ref().map(|(_, _, next)| *next),
-            self.ends.as_ref().and_then(ends::Ends::poll_timeout),
-        ];
-        deadlines.into_iter().flatten().min()
-    }
-
-    /// While nothing happens but to rivals, time passes without a look at the hosts.
-    fn run_rivals(&mut self, end: Instant) {
-        if self.rivals.is_empty() {
-            return;
-        }
-        let until = self.next_own().unwrap_or(end).min(end);
-        loop {
-            let mine = self.datagrams;
-            let next = earlier(self.channel.poll_timeout(), self.rivals.poll_timeout());
-            let Some(next) = next.filter(|next| *next < until) else {
-                break;
-            };
-            self.now = self.now.max(next);
-            self.channel.handle_timeout(self.now);
-            self.drain_channel();
-            self.compete();
-            if self.datagrams != mine {
-                break;
-            }
-        }
-    }
-
-    pub(crate) fn run_for(&mut self, span: Duration) {
-        self.run_until(self.now + span);
     }
 
     /// Stops the bulk flows.
