@@ -21,6 +21,7 @@ mod simulator;
 mod split;
 mod spread;
 mod tunnel;
+mod world;
 
 /// Writes rows as JSON to a file, whose path begins at the root of the repository, and says where they are.
 pub(crate) fn keep<R: Serialize>(shell: &Shell, path: &Path, rows: &[R]) -> Result<(), Failure> {
@@ -66,6 +67,11 @@ enum Bench {
     SplitEnd(split::end::Options),
     /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
     Tunnel(tunnel::Options),
+    /// Hops as the world has them: TCP alone and lasthop, next to other people's TCP, over traces and link files.
+    World(world::Options),
+    /// What `world` starts in its hosts.
+    #[command(hide = true)]
+    WorldEnd(world::end::Options),
     /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
     Simulator(simulator::Options),
     /// How exactly `lasthop emulate` keeps rate, delay and loss, and how much it carries.
@@ -77,6 +83,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let shell = Shell::new(true);
     match &options.bench {
         Bench::SplitEnd(options) => return split::end::run(options),
+        Bench::WorldEnd(options) => return world::end::run(options),
+        // It describes itself once it is alone.
+        Bench::World(options) => return world::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
         Bench::Links(_)
         | Bench::Files(_)
@@ -88,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     println!("{}\n", setting::describe(&shell)?);
     match &options.bench {
-        Bench::SplitEnd(_) => Ok(()),
+        Bench::SplitEnd(_) | Bench::World(_) | Bench::WorldEnd(_) => Ok(()),
         Bench::Split(options) => split::run(&shell, options),
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),

@@ -4,7 +4,7 @@
 
 use crate::shell::{Failure, Shell};
 
-mod alone;
+pub(crate) mod alone;
 mod files;
 mod random;
 mod split;

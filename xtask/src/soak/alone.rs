@@ -12,7 +12,7 @@ const START: &str = "trap 'exit 130' INT TERM; mount -t tmpfs tmpfs /run && moun
     \"$@\" & wait $!";
 
 /// Goes on as another process of the same name, with the same arguments and these; returns only if that fails.
-pub(super) fn become_alone(more: &[&str], program: &Path) -> Failure {
+pub(crate) fn become_alone(more: &[&str], program: &Path) -> Failure {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
     command.args(["sh", "-c", START, "sh"]);

@@ -68,13 +68,23 @@ impl Link {
     pub(crate) fn between(
         hosts: &Hosts,
         program: &Path,
-        [left, right]: [&str; 2],
+        sides: [&str; 2],
+        link: (&str, u64),
+    ) -> Result<Self, Failure> {
+        Self::started(hosts, program, (sides, &[]), link)
+    }
+
+    /// The same with more words on the emulator's command line.
+    pub(crate) fn started(
+        hosts: &Hosts,
+        program: &Path,
+        ([left, right], more): ([&str; 2], &[String]),
         (link, seed): (&str, u64),
     ) -> Result<Self, Failure> {
         let side = |host, address| format!("netns:{host},air0,{address}/24");
         let report = hosts.path("link.json");
         let mut command = hosts.command(program);
-        command.args(["emulate", "--link", link]);
+        command.args(["emulate", "--link", link]).args(more);
         command.args(["--left", &side(left, SERVER)]);
         command.args(["--right", &side(right, CLIENT)]);
         command
