@@ -128,7 +128,7 @@ pub(crate) struct Laid<P> {
     pub(crate) events: u64,
 }
 
-impl<P> Laid<P> {
+impl<P: Clone> Laid<P> {
     pub(crate) fn new(line: &Line, ends: [End; 2], slot: Slot) -> Self {
         let mut channel = Channel::new(&line.link, line.seed);
         if line.state_notes {
