@@ -1,6 +1,7 @@
 //! `cargo xtask bench world`: hops as the world has them, in network namespaces: a download with a small request each
 //! 100 ms beside it, by TCP alone and by lasthop, next to other people's TCP where that is asked for. Needs root.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +102,9 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     let folder = setting::folder(None)?;
     let links = links(shell, options, folder.path())?;
     let runs = links.len() * options.seeds.len() * options.schemes.len();
+    for (_, link) in &links {
+        run::check(program, link)?;
+    }
     let mut rows = Vec::new();
     // Schemes in turns, so that what else the machine does meets them alike.
     for (name, link) in &links {
@@ -151,7 +155,10 @@ fn links(
             Failure::Found(format!("cannot read the trace {}: {error}", from.display()))
         })?;
         let (delay, queue) = (&options.delay, &options.queue);
-        text += &format!("[{way}]\nmahimahi = '{way}'\ndelay = '{delay}'\nqueue = '{queue}'\n");
+        let _ = writeln!(
+            text,
+            "[{way}]\nmahimahi = '{way}'\ndelay = '{delay}'\nqueue = '{queue}'"
+        );
     }
     let path = folder.join("trace.toml");
     peers::write(&path, &text)?;

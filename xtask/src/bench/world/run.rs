@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::end::Told;
 use super::scheme::Scheme;
@@ -14,6 +15,8 @@ use crate::bench::setting;
 use crate::shell::Failure;
 
 const PORT: u16 = 5_201;
+/// How long after the link stands all begin, so that every scheme meets the same part of what changes.
+const HEAD_START: Duration = Duration::from_secs(3);
 
 /// What is measured.
 pub(super) struct Case<'a> {
@@ -42,6 +45,22 @@ impl Visits<'_> {
     }
 }
 
+/// Lets the emulator say at once what it does not understand of a link.
+pub(super) fn check(program: &Path, link: &str) -> Result<(), Failure> {
+    let folder = setting::folder(None)?;
+    let hosts = Hosts::new(folder.path(), "world")?;
+    let side = |host: &str| format!("netns:{host},air0");
+    let mut command = hosts.command(program);
+    command.args(["emulate", "--duration", "1 ms", "--link", link]);
+    command.args([
+        "--left",
+        &side(&hosts.server),
+        "--right",
+        &side(&hosts.client),
+    ]);
+    hosts.shell.run(command).map(drop)
+}
+
 /// Runs it.
 pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Result<Row, Failure> {
     let folder = setting::folder(None)?;
@@ -50,6 +69,7 @@ pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Res
     let mtu = ["--mtu".to_owned(), options.mtu.to_string()];
     let sides = [hosts.server.as_str(), hosts.client.as_str()];
     let air = Link::started(&hosts, program, (sides, &mtu), (case.link, case.seed))?;
+    let begin = Instant::now() + HEAD_START;
     let wishes = Wishes {
         gateway: "",
         mobile: "",
@@ -70,6 +90,7 @@ pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Res
     serve.args(["bench", "world-end", "serve", "--address"]);
     serve.arg(format!("0.0.0.0:{PORT}"));
     let _server = hosts.start(&hosts.server, &serve)?;
+    thread::sleep(begin.saturating_duration_since(Instant::now()));
     let inside = if case.scheme.tunnel {
         daemons::SERVER
     } else {
