@@ -45,9 +45,7 @@ pub(crate) enum MembersError {
     )]
     Signals(usize),
     /// What one air for many has not.
-    #[error(
-        "the link's `{0}` is for a single right side; leave it out, or name one side only"
-    )]
+    #[error("the link's `{0}` is for a single right side; leave it out, or name one side only")]
     NotForMany(String),
     /// An `--errors` that cannot be read.
     #[error("'{0}' does not say whose errors; write it like '8=l2-b80' or '8=./link.toml'")]

@@ -58,7 +58,13 @@ pub(super) fn check(program: &Path, link: &str) -> Result<(), Failure> {
         "--right",
         &side(&hosts.client),
     ]);
-    hosts.shell.run(command).map(drop)
+    match hosts.shell.run(command) {
+        // What it says is all that matters here.
+        Err(Failure::Exit { output, .. }) => Err(Failure::Found(
+            output.trim().trim_start_matches("error: ").into(),
+        )),
+        other => other.map(drop),
+    }
 }
 
 /// Runs it.
