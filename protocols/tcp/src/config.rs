@@ -313,7 +313,7 @@ impl Config {
             ),
             (
                 self.congestion.control == Control::Reno || self.recovery.policy.reads_sack(),
-                "`congestion.control` other than \"reno\" needs a `recovery.policy` that reads selective acknowledgements",
+                "`congestion.control` other than \"reno\" needs a `recovery.policy` that reads SACK",
             ),
         ];
         check_rules("TCP", &rules)

@@ -1,4 +1,5 @@
-//! What hops in the world do besides: rates that chance changes, jitter, trains, policers, damage, copies, shorter paths.
+//! What hops in the world do besides: rates that chance changes, jitter, trains, policers, damage, copies, and shorter
+//! paths.
 
 mod common;
 
@@ -253,15 +254,18 @@ fn what_makes_no_sense_is_refused_with_its_place() {
             "`down.process.states[0].rate`",
         ),
         (
-            "delay = '1 ms'\nprocess = { model = 'walk', start = '1 Mbit/s', least = '2 Mbit/s', most = '3 Mbit/s', every = '1 s', change = '10 %' }",
+            "delay = '1 ms'\nprocess = { model = 'walk', start = '1 Mbit/s', least = '2 Mbit/s', \
+             most = '3 Mbit/s', every = '1 s', change = '10 %' }",
             "`down.process.start`",
         ),
         (
-            "delay = '1 ms'\nprocess = { model = 'walk', start = '1 Mbit/s', least = '0 bit/s', most = '3 Mbit/s', every = '1 s', change = '10 %' }",
+            "delay = '1 ms'\nprocess = { model = 'walk', start = '1 Mbit/s', least = '0 bit/s', \
+             most = '3 Mbit/s', every = '1 s', change = '10 %' }",
             "`down.process.least`",
         ),
         (
-            "delay = '1 ms'\nrate = '1 Mbit/s'\nprocess = { model = 'markov', states = [{ rate = '1 Mbit/s', hold = '1 s' }] }",
+            "delay = '1 ms'\nrate = '1 Mbit/s'\n\
+             process = { model = 'markov', states = [{ rate = '1 Mbit/s', hold = '1 s' }] }",
             "`down.rate`",
         ),
         (

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::end::Told;
 use super::scheme::Scheme;
@@ -67,6 +69,21 @@ pub(super) fn check(program: &Path, link: &str) -> Result<(), Failure> {
     }
 }
 
+/// Starts the daemons, and waits until they know each other.
+fn connect<'a>(hosts: &'a Hosts, program: &'a Path) -> Result<Daemons<'a>, Failure> {
+    let wishes = Wishes {
+        gateway: "",
+        mobile: "",
+        route: "192.0.2.0/24",
+    };
+    let daemons = Daemons::start_with(hosts, program, &wishes)?;
+    hosts.wait("both ends are connected", || {
+        let status = daemons.status("mobile").unwrap_or_default();
+        !status["host"]["peers"][0]["keys_age"].is_null()
+    })?;
+    Ok(daemons)
+}
+
 /// Runs it.
 pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Result<Row, Failure> {
     let folder = setting::folder(None)?;
@@ -76,81 +93,84 @@ pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Res
     let sides = [hosts.server.as_str(), hosts.client.as_str()];
     let air = Link::started(&hosts, program, (sides, &mtu), (case.link, case.seed))?;
     let begin = Instant::now() + HEAD_START;
-    let wishes = Wishes {
-        gateway: "",
-        mobile: "",
-        route: "192.0.2.0/24",
-    };
-    let tunnel = case
-        .scheme
-        .tunnel
-        .then(|| Daemons::start_with(&hosts, program, &wishes))
-        .transpose()?;
-    if let Some(tunnel) = &tunnel {
-        hosts.wait("both ends are connected", || {
-            let status = tunnel.status("mobile").unwrap_or_default();
-            !status["host"]["peers"][0]["keys_age"].is_null()
-        })?;
-    }
+    let tunnel = case.scheme.tunnel.then(|| connect(&hosts, program));
+    let _tunnel = tunnel.transpose()?;
     let mut serve = Command::new(setting::ourselves()?);
     serve.args(["bench", "world-end", "serve", "--address"]);
     serve.arg(format!("0.0.0.0:{PORT}"));
     let _server = hosts.start(&hosts.server, &serve)?;
     thread::sleep(begin.saturating_duration_since(Instant::now()));
-    let inside = if case.scheme.tunnel {
-        daemons::SERVER
-    } else {
-        link::SERVER
-    };
-    let rivals: Vec<&str> = options
-        .beside
-        .iter()
-        .flat_map(|beside| (0..beside.count).map(|_| beside.sender.as_str()))
-        .collect();
     let visits = Visits {
         hosts: &hosts,
         options,
     };
-    let (bulk, small, others) = thread::scope(|scope| {
-        let visits = &visits;
-        let rivals: Vec<_> = rivals
-            .iter()
-            .map(|sender| {
-                scope.spawn(move || visits.go(link::SERVER, &["fetch", "--sender", sender]))
-            })
-            .collect();
-        let small = scope.spawn(|| visits.go(inside, &["ask"]));
-        let bulk = visits.go(inside, &["fetch", "--sender", &case.scheme.sender]);
-        let wait = |thread: thread::ScopedJoinHandle<'_, Result<Told, Failure>>| {
-            thread.join().expect("a visit does not panic")
+    let gathered = visits.all(case.scheme)?;
+    Ok(row(options, case, &gathered, &air.report(&hosts)?))
+}
+
+/// What all visitors together tell.
+struct Gathered {
+    bulk: Told,
+    small: Told,
+    others: Vec<(String, Told)>,
+}
+
+impl Visits<'_> {
+    /// Lets all go at once.
+    fn all(&self, scheme: &Scheme) -> Result<Gathered, Failure> {
+        let inside = if scheme.tunnel {
+            daemons::SERVER
+        } else {
+            link::SERVER
         };
-        let others: Vec<_> = rivals.into_iter().map(wait).collect();
-        (bulk, wait(small), others)
-    });
-    let seen = air.report(&hosts)?;
-    let down = &seen["down"];
-    let packets = |key: &str| down[key]["packets"].as_f64().unwrap_or_default();
+        let beside = self.options.beside.iter();
+        let senders: Vec<&str> = beside
+            .flat_map(|beside| (0..beside.count).map(|_| beside.sender.as_str()))
+            .collect();
+        thread::scope(|scope| {
+            let rival =
+                |sender| scope.spawn(move || self.go(link::SERVER, &["fetch", "--sender", sender]));
+            let rivals: Vec<_> = senders.iter().copied().map(rival).collect();
+            let small = scope.spawn(|| self.go(inside, &["ask"]));
+            let bulk = self.go(inside, &["fetch", "--sender", &scheme.sender]);
+            let told = |thread: ScopedJoinHandle<'_, Result<Told, Failure>>| {
+                thread.join().expect("a visit does not panic")
+            };
+            let pairs = senders.iter().zip(rivals);
+            let other = |(sender, rival): (&&str, _)| Ok(((*sender).into(), told(rival)?));
+            Ok(Gathered {
+                others: pairs.map(other).collect::<Result<_, Failure>>()?,
+                small: told(small)?,
+                bulk: bulk?,
+            })
+        })
+    }
+}
+
+/// The row of a run; `seen` is what the emulator tells.
+fn row(options: &Options, case: &Case<'_>, gathered: &Gathered, seen: &Value) -> Row {
+    let packets = |key: &str| seen["down"][key]["packets"].as_f64().unwrap_or_default();
     let rate = |told: &Told| told.bytes as f64 * 8.0 / f64::from(options.time);
-    let mut delays = small?.delays_us;
+    let mut delays = gathered.small.delays_us.clone();
     delays.sort_unstable();
     let percentile = |percent: usize| {
         let delay = delays.get(delays.len() * percent / 100);
         delay.map_or(f64::NAN, |delay| *delay as f64 / 1e3)
     };
-    let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
-    Ok(Row {
+    let others = &gathered.others;
+    Row {
         link: case.name.into(),
         scheme: case.scheme.name(),
         seed: case.seed,
         seconds: options.time,
-        goodput_bps: rate(&bulk?),
+        goodput_bps: rate(&gathered.bulk),
         request_median_ms: percentile(50),
         request_p95_ms: percentile(95),
         requests: delays.len(),
         offered_packets: packets("offered"),
         dropped_packets: packets("dropped_queue"),
-        rivals_bps: others.iter().map(rate).collect(),
-        rivals: rivals.into_iter().map(Into::into).collect(),
+        rivals_bps: others.iter().map(|(_, told)| rate(told)).collect(),
+        rivals: others.iter().map(|(sender, _)| sender.clone()).collect(),
         late: seen["lateness"]["over_2_ms"].as_u64().unwrap_or_default(),
-    })
+    }
 }
