@@ -47,11 +47,16 @@ impl Acknowledger {
         self.largest.map_or(0, |(number, _)| number)
     }
 
+    /// The number of the next transmission, if none is lost.
+    pub(crate) fn expected(&self) -> u64 {
+        self.largest.map_or(0, |(largest, _)| largest + 1)
+    }
+
     /// Notes the arrival of a transmission.
     pub(crate) fn arrived(&mut self, at: Instant, number: u64, wire_bytes: usize) -> Arrival {
         self.received.insert(number..number + 1);
         self.received.keep_highest(RANGES_MAX);
-        let expected = self.largest.map_or(0, |(largest, _)| largest + 1);
+        let expected = self.expected();
         let skipped = number.saturating_sub(expected);
         if number >= expected {
             self.largest = Some((number, at));

@@ -23,8 +23,8 @@ use crate::stats::{Fade, LossMonitor, Stats};
 use crate::watch::Pattern;
 use crate::{Config, Input, Output};
 
-/// Transmissions remembered that ask for nothing.
-const LEDGER_QUIET_MAX: usize = 256;
+/// Transmissions remembered that nobody waits for: they ask for nothing, or are presumed lost.
+const LEDGER_QUIET_MAX: usize = 4_096;
 /// How often idle flows are looked for.
 const TIDY: Duration = Duration::from_secs(10);
 /// A stream is young until it has carried so many bandwidth-delay products, or so many bytes while the rate is
@@ -226,7 +226,8 @@ impl Arq {
         let frame = frame.finish();
         let wire_bytes = frame.len() + self.config.overhead;
         self.ledger.sent(now, wire_bytes, contents, contents > 0);
-        self.ledger.forget_beyond(LEDGER_QUIET_MAX);
+        self.ledger
+            .forget_beyond(LEDGER_QUIET_MAX.min(self.shares.transmissions / 2));
         self.stats.sent.frames += 1;
         self.stats.sent.wire_bytes += wire_bytes as u64;
         self.outputs.push_back(Output::Frame(frame));
@@ -235,7 +236,19 @@ impl Arq {
 
     fn repeat_due(&mut self, now: Instant) {
         let pattern = self.pattern(now);
-        self.outbox.repeat_due(now, pattern);
+        let grace = &mut self.pace.repeats;
+        let due = self.outbox.next_repeat(pattern);
+        let due = due.filter(|due| grace.after(*due) <= now);
+        if due.is_some_and(|due| !grace.is_needed(now, due)) {
+            self.outbox.repeat_due(now, pattern);
+        }
+    }
+
+    /// The process did not run for some time until now: what came meanwhile will be handed in, and nothing is judged
+    /// before that.
+    pub fn stalled(&mut self, now: Instant) {
+        self.pace.silence.stalled(now);
+        self.pace.repeats.stalled(now);
     }
 
     fn transport(&mut self, now: Instant, buffer: PacketBuffer) {
@@ -280,6 +293,7 @@ impl Arq {
         };
         let wire_bytes = bytes.len() + self.config.overhead;
         let number = expand(frame.number, self.acknowledger.largest());
+        self.pace.has_missed |= number > self.acknowledger.expected();
         let (mut asks, mut fits) = (false, true);
         for chunk in frame.chunks() {
             match chunk {
@@ -410,7 +424,10 @@ impl Machine for Arq {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.patience_ends().is_some_and(|due| due <= now) {
+        let due = self.patience_ends();
+        let grace = &mut self.pace.silence;
+        let due = due.filter(|due| grace.after(*due) <= now);
+        if due.is_some_and(|due| !grace.is_needed(now, due)) {
             self.presume_lost(now);
         }
         self.repeat_due(now);
@@ -430,9 +447,10 @@ impl Machine for Arq {
     /// When something is due. A frame that is due waits for [`Input::AirFree`]; whoever grants asks
     /// [`Arq::wants_air`] at these times too.
     fn poll_timeout(&self) -> Option<Instant> {
+        let repeat = self.outbox.next_repeat(self.pattern(self.pace.last_heard));
         let own = [
-            self.patience_ends(),
-            self.outbox.next_repeat(self.pattern(self.pace.last_heard)),
+            self.patience_ends().map(|at| self.pace.silence.after(at)),
+            repeat.map(|at| self.pace.repeats.after(at)),
             self.pace.next_release,
             self.pace.next_tidy,
         ];

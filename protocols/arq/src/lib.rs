@@ -28,6 +28,7 @@ mod ranges;
 mod receiver;
 mod round_trip;
 mod seen;
+mod stall;
 mod stats;
 mod stream;
 mod table;

@@ -143,4 +143,6 @@ impl LossMonitor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fade {
     pub(crate) since: Instant,
+    /// Until when others were expected already.
+    pub(crate) expected_before: Option<Instant>,
 }

@@ -34,6 +34,8 @@ use wire::flow::{Class, FlowKey, is_bulk_udp};
 use wire::ip::{IpPacket, Protocol};
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
+/// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
+const LATE: Duration = Duration::from_millis(2);
 /// What of streams may wait in the lane: what the air takes in so long, and some frames at least.
 const LANE: Duration = Duration::from_millis(4);
 const LANE_FRAMES: usize = 3;
@@ -433,6 +435,9 @@ impl Machine for Association {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.poll_timeout().is_some_and(|due| due + LATE < now) {
+            self.arq.stalled(now);
+        }
         self.arq.handle_timeout(now);
         self.tcp.handle_timeout(now);
         if let Some(streams) = &mut self.streams {

@@ -9,6 +9,9 @@ use crate::ledger::{Content, Outcome, Settled};
 use crate::stats::Fade;
 use crate::{LinkEvent, Output, Sample};
 
+/// While it is not known how prompt the other end is, silence is no fade before it has lasted so much longer.
+const UNKNOWN: Duration = Duration::from_millis(250);
+
 impl Arq {
     pub(super) fn acknowledged(&mut self, now: Instant, arrived: Instant, ack: &AckRanges<'_>) {
         let largest = expand(ack.largest, self.ledger.next_number());
@@ -42,13 +45,18 @@ impl Arq {
             config,
             ..
         } = self;
-        let mut latest: Option<Settled> = None;
+        let (mut latest, mut first): (Option<Settled>, Option<Instant>) = (None, None);
+        let has_missed = std::mem::take(&mut pace.has_missed);
+        let mut is_lossy = has_missed;
         ledger.settle(ranges, config.reorder, |settled, contents| {
-            if losses.note(settled.outcome == Outcome::Lost, &mut stats.sent) {
+            let is_lost = settled.outcome == Outcome::Lost;
+            is_lossy |= is_lost;
+            if losses.note(is_lost, &mut stats.sent) {
                 pace.fading_until = Some(now + FADING);
             }
             if settled.outcome == Outcome::Arrived {
                 latest = Some(settled);
+                first = first.or(settled.asked.then_some(settled.sent_at));
             }
             for content in contents {
                 if settled.outcome == Outcome::Arrived {
@@ -62,7 +70,7 @@ impl Arq {
         });
         outbox.resume();
         let Some(latest) = latest else { return };
-        self.heard(now);
+        self.heard(now, is_lossy);
         if ranges
             .first()
             .is_some_and(|(_, largest)| *largest == latest.number)
@@ -73,6 +81,11 @@ impl Arq {
                 self.round_trip.sample(now, sample);
                 self.set_limits();
             }
+            if let Some(first) = first.filter(|_| !has_missed) {
+                // No acknowledgement before was lost, so what came first has waited there for this one.
+                let late = arrived.since(first).saturating_sub(sample);
+                self.round_trip.lateness.note(now, late, DELAY_MAX);
+            }
             self.outputs.push_back(Output::Sample(Sample {
                 sent_at: latest.sent_at,
                 sent_total: latest.sent_total,
@@ -82,14 +95,19 @@ impl Arq {
         }
     }
 
-    /// Something that this end sent has come through.
-    fn heard(&mut self, now: Instant) {
+    /// Something that this end sent has come through. Silence in which nothing was lost was none of the hop: the other end
+    /// did not run.
+    fn heard(&mut self, now: Instant, is_lossy: bool) {
         self.pace.last_heard = now;
         self.pace.next_probe = Instant::ZERO;
         if let Some(fade) = self.fade.take() {
             let lasted = now.since(fade.since);
-            self.stats.sent.fades += 1;
-            self.stats.sent.faded += lasted;
+            if is_lossy {
+                self.stats.sent.fades += 1;
+                self.stats.sent.faded += lasted;
+            } else {
+                self.pace.fading_until = fade.expected_before;
+            }
             let tries = &self.config.tries;
             let kept = !tries.count_fades && lasted <= tries.age;
             self.outputs
@@ -107,16 +125,25 @@ impl Arq {
         if count == 0 {
             return;
         }
-        self.outputs.push_back(Output::Silence);
         self.stats.sent.frames_presumed_lost += count as u64;
-        self.pace.fading_until = Some(now + FADING);
-        if self.fade.is_none() {
-            let since = self.pace.last_heard.max(now - patience);
-            self.fade = Some(Fade { since });
+        let since = self.pace.last_heard.max(now - patience);
+        let is_told =
+            self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
+        if self.fade.is_none() && is_told {
+            let expected_before = self.pace.fading_until;
+            self.fade = Some(Fade {
+                since,
+                expected_before,
+            });
             self.outputs.push_back(Output::Event(LinkEvent::FadeBegan));
+        }
+        if self.fade.is_some() {
+            self.outputs.push_back(Output::Silence);
+            self.pace.fading_until = Some(now + FADING);
         }
     }
 
+    /// When silence has lasted so long that something is wrong.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let oldest = self.ledger.oldest_open()?;
         Some(oldest + self.round_trip.patience(DELAY_MAX))

@@ -9,6 +9,7 @@ pub(crate) mod cell;
 pub(crate) mod ends;
 pub(crate) mod intruder;
 mod traffic;
+pub(crate) mod trouble;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -56,6 +57,7 @@ pub(crate) struct Pair {
     pub(crate) mark: u64,
     /// Allocations inside the hosts while they are counted.
     pub(crate) allocations: Option<u64>,
+    pub(crate) trouble: trouble::Trouble,
     link: Link,
     setting: Setting,
     traffic: Vec<Traffic>,
@@ -184,6 +186,7 @@ impl Pair {
             stream_news: VecDeque::new(),
             mark: 0,
             allocations: None,
+            trouble: trouble::Trouble::none(setting.seed),
             link,
             setting,
             traffic: Vec::new(),
@@ -302,6 +305,9 @@ impl Pair {
 
     pub(crate) fn input(&mut self, host: usize, input: Input) {
         let now = self.now;
+        if !self.trouble.runs(host, now) {
+            return self.trouble.waiting[host].push_back(input);
+        }
         self.act(host, |machine| machine.handle_input(now, input));
     }
 
@@ -371,14 +377,13 @@ impl Pair {
     }
 
     fn drain_channel(&mut self) {
-        let mut came = Vec::new();
         while let Some(output) = self.channel.poll_output() {
             if let channel::Output::Deliver { payload, .. } = output {
-                came.push(payload);
+                self.trouble.delay(self.now, payload);
             }
         }
         let arrived = self.now;
-        for (host, buffer) in came {
+        while let Some((host, buffer)) = self.trouble.arrived(self.now) {
             let from = self.address(1 - host);
             let input = Input::Datagram {
                 from,
@@ -410,6 +415,9 @@ impl Pair {
     /// Keeps every source's queue filled, in turns.
     fn feed(&mut self) {
         for host in [MOBILE, GATEWAY] {
+            if !self.trouble.runs(host, self.now) {
+                continue;
+            }
             let status = self.status(host);
             let mut room = Bytes::kibi(40)
                 .get()
@@ -445,8 +453,9 @@ impl Pair {
             self.exchange();
             let deadlines = [
                 self.channel.poll_timeout(),
-                self.hosts[0].poll_timeout(),
-                self.hosts[1].poll_timeout(),
+                self.host_deadline(MOBILE),
+                self.host_deadline(GATEWAY),
+                self.trouble.next_late(),
                 self.requests.as_ref().map(|(_, _, next)| *next),
                 self.ends.as_ref().and_then(ends::Ends::poll_timeout),
             ];
@@ -458,9 +467,25 @@ impl Pair {
             self.channel.handle_timeout(self.now);
             self.drain_channel();
             for host in [MOBILE, GATEWAY] {
-                let now = self.now;
-                self.act(host, |machine| machine.handle_timeout(now));
+                self.run_host(host);
             }
+        }
+    }
+
+    fn host_deadline(&self, host: usize) -> Option<Instant> {
+        let deadline = self.hosts[host].poll_timeout();
+        self.trouble.deadline(host, self.now, deadline)
+    }
+
+    /// A host does what is due. As in a live loop, its deadlines come before what has arrived.
+    fn run_host(&mut self, host: usize) {
+        let now = self.now;
+        if !self.trouble.runs(host, now) {
+            return;
+        }
+        self.act(host, |machine| machine.handle_timeout(now));
+        while let Some(input) = self.trouble.waiting[host].pop_front() {
+            self.act(host, |machine| machine.handle_input(now, input));
         }
     }
 
