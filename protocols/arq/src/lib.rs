@@ -39,6 +39,7 @@ pub use brief::Tries;
 pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
 pub use ranges::RangeSet;
+pub use stall::Grace;
 pub use stats::{BURST_CLASSES, ReceivedStats, SentStats, Stats};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};

@@ -11,7 +11,7 @@ const GRACE_MOST: Duration = Duration::from_secs(1);
 
 /// Whether this process may judge now that nothing has come, or has to read first what came while it did not run.
 #[derive(Debug, Default)]
-pub(crate) struct Grace {
+pub struct Grace {
     /// Which deadline it was late for, and since when judging it is put off.
     due: Instant,
     since: Instant,
@@ -21,17 +21,17 @@ pub(crate) struct Grace {
 
 impl Grace {
     /// When what is `due` then can be judged.
-    pub(crate) fn after(&self, due: Instant) -> Instant {
+    pub fn after(&self, due: Instant) -> Instant {
         due.max(self.until)
     }
 
     /// This process did not run for some time until now.
-    pub(crate) fn stalled(&mut self, now: Instant) {
+    pub fn stalled(&mut self, now: Instant) {
         self.until = now + GRACE;
     }
 
     /// Whether to put off judging what was `due`, now that the time [`after`](Self::after) it has come.
-    pub(crate) fn is_needed(&mut self, now: Instant, due: Instant) -> bool {
+    pub fn is_needed(&mut self, now: Instant, due: Instant) -> bool {
         let late = now.since(self.after(due));
         let is_first = self.due != due;
         let is_needed = if is_first {

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use air::Air;
 pub use arq::LinkEvent;
-use arq::{Arq, COMMON_FLOW, Config};
+use arq::{Arq, COMMON_FLOW, Config, Grace};
 pub use flows::FlowLimits;
 use flows::KnownFlows;
 use machine::{ConfigError, Machine};
@@ -104,6 +104,8 @@ pub struct Association {
     tcp: TcpLane,
     /// Where TCP is split, and its streams cross as MTCP.
     streams: Option<Streams>,
+    /// Whether their timers may go off.
+    patience: Grace,
     marks: Marks,
     flows: KnownFlows,
 }
@@ -129,6 +131,7 @@ impl Association {
             linked: true,
             granted: None,
             streams: None,
+            patience: Grace::default(),
             marks: Marks::default(),
             flows: KnownFlows::new(None),
         }
@@ -437,10 +440,15 @@ impl Machine for Association {
     fn handle_timeout(&mut self, now: Instant) {
         if self.poll_timeout().is_some_and(|due| due + LATE < now) {
             self.arq.stalled(now);
+            self.patience.stalled(now);
         }
         self.arq.handle_timeout(now);
         self.tcp.handle_timeout(now);
-        if let Some(streams) = &mut self.streams {
+        if let Some(streams) = &mut self.streams
+            && let Some(due) = streams.poll_timeout()
+            && self.patience.after(due) <= now
+            && !self.patience.is_needed(now, due)
+        {
             streams.handle_timeout(now);
         }
         self.pump(now);
@@ -455,6 +463,7 @@ impl Machine for Association {
         let wanted = self.arq.air_wanted_from().filter(|_| grants_itself);
         let grant = wanted.map(|at| at.max(self.air.free_at()));
         let streams = self.streams.as_ref().and_then(Streams::poll_timeout);
+        let streams = streams.map(|due| self.patience.after(due));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());
         let own = machine::earlier(own, streams);
         machine::earlier(own, grant)
