@@ -18,6 +18,7 @@ use crate::limits::{QueueLimits, Shares};
 use crate::outbox::Outbox;
 use crate::pace::Pace;
 use crate::receiver::Refused;
+use crate::reorder::Reordering;
 use crate::round_trip::RoundTrip;
 use crate::stats::{Fade, LossMonitor, Stats};
 use crate::watch::Pattern;
@@ -50,6 +51,7 @@ pub struct Arq {
     acknowledger: Acknowledger,
     round_trip: RoundTrip,
     losses: LossMonitor,
+    order: Reordering,
     fade: Option<Fade>,
     pace: Pace,
     stats: Stats,
@@ -71,6 +73,7 @@ impl Arq {
             acknowledger: Acknowledger::default(),
             round_trip: RoundTrip::default(),
             losses: LossMonitor::default(),
+            order: Reordering::default(),
             fade: None,
             pace: Pace::default(),
             stats: Stats::default(),
@@ -131,7 +134,8 @@ impl Arq {
     /// Bytes that this end holds for the other: packets and parts of them, and all that is noted of them. They never
     /// exceed [`Config::memory`].
     pub fn memory(&self) -> Bytes {
-        let tables = self.ledger.memory() + self.scratch.capacity() * size_of::<(u64, u64)>();
+        let scratch = self.scratch.capacity() * size_of::<(u64, u64)>();
+        let tables = self.ledger.memory() + self.order.memory() + scratch;
         Bytes::from(size_of::<Self>() + self.outbox.memory() + self.inbox.memory() + tables)
     }
 
@@ -249,6 +253,7 @@ impl Arq {
     pub fn stalled(&mut self, now: Instant) {
         self.pace.silence.stalled(now);
         self.pace.repeats.stalled(now);
+        self.order.grace.stalled(now);
     }
 
     fn transport(&mut self, now: Instant, buffer: PacketBuffer) {
@@ -312,7 +317,11 @@ impl Arq {
         if fits {
             let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
             received.frames_missed += arrival.skipped;
-            self.losses.missed(arrival.skipped);
+            if arrival.is_late {
+                self.losses.forgive_missed(received);
+            } else {
+                self.losses.missed(arrival.skipped);
+            }
             if asks {
                 self.acknowledger.asked(arrived);
             }
@@ -430,6 +439,7 @@ impl Machine for Arq {
         if due.is_some_and(|due| !grace.is_needed(now, due)) {
             self.presume_lost(now);
         }
+        self.give_up_overtaken(now);
         self.repeat_due(now);
         if self.pace.next_release.take_if(|due| *due <= now).is_some() {
             self.pace.next_release = self.release().then_some(now);
@@ -451,6 +461,7 @@ impl Machine for Arq {
         let own = [
             self.patience_ends().map(|at| self.pace.silence.after(at)),
             repeat.map(|at| self.pace.repeats.after(at)),
+            self.overtaken_until().map(|at| self.order.grace.after(at)),
             self.pace.next_release,
             self.pace.next_tidy,
         ];

@@ -26,6 +26,8 @@ pub struct SentStats {
     pub wire_bytes: u64,
     /// Transmissions that did not arrive.
     pub frames_lost: u64,
+    /// Transmissions taken for lost that arrived after all, too late: the hop reorders. They do not count as lost.
+    pub frames_late: u64,
     /// Runs of lost transmissions, by length: 1, 2 to 3, 4 to 7, ….
     pub bursts: [u64; BURST_CLASSES],
     /// Transmissions presumed lost because no acknowledgement came in time.
@@ -61,6 +63,8 @@ pub struct ReceivedStats {
     pub wire_bytes: u64,
     /// Transmissions that never arrived, judged by the gaps in their numbers.
     pub frames_missed: u64,
+    /// Transmissions that arrived after later ones.
+    pub frames_late: u64,
     /// Packets released, and their bytes.
     pub packets: u64,
     /// See above.
@@ -126,6 +130,20 @@ impl LossMonitor {
     pub(crate) fn missed(&mut self, count: u64) {
         self.inwards.note_lost(count);
         self.inwards.note(false);
+    }
+
+    /// So many of those noted as lost were only late, in the sending direction.
+    pub(crate) fn forgive(&mut self, count: u64, stats: &mut SentStats) {
+        (0..count).for_each(|_| self.outwards.forgive());
+        stats.frames_lost = stats.frames_lost.saturating_sub(count);
+        stats.frames_late += count;
+    }
+
+    /// The same of one, in the receiving direction.
+    pub(crate) fn forgive_missed(&mut self, stats: &mut ReceivedStats) {
+        self.inwards.forgive();
+        stats.frames_missed = stats.frames_missed.saturating_sub(1);
+        stats.frames_late += 1;
     }
 
     /// The share that is lost in the direction that loses more, as far as that is known.

@@ -12,6 +12,16 @@ use crate::{LinkEvent, Output, Sample};
 /// While it is not known how prompt the other end is, silence is no fade before it has lasted so much longer.
 const UNKNOWN: Duration = Duration::from_millis(250);
 
+/// What became of some transmissions.
+#[derive(Debug, Default)]
+struct Fate {
+    /// The latest that arrived.
+    latest: Option<Settled>,
+    /// When the first left that arrived and asked for an acknowledgement.
+    first: Option<Instant>,
+    is_lossy: bool,
+}
+
 impl Arq {
     pub(super) fn acknowledged(&mut self, now: Instant, arrived: Instant, ack: &AckRanges<'_>) {
         let largest = expand(ack.largest, self.ledger.next_number());
@@ -34,29 +44,69 @@ impl Arq {
         arrived: Instant,
         (ack, ranges): (&AckRanges<'_>, &[(u64, u64)]),
     ) {
+        let Some((_, largest)) = ranges.first().copied() else {
+            return;
+        };
+        let lowest = ranges.last().map_or(largest, |(start, _)| *start);
+        let window = self.order.window(self.round_trip.smoothed());
+        let overtaken = self.order.acknowledged(now, (lowest, largest), window);
+        let late = self.order.found(now, ranges);
+        self.losses.forgive(late, &mut self.stats.sent);
+        let lost_before = overtaken.min(largest.saturating_sub(self.config.reorder));
+        let has_missed = std::mem::take(&mut self.pace.has_missed);
+        let fate = self.settle_before(now, ranges, lost_before);
+        let Some(latest) = fate.latest else { return };
+        self.heard(now, fate.is_lossy || has_missed);
+        if ranges
+            .first()
+            .is_some_and(|(_, largest)| *largest == latest.number)
+        {
+            let delay = Duration::from_micros(ack.delay);
+            let sample = arrived.since(latest.sent_at).saturating_sub(delay);
+            if latest.asked {
+                self.round_trip.sample(now, sample);
+                self.set_limits();
+            }
+            if let Some(first) = fate.first.filter(|_| !has_missed) {
+                // No acknowledgement before was lost, so what came first has waited there for this one.
+                let late = arrived.since(first).saturating_sub(sample);
+                self.round_trip.lateness.note(now, late, DELAY_MAX);
+            }
+            self.outputs.push_back(Output::Sample(Sample {
+                sent_at: latest.sent_at,
+                sent_total: latest.sent_total,
+                arrival: ack.arrival,
+                round_trip: sample,
+            }));
+        }
+    }
+
+    /// Settles what was in `received`, and what below `lost_before` was not.
+    fn settle_before(&mut self, now: Instant, received: &[(u64, u64)], lost_before: u64) -> Fate {
         let pattern = self.pattern(now);
         let Self {
             ledger,
             outbox,
             losses,
+            order,
             stats,
             fade,
             pace,
-            config,
             ..
         } = self;
-        let (mut latest, mut first): (Option<Settled>, Option<Instant>) = (None, None);
-        let has_missed = std::mem::take(&mut pace.has_missed);
-        let mut is_lossy = has_missed;
-        ledger.settle(ranges, config.reorder, |settled, contents| {
+        let mut fate = Fate::default();
+        ledger.settle(received, lost_before, |settled, contents| {
             let is_lost = settled.outcome == Outcome::Lost;
-            is_lossy |= is_lost;
+            fate.is_lossy |= is_lost;
             if losses.note(is_lost, &mut stats.sent) {
                 pace.fading_until = Some(now + FADING);
             }
-            if settled.outcome == Outcome::Arrived {
-                latest = Some(settled);
-                first = first.or(settled.asked.then_some(settled.sent_at));
+            if is_lost {
+                order.lost(settled.number);
+            } else {
+                order.arrived(now, settled.number);
+                fate.latest = Some(settled);
+                fate.first = fate.first.or(settled.asked.then_some(settled.sent_at));
             }
             for content in contents {
                 if settled.outcome == Outcome::Arrived {
@@ -69,29 +119,27 @@ impl Arq {
             }
         });
         outbox.resume();
-        let Some(latest) = latest else { return };
-        self.heard(now, is_lossy);
-        if ranges
-            .first()
-            .is_some_and(|(_, largest)| *largest == latest.number)
-        {
-            let delay = Duration::from_micros(ack.delay);
-            let sample = arrived.since(latest.sent_at).saturating_sub(delay);
-            if latest.asked {
-                self.round_trip.sample(now, sample);
-                self.set_limits();
-            }
-            if let Some(first) = first.filter(|_| !has_missed) {
-                // No acknowledgement before was lost, so what came first has waited there for this one.
-                let late = arrived.since(first).saturating_sub(sample);
-                self.round_trip.lateness.note(now, late, DELAY_MAX);
-            }
-            self.outputs.push_back(Output::Sample(Sample {
-                sent_at: latest.sent_at,
-                sent_total: latest.sent_total,
-                arrival: ack.arrival,
-                round_trip: sample,
-            }));
+        fate
+    }
+
+    /// When the first transmission that was overtaken is lost, if nothing is heard of it.
+    pub(super) fn overtaken_until(&self) -> Option<Instant> {
+        let window = self.order.window(self.round_trip.smoothed());
+        let first = self.ledger.first();
+        (!window.is_zero())
+            .then(|| self.order.deadline(first, window))
+            .flatten()
+    }
+
+    /// Takes for lost what was overtaken so long ago that it will not come any more.
+    pub(super) fn give_up_overtaken(&mut self, now: Instant) {
+        let due = self.overtaken_until();
+        let grace = &mut self.order.grace;
+        let due = due.filter(|due| grace.after(*due) <= now);
+        if due.is_some_and(|due| !grace.is_needed(now, due)) {
+            let window = self.order.window(self.round_trip.smoothed());
+            let lost_before = self.order.lost_before(now, window);
+            self.settle_before(now, &[], lost_before);
         }
     }
 
