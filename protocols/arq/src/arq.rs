@@ -11,6 +11,7 @@ use wire::hop::{Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::acknowledge::Acknowledger;
+use crate::cause::Causes;
 use crate::flow::{Admission, Lane};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
@@ -52,6 +53,7 @@ pub struct Arq {
     round_trip: RoundTrip,
     losses: LossMonitor,
     order: Reordering,
+    causes: Causes,
     fade: Option<Fade>,
     pace: Pace,
     stats: Stats,
@@ -74,6 +76,7 @@ impl Arq {
             round_trip: RoundTrip::default(),
             losses: LossMonitor::default(),
             order: Reordering::default(),
+            causes: Causes::default(),
             fade: None,
             pace: Pace::default(),
             stats: Stats::default(),
@@ -135,7 +138,8 @@ impl Arq {
     /// exceed [`Config::memory`].
     pub fn memory(&self) -> Bytes {
         let scratch = self.scratch.capacity() * size_of::<(u64, u64)>();
-        let tables = self.ledger.memory() + self.order.memory() + scratch;
+        let watched = self.order.memory() + self.causes.memory();
+        let tables = self.ledger.memory() + watched + scratch;
         Bytes::from(size_of::<Self>() + self.outbox.memory() + self.inbox.memory() + tables)
     }
 

@@ -15,6 +15,7 @@
 mod acknowledge;
 mod arq;
 mod brief;
+mod cause;
 mod fair;
 mod filter;
 mod flow;
@@ -38,6 +39,7 @@ mod watch;
 
 pub use arq::Arq;
 pub use brief::Tries;
+pub use cause::{Causes, Departure, LossCause, LossCounts};
 pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
 pub use ranges::RangeSet;

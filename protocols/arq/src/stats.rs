@@ -3,6 +3,7 @@
 use serde::Serialize;
 use units::{Duration, Instant, Probability};
 
+use crate::cause::LossCounts;
 use crate::loss_share::LossShare;
 
 /// Classes of burst lengths: 1, 2 to 3, 4 to 7, … transmissions.
@@ -26,6 +27,8 @@ pub struct SentStats {
     pub wire_bytes: u64,
     /// Transmissions that did not arrive.
     pub frames_lost: u64,
+    /// Why, as far as delays tell.
+    pub causes: LossCounts,
     /// Transmissions taken for lost that arrived after all, too late: the hop reorders. They do not count as lost.
     pub frames_late: u64,
     /// Runs of lost transmissions, by length: 1, 2 to 3, 4 to 7, ….

@@ -5,12 +5,22 @@ use wire::hop::{AckRanges, expand};
 
 use super::{Arq, FADING};
 use crate::acknowledge::DELAY_MAX;
+use crate::cause::{Departure, LossCause};
 use crate::ledger::{Content, Outcome, Settled};
 use crate::stats::Fade;
 use crate::{LinkEvent, Output, Sample};
 
 /// While it is not known how prompt the other end is, silence is no fade before it has lasted so much longer.
 const UNKNOWN: Duration = Duration::from_millis(250);
+
+impl Settled {
+    fn departure(&self) -> Departure {
+        Departure {
+            sent_at: self.sent_at,
+            sent_total: self.sent_total,
+        }
+    }
+}
 
 /// What became of some transmissions.
 #[derive(Debug, Default)]
@@ -19,6 +29,7 @@ struct Fate {
     latest: Option<Settled>,
     /// When the first left that arrived and asked for an acknowledgement.
     first: Option<Instant>,
+    arrived: u64,
     is_lossy: bool,
 }
 
@@ -55,7 +66,10 @@ impl Arq {
         let lost_before = overtaken.min(largest.saturating_sub(self.config.reorder));
         let has_missed = std::mem::take(&mut self.pace.has_missed);
         let fate = self.settle_before(now, ranges, lost_before);
-        let Some(latest) = fate.latest else { return };
+        let Some(latest) = fate.latest else {
+            self.causes.tell(&mut self.stats.sent.causes);
+            return;
+        };
         self.heard(now, fate.is_lossy || has_missed);
         if ranges
             .first()
@@ -72,6 +86,8 @@ impl Arq {
                 let late = arrived.since(first).saturating_sub(sample);
                 self.round_trip.lateness.note(now, late, DELAY_MAX);
             }
+            self.causes
+                .note_arrival(latest.departure(), ack.arrival, fate.arrived);
             self.outputs.push_back(Output::Sample(Sample {
                 sent_at: latest.sent_at,
                 sent_total: latest.sent_total,
@@ -79,6 +95,7 @@ impl Arq {
                 round_trip: sample,
             }));
         }
+        self.causes.tell(&mut self.stats.sent.causes);
     }
 
     /// Settles what was in `received`, and what below `lost_before` was not.
@@ -89,6 +106,7 @@ impl Arq {
             outbox,
             losses,
             order,
+            causes,
             stats,
             fade,
             pace,
@@ -103,7 +121,13 @@ impl Arq {
             }
             if is_lost {
                 order.lost(settled.number);
+                if settled.repair && fade.is_none() {
+                    causes.put_off(settled.departure());
+                } else {
+                    stats.sent.causes.add(LossCause::Fade);
+                }
             } else {
+                fate.arrived += 1;
                 order.arrived(now, settled.number);
                 fate.latest = Some(settled);
                 fate.first = fate.first.or(settled.asked.then_some(settled.sent_at));
@@ -140,6 +164,7 @@ impl Arq {
             let window = self.order.window(self.round_trip.smoothed());
             let lost_before = self.order.lost_before(now, window);
             self.settle_before(now, &[], lost_before);
+            self.causes.tell(&mut self.stats.sent.causes);
         }
     }
 

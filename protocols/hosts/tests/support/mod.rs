@@ -378,8 +378,15 @@ impl Pair {
 
     fn drain_channel(&mut self) {
         while let Some(output) = self.channel.poll_output() {
-            if let channel::Output::Deliver { payload, .. } = output {
-                self.trouble.delay(self.now, payload);
+            match output {
+                channel::Output::Deliver { payload, .. } if payload.0 != trouble::OTHERS => {
+                    self.trouble.delay(self.now, payload);
+                }
+                channel::Output::Drop { payload, cause, .. } => {
+                    let full = payload.0 == trouble::OTHERS && cause == channel::Cause::QueueFull;
+                    self.trouble.others_dropped += u64::from(full);
+                }
+                channel::Output::Deliver { .. } | channel::Output::State { .. } => {}
             }
         }
         let arrived = self.now;
@@ -456,6 +463,7 @@ impl Pair {
                 self.host_deadline(MOBILE),
                 self.host_deadline(GATEWAY),
                 self.trouble.next_late(),
+                self.trouble.others.as_ref().map(|others| others.next),
                 self.requests.as_ref().map(|(_, _, next)| *next),
                 self.ends.as_ref().and_then(ends::Ends::poll_timeout),
             ];
@@ -466,26 +474,10 @@ impl Pair {
             }
             self.channel.handle_timeout(self.now);
             self.drain_channel();
+            self.send_others();
             for host in [MOBILE, GATEWAY] {
                 self.run_host(host);
             }
-        }
-    }
-
-    fn host_deadline(&self, host: usize) -> Option<Instant> {
-        let deadline = self.hosts[host].poll_timeout();
-        self.trouble.deadline(host, self.now, deadline)
-    }
-
-    /// A host does what is due. As in a live loop, its deadlines come before what has arrived.
-    fn run_host(&mut self, host: usize) {
-        let now = self.now;
-        if !self.trouble.runs(host, now) {
-            return;
-        }
-        self.act(host, |machine| machine.handle_timeout(now));
-        while let Some(input) = self.trouble.waiting[host].pop_front() {
-            self.act(host, |machine| machine.handle_input(now, input));
         }
     }
 

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use channel::Direction;
 use hosts::Input;
-use machine::RandomStream;
-use units::{Duration, Instant};
+use machine::{Machine, RandomStream};
+use units::{BitRate, Bytes, Duration, Instant};
 use wire::packet::PacketBuffer;
+
+use super::Pair;
 
 /// A host that runs only for the beginning of each period.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +45,42 @@ impl Share {
     }
 }
 
+/// Packets of others on the way to the mobile host, in bursts that fill the queue and let it empty again.
+pub(crate) struct Others {
+    gap: Duration,
+    pub(crate) next: Instant,
+}
+
+/// Their size on the wire, and whom they are for: nobody here.
+pub(crate) const OTHERS_SIZE: u64 = 1_500;
+pub(crate) const OTHERS: usize = 2;
+/// They send for so long of each period.
+const OTHERS_RUN: Share = Share {
+    runs: Duration::from_millis(700),
+    period: Duration::from_millis(1_000),
+    from: Instant::ZERO,
+    until: Instant::from_millis(3_600_000),
+};
+
+impl Others {
+    /// Of this rate while they send.
+    pub(crate) fn of(rate: BitRate) -> Self {
+        Self {
+            gap: rate.time_for(Bytes::new(OTHERS_SIZE)),
+            next: Instant::ZERO,
+        }
+    }
+
+    /// Whether one leaves now.
+    pub(crate) fn leaves(&mut self, now: Instant) -> bool {
+        let leaves = self.next <= now;
+        if leaves {
+            self.next = OTHERS_RUN.runs_at(now + self.gap);
+        }
+        leaves
+    }
+}
+
 /// All of it.
 pub(crate) struct Trouble {
     pub(crate) shares: [Option<Share>; 2],
@@ -49,6 +88,9 @@ pub(crate) struct Trouble {
     pub(crate) waiting: [VecDeque<Input>; 2],
     /// Each datagram takes up to so much longer, whatever the others do.
     pub(crate) jitter: Duration,
+    pub(crate) others: Option<Others>,
+    /// How many of those found the queue full.
+    pub(crate) others_dropped: u64,
     chance: RandomStream,
     late: BTreeMap<(Instant, u64), (usize, PacketBuffer)>,
     count: u64,
@@ -61,6 +103,8 @@ impl Trouble {
             shares: [None; 2],
             waiting: [VecDeque::new(), VecDeque::new()],
             jitter: Duration::ZERO,
+            others: None,
+            others_dropped: 0,
             chance: RandomStream::named(seed, "jitter"),
             late: BTreeMap::new(),
             count: 0,
@@ -104,5 +148,43 @@ impl Trouble {
     pub(crate) fn arrived(&mut self, now: Instant) -> Option<(usize, PacketBuffer)> {
         let first = self.late.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
+    }
+}
+
+impl Pair {
+    /// Others use the hop too.
+    pub(super) fn send_others(&mut self) {
+        let now = self.now;
+        if self
+            .trouble
+            .others
+            .as_mut()
+            .is_some_and(|others| others.leaves(now))
+        {
+            let input = channel::Input::Send {
+                direction: Direction::Down,
+                size: Bytes::new(OTHERS_SIZE),
+                payload: (OTHERS, PacketBuffer::copy_of(&[])),
+            };
+            self.channel.handle_input(now, input);
+            self.drain_channel();
+        }
+    }
+
+    pub(super) fn host_deadline(&self, host: usize) -> Option<Instant> {
+        let deadline = self.hosts[host].poll_timeout();
+        self.trouble.deadline(host, self.now, deadline)
+    }
+
+    /// A host does what is due. As in a live loop, its deadlines come before what has arrived.
+    pub(super) fn run_host(&mut self, host: usize) {
+        let now = self.now;
+        if !self.trouble.runs(host, now) {
+            return;
+        }
+        self.act(host, |machine| machine.handle_timeout(now));
+        while let Some(input) = self.trouble.waiting[host].pop_front() {
+            self.act(host, |machine| machine.handle_input(now, input));
+        }
     }
 }
