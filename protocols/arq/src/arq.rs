@@ -93,6 +93,11 @@ impl Arq {
         stats
     }
 
+    /// The counts so far, but for those of packets that were dropped.
+    pub fn counts(&self) -> &Stats {
+        &self.stats
+    }
+
     /// What the hop's round trip is: smoothed, and the smallest of late.
     pub fn round_trip(&self) -> (Duration, Duration) {
         (self.round_trip.smoothed(), self.round_trip.smallest())

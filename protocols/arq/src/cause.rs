@@ -57,6 +57,17 @@ pub struct LossCounts {
 }
 
 impl LossCounts {
+    /// Those since there were so many.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            congestion: self.congestion.saturating_sub(before.congestion),
+            air: self.air.saturating_sub(before.air),
+            fade: self.fade.saturating_sub(before.fade),
+            unknown: self.unknown.saturating_sub(before.unknown),
+        }
+    }
+
     /// Counts one.
     pub fn add(&mut self, cause: LossCause) {
         match cause {

@@ -69,8 +69,7 @@ pub(crate) struct Lateness {
     window: Duration,
     heard: u32,
     first_heard: Instant,
-    /// How often it was late, and for how long in all.
-    pub(crate) count: u64,
+    /// For how long in all.
     pub(crate) total: Duration,
 }
 
@@ -89,7 +88,6 @@ impl Lateness {
         }
         if late > usual + LATE {
             self.current = self.current.max(late.min(LATENESS_MOST));
-            self.count += 1;
             self.total += late - usual;
         }
     }

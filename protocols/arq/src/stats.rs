@@ -49,6 +49,8 @@ pub struct SentStats {
     pub fades: u64,
     /// Their total length.
     pub faded: Duration,
+    /// How late the other end acknowledged what had reached it, in all: it had no processor.
+    pub stalled_there: Duration,
     /// Bytes of packets taken in, of flows that are held and of brief ones.
     pub bytes_held: u64,
     /// See above.

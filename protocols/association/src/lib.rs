@@ -8,6 +8,7 @@
 
 mod flows;
 mod marks;
+mod recent;
 mod sending;
 mod status;
 mod streams;
@@ -22,6 +23,8 @@ pub use flows::FlowLimits;
 use flows::KnownFlows;
 use machine::{ConfigError, Machine};
 use marks::Marks;
+pub use recent::Seconds;
+use recent::{Moment, Recent};
 use redirector::Chunks;
 pub use status::{Status, TcpStatus};
 use streams::Streams;
@@ -36,6 +39,9 @@ use wire::packet::{Checksum, Packet, PacketBuffer};
 
 /// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
 const LATE: Duration = Duration::from_millis(2);
+/// Frames of this end wait no longer on the way than this, or than so many take to be sent.
+const QUEUE_USUAL: Duration = Duration::from_millis(20);
+const FRAMES_USUAL: u64 = 6;
 /// What of streams may wait in the lane: what the air takes in so long, and some frames at least.
 const LANE: Duration = Duration::from_millis(4);
 const LANE_FRAMES: usize = 3;
@@ -108,6 +114,7 @@ pub struct Association {
     patience: Grace,
     marks: Marks,
     flows: KnownFlows,
+    recent: Recent,
 }
 
 /// What is known of an air that somebody else grants.
@@ -134,6 +141,7 @@ impl Association {
             patience: Grace::default(),
             marks: Marks::default(),
             flows: KnownFlows::new(None),
+            recent: Recent::default(),
         }
     }
 
@@ -365,6 +373,23 @@ impl Association {
         }
     }
 
+    /// The last seconds.
+    pub fn recent(&self, now: Instant) -> Seconds {
+        self.recent.seconds(now, self.arq.counts())
+    }
+
+    /// Notes how it is now.
+    fn note_moment(&mut self, now: Instant) {
+        let frame = Bytes::from(self.arq.transport_packet_max());
+        let usual = QUEUE_USUAL.max(self.air.rate().time_for(frame) * FRAMES_USUAL);
+        let moment = Moment {
+            is_backlogged: self.linked && self.arq.queued() > Bytes::ZERO,
+            is_silent: self.arq.fade_since().is_some(),
+            is_waiting: self.air.queueing() > usual,
+        };
+        self.recent.note(now, moment, self.arq.counts());
+    }
+
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
@@ -435,12 +460,14 @@ impl Machine for Association {
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
         }
         self.pump(now);
+        self.note_moment(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.poll_timeout().is_some_and(|due| due + LATE < now) {
+        if let Some(due) = self.poll_timeout().filter(|due| *due + LATE < now) {
             self.arq.stalled(now);
             self.patience.stalled(now);
+            self.recent.stalled(now.since(due));
         }
         self.arq.handle_timeout(now);
         self.tcp.handle_timeout(now);
@@ -452,6 +479,7 @@ impl Machine for Association {
             streams.handle_timeout(now);
         }
         self.pump(now);
+        self.note_moment(now);
     }
 
     fn poll_output(&mut self) -> Option<Output> {

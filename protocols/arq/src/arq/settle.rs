@@ -84,7 +84,9 @@ impl Arq {
             if let Some(first) = fate.first.filter(|_| !has_missed) {
                 // No acknowledgement before was lost, so what came first has waited there for this one.
                 let late = arrived.since(first).saturating_sub(sample);
-                self.round_trip.lateness.note(now, late, DELAY_MAX);
+                let lateness = &mut self.round_trip.lateness;
+                lateness.note(now, late, DELAY_MAX);
+                self.stats.sent.stalled_there = lateness.total;
             }
             self.causes
                 .note_arrival(latest.departure(), ack.arrival, fate.arrived);
