@@ -384,7 +384,7 @@ impl Association {
         let usual = QUEUE_USUAL.max(self.air.rate().time_for(frame) * FRAMES_USUAL);
         let moment = Moment {
             is_backlogged: self.linked && self.arq.queued() > Bytes::ZERO,
-            is_silent: self.arq.fade_since().is_some(),
+            silent_since: self.arq.fade_since(),
             is_waiting: self.air.queueing() > usual,
         };
         self.recent.note(now, moment, self.arq.counts());

@@ -47,8 +47,8 @@ impl Seconds {
 pub(crate) struct Moment {
     /// Packets wait to be sent.
     pub(crate) is_backlogged: bool,
-    /// Nothing comes through.
-    pub(crate) is_silent: bool,
+    /// Since when nothing comes through.
+    pub(crate) silent_since: Option<Instant>,
     /// Frames wait on the way, longer than this end lets them.
     pub(crate) is_waiting: bool,
 }
@@ -70,6 +70,10 @@ impl Recent {
     pub(crate) fn note(&mut self, now: Instant, moment: Moment, stats: &Stats) {
         let passed = now.since(self.noted);
         self.total = self.until(now, stats);
+        if let (None, Some(since)) = (self.moment.silent_since, moment.silent_since) {
+            // It is noticed when it has lasted for some time.
+            self.total.silent += now.since(since);
+        }
         self.noted = now;
         self.moment = moment;
         if passed > PART {
@@ -99,7 +103,7 @@ impl Recent {
         Seconds {
             span: total.span + passed,
             backlogged: total.backlogged + when(self.moment.is_backlogged),
-            silent: total.silent + when(self.moment.is_silent),
+            silent: total.silent + when(self.moment.silent_since.is_some()),
             waited: total.waited + when(self.moment.is_waiting),
             stalled_here: total.stalled_here,
             stalled_there: stats.sent.stalled_there,
@@ -123,7 +127,7 @@ mod tests {
         for milliseconds in (100..=5_000).step_by(100) {
             let moment = Moment {
                 is_backlogged: milliseconds <= 2_000,
-                is_silent: milliseconds > 4_500,
+                silent_since: (milliseconds > 4_600).then_some(at(4_500)),
                 is_waiting: false,
             };
             recent.note(at(milliseconds), moment, &stats);
@@ -131,7 +135,7 @@ mod tests {
         let seconds = recent.seconds(at(5_050), &stats);
         assert!(seconds.span >= PART && seconds.span <= PART * 2 + Duration::from_millis(50));
         assert_eq!(seconds.backlogged, Duration::ZERO);
-        assert_eq!(seconds.silent, Duration::from_millis(450));
+        assert_eq!(seconds.silent, Duration::from_millis(550));
     }
 
     #[test]

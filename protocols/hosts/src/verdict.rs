@@ -81,8 +81,9 @@ const ROWS: &[(LimitedBy, fn(&Facts) -> bool)] = &[
     }),
     (LimitedBy::Air, |facts| {
         let seconds = &facts.seconds;
-        let lost = seconds.lost.air + seconds.lost.fade;
-        is_share(seconds.silent, seconds, SILENT) || is_part(lost, seconds.frames, LOST_ON_AIR)
+        // What was lost in a fade is known when it has ended, so it says nothing of now.
+        is_share(seconds.silent, seconds, SILENT)
+            || is_part(seconds.lost.air, seconds.frames, LOST_ON_AIR)
     }),
     (LimitedBy::QueueOnTheWay, |facts| {
         let seconds = &facts.seconds;
@@ -184,13 +185,15 @@ fn words(by: LimitedBy, seconds: &Seconds, percent: impl Fn(Duration) -> u64) ->
                 seconds.lost.air + seconds.lost.fade,
                 percent(seconds.silent),
             );
-            format!("{by}: {lost} of {frames} frames lost there, silent for {silent} % of the time")
+            format!(
+                "{by}: {lost} frames found lost, {frames} sent, silent for {silent} % of the time"
+            )
         }
         LimitedBy::QueueOnTheWay => {
             let (lost, waited) = (seconds.lost.congestion, percent(seconds.waited));
             format!(
-                "{by}, of others or deeper than wanted: {lost} of {frames} frames lost there, long for {waited} % of \
-                 the time"
+                "{by}, of others or deeper than wanted: {lost} frames found lost there, {frames} sent, long for \
+                 {waited} % of the time"
             )
         }
         LimitedBy::ProcessorHere => {
@@ -356,7 +359,7 @@ mod tests {
             ..Reach::default()
         };
         let limit = Limit::of(&Facts { reach, seconds });
-        let words = "the air: 90 of 400 frames lost there, silent for 25 % of the time";
+        let words = "the air: 90 frames found lost, 400 sent, silent for 25 % of the time";
         assert_eq!(limit.words, words);
     }
 }
