@@ -204,6 +204,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             };
             if found.bearer {
                 self.read_bearer()?;
+                self.tell_refusals();
                 self.flush()?;
             }
             if found.streams {

@@ -244,7 +244,8 @@ impl Association {
     /// The state of the hop, as this end sees it.
     pub fn status(&self, now: Instant) -> Status {
         let (memory, memory_most) = self.memory();
-        let rate = self.known_rate().unwrap_or(self.air.rate());
+        let measured = self.air.measured().map(|measured| measured.rate);
+        let rate = self.known_rate().or(measured);
         Status {
             packets_malformed: self.malformed,
             packets_of_refused_flows: self.flows.refused(),

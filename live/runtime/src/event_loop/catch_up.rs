@@ -1,8 +1,9 @@
-//! What comes first after a time without processor.
+//! What comes before the rest of a turn: after a time without processor, and of the network.
 
 use edges::bearer::DatagramBearer;
 use edges::clock;
 use edges::tun::PacketDevice;
+use hosts::Input;
 use units::{Duration, Instant};
 
 use super::{EventLoop, RuntimeError};
@@ -28,5 +29,12 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             }
         }
         Ok(())
+    }
+
+    /// Tells of a port that the network says is closed. Of what it says more the socket stays ready.
+    pub(super) fn tell_refusals(&mut self) {
+        if let Some(at) = self.ports.bearer.refused() {
+            self.tell(clock::monotonic(), Input::PortRefused(at));
+        }
     }
 }
