@@ -65,8 +65,11 @@ const LOST_AT_QUEUE: u64 = 1;
 /// Fewer lost frames are no sign.
 const LOST_LEAST: u64 = 4;
 
+/// A limit, and whether the facts speak for it.
+type Row = (LimitedBy, fn(&Facts) -> bool);
+
 /// The rows, in the order in which they are asked: what makes all that follows it mean nothing comes first.
-const ROWS: &[(LimitedBy, fn(&Facts) -> bool)] = &[
+const ROWS: &[Row] = &[
     (LimitedBy::PortRefused, |facts| facts.reach.is_refused),
     (LimitedBy::NotAuthorised, |facts| {
         !facts.reach.is_linked && facts.reach.is_unopened
