@@ -102,6 +102,11 @@ pub trait DatagramBearer: AsFd {
     /// If the bearer is broken for good.
     fn follow_network(&mut self) -> io::Result<Footing>;
 
+    /// An address where no process takes datagrams, as the network says; each is told once. It may be forged.
+    fn refused(&mut self) -> Option<HopAddress> {
+        None
+    }
+
     /// What the bearer has done so far.
     fn counters(&self) -> BearerCounters;
 }
@@ -144,6 +149,13 @@ impl DatagramBearer for Bearer {
         match self {
             Self::Udp(bearer) => bearer.follow_network(),
             Self::Ethernet(bearer) => bearer.follow_network(),
+        }
+    }
+
+    fn refused(&mut self) -> Option<HopAddress> {
+        match self {
+            Self::Udp(bearer) => bearer.refused(),
+            Self::Ethernet(bearer) => bearer.refused(),
         }
     }
 

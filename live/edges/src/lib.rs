@@ -8,6 +8,7 @@ pub mod bearer;
 pub mod clock;
 pub mod connected;
 pub mod diversion;
+mod error_queue;
 pub mod ethernet;
 pub mod fuse;
 pub mod memory;

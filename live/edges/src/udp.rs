@@ -15,12 +15,15 @@ use wire::packet::PacketBuffer;
 use crate::bearer::{
     Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
 };
+use crate::error_queue;
 use crate::stamps::Stamps;
 
 /// How many messages one receive call takes; each may be a train of datagrams.
 const MESSAGES: usize = 16;
 /// Room for a message: the longest train that the kernel joins.
 const MESSAGE_ROOM: usize = 65_536;
+/// Reports of the network that are read at a time.
+const REPORTS: u32 = 64;
 /// The most payload that one send call can carry in IPv4 (RFC 768: 65,535 minus both headers).
 const TRAIN_ROOM: usize = 65_507;
 
@@ -63,6 +66,9 @@ pub struct UdpBearer {
     train: Vec<u8>,
     stamps: Stamps,
     counters: BearerCounters,
+    /// The network may have something to say.
+    has_reports: bool,
+    refused: Option<SocketAddr>,
 }
 
 impl UdpBearer {
@@ -98,6 +104,7 @@ impl UdpBearer {
             usize::try_from(options.buffer.get()).unwrap_or(usize::MAX),
         )?;
         let state = UdpSocketState::new((&socket).into())?;
+        error_queue::enable(&socket, bind.is_ipv6())?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?.as_socket().unwrap_or(bind);
         Ok(Self {
@@ -109,6 +116,8 @@ impl UdpBearer {
             train: Vec::with_capacity(TRAIN_ROOM),
             stamps: Stamps::default(),
             counters: BearerCounters::default(),
+            has_reports: false,
+            refused: None,
         })
     }
 
@@ -153,7 +162,16 @@ impl UdpBearer {
 
     /// Sends one datagram; false if there is no room for it now.
     fn send_one(&mut self, to: SocketAddr, datagram: &PacketBuffer, sent: &mut Sent) -> bool {
-        match self.hand_over(to, datagram, None) {
+        let result = self.hand_over(to, datagram, None).or_else(|error| {
+            // It may be news of a datagram sent before, which is told once.
+            self.has_reports |= !no_room(&error);
+            if no_room(&error) {
+                Err(error)
+            } else {
+                self.hand_over(to, datagram, None)
+            }
+        });
+        match result {
             Ok(()) => self.counters.sent += 1,
             Err(error) if no_room(&error) => return false,
             Err(error) => {
@@ -230,8 +248,8 @@ impl DatagramBearer for UdpBearer {
                         continue;
                     }
                     Err(error) if no_room(&error) => return sent,
-                    // The device may not segment, or one of them is too large: each by itself.
-                    Err(_) => {}
+                    // The device may not segment, one of them is too large, or there is news: each by itself.
+                    Err(_) => self.has_reports = true,
                 }
             }
             for datagram in run {
@@ -248,12 +266,35 @@ impl DatagramBearer for UdpBearer {
         Ok(Footing::Uncertain)
     }
 
+    fn refused(&mut self) -> Option<HopAddress> {
+        self.read_reports();
+        self.refused.take().map(HopAddress::from)
+    }
+
     fn counters(&self) -> BearerCounters {
         self.counters
     }
 }
 
 impl UdpBearer {
+    /// Empties the queue of what the network says, without which the socket would stay ready. Of many refusals the last
+    /// is as good as all.
+    fn read_reports(&mut self) {
+        if !std::mem::take(&mut self.has_reports) {
+            return;
+        }
+        for _ in 0..REPORTS {
+            match error_queue::take(&self.socket) {
+                Ok(Some(report)) if report.errno == Errno::CONNREFUSED.raw_os_error() => {
+                    self.refused = Some(report.to);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return,
+            }
+        }
+        self.has_reports = true;
+    }
+
     /// One receive call: how many messages came.
     fn receive_messages(
         &mut self,
@@ -266,8 +307,13 @@ impl UdpBearer {
         self.counters.receive_calls += 1;
         match self.state.recv((&self.socket).into(), &mut slices, metas) {
             Ok(messages) => Ok(messages),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                // What woke it was no datagram.
+                self.has_reports = true;
+                Ok(0)
+            }
             Err(error) if is_news_of_the_network(&error) => {
+                self.has_reports = true;
                 self.counters.receive_errors += 1;
                 Ok(0)
             }
@@ -339,7 +385,7 @@ pub(crate) fn is_news_of_the_network(error: &io::Error) -> bool {
 }
 
 /// An IPv4 address that an IPv6 socket shows as mapped, as what it is.
-fn canonical(address: SocketAddr) -> SocketAddr {
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
         IpAddr::V6(_) => address,

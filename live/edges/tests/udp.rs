@@ -176,3 +176,52 @@ fn an_address_that_is_taken_is_named() {
         "{error}"
     );
 }
+
+/// A port where nobody listens is told, and no datagram to others is lost for it.
+#[test]
+fn a_port_that_is_closed_is_told() {
+    for (bind, host) in [
+        ("127.0.0.1:0", "127.0.0.1"),
+        ("[::]:0", "127.0.0.1"),
+        ("[::]:0", "::1"),
+    ] {
+        let (mut sender, mut listener) = (bearer(bind), bearer(&format!("{}:0", bracketed(host))));
+        let closed = {
+            let gone = bearer(&format!("{}:0", bracketed(host)));
+            gone.local_address()
+        };
+        let alive = listener.local_address();
+        let started = std::time::Instant::now();
+        let mut refused = None;
+        let mut count = 0;
+        while refused.is_none() && started.elapsed() < std::time::Duration::from_secs(20) {
+            assert_eq!(sender.send(closed, &[datagram(0, 100)]).handled, 1);
+            let sent = sender.send(alive, &[datagram(count, 100)]);
+            assert_eq!((sent.handled, sent.dropped), (1, 0), "{:?}", sent.problem);
+            count += 1;
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let batch = sender.receive_batch(clock::monotonic(), &mut |_, _| {});
+            assert_eq!(batch.unwrap().datagrams, 0);
+            refused = sender.refused();
+        }
+        assert_eq!(refused, Some(closed), "{bind} to {host}");
+        assert_eq!(receive(&mut listener, count as usize).len(), count as usize);
+        // All is read, so the socket is not ready for that any more.
+        let mut waiter = Waiter::new().unwrap();
+        while sender.refused().is_some() {}
+        sender
+            .receive_batch(clock::monotonic(), &mut |_, _| {})
+            .unwrap();
+        while sender.refused().is_some() {}
+        waiter.add(&sender, 0, Interest::Readable).unwrap();
+        assert_eq!(waiter.wait(Some(Duration::ZERO)).unwrap().count(), 0);
+    }
+}
+
+fn bracketed(host: &str) -> String {
+    if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host.into()
+    }
+}

@@ -1,12 +1,13 @@
 //! The loop: one thread, one air.
 
+mod catch_up;
 mod status;
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
-use edges::bearer::{Arrival, DatagramBearer, Footing};
+use edges::bearer::{Arrival, Batch, DatagramBearer, Footing};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use edges::tun::PacketDevice;
@@ -187,6 +188,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     pub fn run(&mut self) -> Result<Stopped, RuntimeError> {
         edges::wait::sharpen_timers()?;
         loop {
+            self.catch_up()?;
             self.tell_time();
             self.flush()?;
             self.announce();
@@ -202,6 +204,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             };
             if found.bearer {
                 self.read_bearer()?;
+                self.tell_refusals();
                 self.flush()?;
             }
             if found.streams {
@@ -345,7 +348,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     }
 
     /// Takes one batch of datagrams.
-    fn read_bearer(&mut self) -> Result<(), RuntimeError> {
+    fn read_bearer(&mut self) -> Result<Batch, RuntimeError> {
         let Self {
             host, ports, work, ..
         } = self;
@@ -365,7 +368,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             .receive_batch(now, &mut sink)
             .map_err(RuntimeError::Bearer)?;
         self.moderation.read(now, batch);
-        Ok(())
+        Ok(batch)
     }
 
     /// Has connections cross the hop by the way that is better now.

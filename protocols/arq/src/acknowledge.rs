@@ -39,6 +39,8 @@ pub(crate) struct Acknowledger {
 pub(crate) struct Arrival {
     /// Transmissions between the highest before and this one: lost, on a hop that keeps order.
     pub(crate) skipped: u64,
+    /// It was itself between others before: late, and not lost.
+    pub(crate) is_late: bool,
 }
 
 impl Acknowledger {
@@ -47,18 +49,26 @@ impl Acknowledger {
         self.largest.map_or(0, |(number, _)| number)
     }
 
+    /// The number of the next transmission, if none is lost.
+    pub(crate) fn expected(&self) -> u64 {
+        self.largest.map_or(0, |(largest, _)| largest + 1)
+    }
+
     /// Notes the arrival of a transmission.
     pub(crate) fn arrived(&mut self, at: Instant, number: u64, wire_bytes: usize) -> Arrival {
-        self.received.insert(number..number + 1);
+        let is_new = self.received.insert(number..number + 1) > 0;
         self.received.keep_highest(RANGES_MAX);
-        let expected = self.largest.map_or(0, |(largest, _)| largest + 1);
+        let expected = self.expected();
         let skipped = number.saturating_sub(expected);
         if number >= expected {
             self.largest = Some((number, at));
         }
         self.gap |= skipped > 0;
         self.received_bytes = (self.received_bytes + wire_bytes as u64).min(SAVINGS_MAX * SHARE);
-        Arrival { skipped }
+        Arrival {
+            skipped,
+            is_late: is_new && number < expected,
+        }
     }
 
     /// The last arrival asks for an acknowledgement.

@@ -11,6 +11,7 @@ use wire::hop::{Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::acknowledge::Acknowledger;
+use crate::cause::Causes;
 use crate::flow::{Admission, Lane};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
@@ -18,13 +19,14 @@ use crate::limits::{QueueLimits, Shares};
 use crate::outbox::Outbox;
 use crate::pace::Pace;
 use crate::receiver::Refused;
+use crate::reorder::Reordering;
 use crate::round_trip::RoundTrip;
 use crate::stats::{Fade, LossMonitor, Stats};
 use crate::watch::Pattern;
 use crate::{Config, Input, Output};
 
-/// Transmissions remembered that ask for nothing.
-const LEDGER_QUIET_MAX: usize = 256;
+/// Transmissions remembered that nobody waits for: they ask for nothing, or are presumed lost.
+const LEDGER_QUIET_MAX: usize = 4_096;
 /// How often idle flows are looked for.
 const TIDY: Duration = Duration::from_secs(10);
 /// A stream is young until it has carried so many bandwidth-delay products, or so many bytes while the rate is
@@ -50,6 +52,8 @@ pub struct Arq {
     acknowledger: Acknowledger,
     round_trip: RoundTrip,
     losses: LossMonitor,
+    order: Reordering,
+    causes: Causes,
     fade: Option<Fade>,
     pace: Pace,
     stats: Stats,
@@ -71,6 +75,8 @@ impl Arq {
             acknowledger: Acknowledger::default(),
             round_trip: RoundTrip::default(),
             losses: LossMonitor::default(),
+            order: Reordering::default(),
+            causes: Causes::default(),
             fade: None,
             pace: Pace::default(),
             stats: Stats::default(),
@@ -85,6 +91,11 @@ impl Arq {
         stats.sent.packets_capped = self.outbox.capped();
         stats.sent.packets_in_common = self.outbox.in_common();
         stats
+    }
+
+    /// The counts so far, but for those of packets that were dropped.
+    pub fn counts(&self) -> &Stats {
+        &self.stats
     }
 
     /// What the hop's round trip is: smoothed, and the smallest of late.
@@ -131,7 +142,9 @@ impl Arq {
     /// Bytes that this end holds for the other: packets and parts of them, and all that is noted of them. They never
     /// exceed [`Config::memory`].
     pub fn memory(&self) -> Bytes {
-        let tables = self.ledger.memory() + self.scratch.capacity() * size_of::<(u64, u64)>();
+        let scratch = self.scratch.capacity() * size_of::<(u64, u64)>();
+        let watched = self.order.memory() + self.causes.memory();
+        let tables = self.ledger.memory() + watched + scratch;
         Bytes::from(size_of::<Self>() + self.outbox.memory() + self.inbox.memory() + tables)
     }
 
@@ -226,7 +239,8 @@ impl Arq {
         let frame = frame.finish();
         let wire_bytes = frame.len() + self.config.overhead;
         self.ledger.sent(now, wire_bytes, contents, contents > 0);
-        self.ledger.forget_beyond(LEDGER_QUIET_MAX);
+        self.ledger
+            .forget_beyond(LEDGER_QUIET_MAX.min(self.shares.transmissions / 2));
         self.stats.sent.frames += 1;
         self.stats.sent.wire_bytes += wire_bytes as u64;
         self.outputs.push_back(Output::Frame(frame));
@@ -235,7 +249,20 @@ impl Arq {
 
     fn repeat_due(&mut self, now: Instant) {
         let pattern = self.pattern(now);
-        self.outbox.repeat_due(now, pattern);
+        let grace = &mut self.pace.repeats;
+        let due = self.outbox.next_repeat(pattern);
+        let due = due.filter(|due| grace.after(*due) <= now);
+        if due.is_some_and(|due| !grace.is_needed(now, due)) {
+            self.outbox.repeat_due(now, pattern);
+        }
+    }
+
+    /// The process did not run for some time until now: what came meanwhile will be handed in, and nothing is judged
+    /// before that.
+    pub fn stalled(&mut self, now: Instant) {
+        self.pace.silence.stalled(now);
+        self.pace.repeats.stalled(now);
+        self.order.grace.stalled(now);
     }
 
     fn transport(&mut self, now: Instant, buffer: PacketBuffer) {
@@ -280,6 +307,7 @@ impl Arq {
         };
         let wire_bytes = bytes.len() + self.config.overhead;
         let number = expand(frame.number, self.acknowledger.largest());
+        self.pace.has_missed |= number > self.acknowledger.expected();
         let (mut asks, mut fits) = (false, true);
         for chunk in frame.chunks() {
             match chunk {
@@ -298,7 +326,11 @@ impl Arq {
         if fits {
             let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
             received.frames_missed += arrival.skipped;
-            self.losses.missed(arrival.skipped);
+            if arrival.is_late {
+                self.losses.forgive_missed(received);
+            } else {
+                self.losses.missed(arrival.skipped);
+            }
             if asks {
                 self.acknowledger.asked(arrived);
             }
@@ -410,9 +442,13 @@ impl Machine for Arq {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.patience_ends().is_some_and(|due| due <= now) {
+        let due = self.patience_ends();
+        let grace = &mut self.pace.silence;
+        let due = due.filter(|due| grace.after(*due) <= now);
+        if due.is_some_and(|due| !grace.is_needed(now, due)) {
             self.presume_lost(now);
         }
+        self.give_up_overtaken(now);
         self.repeat_due(now);
         if self.pace.next_release.take_if(|due| *due <= now).is_some() {
             self.pace.next_release = self.release().then_some(now);
@@ -430,9 +466,11 @@ impl Machine for Arq {
     /// When something is due. A frame that is due waits for [`Input::AirFree`]; whoever grants asks
     /// [`Arq::wants_air`] at these times too.
     fn poll_timeout(&self) -> Option<Instant> {
+        let repeat = self.outbox.next_repeat(self.pattern(self.pace.last_heard));
         let own = [
-            self.patience_ends(),
-            self.outbox.next_repeat(self.pattern(self.pace.last_heard)),
+            self.patience_ends().map(|at| self.pace.silence.after(at)),
+            repeat.map(|at| self.pace.repeats.after(at)),
+            self.overtaken_until().map(|at| self.order.grace.after(at)),
             self.pace.next_release,
             self.pace.next_tidy,
         ];

@@ -191,19 +191,21 @@ impl Ledger {
         count
     }
 
-    /// Settles the fate of every transmission from the first up to `largest`: those in `received`
-    /// (`start..=end`, from the highest down) arrived; the others, but for the last `allowance`, did
-    /// not. `settled` gets each that is news, in order, with what it carried.
+    /// The number of the first transmission without news.
+    pub(crate) fn first(&self) -> u64 {
+        self.base
+    }
+
+    /// Settles the fate of transmissions: those in `received` (`start..=end`, from the highest down) arrived; the others
+    /// below `lost_before` did not. `settled` gets each that is news, in order, with what it carried.
     pub(crate) fn settle(
         &mut self,
         received: &[(u64, u64)],
-        allowance: u64,
+        lost_before: u64,
         mut settled: impl FnMut(Settled, &mut dyn Iterator<Item = &Content>),
     ) {
-        let Some((_, largest)) = received.first().copied() else {
-            return;
-        };
-        let end = (largest + 1).min(self.next_number());
+        let named = received.first().map_or(0, |(_, largest)| largest + 1);
+        let end = named.max(lost_before).min(self.next_number());
         let mut ranges = received.iter().rev().peekable();
         let mut first = 0;
         for number in self.base..end {
@@ -217,7 +219,7 @@ impl Ledger {
                 ranges.next();
             }
             let arrived = ranges.peek().is_some_and(|(start, _)| *start <= number);
-            if entry.fate == Fate::Settled || (!arrived && number + allowance >= largest) {
+            if entry.fate == Fate::Settled || (!arrived && number >= lost_before) {
                 continue;
             }
             let news = Settled {

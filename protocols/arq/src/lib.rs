@@ -5,7 +5,8 @@
 //! what did not, so that losses never reach the transport above. Packets of a held flow leave the other end in order;
 //! a loss in one flow never holds another. The frame is that of `docs/hop-frame.md`.
 //!
-//! A transmission is known to be lost when a later one is acknowledged (the hop keeps order), or presumed
+//! A transmission is known to be lost when a later one is acknowledged, and the time is over by which this hop is known to
+//! reorder, none on most; or presumed
 //! lost when no acknowledgement came within a round trip and some; there is no back-off. While
 //! nothing comes through (a fade), what is outstanding is sent again and again, oldest first: the data
 //! itself probes the fade, and the first frame after it is of use. After [`Config::feed`] of silence small
@@ -14,6 +15,7 @@
 mod acknowledge;
 mod arq;
 mod brief;
+mod cause;
 mod fair;
 mod filter;
 mod flow;
@@ -26,8 +28,10 @@ mod pace;
 mod queue;
 mod ranges;
 mod receiver;
+mod reorder;
 mod round_trip;
 mod seen;
+mod stall;
 mod stats;
 mod stream;
 mod table;
@@ -35,9 +39,11 @@ mod watch;
 
 pub use arq::Arq;
 pub use brief::Tries;
+pub use cause::{Causes, Departure, LossCause, LossCounts};
 pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
 pub use ranges::RangeSet;
+pub use stall::Grace;
 pub use stats::{BURST_CLASSES, ReceivedStats, SentStats, Stats};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
@@ -50,7 +56,7 @@ pub struct Config {
     pub frame: usize,
     /// Bytes that each frame costs on the wire beyond its own: seal, bearer and link.
     pub overhead: usize,
-    /// By how many transmissions the hop may reorder; 0 on a hop that keeps order.
+    /// By how many transmissions the hop may always reorder, beside what is learned of its order.
     pub reorder: u64,
     /// The tries of brief packets.
     pub tries: Tries,

@@ -33,6 +33,12 @@ impl LossShare {
         }
     }
 
+    /// One that was noted as lost was not.
+    pub(crate) fn forgive(&mut self) {
+        let part = (1 << 32) / self.frames.max(1);
+        self.share = self.share.saturating_sub(part);
+    }
+
     /// The share, once enough frames have shown it.
     pub(crate) fn known(&self) -> Option<Probability> {
         (self.frames >= ENOUGH).then(|| Probability::ratio(self.share, 1 << 32))

@@ -2,11 +2,18 @@
 
 use units::{BitRate, Instant};
 
+use crate::stall::Grace;
+
 /// What the times of the past decide.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     pub(crate) rate: Option<BitRate>,
     pub(crate) last_heard: Instant,
+    /// Frames of the other end are missing since the last that acknowledged something: they may have done so too.
+    pub(crate) has_missed: bool,
+    /// Whether silence may be judged, and whether what nobody confirmed may be sent again.
+    pub(crate) silence: Grace,
+    pub(crate) repeats: Grace,
     /// Fades are to be expected until then.
     pub(crate) fading_until: Option<Instant>,
     /// When the next probe of a long fade may leave.

@@ -2,14 +2,18 @@
 
 use units::{Duration, Instant};
 
+use crate::stall::Lateness;
+
 /// The round trip that is assumed before the first sample (RFC 9002 §6.2.2 has 333 ms).
 const INITIAL: Duration = Duration::from_millis(333);
 /// How long a smallest round trip is remembered.
 const WINDOW: Duration = Duration::from_secs(20);
 
 /// Smoothed round-trip time and its deviation (RFC 6298 §2), and the smallest seen of late.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
+    /// How late the other end is beside.
+    pub(crate) lateness: Lateness,
     smoothed: Option<Duration>,
     deviation: Duration,
     smallest: Option<(Instant, Duration)>,
@@ -59,8 +63,9 @@ impl RoundTrip {
 
     /// How long to wait for an acknowledgement that may itself be `delayed`, before the frame is
     /// presumed lost: as RFC 9002 §6.2.1, without its back-off, and with a quarter of a round trip at
-    /// least, in which acknowledgements that got lost are followed by others.
+    /// least, in which acknowledgements that got lost are followed by others. An end that was late of late may be so again.
     pub(crate) fn patience(&self, delayed: Duration) -> Duration {
+        let delayed = delayed.max(self.lateness.expected());
         match self.smoothed {
             None => INITIAL * 4,
             Some(smoothed) => smoothed + (self.deviation * 4).max(smoothed / 4) + delayed,

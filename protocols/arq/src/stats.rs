@@ -3,6 +3,7 @@
 use serde::Serialize;
 use units::{Duration, Instant, Probability};
 
+use crate::cause::LossCounts;
 use crate::loss_share::LossShare;
 
 /// Classes of burst lengths: 1, 2 to 3, 4 to 7, … transmissions.
@@ -26,6 +27,10 @@ pub struct SentStats {
     pub wire_bytes: u64,
     /// Transmissions that did not arrive.
     pub frames_lost: u64,
+    /// Why, as far as delays tell.
+    pub causes: LossCounts,
+    /// Transmissions taken for lost that arrived after all, too late: the hop reorders. They do not count as lost.
+    pub frames_late: u64,
     /// Runs of lost transmissions, by length: 1, 2 to 3, 4 to 7, ….
     pub bursts: [u64; BURST_CLASSES],
     /// Transmissions presumed lost because no acknowledgement came in time.
@@ -44,6 +49,8 @@ pub struct SentStats {
     pub fades: u64,
     /// Their total length.
     pub faded: Duration,
+    /// How late the other end acknowledged what had reached it, in all: it had no processor.
+    pub stalled_there: Duration,
     /// Bytes of packets taken in, of flows that are held and of brief ones.
     pub bytes_held: u64,
     /// See above.
@@ -61,6 +68,8 @@ pub struct ReceivedStats {
     pub wire_bytes: u64,
     /// Transmissions that never arrived, judged by the gaps in their numbers.
     pub frames_missed: u64,
+    /// Transmissions that arrived after later ones.
+    pub frames_late: u64,
     /// Packets released, and their bytes.
     pub packets: u64,
     /// See above.
@@ -128,6 +137,20 @@ impl LossMonitor {
         self.inwards.note(false);
     }
 
+    /// So many of those noted as lost were only late, in the sending direction.
+    pub(crate) fn forgive(&mut self, count: u64, stats: &mut SentStats) {
+        (0..count).for_each(|_| self.outwards.forgive());
+        stats.frames_lost = stats.frames_lost.saturating_sub(count);
+        stats.frames_late += count;
+    }
+
+    /// The same of one, in the receiving direction.
+    pub(crate) fn forgive_missed(&mut self, stats: &mut ReceivedStats) {
+        self.inwards.forgive();
+        stats.frames_missed = stats.frames_missed.saturating_sub(1);
+        stats.frames_late += 1;
+    }
+
     /// The share that is lost in the direction that loses more, as far as that is known.
     pub(crate) fn share(&self) -> Option<Probability> {
         self.outwards.known().max(self.inwards.known())
@@ -143,4 +166,6 @@ impl LossMonitor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fade {
     pub(crate) since: Instant,
+    /// Until when others were expected already.
+    pub(crate) expected_before: Option<Instant>,
 }

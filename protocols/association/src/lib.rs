@@ -8,6 +8,7 @@
 
 mod flows;
 mod marks;
+mod recent;
 mod sending;
 mod status;
 mod streams;
@@ -17,11 +18,13 @@ use std::collections::VecDeque;
 
 use air::Air;
 pub use arq::LinkEvent;
-use arq::{Arq, COMMON_FLOW, Config};
+use arq::{Arq, COMMON_FLOW, Config, Grace};
 pub use flows::FlowLimits;
 use flows::KnownFlows;
 use machine::{ConfigError, Machine};
 use marks::Marks;
+pub use recent::Seconds;
+use recent::{Moment, Recent};
 use redirector::Chunks;
 pub use status::{Status, TcpStatus};
 use streams::Streams;
@@ -34,6 +37,11 @@ use wire::flow::{Class, FlowKey, is_bulk_udp};
 use wire::ip::{IpPacket, Protocol};
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
+/// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
+const LATE: Duration = Duration::from_millis(2);
+/// Frames of this end wait no longer on the way than this, or than so many take to be sent.
+const QUEUE_USUAL: Duration = Duration::from_millis(20);
+const FRAMES_USUAL: u64 = 6;
 /// What of streams may wait in the lane: what the air takes in so long, and some frames at least.
 const LANE: Duration = Duration::from_millis(4);
 const LANE_FRAMES: usize = 3;
@@ -102,8 +110,11 @@ pub struct Association {
     tcp: TcpLane,
     /// Where TCP is split, and its streams cross as MTCP.
     streams: Option<Streams>,
+    /// Whether their timers may go off.
+    patience: Grace,
     marks: Marks,
     flows: KnownFlows,
+    recent: Recent,
 }
 
 /// What is known of an air that somebody else grants.
@@ -127,8 +138,10 @@ impl Association {
             linked: true,
             granted: None,
             streams: None,
+            patience: Grace::default(),
             marks: Marks::default(),
             flows: KnownFlows::new(None),
+            recent: Recent::default(),
         }
     }
 
@@ -231,7 +244,8 @@ impl Association {
     /// The state of the hop, as this end sees it.
     pub fn status(&self, now: Instant) -> Status {
         let (memory, memory_most) = self.memory();
-        let rate = self.known_rate().unwrap_or(self.air.rate());
+        let measured = self.air.measured().map(|measured| measured.rate);
+        let rate = self.known_rate().or(measured);
         Status {
             packets_malformed: self.malformed,
             packets_of_refused_flows: self.flows.refused(),
@@ -360,6 +374,23 @@ impl Association {
         }
     }
 
+    /// The last seconds.
+    pub fn recent(&self, now: Instant) -> Seconds {
+        self.recent.seconds(now, self.arq.counts())
+    }
+
+    /// Notes how it is now.
+    fn note_moment(&mut self, now: Instant) {
+        let frame = Bytes::from(self.arq.transport_packet_max());
+        let usual = QUEUE_USUAL.max(self.air.rate().time_for(frame) * FRAMES_USUAL);
+        let moment = Moment {
+            is_backlogged: self.linked && self.arq.queued() > Bytes::ZERO,
+            silent_since: self.arq.fade_since(),
+            is_waiting: self.air.queueing() > usual,
+        };
+        self.recent.note(now, moment, self.arq.counts());
+    }
+
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
@@ -430,15 +461,26 @@ impl Machine for Association {
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
         }
         self.pump(now);
+        self.note_moment(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if let Some(due) = self.poll_timeout().filter(|due| *due + LATE < now) {
+            self.arq.stalled(now);
+            self.patience.stalled(now);
+            self.recent.stalled(now.since(due));
+        }
         self.arq.handle_timeout(now);
         self.tcp.handle_timeout(now);
-        if let Some(streams) = &mut self.streams {
+        if let Some(streams) = &mut self.streams
+            && let Some(due) = streams.poll_timeout()
+            && self.patience.after(due) <= now
+            && !self.patience.is_needed(now, due)
+        {
             streams.handle_timeout(now);
         }
         self.pump(now);
+        self.note_moment(now);
     }
 
     fn poll_output(&mut self) -> Option<Output> {
@@ -450,6 +492,7 @@ impl Machine for Association {
         let wanted = self.arq.air_wanted_from().filter(|_| grants_itself);
         let grant = wanted.map(|at| at.max(self.air.free_at()));
         let streams = self.streams.as_ref().and_then(Streams::poll_timeout);
+        let streams = streams.map(|due| self.patience.after(due));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());
         let own = machine::earlier(own, streams);
         machine::earlier(own, grant)

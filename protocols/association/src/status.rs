@@ -11,16 +11,16 @@ use crate::tcp::TcpMethod;
 /// The state of the hop, as one end sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
-    /// The rate of the hop in the sending direction.
-    pub rate: BitRate,
-    /// The hop's round trip, smoothed.
-    pub round_trip: Duration,
+    /// The rate of the hop in the sending direction, once it is given or measured.
+    pub rate: Option<BitRate>,
+    /// The hop's round trip, smoothed, once one has been measured.
+    pub round_trip: Option<Duration>,
     /// The smallest round trip of late.
-    pub round_trip_min: Duration,
-    /// How long frames wait in the hop.
-    pub hop_queueing: Duration,
-    /// How long a new packet of a bulk flow waits in this daemon, at the rate of the hop.
-    pub queue_delay: Duration,
+    pub round_trip_min: Option<Duration>,
+    /// How long frames wait in the hop, once that has been measured.
+    pub hop_queueing: Option<Duration>,
+    /// How long a new packet of a bulk flow waits in this daemon, at the rate of the hop, where that is known.
+    pub queue_delay: Option<Duration>,
     /// Bytes of packets that wait in this daemon.
     pub queued: Bytes,
     /// Bytes received that wait for something missing before them.
@@ -72,14 +72,14 @@ impl TcpStatus {
 
 impl Status {
     /// What queues and air tell; the rest is for the association to add.
-    pub(crate) fn of(now: Instant, arq: &Arq, (air, rate): (&Air, BitRate)) -> Self {
-        let (round_trip, round_trip_min) = arq.round_trip();
+    pub(crate) fn of(now: Instant, arq: &Arq, (air, rate): (&Air, Option<BitRate>)) -> Self {
+        let round_trip_min = arq.measured_round_trip();
         Self {
             rate,
-            round_trip,
+            round_trip: round_trip_min.map(|_| arq.round_trip().0),
             round_trip_min,
-            hop_queueing: air.queueing(),
-            queue_delay: rate.time_for(arq.queued()),
+            hop_queueing: air.learned_at().map(|_| air.queueing()),
+            queue_delay: rate.map(|rate| rate.time_for(arq.queued())),
             queued: arq.queued(),
             held: arq.held(),
             flows: arq.flows(),

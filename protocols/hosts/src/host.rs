@@ -214,7 +214,11 @@ impl Host {
                 ..
             } => Some((peer, newest, plaintext.len())),
             Received::Handshake(peer) => Some((peer, false, 0)),
-            Received::Goodbye(_) | Received::Dropped(_) => None,
+            Received::Dropped(cause) => {
+                self.dropped(now, from, cause);
+                None
+            }
+            Received::Goodbye(_) => None,
         };
         let heard = heard.and_then(|(peer, newest, length)| {
             let index = self.index_of(peer)?;
@@ -402,6 +406,7 @@ fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> Pe
         registration: peer.presence.registration(now, expires_at),
         packets_refused: peer.packets_refused,
         choice: None,
+        limit: peer.limit(now),
         hop: peer.association.status(now),
         air: None,
     }
@@ -420,6 +425,7 @@ impl Machine for Host {
                 buffer,
             } => self.datagram(now, (from, arrived), buffer),
             Input::Streams { lane, input } => self.ask_streams(now, lane, input),
+            Input::PortRefused(at) => self.port_refused(now, at),
             Input::Wall(wall) => self.wall(now, wall),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),

@@ -16,6 +16,7 @@ mod sharing;
 mod status;
 mod streams;
 mod terms;
+mod verdict;
 
 pub use association::TcpMethod;
 pub use caps::Caps;
@@ -30,6 +31,7 @@ pub use status::{PeerStatus, Status};
 pub use streams::{Scope, StreamLane, StreamLimits, StreamNews};
 pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
+pub use verdict::{Facts, Limit, LimitedBy, Reach};
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
@@ -47,6 +49,8 @@ pub enum Input {
         /// Its content.
         buffer: PacketBuffer,
     },
+    /// The network says that no process takes datagrams at this address. It may be forged, so it is only told.
+    PortRefused(HopAddress),
     /// Something is asked of a peer's streams; [`mtcp::Input::Read`] gives leave for so many bytes more, which come as
     /// they arrive.
     Streams {

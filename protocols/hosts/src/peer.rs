@@ -10,6 +10,7 @@ use wire::ethernet;
 
 use crate::presence::Presence;
 use crate::streams::StreamMaker;
+use crate::verdict::{Facts, Limit, Signs};
 use crate::{Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
 const UDP: usize = 8;
@@ -38,6 +39,7 @@ pub(crate) struct Peer {
     pub(crate) association: Association,
     pub(crate) presence: Presence,
     pub(crate) moving: Option<Moving>,
+    pub(crate) signs: Signs,
     pub(crate) packets_refused: u64,
     pub(crate) tcp: TcpTerms,
     pub(crate) caps: Caps,
@@ -67,6 +69,7 @@ impl Peer {
             association,
             presence: Presence::new(config.endpoint),
             moving: None,
+            signs: Signs::default(),
             packets_refused: 0,
             tcp: config.tcp,
             caps: config.caps,
@@ -82,6 +85,15 @@ impl Peer {
             TcpMethod::Arq => Scope::Chosen,
             TcpMethod::Plain | TcpMethod::Snoop => Scope::Every,
         }
+    }
+
+    /// What limits the hop to it now.
+    pub(crate) fn limit(&self, now: Instant) -> Limit {
+        let presence = &self.presence;
+        Limit::of(&Facts {
+            reach: (self.signs).reach(now, presence.is_linked(), presence.heard_at()),
+            seconds: self.association.recent(now),
+        })
     }
 
     /// The better way across the hop as it is now.

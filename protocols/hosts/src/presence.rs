@@ -4,11 +4,12 @@
 use association::TcpMethod;
 use machine::Machine;
 use serde::Serialize;
+use session::DropCause;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
 use crate::host::Host;
-use crate::peer::Moving;
+use crate::peer::{Moving, Peer};
 use crate::{EventKind, Role};
 
 /// What is known of a peer's presence.
@@ -74,6 +75,11 @@ impl Presence {
         self.keys_since.is_some()
     }
 
+    /// When anything of it came last.
+    pub(crate) fn heard_at(&self) -> Option<Instant> {
+        self.heard_at
+    }
+
     /// How old the keys are, if there are any.
     pub(crate) fn keys_age(&self, now: Instant) -> Option<Duration> {
         self.keys_since.map(|since| now.since(since))
@@ -116,6 +122,24 @@ impl Presence {
 }
 
 impl Host {
+    /// The network says that nobody takes datagrams at this address.
+    pub(crate) fn port_refused(&mut self, now: Instant, at: HopAddress) {
+        let there = |peer: &&mut Peer| peer.endpoint == Some(at);
+        for peer in self.peers.iter_mut().filter(there) {
+            peer.signs.refused = Some(now);
+        }
+    }
+
+    /// A datagram from this address was dropped.
+    pub(crate) fn dropped(&mut self, now: Instant, from: HopAddress, cause: DropCause) {
+        let there = |peer: &&mut Peer| peer.endpoint == Some(from) && !peer.presence.is_linked();
+        if cause == DropCause::BadHandshake {
+            for peer in self.peers.iter_mut().filter(there) {
+                peer.signs.unopened = Some(now);
+            }
+        }
+    }
+
     /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
     /// where the peer is. As long as it is only looked for, any does.
     pub(crate) fn heard(&mut self, now: Instant, index: usize, (from, newest): (HopAddress, bool)) {

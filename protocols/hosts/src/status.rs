@@ -4,7 +4,7 @@ use serde::Serialize;
 use units::{Bytes, Duration};
 use wire::address::HopAddress;
 
-use crate::{Choice, Registration, Role};
+use crate::{Choice, Limit, Registration, Role};
 
 /// How a host does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,6 +43,8 @@ pub struct PeerStatus {
     /// By which way its TCP connections cross that begin now, where that is chosen for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
+    /// What limits the hop to it now.
+    pub limit: Limit,
     /// The hop to it.
     pub hop: association::Status,
     /// Its part in an air that it shares with others.

@@ -15,7 +15,7 @@ fn stall_of(outage: Duration) -> (Duration, Duration) {
     let mut pair = Pair::new("l2-clean", 7);
     pair.add(Traffic::bulk(1));
     pair.run_for(SECOND * 5);
-    let round_trip = pair.status(GATEWAY).hop.round_trip;
+    let round_trip = pair.status(GATEWAY).hop.round_trip.expect("a round trip");
     let begun = pair.now;
     pair.blackout = begun..begun + outage;
     pair.input(MOBILE, Input::LinkChanging);

@@ -79,19 +79,18 @@ fn render_peer(page: &mut String, peer: &Value) {
     if let Some(registration) = registration::describe(&peer["registration"]) {
         line(page, "  registered", &registration);
     }
-    let least = text(&hop["round_trip_min"]);
-    line(page, "  rate from here", text(&hop["rate"]));
+    line(page, "  limited by", text(&peer["limit"]["words"]));
+    let least = hop["round_trip_min"].as_str();
+    let least = least.map_or_else(String::new, |least| format!(", least {least}"));
+    line(page, "  rate from here", measured(&hop["rate"]));
     line(
         page,
         "  round trip",
-        &format!("{}, least {least}", text(&hop["round_trip"])),
+        &format!("{}{least}", measured(&hop["round_trip"])),
     );
     let out = share(&sent["frames_lost"], number(&sent["frames"]));
-    line(
-        page,
-        "  lost, outwards",
-        &format!("{out}{}", bursts(&sent["bursts"])),
-    );
+    let (causes, bursts) = (causes(&sent["causes"]), bursts(&sent["bursts"]));
+    line(page, "  lost, outwards", &format!("{out}{causes}{bursts}"));
     let missed = number(&received["frames_missed"]);
     line(
         page,
@@ -115,9 +114,9 @@ fn render_peer(page: &mut String, peer: &Value) {
     );
     let queues = format!(
         "{} here ({}), {} on the hop, {} held for order",
-        text(&hop["queue_delay"]),
+        measured(&hop["queue_delay"]),
         text(&hop["queued"]),
-        text(&hop["hop_queueing"]),
+        measured(&hop["hop_queueing"]),
         text(&hop["held"]),
     );
     line(page, "  queue", &queues);
@@ -210,6 +209,25 @@ fn state(peer: &Value) -> String {
     }
 }
 
+/// Why frames were lost, as far as it is known; nothing where none were.
+fn causes(causes: &Value) -> String {
+    let named = [
+        ("fade", "in fades"),
+        ("air", "on the air outside fades"),
+        ("congestion", "at a full queue on the way"),
+        ("unknown", "for causes not known yet"),
+    ];
+    let named = named
+        .iter()
+        .filter_map(|(cause, name)| some(&causes[*cause], name));
+    let named: Vec<_> = named.collect();
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", named.join(", "))
+    }
+}
+
 /// How often how many transmissions in a row were lost; class n holds 2ⁿ to 2ⁿ⁺¹ − 1.
 fn bursts(classes: &Value) -> String {
     let classes: Vec<_> = classes
@@ -261,6 +279,11 @@ pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("-")
 }
 
+/// What is measured, or that it is not yet.
+fn measured(value: &Value) -> &str {
+    value.as_str().unwrap_or("not measured yet")
+}
+
 pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
@@ -296,6 +319,7 @@ mod tests {
         json!({
             "sent": {
                 "frames": 1000, "frames_lost": 60, "bursts": [4, 0, 14, 0],
+                "causes": { "congestion": 50, "air": 10, "fade": 0, "unknown": 0 },
                 "packets_abandoned": 1, "packets_dropped": 2, "fades": 4,
                 "packets_capped": 5, "packets_in_common": 7,
                 "faded": "1.2 s", "wire_bytes": 2048, "bytes_repeated": 1024,
@@ -315,6 +339,7 @@ mod tests {
                 "datagrams_dropped": [["Replayed", 3]], "packets_unroutable": 0, "frames_unsent": 0,
                 "peers": [{
                     "name": "gateway", "endpoint": "192.0.2.1:51830", "keys_age": "61.5 s",
+                    "limit": { "by": "own-queue", "words": "the hop's rate" },
                     "hop": {
                         "rate": "2 Mbit/s", "round_trip": "12 ms", "round_trip_min": "10 ms",
                         "hop_queueing": "1 ms", "queue_delay": "12 ms", "queued": "4 KiB", "held": "0 B",
@@ -335,7 +360,8 @@ mod tests {
             "gateway at 192.0.2.1:51830 connected, keys 1 min 1 s old",
             "2 Mbit/s",
             "12 ms, least 10 ms",
-            "6.00 % (60 of 1000); bursts of 1 × 4, 4 to 7 × 14",
+            "limited by      the hop's rate",
+            "6.00 % (60 of 1000): 10 on the air outside fades, 50 at a full queue on the way; bursts of 1 × 4, 4 to 7 × 14",
             "1.00 % (1 of 100)",
             "4, 1.2 s in all",
             "1 packets lost; 2 dropped at a full queue",
@@ -402,6 +428,29 @@ mod tests {
         let turns = "comes last, since it hears nothing; 70 so far, 3 s on the air, 12.3 % of it of late; \
                      80 ms waited; 3 fades, of about 40 ms each";
         assert!(page.contains(turns), "{page}");
+    }
+
+    #[test]
+    fn what_is_not_measured_is_not_shown_as_measured() {
+        let mut status = sample();
+        let hop = &mut status["host"]["peers"][0]["hop"];
+        for name in [
+            "rate",
+            "round_trip",
+            "round_trip_min",
+            "hop_queueing",
+            "queue_delay",
+        ] {
+            hop[name] = Value::Null;
+        }
+        let page = render(&status);
+        for part in [
+            "rate from here  not measured yet",
+            "round trip      not measured yet\n",
+            "not measured yet here (4 KiB), not measured yet on the hop",
+        ] {
+            assert!(page.contains(part), "no '{part}' in:\n{page}");
+        }
     }
 
     #[test]

@@ -5,9 +5,33 @@ use wire::hop::{AckRanges, expand};
 
 use super::{Arq, FADING};
 use crate::acknowledge::DELAY_MAX;
+use crate::cause::{Departure, LossCause};
 use crate::ledger::{Content, Outcome, Settled};
 use crate::stats::Fade;
 use crate::{LinkEvent, Output, Sample};
+
+/// While it is not known how prompt the other end is, silence is no fade before it has lasted so much longer.
+const UNKNOWN: Duration = Duration::from_millis(250);
+
+impl Settled {
+    fn departure(&self) -> Departure {
+        Departure {
+            sent_at: self.sent_at,
+            sent_total: self.sent_total,
+        }
+    }
+}
+
+/// What became of some transmissions.
+#[derive(Debug, Default)]
+struct Fate {
+    /// The latest that arrived.
+    latest: Option<Settled>,
+    /// When the first left that arrived and asked for an acknowledgement.
+    first: Option<Instant>,
+    arrived: u64,
+    is_lossy: bool,
+}
 
 impl Arq {
     pub(super) fn acknowledged(&mut self, now: Instant, arrived: Instant, ack: &AckRanges<'_>) {
@@ -31,24 +55,84 @@ impl Arq {
         arrived: Instant,
         (ack, ranges): (&AckRanges<'_>, &[(u64, u64)]),
     ) {
+        let Some((_, largest)) = ranges.first().copied() else {
+            return;
+        };
+        let lowest = ranges.last().map_or(largest, |(start, _)| *start);
+        let window = self.order.window(self.round_trip.smoothed());
+        let overtaken = self.order.acknowledged(now, (lowest, largest), window);
+        let late = self.order.found(now, ranges);
+        self.losses.forgive(late, &mut self.stats.sent);
+        let lost_before = overtaken.min(largest.saturating_sub(self.config.reorder));
+        let has_missed = std::mem::take(&mut self.pace.has_missed);
+        let fate = self.settle_before(now, ranges, lost_before);
+        let Some(latest) = fate.latest else {
+            self.causes.tell(&mut self.stats.sent.causes);
+            return;
+        };
+        self.heard(now, fate.is_lossy || has_missed);
+        if ranges
+            .first()
+            .is_some_and(|(_, largest)| *largest == latest.number)
+        {
+            let delay = Duration::from_micros(ack.delay);
+            let sample = arrived.since(latest.sent_at).saturating_sub(delay);
+            if latest.asked {
+                self.round_trip.sample(now, sample);
+                self.set_limits();
+            }
+            if let Some(first) = fate.first.filter(|_| !has_missed) {
+                // No acknowledgement before was lost, so what came first has waited there for this one.
+                let late = arrived.since(first).saturating_sub(sample);
+                let lateness = &mut self.round_trip.lateness;
+                lateness.note(now, late, DELAY_MAX);
+                self.stats.sent.stalled_there = lateness.total;
+            }
+            self.causes
+                .note_arrival(latest.departure(), ack.arrival, fate.arrived);
+            self.outputs.push_back(Output::Sample(Sample {
+                sent_at: latest.sent_at,
+                sent_total: latest.sent_total,
+                arrival: ack.arrival,
+                round_trip: sample,
+            }));
+        }
+        self.causes.tell(&mut self.stats.sent.causes);
+    }
+
+    /// Settles what was in `received`, and what below `lost_before` was not.
+    fn settle_before(&mut self, now: Instant, received: &[(u64, u64)], lost_before: u64) -> Fate {
         let pattern = self.pattern(now);
         let Self {
             ledger,
             outbox,
             losses,
+            order,
+            causes,
             stats,
             fade,
             pace,
-            config,
             ..
         } = self;
-        let mut latest: Option<Settled> = None;
-        ledger.settle(ranges, config.reorder, |settled, contents| {
-            if losses.note(settled.outcome == Outcome::Lost, &mut stats.sent) {
+        let mut fate = Fate::default();
+        ledger.settle(received, lost_before, |settled, contents| {
+            let is_lost = settled.outcome == Outcome::Lost;
+            fate.is_lossy |= is_lost;
+            if losses.note(is_lost, &mut stats.sent) {
                 pace.fading_until = Some(now + FADING);
             }
-            if settled.outcome == Outcome::Arrived {
-                latest = Some(settled);
+            if is_lost {
+                order.lost(settled.number);
+                if settled.repair && fade.is_none() {
+                    causes.put_off(settled.departure());
+                } else {
+                    stats.sent.causes.add(LossCause::Fade);
+                }
+            } else {
+                fate.arrived += 1;
+                order.arrived(now, settled.number);
+                fate.latest = Some(settled);
+                fate.first = fate.first.or(settled.asked.then_some(settled.sent_at));
             }
             for content in contents {
                 if settled.outcome == Outcome::Arrived {
@@ -61,35 +145,44 @@ impl Arq {
             }
         });
         outbox.resume();
-        let Some(latest) = latest else { return };
-        self.heard(now);
-        if ranges
-            .first()
-            .is_some_and(|(_, largest)| *largest == latest.number)
-        {
-            let delay = Duration::from_micros(ack.delay);
-            let sample = arrived.since(latest.sent_at).saturating_sub(delay);
-            if latest.asked {
-                self.round_trip.sample(now, sample);
-                self.set_limits();
-            }
-            self.outputs.push_back(Output::Sample(Sample {
-                sent_at: latest.sent_at,
-                sent_total: latest.sent_total,
-                arrival: ack.arrival,
-                round_trip: sample,
-            }));
+        fate
+    }
+
+    /// When the first transmission that was overtaken is lost, if nothing is heard of it.
+    pub(super) fn overtaken_until(&self) -> Option<Instant> {
+        let window = self.order.window(self.round_trip.smoothed());
+        let first = self.ledger.first();
+        (!window.is_zero())
+            .then(|| self.order.deadline(first, window))
+            .flatten()
+    }
+
+    /// Takes for lost what was overtaken so long ago that it will not come any more.
+    pub(super) fn give_up_overtaken(&mut self, now: Instant) {
+        let due = self.overtaken_until();
+        let grace = &mut self.order.grace;
+        let due = due.filter(|due| grace.after(*due) <= now);
+        if due.is_some_and(|due| !grace.is_needed(now, due)) {
+            let window = self.order.window(self.round_trip.smoothed());
+            let lost_before = self.order.lost_before(now, window);
+            self.settle_before(now, &[], lost_before);
+            self.causes.tell(&mut self.stats.sent.causes);
         }
     }
 
-    /// Something that this end sent has come through.
-    fn heard(&mut self, now: Instant) {
+    /// Something that this end sent has come through. Silence in which nothing was lost was none of the hop: the other end
+    /// did not run.
+    fn heard(&mut self, now: Instant, is_lossy: bool) {
         self.pace.last_heard = now;
         self.pace.next_probe = Instant::ZERO;
         if let Some(fade) = self.fade.take() {
             let lasted = now.since(fade.since);
-            self.stats.sent.fades += 1;
-            self.stats.sent.faded += lasted;
+            if is_lossy {
+                self.stats.sent.fades += 1;
+                self.stats.sent.faded += lasted;
+            } else {
+                self.pace.fading_until = fade.expected_before;
+            }
             let tries = &self.config.tries;
             let kept = !tries.count_fades && lasted <= tries.age;
             self.outputs
@@ -107,16 +200,25 @@ impl Arq {
         if count == 0 {
             return;
         }
-        self.outputs.push_back(Output::Silence);
         self.stats.sent.frames_presumed_lost += count as u64;
-        self.pace.fading_until = Some(now + FADING);
-        if self.fade.is_none() {
-            let since = self.pace.last_heard.max(now - patience);
-            self.fade = Some(Fade { since });
+        let since = self.pace.last_heard.max(now - patience);
+        let is_told =
+            self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
+        if self.fade.is_none() && is_told {
+            let expected_before = self.pace.fading_until;
+            self.fade = Some(Fade {
+                since,
+                expected_before,
+            });
             self.outputs.push_back(Output::Event(LinkEvent::FadeBegan));
+        }
+        if self.fade.is_some() {
+            self.outputs.push_back(Output::Silence);
+            self.pace.fading_until = Some(now + FADING);
         }
     }
 
+    /// When silence has lasted so long that something is wrong.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let oldest = self.ledger.oldest_open()?;
         Some(oldest + self.round_trip.patience(DELAY_MAX))

@@ -7,7 +7,6 @@ use machine::{Machine, earlier};
 use rivals::Kind;
 use units::{Duration, Instant};
 
-use super::stalls::Stalls;
 use super::{Cargo, GATEWAY, MOBILE, Pair, ends};
 
 impl Pair {
@@ -35,17 +34,6 @@ impl Pair {
         }
     }
 
-    /// A host gets the processor only for the first `runs` of each `period`: what comes meanwhile waits, with the
-    /// times of its arrival, and so do its deadlines. Nothing of it from `end` on.
-    pub(crate) fn stall(
-        &mut self,
-        host: usize,
-        (runs, period): (Duration, Duration),
-        end: Instant,
-    ) {
-        self.stalls[host] = Stalls::new((runs, period), self.now..end);
-    }
-
     pub(crate) fn run_until(&mut self, end: Instant) {
         while self.now < end {
             self.feed();
@@ -61,42 +49,20 @@ impl Pair {
             self.channel.handle_timeout(self.now);
             self.drain_channel();
             self.compete();
+            self.send_others();
             for host in [MOBILE, GATEWAY] {
-                self.wake(host);
+                self.run_host(host);
             }
         }
     }
 
-    /// What has waited for a host that has the processor again, and what is due.
-    fn wake(&mut self, host: usize) {
-        let now = self.now;
-        while let Some(input) = self.stalls[host].release(now) {
-            self.act(host, |machine| machine.handle_input(now, input));
-        }
-        if self.stalls[host].runs(now) {
-            self.act(host, |machine| machine.handle_timeout(now));
-        }
-    }
-
-    /// When a host acts next by itself.
-    fn next_of(&self, host: usize) -> Option<Instant> {
-        let stalls = &self.stalls[host];
-        if stalls.runs(self.now) {
-            return self.hosts[host].poll_timeout();
-        }
-        let resumes = stalls.resumes(self.now);
-        let due = self.hosts[host].poll_timeout();
-        earlier(
-            stalls.holds().then_some(resumes),
-            due.map(|due| due.max(resumes)),
-        )
-    }
-
-    /// When a host, or what stands behind one, has something to do.
+    /// When a host, what stands behind one, or what troubles them has something to do.
     fn next_own(&self) -> Option<Instant> {
         let deadlines = [
-            self.next_of(MOBILE),
-            self.next_of(GATEWAY),
+            self.host_deadline(MOBILE),
+            self.host_deadline(GATEWAY),
+            self.trouble.next_late(),
+            self.trouble.others.as_ref().map(|others| others.next),
             self.requests.as_ref().map(|(_, _, next)| *next),
             self.ends.as_ref().and_then(ends::Ends::poll_timeout),
         ];

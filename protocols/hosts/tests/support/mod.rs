@@ -7,10 +7,11 @@
 
 pub(crate) mod cell;
 mod clock;
+mod crossing;
 pub(crate) mod ends;
 pub(crate) mod intruder;
-mod stalls;
 mod traffic;
+pub(crate) mod trouble;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -48,6 +49,8 @@ pub(crate) enum Cargo {
     Datagram(usize, PacketBuffer),
     /// A segment of somebody else.
     Rival(Crossing),
+    /// A packet of somebody who sends at a constant rate.
+    Other,
 }
 
 /// A mobile host and its gateway.
@@ -70,6 +73,7 @@ pub(crate) struct Pair {
     pub(crate) mark: u64,
     /// Allocations inside the hosts while they are counted.
     pub(crate) allocations: Option<u64>,
+    pub(crate) trouble: trouble::Trouble,
     link: Link,
     setting: Setting,
     traffic: Vec<Traffic>,
@@ -78,9 +82,8 @@ pub(crate) struct Pair {
     received: BTreeMap<u16, Received>,
     pending: VecDeque<(usize, Output)>,
     ends: Option<ends::Ends>,
-    /// Datagrams that have arrived.
+    /// Datagrams that have left the channel.
     datagrams: u64,
-    stalls: [stalls::Stalls; 2],
 }
 
 /// What a pair is made from.
@@ -202,6 +205,7 @@ impl Pair {
             stream_news: VecDeque::new(),
             mark: 0,
             allocations: None,
+            trouble: trouble::Trouble::none(setting.seed),
             link,
             setting,
             traffic: Vec::new(),
@@ -211,7 +215,6 @@ impl Pair {
             pending: VecDeque::new(),
             ends: None,
             datagrams: 0,
-            stalls: Default::default(),
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -322,7 +325,7 @@ impl Pair {
 
     pub(crate) fn input(&mut self, host: usize, input: Input) {
         let now = self.now;
-        let Some(input) = self.stalls[host].pass(now, input) else {
+        let Some(input) = self.trouble.pass(host, now, input) else {
             return;
         };
         self.act(host, |machine| machine.handle_input(now, input));
@@ -375,51 +378,6 @@ impl Pair {
         }
     }
 
-    fn launch(&mut self, host: usize, buffer: PacketBuffer) {
-        self.recent.push_back((1 - host, buffer.clone()));
-        self.recent.truncate(64);
-        if self.recent.len() == 64 {
-            self.recent.pop_front();
-        }
-        let direction = [Direction::Up, Direction::Down][host];
-        let size = Bytes::from(buffer.len() + AROUND_UDP);
-        let payload = Cargo::Datagram(1 - host, buffer);
-        let input = channel::Input::Send {
-            direction,
-            size,
-            payload,
-        };
-        self.channel.handle_input(self.now, input);
-        self.drain_channel();
-    }
-
-    fn drain_channel(&mut self) {
-        let mut came = Vec::new();
-        while let Some(output) = self.channel.poll_output() {
-            if let channel::Output::Deliver { payload, .. } = output {
-                came.push(payload);
-            }
-        }
-        let arrived = self.now;
-        for cargo in came {
-            let (host, buffer) = match cargo {
-                Cargo::Datagram(host, buffer) => (host, buffer),
-                Cargo::Rival(crossing) => {
-                    self.rivals.take(arrived, crossing);
-                    continue;
-                }
-            };
-            self.datagrams += 1;
-            let from = self.address(1 - host);
-            let input = Input::Datagram {
-                from,
-                arrived,
-                buffer,
-            };
-            self.input(host, input);
-        }
-    }
-
     fn released(&mut self, host: usize, packet: &Packet) {
         let port = port_of(packet);
         if let Some(ends) = self.ends.as_mut().filter(|_| port != REQUESTS) {
@@ -441,6 +399,9 @@ impl Pair {
     /// Keeps every source's queue filled, in turns.
     fn feed(&mut self) {
         for host in [MOBILE, GATEWAY] {
+            if !self.trouble.runs(host, self.now) {
+                continue;
+            }
             let status = self.status(host);
             let mut room = Bytes::kibi(40)
                 .get()

@@ -1,0 +1,191 @@
+//! How far the hop reorders: nothing is taken for lost that may only be late (RACK, RFC 8985 §6.2).
+//!
+//! A transmission is overtaken when a later one is acknowledged and it is not. On a hop that keeps order it is lost then.
+//! When one that was overtaken arrives after all, the hop reorders, and from then on so much time is given to each as that
+//! one took, and a little more.
+
+use std::collections::VecDeque;
+
+use units::{Duration, Instant};
+
+use crate::stall::Grace;
+
+/// How long the longest wait for what was overtaken is remembered, at most twice.
+const REMEMBERED: Duration = Duration::from_secs(10);
+/// Acknowledgements remembered: as many as come in a round trip.
+const MARKS_MAX: usize = 128;
+/// Transmissions remembered that were taken for lost.
+const LOST_MAX: usize = 128;
+/// An end that reports late what came in time cannot delay repairs without bound; nor by less than this.
+const WINDOW_LEAST: Duration = Duration::from_millis(4);
+
+/// An acknowledgement: what it does not name between two numbers is overtaken since then.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    above: u64,
+    below: u64,
+    at: Instant,
+}
+
+/// What is known of the hop's order.
+#[derive(Debug, Default)]
+pub(crate) struct Reordering {
+    marks: VecDeque<Mark>,
+    /// What lies below is overtaken long enough.
+    passed: u64,
+    /// Numbers taken for lost, and when they were overtaken.
+    lost: VecDeque<(u64, Instant)>,
+    current: Duration,
+    before: Duration,
+    since: Instant,
+    pub(crate) grace: Grace,
+}
+
+impl Reordering {
+    /// For how long what is overtaken may still come; nothing on a hop that keeps order. Never longer than a round trip.
+    pub(crate) fn window(&self, round_trip: Duration) -> Duration {
+        let longest = self.current.max(self.before);
+        (longest + longest / 4).min(round_trip.max(WINDOW_LEAST))
+    }
+
+    /// An acknowledgement names numbers from `lowest` up to `largest`. Gives the number below which what it does not name is
+    /// lost, where `window` is waited for.
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Instant,
+        (lowest, largest): (u64, u64),
+        window: Duration,
+    ) -> u64 {
+        if now.since(self.since) > REMEMBERED {
+            self.before = std::mem::take(&mut self.current);
+            self.since = now;
+        }
+        if self.marks.back().is_none_or(|mark| mark.below < largest) {
+            let (above, below, at) = (lowest, largest, now);
+            self.marks.push_back(Mark { above, below, at });
+        }
+        if self.marks.len() > MARKS_MAX
+            && let Some(mark) = self.marks.pop_front()
+        {
+            self.passed = mark.below;
+        }
+        self.lost_before(now, window).min(largest)
+    }
+
+    /// The number below which everything was overtaken `window` ago.
+    pub(crate) fn lost_before(&self, now: Instant, window: Duration) -> u64 {
+        let mut marks = self.marks.iter().rev();
+        let passed = marks.find(|mark| mark.at + window <= now);
+        passed.map_or(self.passed, |mark| mark.below)
+    }
+
+    /// When the first transmission without news, the one with this number, will have been overtaken for `window`.
+    pub(crate) fn deadline(&self, number: u64, window: Duration) -> Option<Instant> {
+        self.overtook(number).map(|mark| mark.at + window)
+    }
+
+    fn overtook(&self, number: u64) -> Option<&Mark> {
+        let place = self.marks.partition_point(|mark| mark.below <= number);
+        self.marks.get(place)
+    }
+
+    /// A transmission is taken for lost.
+    pub(crate) fn lost(&mut self, number: u64) {
+        // Below what an acknowledgement tells of, it says nothing of the order.
+        let mark = self.overtook(number).filter(|mark| number > mark.above);
+        let Some(at) = mark.map(|mark| mark.at) else {
+            return;
+        };
+        if self.lost.len() == LOST_MAX {
+            self.lost.pop_front();
+        }
+        self.lost.push_back((number, at));
+    }
+
+    /// A transmission without news arrived.
+    pub(crate) fn arrived(&mut self, now: Instant, number: u64) {
+        let mark = self.overtook(number).filter(|mark| number > mark.above);
+        if let Some(late) = mark.map(|mark| now.since(mark.at)) {
+            self.current = self.current.max(late);
+        }
+    }
+
+    /// How many of those that were taken for lost are in `received` (`start..=end`, from the highest down): it was late.
+    pub(crate) fn found(&mut self, now: Instant, received: &[(u64, u64)]) -> u64 {
+        let is_in = |number: u64| {
+            let place = received.partition_point(|(start, _)| *start > number);
+            received.get(place).is_some_and(|(_, end)| number <= *end)
+        };
+        let (count, current) = (self.lost.len(), &mut self.current);
+        self.lost.retain(|(number, at)| {
+            let came = is_in(*number);
+            if came {
+                *current = (*current).max(now.since(*at));
+            }
+            !came
+        });
+        (count - self.lost.len()) as u64
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn memory(&self) -> usize {
+        self.marks.capacity() * size_of::<Mark>()
+            + self.lost.capacity() * size_of::<(u64, Instant)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUND_TRIP: Duration = Duration::from_millis(40);
+
+    fn at(milliseconds: u64) -> Instant {
+        Instant::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn what_is_overtaken_is_lost_at_once_while_order_is_kept() {
+        let mut order = Reordering::default();
+        assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
+        assert_eq!(order.acknowledged(at(10), (0, 7), Duration::ZERO), 7);
+        assert_eq!(order.acknowledged(at(12), (0, 9), Duration::ZERO), 9);
+        // An older acknowledgement that comes late says nothing beyond itself.
+        assert_eq!(order.acknowledged(at(13), (0, 8), Duration::ZERO), 8);
+    }
+
+    #[test]
+    fn what_came_late_once_is_waited_for_until_that_is_forgotten() {
+        let mut order = Reordering::default();
+        order.acknowledged(at(10), (0, 7), Duration::ZERO);
+        order.lost(5);
+        assert_eq!(order.found(at(14), &[(6, 9), (0, 4)]), 0);
+        assert_eq!(order.found(at(18), &[(0, 9)]), 1);
+        let window = order.window(ROUND_TRIP);
+        assert_eq!(window, Duration::from_millis(10));
+        assert_eq!(order.acknowledged(at(20), (0, 12), window), 7);
+        assert_eq!(order.deadline(9, window), Some(at(30)));
+        assert_eq!(order.lost_before(at(30), window), 12);
+        for milliseconds in [11_000, 22_000] {
+            order.acknowledged(at(milliseconds), (0, milliseconds), window);
+        }
+        assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_an_acknowledgement_does_not_reach_says_nothing() {
+        let mut order = Reordering::default();
+        order.acknowledged(at(10), (6, 9), Duration::ZERO);
+        order.lost(5);
+        assert_eq!(order.found(at(18), &[(0, 9)]), 0);
+        assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
+    }
+
+    #[test]
+    fn nobody_delays_repairs_by_more_than_a_round_trip() {
+        let mut order = Reordering::default();
+        order.acknowledged(at(10), (0, 7), Duration::ZERO);
+        order.arrived(at(9_000), 5);
+        assert_eq!(order.window(ROUND_TRIP), ROUND_TRIP);
+    }
+}

@@ -1,0 +1,368 @@
+//! What limits a hop now: a table over what was counted in the last seconds.
+//! Decision 16 (`docs/decisions/0016-what-limits-a-hop.md`) says why it is asked in this order.
+
+use std::fmt;
+
+use association::Seconds;
+use serde::Serialize;
+use units::{Duration, Instant};
+
+/// What limits what crosses a hop, from one end to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitedBy {
+    /// Nothing here: applications send no more.
+    Application,
+    /// Losses on the air, and fades.
+    Air,
+    /// A queue on the way, of others, or deeper than this end wants it.
+    QueueOnTheWay,
+    /// The rate of the hop: packets wait here, as they do on a full hop.
+    OwnQueue,
+    /// This process is not given the processor.
+    ProcessorHere,
+    /// That of the other end is not.
+    ProcessorThere,
+    /// The path carries shorter packets than this end must send.
+    PathMtu,
+    /// The peer is not there.
+    PeerGone,
+    /// No process listens at the peer's port.
+    PortRefused,
+    /// The peer answers, and its answers cannot be opened: the keys of both do not belong together.
+    NotAuthorised,
+}
+
+/// Whether the peer can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reach {
+    /// There are keys.
+    pub is_linked: bool,
+    /// Its port refused a datagram since it was heard last.
+    pub is_refused: bool,
+    /// Since then something came from it that could not be opened.
+    pub is_unopened: bool,
+    /// Nothing long enough crosses.
+    pub is_cut: bool,
+}
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// Whether the peer can be reached.
+    pub reach: Reach,
+    /// The last seconds.
+    pub seconds: Seconds,
+}
+
+/// Spans count as limits from these shares of the time on, in hundredths.
+const SILENT: u64 = 10;
+const STALLED: u64 = 20;
+const HALF: u64 = 50;
+/// Frames lost, in hundredths: on the air, and at a queue.
+const LOST_ON_AIR: u64 = 10;
+const LOST_AT_QUEUE: u64 = 1;
+/// Fewer lost frames are no sign.
+const LOST_LEAST: u64 = 4;
+
+/// A limit, and whether the facts speak for it.
+type Row = (LimitedBy, fn(&Facts) -> bool);
+
+/// The rows, in the order in which they are asked: what makes all that follows it mean nothing comes first.
+const ROWS: &[Row] = &[
+    (LimitedBy::PortRefused, |facts| facts.reach.is_refused),
+    (LimitedBy::NotAuthorised, |facts| {
+        !facts.reach.is_linked && facts.reach.is_unopened
+    }),
+    (LimitedBy::PeerGone, |facts| !facts.reach.is_linked),
+    (LimitedBy::PathMtu, |facts| facts.reach.is_cut),
+    (LimitedBy::ProcessorHere, |facts| {
+        is_share(facts.seconds.stalled_here, &facts.seconds, STALLED)
+    }),
+    (LimitedBy::ProcessorThere, |facts| {
+        is_share(facts.seconds.stalled_there, &facts.seconds, STALLED)
+    }),
+    (LimitedBy::Air, |facts| {
+        let seconds = &facts.seconds;
+        // What was lost in a fade is known when it has ended, so it says nothing of now.
+        is_share(seconds.silent, seconds, SILENT)
+            || is_part(seconds.lost.air, seconds.frames, LOST_ON_AIR)
+    }),
+    (LimitedBy::QueueOnTheWay, |facts| {
+        let seconds = &facts.seconds;
+        is_part(seconds.lost.congestion, seconds.frames, LOST_AT_QUEUE)
+            || is_share(seconds.waited, seconds, HALF)
+    }),
+    (LimitedBy::OwnQueue, |facts| {
+        is_share(facts.seconds.backlogged, &facts.seconds, HALF)
+    }),
+];
+
+fn is_share(part: Duration, seconds: &Seconds, hundredths: u64) -> bool {
+    !part.is_zero() && part * 100 >= seconds.span * hundredths
+}
+
+fn is_part(part: u64, whole: u64, hundredths: u64) -> bool {
+    part >= LOST_LEAST && part * 100 >= whole * hundredths
+}
+
+impl LimitedBy {
+    /// The first row that holds.
+    pub fn judge(facts: &Facts) -> Self {
+        let row = ROWS.iter().find(|(_, holds)| holds(facts));
+        row.map_or(Self::Application, |(limit, _)| *limit)
+    }
+}
+
+impl fmt::Display for LimitedBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Application => "nothing: applications send no more",
+            Self::Air => "the air",
+            Self::QueueOnTheWay => "a queue on the way",
+            Self::OwnQueue => "the hop's rate: packets wait here, and nothing else holds them",
+            Self::ProcessorHere => "the processor of this host",
+            Self::ProcessorThere => "the processor of the other host",
+            Self::PathMtu => "the path, which carries no packets that are long enough",
+            Self::PeerGone => "the peer, which is not heard",
+            Self::PortRefused => "the peer's port, where no process listens",
+            Self::NotAuthorised => "keys that do not belong together",
+        })
+    }
+}
+
+/// A verdict, and the numbers that it rests on, for a status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Limit {
+    /// What limits the hop.
+    pub by: LimitedBy,
+    /// The same in words.
+    pub words: String,
+    /// How far back it looks.
+    pub span_ms: u64,
+    /// For how much of that packets waited here.
+    pub backlogged_percent: u64,
+    /// For how much of that nothing came through.
+    pub silent_percent: u64,
+    /// For how much of that frames waited on the way, longer than this end lets them.
+    pub waiting_percent: u64,
+    /// For how much of that each of the processes did not run.
+    pub stalled_here_percent: u64,
+    /// See above.
+    pub stalled_there_percent: u64,
+    /// Frames sent.
+    pub sent_frames: u64,
+    /// Frames lost, by cause.
+    pub lost_frames: arq::LossCounts,
+}
+
+impl Limit {
+    /// The verdict on these facts.
+    pub fn of(facts: &Facts) -> Self {
+        let (by, seconds) = (LimitedBy::judge(facts), &facts.seconds);
+        let percent = |span: Duration| {
+            let whole = seconds.span.as_millis().max(1);
+            (span.as_millis() * 100 / whole).min(100)
+        };
+        Self {
+            by,
+            words: words(by, seconds, percent),
+            span_ms: seconds.span.as_millis(),
+            backlogged_percent: percent(seconds.backlogged),
+            silent_percent: percent(seconds.silent),
+            waiting_percent: percent(seconds.waited),
+            stalled_here_percent: percent(seconds.stalled_here),
+            stalled_there_percent: percent(seconds.stalled_there),
+            sent_frames: seconds.frames,
+            lost_frames: seconds.lost,
+        }
+    }
+}
+
+/// The verdict in words, with how much where that is counted.
+fn words(by: LimitedBy, seconds: &Seconds, percent: impl Fn(Duration) -> u64) -> String {
+    let frames = seconds.frames;
+    match by {
+        LimitedBy::Air => {
+            let (lost, silent) = (
+                seconds.lost.air + seconds.lost.fade,
+                percent(seconds.silent),
+            );
+            format!(
+                "{by}: {lost} frames found lost, {frames} sent, silent for {silent} % of the time"
+            )
+        }
+        LimitedBy::QueueOnTheWay => {
+            let (lost, waited) = (seconds.lost.congestion, percent(seconds.waited));
+            format!(
+                "{by}, of others or deeper than wanted: {lost} frames found lost there, {frames} sent, long for \
+                 {waited} % of the time"
+            )
+        }
+        LimitedBy::ProcessorHere => {
+            format!(
+                "{by}: it did not run for {} % of the time",
+                percent(seconds.stalled_here)
+            )
+        }
+        LimitedBy::ProcessorThere => {
+            format!(
+                "{by}: late for {} % of the time",
+                percent(seconds.stalled_there)
+            )
+        }
+        LimitedBy::Application
+        | LimitedBy::OwnQueue
+        | LimitedBy::PathMtu
+        | LimitedBy::PeerGone
+        | LimitedBy::PortRefused
+        | LimitedBy::NotAuthorised => by.to_string(),
+    }
+}
+
+/// What else was seen of a peer, and when. None of it is proved: it may be forged, and so only tells.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Signs {
+    pub(crate) refused: Option<Instant>,
+    pub(crate) unopened: Option<Instant>,
+}
+
+/// For so long a sign is one.
+const SIGN: Duration = Duration::from_secs(30);
+
+impl Signs {
+    /// What they tell of a peer that was `heard` last then.
+    pub(crate) fn reach(&self, now: Instant, is_linked: bool, heard: Option<Instant>) -> Reach {
+        let counts = |sign: Option<Instant>| {
+            sign.is_some_and(|at| now.since(at) <= SIGN && heard.is_none_or(|heard| heard < at))
+        };
+        Reach {
+            is_linked,
+            is_refused: counts(self.refused),
+            is_unopened: counts(self.unopened),
+            is_cut: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arq::LossCounts;
+
+    use super::*;
+
+    fn linked(change: impl FnOnce(&mut Seconds)) -> LimitedBy {
+        let mut seconds = Seconds {
+            span: Duration::from_millis(1_500),
+            frames: 1_000,
+            ..Seconds::default()
+        };
+        change(&mut seconds);
+        let is_linked = true;
+        let reach = Reach {
+            is_linked,
+            ..Reach::default()
+        };
+        LimitedBy::judge(&Facts { reach, seconds })
+    }
+
+    fn reached(change: impl FnOnce(&mut Reach)) -> LimitedBy {
+        let mut reach = Reach::default();
+        change(&mut reach);
+        let seconds = Seconds::default();
+        LimitedBy::judge(&Facts { reach, seconds })
+    }
+
+    #[test]
+    fn each_limit_is_told_by_its_facts() {
+        let (most, tenth) = (Duration::from_millis(1_400), Duration::from_millis(160));
+        let lost = |congestion, air| LossCounts {
+            congestion,
+            air,
+            ..LossCounts::default()
+        };
+        assert_eq!(linked(|_| {}), LimitedBy::Application);
+        assert_eq!(
+            linked(|seconds| seconds.backlogged = most),
+            LimitedBy::OwnQueue
+        );
+        assert_eq!(
+            linked(|seconds| seconds.backlogged = tenth),
+            LimitedBy::Application
+        );
+        assert_eq!(linked(|seconds| seconds.silent = tenth), LimitedBy::Air);
+        assert_eq!(
+            linked(|seconds| seconds.lost = lost(0, 120)),
+            LimitedBy::Air
+        );
+        assert_eq!(
+            linked(|seconds| seconds.lost = lost(0, 50)),
+            LimitedBy::Application
+        );
+        assert_eq!(
+            linked(|seconds| seconds.lost = lost(20, 0)),
+            LimitedBy::QueueOnTheWay
+        );
+        assert_eq!(
+            linked(|seconds| seconds.waited = most),
+            LimitedBy::QueueOnTheWay
+        );
+        assert_eq!(
+            linked(|seconds| seconds.stalled_here = most),
+            LimitedBy::ProcessorHere
+        );
+        assert_eq!(
+            linked(|seconds| seconds.stalled_there = most),
+            LimitedBy::ProcessorThere
+        );
+    }
+
+    #[test]
+    fn who_cannot_be_reached_is_told_first() {
+        assert_eq!(reached(|_| {}), LimitedBy::PeerGone);
+        assert_eq!(
+            reached(|reach| reach.is_unopened = true),
+            LimitedBy::NotAuthorised
+        );
+        for is_linked in [true, false] {
+            let refused =
+                |reach: &mut Reach| (reach.is_refused, reach.is_linked) = (true, is_linked);
+            assert_eq!(reached(refused), LimitedBy::PortRefused);
+        }
+        let cut = |reach: &mut Reach| (reach.is_cut, reach.is_linked) = (true, true);
+        assert_eq!(reached(cut), LimitedBy::PathMtu);
+    }
+
+    #[test]
+    fn a_sign_counts_until_the_peer_is_heard() {
+        let at = Instant::from_millis;
+        let signs = Signs {
+            refused: Some(at(5_000)),
+            unopened: None,
+        };
+        assert!(signs.reach(at(6_000), true, Some(at(4_000))).is_refused);
+        assert!(!signs.reach(at(6_000), true, Some(at(5_500))).is_refused);
+        assert!(!signs.reach(at(36_000), true, Some(at(4_000))).is_refused);
+    }
+
+    #[test]
+    fn a_verdict_says_how_much() {
+        let seconds = Seconds {
+            span: Duration::from_secs(1),
+            silent: Duration::from_millis(250),
+            frames: 400,
+            lost: LossCounts {
+                fade: 90,
+                ..LossCounts::default()
+            },
+            ..Seconds::default()
+        };
+        let reach = Reach {
+            is_linked: true,
+            ..Reach::default()
+        };
+        let limit = Limit::of(&Facts { reach, seconds });
+        let words = "the air: 90 frames found lost, 400 sent, silent for 25 % of the time";
+        assert_eq!(limit.words, words);
+    }
+}
