@@ -41,6 +41,8 @@ pub enum Input<T> {
 pub enum Cause {
     /// The queue was full when it came.
     QueueFull,
+    /// It is longer than the direction carries.
+    TooLong,
     /// The air lost it; said when it would have arrived.
     Air,
 }
@@ -101,7 +103,7 @@ pub struct Channel<T> {
     lanes: PerDirection<Lane<T>>,
     /// One for each medium.
     airs: Vec<Air>,
-    refused: VecDeque<(Direction, T)>,
+    refused: VecDeque<(Direction, T, Cause)>,
     notes: PerDirection<Option<Timeline>>,
     /// As they are at time zero.
     timelines: PerDirection<Option<Timeline>>,
@@ -321,7 +323,7 @@ impl<T> Machine for Channel<T> {
                 self.catch_up(now);
                 self.lanes[direction].note_queue();
             }
-            Err(payload) => self.refused.push_back((direction, payload)),
+            Err((payload, cause)) => self.refused.push_back((direction, payload, cause)),
         }
     }
 
@@ -338,11 +340,11 @@ impl<T> Machine for Channel<T> {
         if let Some((_, direction)) = arrival {
             return self.lanes[direction].arrive();
         }
-        let (direction, payload) = self.refused.pop_front()?;
+        let (direction, payload, cause) = self.refused.pop_front()?;
         Some(Output::Drop {
             direction,
             payload,
-            cause: Cause::QueueFull,
+            cause,
         })
     }
 

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use units::Duration;
 
 use crate::errors::ErrorConfig;
+use crate::mtu::Mtu;
 use crate::opportunities::OPPORTUNITY;
 use crate::plan::{Plan, QueueBound, Rate, Step};
 use crate::problem::Problem;
@@ -57,6 +58,8 @@ pub struct DirectionConfig {
     pub delay: Duration,
     /// How much may wait.
     pub queue: QueueBound,
+    /// The largest IP packet that it carries; without it, any.
+    pub mtu: Option<Mtu>,
     /// What changes later.
     #[serde(default)]
     pub schedule: Vec<StepConfig>,
@@ -78,6 +81,8 @@ pub struct StepConfig {
     pub delay: Option<Duration>,
     /// The new queue bound; what waits already stays.
     pub queue: Option<QueueBound>,
+    /// The new largest IP packet; what waits already stays.
+    pub mtu: Option<Mtu>,
 }
 
 impl DirectionConfig {
@@ -88,6 +93,7 @@ impl DirectionConfig {
             mahimahi: None,
             delay,
             queue,
+            mtu: None,
             schedule: Vec::new(),
             repeat: None,
             errors: None,
@@ -109,6 +115,7 @@ impl DirectionConfig {
             rate,
             delay: self.delay,
             queue: self.queue,
+            mtu: self.mtu,
         }];
         for (number, step) in self.schedule.iter().enumerate() {
             let last = steps[number];
@@ -119,6 +126,7 @@ impl DirectionConfig {
                 rate: step.rate.unwrap_or(last.rate),
                 delay: step.delay.unwrap_or(last.delay),
                 queue: step.queue.unwrap_or(last.queue),
+                mtu: step.mtu.or(last.mtu),
             });
         }
         for step in &steps {

@@ -1,5 +1,6 @@
 //! What a channel has seen.
 
+use crate::channel::Cause;
 use units::{Bytes, Duration};
 
 /// A number of packets and their bytes together.
@@ -26,7 +27,7 @@ impl Amount {
 
 /// What happened to the packets of one direction so far.
 ///
-/// `offered = delivered + dropped_queue + dropped_air + inside`.
+/// `offered = delivered + dropped_queue + dropped_too_long + dropped_air + inside`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Given to the channel.
@@ -35,6 +36,8 @@ pub struct Counters {
     pub delivered: Amount,
     /// Refused because the queue was full.
     pub dropped_queue: Amount,
+    /// Refused because they were longer than the direction carries.
+    pub dropped_too_long: Amount,
     /// Lost on the air.
     pub dropped_air: Amount,
     /// Waiting, being transmitted, or on their way.
@@ -50,6 +53,15 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Those that were dropped for this cause.
+    pub(crate) fn dropped(&mut self, cause: Cause) -> &mut Amount {
+        match cause {
+            Cause::QueueFull => &mut self.dropped_queue,
+            Cause::TooLong => &mut self.dropped_too_long,
+            Cause::Air => &mut self.dropped_air,
+        }
+    }
+
     pub(crate) fn note_queue(&mut self, waiting: Amount) {
         self.queue_peak.packets = self.queue_peak.packets.max(waiting.packets);
         self.queue_peak.bytes = self.queue_peak.bytes.max(waiting.bytes);

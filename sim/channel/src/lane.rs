@@ -74,14 +74,14 @@ impl<T> Lane<T> {
         self.flying < self.packets.len()
     }
 
-    /// Queues a packet; gives its payload back if the queue is full.
-    pub(crate) fn offer(&mut self, packet: Packet<T>, ahead: bool) -> Result<(), T> {
+    /// Queues a packet; gives its payload back with the cause if it is too long or the queue is full.
+    pub(crate) fn offer(&mut self, packet: Packet<T>, ahead: bool) -> Result<(), (T, Cause)> {
         let size = packet.size;
         self.counters.offered.add(size);
-        let bound = self.plan.at(packet.arrived).0.queue;
-        if !bound.admits(self.waiting, size) {
-            self.counters.dropped_queue.add(size);
-            return Err(packet.payload);
+        let step = self.plan.at(packet.arrived).0;
+        if let Err(cause) = step.takes(self.waiting, size) {
+            self.counters.dropped(cause).add(size);
+            return Err((packet.payload, cause));
         }
         self.waiting.add(size);
         self.counters.inside.add(size);

@@ -114,7 +114,7 @@ proptest! {
         let log = drive(&mut channel, &packets, now + end);
         for direction in Direction::BOTH {
             let counters = channel.counters(direction);
-            let parts = [counters.delivered, counters.dropped_air, counters.dropped_queue, counters.inside];
+            let parts = [counters.delivered, counters.dropped_air, counters.dropped_queue, counters.dropped_too_long, counters.inside];
             prop_assert_eq!(counters.offered.packets, parts.iter().map(|part| part.packets).sum::<u64>());
             prop_assert_eq!(counters.offered.bytes, parts.iter().map(|part| part.bytes).sum());
             // What waits is never forgotten.

@@ -22,7 +22,7 @@ impl From<Amount> for Traffic {
 }
 
 /// What happened to the packets of one direction:
-/// `offered = delivered + dropped_queue + dropped_air + inside`.
+/// `offered = delivered + dropped_queue + dropped_too_long + dropped_air + inside`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct DirectionReport {
     /// Taken from the interface where they entered.
@@ -33,6 +33,9 @@ pub(crate) struct DirectionReport {
     pub(crate) refused_packets: u64,
     /// Refused because the link's queue was full.
     pub(crate) dropped_queue: Traffic,
+    /// Refused because they were longer than the link carries.
+    #[serde(default)]
+    pub(crate) dropped_too_long: Traffic,
     /// Lost on the air.
     pub(crate) dropped_air: Traffic,
     /// Waiting, being transmitted, or on their way.
@@ -55,6 +58,7 @@ impl DirectionReport {
             delivered: counters.delivered.into(),
             refused_packets,
             dropped_queue: counters.dropped_queue.into(),
+            dropped_too_long: counters.dropped_too_long.into(),
             dropped_air: counters.dropped_air.into(),
             inside: counters.inside.into(),
             transmitted: counters.transmitted.into(),
