@@ -12,6 +12,11 @@ const KNOWN: [usize; 20] = [
 const FINE: usize = 64;
 const FINE_LEAST: usize = 16;
 
+/// How much more than `length` is worth a probe.
+pub(crate) fn fine(length: usize) -> usize {
+    (length / FINE).max(FINE_LEAST)
+}
+
 /// What is known of a path's length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
@@ -26,7 +31,7 @@ pub(crate) struct Known {
 impl Known {
     /// The longest that may pass.
     pub(crate) fn top(&self) -> usize {
-        let below = self.fails.map_or(usize::MAX, |fails| fails - 1);
+        let below = self.fails.map_or(usize::MAX, |fails| fails.saturating_sub(1));
         below.min(self.bound)
     }
 
@@ -53,7 +58,7 @@ impl Known {
         if let Some(middle) = KNOWN.iter().filter(between).nth(count / 2) {
             return Some(*middle);
         }
-        let fine = (low / FINE).max(FINE_LEAST);
+        let fine = fine(low);
         if fails - low <= fine {
             return None;
         }

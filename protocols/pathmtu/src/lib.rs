@@ -63,7 +63,7 @@ pub enum Input {
     Rate(BitRate),
     /// A packet may leave now.
     AirFree,
-    /// The probe that was asked for has left, with the short packet right behind it; they have this number and the next.
+    /// The probe that was asked for has left, with the short packet right behind it: this number and the next.
     Sent(u64),
     /// A packet with this number, of a probe or the short packet behind it, has arrived.
     Arrived(u64),

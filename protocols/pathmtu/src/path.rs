@@ -1,5 +1,7 @@
 //! The machine.
 
+mod news;
+
 use std::collections::VecDeque;
 
 use machine::Machine;
@@ -8,7 +10,7 @@ use units::{BitRate, Bytes, Duration, Instant};
 use crate::evidence::Evidence;
 use crate::ladder::{Known, USUAL};
 use crate::round::{Round, Timing, Verdict};
-use crate::{BASE, Config, Input, LEAST, News, Output};
+use crate::{BASE, Config, Input, LEAST, Output};
 
 /// How long what was found holds before longer packets are tried again (RFC 8899 §5.1.1, `PMTU_RAISE_TIMER`), and how
 /// long after the path was found to carry less: it may carry more again soon.
@@ -21,9 +23,8 @@ const SHARE: u64 = 10;
 const SLOW: BitRate = BitRate::from_megabits(1);
 /// A probe beyond the usual length takes the hop for no longer than this.
 const HOLD: Duration = Duration::from_millis(20);
-/// A length is doubted at most so often, and what the network says of it is heard at most so often.
+/// A length is doubted at most so often.
 const DOUBT_INTERVAL: Duration = Duration::from_millis(500);
-const HEARING_INTERVAL: Duration = Duration::from_secs(5);
 /// The tries of a doubted length are apart by an eighth of a round trip, within these limits: a short fade is to meet
 /// no more than one.
 const SPACING: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(40));
@@ -71,6 +72,8 @@ struct Silence {
 #[derive(Debug, Clone, Copy, Default)]
 struct Hopes {
     said: Option<usize>,
+    /// A step more than what was said: if that does not pass, there is nothing left to search.
+    beyond: Option<usize>,
     /// What passed before.
     former: Option<usize>,
 }
@@ -179,9 +182,16 @@ impl PathMtu {
     /// Tries the next length, or rests if there is none.
     fn search(&mut self, now: Instant) {
         let known = self.known();
-        let Hopes { said, former } = &mut self.hopes;
+        let Hopes {
+            said,
+            beyond,
+            former,
+        } = &mut self.hopes;
         let hope = |hope: &mut Option<usize>| hope.take().filter(|length| known.is_open(*length));
-        let next = hope(said).or_else(|| hope(former)).or_else(|| known.next());
+        let next = hope(said)
+            .or_else(|| hope(beyond))
+            .or_else(|| hope(former))
+            .or_else(|| known.next());
         self.phase = match next {
             Some(length) => Phase::Search(Round::hopeful(length, now)),
             None => self.rest(now, known.bound),
@@ -380,69 +390,6 @@ impl PathMtu {
             };
             self.silence.get_or_insert(silence);
         }
-    }
-
-    fn hear(&mut self, now: Instant, news: News) {
-        match news {
-            News::Moved => {
-                self.hopes = Hopes {
-                    said: None,
-                    former: self.found.then_some(self.length),
-                };
-                self.air.fell = false;
-                let start = self.config.start;
-                self.restart(now, start);
-            }
-            News::Uncertain => {
-                self.fails = None;
-                self.air.fell = false;
-                if self.found {
-                    self.wanted = true;
-                    self.doubt(now);
-                }
-            }
-            News::Said(most) => self.said(now, most),
-            News::Refused(length) => {
-                let searched = match &self.phase {
-                    Phase::Base | Phase::Complete { .. } => None,
-                    Phase::Search(round) | Phase::Doubt(round) => Some(round.length),
-                };
-                if length <= self.length || searched.is_some_and(|searched| searched >= length) {
-                    self.fails(now, length);
-                }
-            }
-        }
-    }
-
-    /// A hint: it decides what is tried next, and meanwhile the base is used if it speaks against the present length.
-    fn said(&mut self, now: Instant, most: usize) {
-        if most < self.base()
-            || most == self.length
-            || !self.is_news(most)
-            || now < self.air.pace.next_hearing
-        {
-            return;
-        }
-        self.air.pace.next_hearing = now + HEARING_INTERVAL;
-        self.hopes.said = Some(most);
-        if most > self.length {
-            self.search(now);
-        } else {
-            self.hopes.former = Some(self.length);
-            self.wanted = true;
-            let base = self.base();
-            self.restart(now, base);
-        }
-    }
-
-    /// Whether a limit says more than what is known: it speaks against the present length, or against the one that is
-    /// tried.
-    fn is_news(&self, most: usize) -> bool {
-        let tried = match &self.phase {
-            Phase::Base | Phase::Complete { .. } => None,
-            Phase::Search(round) | Phase::Doubt(round) => Some(round.length),
-        };
-        most < self.length || tried.is_some_and(|tried| most < tried)
     }
 }
 
