@@ -150,7 +150,7 @@ impl PathMtu {
         machine::earlier(probe, self.silence.map(|silence| silence.next_short))
     }
 
-    /// The numbers of packets whose arrival must be told.
+    /// The numbers of packets whose arrival must be told; each is told once and is then no more among them.
     pub fn numbers(&self) -> impl Iterator<Item = u64> {
         let round = match &self.phase {
             Phase::Base | Phase::Complete { .. } => None,

@@ -155,9 +155,9 @@ impl Round {
 
     /// The numbers that are waited for.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
-        self.pairs
-            .iter()
-            .flat_map(|pair| [pair.number, pair.number + 1])
+        let short = |pair: &Pair| pair.short_at.is_none().then_some(pair.number + 1);
+        let pairs = self.pairs.iter();
+        pairs.flat_map(move |pair| [Some(pair.number), short(pair)].into_iter().flatten())
     }
 }
 

@@ -40,10 +40,15 @@ impl Arq {
             fade,
             pace,
             config,
+            path,
             ..
         } = self;
+        path.acknowledged(now, ranges);
         let mut latest: Option<Settled> = None;
         ledger.settle(ranges, config.reorder, |settled, contents| {
+            if path.settled(now, &settled) {
+                return;
+            }
             if losses.note(settled.outcome == Outcome::Lost, &mut stats.sent) {
                 pace.fading_until = Some(now + FADING);
             }
@@ -71,6 +76,7 @@ impl Arq {
             let sample = arrived.since(latest.sent_at).saturating_sub(delay);
             if latest.asked {
                 self.round_trip.sample(now, sample);
+                self.path.round_trip(now, &self.round_trip);
                 self.set_limits();
             }
             self.outputs.push_back(Output::Sample(Sample {
@@ -108,6 +114,7 @@ impl Arq {
             return;
         }
         self.outputs.push_back(Output::Silence);
+        self.path.silent(now);
         self.stats.sent.frames_presumed_lost += count as u64;
         self.pace.fading_until = Some(now + FADING);
         if self.fade.is_none() {

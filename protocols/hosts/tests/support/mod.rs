@@ -109,7 +109,7 @@ fn host(index: usize, setting: Setting) -> Host {
         role: [Role::Mobile, Role::Gateway][index],
         key: private_key(names[index]),
         peers: vec![peer],
-        bearer_mtu: 1500,
+        bearer_mtu: hosts::BearerMtu::up_to(1500),
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
