@@ -199,11 +199,12 @@ impl Arq {
     fn grant(&mut self, now: Instant, bytes: Bytes) {
         self.repeat_due(now);
         let mut left = bytes.get() as i64;
+        if self.probes(now) {
+            left -= self.send_probe(now) as i64;
+            // Whoever grants for one frame wants to see what becomes of it, so one follows that asks.
+            left = left.max(i64::from(self.outbox.has_work()));
+        }
         while left > 0 && self.wants_air(now) {
-            if self.probes(now) {
-                left -= self.send_probe(now) as i64;
-                continue;
-            }
             match self.send_frame(now, !self.has_content(now)) {
                 Some(wire_bytes) => left -= wire_bytes as i64,
                 None => break,

@@ -153,7 +153,13 @@ impl Path {
         if let Some((path, around)) = &mut self.search {
             let length = settled.length + *around;
             let arrived = settled.outcome == Outcome::Arrived;
-            path.handle_input(now, Input::Fate { length, arrived });
+            let sent_at = settled.sent_at;
+            let fate = Input::Fate {
+                length,
+                sent_at,
+                arrived,
+            };
+            path.handle_input(now, fate);
         }
         false
     }

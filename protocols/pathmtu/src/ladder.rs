@@ -31,7 +31,9 @@ pub(crate) struct Known {
 impl Known {
     /// The longest that may pass.
     pub(crate) fn top(&self) -> usize {
-        let below = self.fails.map_or(usize::MAX, |fails| fails.saturating_sub(1));
+        let below = self
+            .fails
+            .map_or(usize::MAX, |fails| fails.saturating_sub(1));
         below.min(self.bound)
     }
 

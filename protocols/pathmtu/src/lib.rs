@@ -17,7 +17,7 @@ mod path;
 mod round;
 
 pub use path::PathMtu;
-use units::{BitRate, Duration};
+use units::{BitRate, Duration, Instant};
 
 /// What any path of IPv6 carries (RFC 8200 §5), and nearly any of IPv4.
 pub const BASE: usize = 1_280;
@@ -71,10 +71,12 @@ pub enum Input {
     Fate {
         /// Its length.
         length: usize,
+        /// When it left.
+        sent_at: Instant,
         /// Whether it arrived.
         arrived: bool,
     },
-    /// Nothing that was sent of late is acknowledged.
+    /// Nothing that was sent of late is acknowledged, or nothing was sent yet: short packets are to find out more.
     Silence,
     /// News of the path.
     News(News),

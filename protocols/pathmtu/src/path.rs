@@ -144,6 +144,8 @@ impl PathMtu {
     pub fn air_wanted_from(&self) -> Option<Instant> {
         let probe = match &self.phase {
             Phase::Base | Phase::Complete { .. } => None,
+            // While nothing comes through nothing can be learned.
+            Phase::Search(_) if self.silence.is_some() => None,
             Phase::Search(round) => round.next_at().map(|at| at.max(self.air.pace.next_probe)),
             Phase::Doubt(round) => round.next_at(),
         };
@@ -259,6 +261,7 @@ impl PathMtu {
     fn air_free(&mut self, now: Instant) {
         let round = match &self.phase {
             Phase::Base | Phase::Complete { .. } => None,
+            Phase::Search(_) if self.silence.is_some() => None,
             Phase::Search(round) => round
                 .next_at()
                 .filter(|at| (*at).max(self.air.pace.next_probe) <= now)
@@ -365,11 +368,12 @@ impl PathMtu {
         self.search(now);
     }
 
-    fn fate(&mut self, now: Instant, length: usize, arrived: bool) {
+    fn fate(&mut self, now: Instant, (length, sent_at): (usize, Instant), arrived: bool) {
         if arrived {
             self.silence = None;
             self.evidence.arrived(length);
-            if matches!(&self.phase, Phase::Doubt(round) if length >= round.length) {
+            let proves = |round: &Round| length >= round.length && sent_at >= round.begun_at;
+            if matches!(&self.phase, Phase::Doubt(round) if proves(round)) {
                 self.passes(now, length);
             }
             return;
@@ -414,8 +418,12 @@ impl Machine for PathMtu {
             Input::AirFree => self.air_free(now),
             Input::Sent(number) => self.sent(now, number),
             Input::Arrived(number) => self.arrived(now, number),
-            Input::Fate { length, arrived } => {
-                self.fate(now, length, arrived);
+            Input::Fate {
+                length,
+                sent_at,
+                arrived,
+            } => {
+                self.fate(now, (length, sent_at), arrived);
                 if self.evidence.is_strong() {
                     self.doubt(now);
                 }

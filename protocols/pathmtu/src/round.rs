@@ -53,6 +53,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
     pub(crate) length: usize,
+    pub(crate) begun_at: Instant,
     lost: u8,
     pairs: VecDeque<Pair>,
     /// So many more are to be sent.
@@ -67,6 +68,7 @@ impl Round {
     pub(crate) fn hopeful(length: usize, at: Instant) -> Self {
         Self {
             length,
+            begun_at: at,
             lost: 0,
             pairs: VecDeque::new(),
             due: 1,

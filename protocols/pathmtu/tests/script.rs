@@ -83,7 +83,12 @@ impl Script {
     fn fate(&mut self, length: usize) {
         let arrived = self.passes(length);
         if self.carries.is_some() {
-            let fate = Input::Fate { length, arrived };
+            let sent_at = self.now;
+            let fate = Input::Fate {
+                length,
+                sent_at,
+                arrived,
+            };
             self.back.push((self.now + ROUND_TRIP, fate));
         }
     }
@@ -382,10 +387,12 @@ fn the_contract_holds() {
             Input::Arrived(round + round % 5),
             Input::Fate {
                 length,
+                sent_at: Instant::ZERO,
                 arrived: round % 3 == 0,
             },
             Input::Fate {
                 length: 80,
+                sent_at: Instant::ZERO,
                 arrived: round % 7 != 0,
             },
         ]);

@@ -20,9 +20,12 @@ impl Arq {
         self.config.overhead
     }
 
-    /// Says that longer frames would be of use, as soon as a round trip is known.
+    /// Says that longer frames would be of use, and has the round trip measured that the search for them needs.
     pub fn want_longer_frames(&mut self, now: Instant) {
         self.path.wanted(now);
+        if self.round_trip.measured().is_none() {
+            self.path.silent(now);
+        }
     }
 
     /// Since when, or from when on, the search for longer frames wants air.
@@ -61,7 +64,8 @@ impl Arq {
         } else {
             frame.probe();
         }
-        self.send_off(now, frame.finish(), (0, false))
+        // One that stands alone is waited for, as the first sign that the hop is there again.
+        self.send_off(now, frame.finish(), (0, !after_long))
     }
 
     pub(super) fn path_news(&mut self, now: Instant, news: PathNews) {
