@@ -7,6 +7,7 @@
 pub mod bearer;
 pub mod clock;
 pub mod connected;
+mod error_queue;
 pub mod diversion;
 pub mod ethernet;
 pub mod fuse;

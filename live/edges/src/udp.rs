@@ -13,8 +13,10 @@ use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
 use crate::bearer::{
-    Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
+    Arrival, Batch, BearerCounters, DatagramBearer, Footing, PathLimit, PathReport, REPORTS, Sent,
+    no_such_address, refuse,
 };
+use crate::error_queue;
 use crate::stamps::Stamps;
 
 /// How many messages one receive call takes; each may be a train of datagrams.
@@ -63,6 +65,7 @@ pub struct UdpBearer {
     train: Vec<u8>,
     stamps: Stamps,
     counters: BearerCounters,
+    reports: Vec<PathReport>,
 }
 
 impl UdpBearer {
@@ -98,6 +101,7 @@ impl UdpBearer {
             usize::try_from(options.buffer.get()).unwrap_or(usize::MAX),
         )?;
         let state = UdpSocketState::new((&socket).into())?;
+        state.enable_transport_errors((&socket).into())?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?.as_socket().unwrap_or(bind);
         Ok(Self {
@@ -109,6 +113,7 @@ impl UdpBearer {
             train: Vec::with_capacity(TRAIN_ROOM),
             stamps: Stamps::default(),
             counters: BearerCounters::default(),
+            reports: Vec::new(),
         })
     }
 
@@ -151,14 +156,44 @@ impl UdpBearer {
         result
     }
 
+    fn report(&mut self, to: SocketAddr, limit: PathLimit) {
+        if self.reports.len() < REPORTS {
+            let to = canonical(to).into();
+            self.reports.push(PathReport { to, limit });
+        }
+    }
+
+    /// Empties the queue of errors; true if the network, and not this host, has said something of a datagram.
+    fn hear_errors(&mut self) -> bool {
+        let mut is_news = false;
+        while let Some(error) = error_queue::next(&self.socket) {
+            is_news |= !error.is_local;
+            let is_size = error.errno == Errno::MSGSIZE.raw_os_error();
+            if let (true, false, Some(to)) = (is_size, error.is_local, error.to) {
+                self.report(to, PathLimit::Said(error.info as usize));
+            }
+        }
+        is_news
+    }
+
     /// Sends one datagram; false if there is no room for it now.
     fn send_one(&mut self, to: SocketAddr, datagram: &PacketBuffer, sent: &mut Sent) -> bool {
-        match self.hand_over(to, datagram, None) {
+        let mut result = self.hand_over(to, datagram, None);
+        if result.as_ref().is_err_and(|error| !no_room(error)) && self.hear_errors() {
+            // It was news of an earlier datagram.
+            result = self.hand_over(to, datagram, None);
+        }
+        match result {
             Ok(()) => self.counters.sent += 1,
             Err(error) if no_room(&error) => return false,
             Err(error) => {
                 let too_large = Errno::from_io_error(&error) == Some(Errno::MSGSIZE);
                 self.counters.too_large += u64::from(too_large);
+                if too_large {
+                    self.report(to, PathLimit::Refused(datagram.len()));
+                    // The kernel has noted the same.
+                    self.hear_errors();
+                }
                 self.counters.refused += u64::from(!too_large);
                 sent.dropped += 1;
                 sent.problem = Some(error);
@@ -251,6 +286,10 @@ impl DatagramBearer for UdpBearer {
     fn counters(&self) -> BearerCounters {
         self.counters
     }
+
+    fn path_reports(&mut self) -> Vec<PathReport> {
+        std::mem::take(&mut self.reports)
+    }
 }
 
 impl UdpBearer {
@@ -266,9 +305,14 @@ impl UdpBearer {
         self.counters.receive_calls += 1;
         match self.state.recv((&self.socket).into(), &mut slices, metas) {
             Ok(messages) => Ok(messages),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            // A queue of errors keeps the descriptor ready as well.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.hear_errors();
+                Ok(0)
+            }
             Err(error) if is_news_of_the_network(&error) => {
                 self.counters.receive_errors += 1;
+                self.hear_errors();
                 Ok(0)
             }
             Err(error) => Err(error),

@@ -225,7 +225,7 @@ fn losses_and_fades_change_nothing() {
             (0, TcpMethod::Arq),
         );
         pair.add(Traffic::bulk(1));
-        pair.run_for(SECOND);
+        pair.run_for(SECOND * 4);
         for _ in 0..200 {
             pair.run_for(Duration::from_millis(100));
             assert_eq!(

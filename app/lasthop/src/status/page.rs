@@ -86,6 +86,16 @@ fn render_peer(page: &mut String, peer: &Value) {
         "  round trip",
         &format!("{}, least {least}", text(&hop["round_trip"])),
     );
+    let mtu = |name: &str| hop[name].as_str().unwrap_or("not measured yet").to_owned();
+    line(
+        page,
+        "  path MTU",
+        &format!(
+            "{} outwards; longest from there {}",
+            mtu("path_mtu"),
+            mtu("path_mtu_inwards")
+        ),
+    );
     let out = share(&sent["frames_lost"], number(&sent["frames"]));
     line(
         page,
@@ -319,7 +329,7 @@ mod tests {
                         "rate": "2 Mbit/s", "round_trip": "12 ms", "round_trip_min": "10 ms",
                         "hop_queueing": "1 ms", "queue_delay": "12 ms", "queued": "4 KiB", "held": "0 B",
                         "memory": "40 KiB", "memory_most": "96 MiB", "packets_of_refused_flows": 9,
-                        "flows": 3, "fading_for": "0 ns",
+                        "flows": 3, "fading_for": "0 ns", "path_mtu": "1492 B", "path_mtu_inwards": null,
                         "stats": stats()
                     }
                 }]
@@ -335,6 +345,7 @@ mod tests {
             "gateway at 192.0.2.1:51830 connected, keys 1 min 1 s old",
             "2 Mbit/s",
             "12 ms, least 10 ms",
+            "path MTU          1492 B outwards; longest from there not measured yet",
             "6.00 % (60 of 1000); bursts of 1 × 4, 4 to 7 × 14",
             "1.00 % (1 of 100)",
             "4, 1.2 s in all",
