@@ -75,8 +75,13 @@ fn extended(header: &libc::msghdr) -> Option<libc::sock_extended_err> {
     let mut message = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !message.is_null() {
         // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a message that lies within the control room.
-        let (level, kind, length) =
-            unsafe { ((*message).cmsg_level, (*message).cmsg_type, (*message).cmsg_len as usize) };
+        let (level, kind, length) = unsafe {
+            (
+                (*message).cmsg_level,
+                (*message).cmsg_type,
+                (*message).cmsg_len as usize,
+            )
+        };
         // SAFETY: the macro only computes.
         let least = unsafe { libc::CMSG_LEN(size_of::<libc::sock_extended_err>() as u32) } as usize;
         if kinds.contains(&(level, kind)) && length >= least {

@@ -7,8 +7,8 @@
 pub mod bearer;
 pub mod clock;
 pub mod connected;
-mod error_queue;
 pub mod diversion;
+mod error_queue;
 pub mod ethernet;
 pub mod fuse;
 pub mod memory;

@@ -74,5 +74,8 @@ fn widest_interface() -> usize {
     let links = Netlink::open().and_then(|mut netlink| netlink.links());
     let widths = links.unwrap_or_default().into_iter();
     let outside = widths.filter(|link| link.up && link.name != "lo");
-    outside.map(|link| link.mtu as usize).max().unwrap_or_default()
+    outside
+        .map(|link| link.mtu as usize)
+        .max()
+        .unwrap_or_default()
 }
