@@ -1,17 +1,18 @@
 //! The loop: one thread, one air.
 
+mod paths;
 mod status;
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
-use edges::bearer::{Arrival, DatagramBearer, Footing, PathLimit};
+use edges::bearer::{Arrival, DatagramBearer, Footing};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
-use hosts::{Event, Input, Output, PathReport};
+use hosts::{Event, Input, Output};
 use thiserror::Error;
 use units::{Bytes, Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
@@ -249,18 +250,6 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if self.news_due.is_some_and(|due| due <= now) {
             self.news_due = None;
             self.tell(now, Input::LinkUp);
-        }
-    }
-
-    /// Tells the host what its network has said of datagrams that are too long.
-    fn hear_of_paths(&mut self) {
-        for report in self.ports.bearer.path_reports() {
-            let news = match report.limit {
-                PathLimit::Said(most) => PathReport::Said(most),
-                PathLimit::Refused(length) => PathReport::Refused(length),
-            };
-            let to = report.to;
-            self.tell(clock::monotonic(), Input::Path { to, news });
         }
     }
 
