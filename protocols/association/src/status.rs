@@ -44,9 +44,9 @@ pub struct Status {
     pub streams: Option<StreamStatus>,
     /// The longest packet that the path from here carries, once it has been found: of IP, or the payload of a link's
     /// frame.
-    pub path_mtu: Option<Bytes>,
+    pub path_mtu_bytes: Option<usize>,
     /// The longest that has come from the other end.
-    pub path_mtu_inwards: Option<Bytes>,
+    pub path_mtu_inwards_bytes: Option<usize>,
     /// Counts since the start.
     pub stats: Stats,
 }
@@ -97,8 +97,8 @@ impl Status {
             memory_most: arq.memory(),
             tcp: TcpStatus::of(TcpMethod::Arq),
             streams: None,
-            path_mtu: arq.path().found().map(Bytes::from),
-            path_mtu_inwards: arq.path().received_most().map(Bytes::from),
+            path_mtu_bytes: arq.path().found(),
+            path_mtu_inwards_bytes: arq.path().received_most(),
             stats: arq.stats(),
         }
     }

@@ -44,8 +44,7 @@ fn download(pair: &mut Pair) -> (Instant, u64) {
 }
 
 fn found(pair: &Pair, host: usize) -> Option<usize> {
-    let found = pair.status(host).hop.path_mtu;
-    found.map(|found| found.get() as usize)
+    pair.status(host).hop.path_mtu_bytes
 }
 
 #[test]
@@ -77,11 +76,7 @@ fn any_length_in_the_middle_is_found_and_used() {
             let fine =
                 found(&pair, GATEWAY).is_some_and(|found| found <= length && length - found < 20);
             assert!(fine, "{length}: {:?}", found(&pair, GATEWAY));
-            let came = pair
-                .status(MOBILE)
-                .hop
-                .path_mtu_inwards
-                .map(|came| came.get() as usize);
+            let came = pair.status(MOBILE).hop.path_mtu_inwards_bytes;
             assert_eq!(came, found(&pair, GATEWAY), "both ends see it");
             let stats = pair.status(GATEWAY).hop.stats.sent;
             assert_eq!(

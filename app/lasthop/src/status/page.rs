@@ -86,14 +86,18 @@ fn render_peer(page: &mut String, peer: &Value) {
         "  round trip",
         &format!("{}, least {least}", text(&hop["round_trip"])),
     );
-    let mtu = |name: &str| hop[name].as_str().unwrap_or("not measured yet").to_owned();
+    let mtu = |name: &str| {
+        hop[name]
+            .as_u64()
+            .map_or("not measured yet".into(), |bytes| format!("{bytes} B"))
+    };
     line(
         page,
         "  path MTU",
         &format!(
             "{} outwards; longest from there {}",
-            mtu("path_mtu"),
-            mtu("path_mtu_inwards")
+            mtu("path_mtu_bytes"),
+            mtu("path_mtu_inwards_bytes")
         ),
     );
     let out = share(&sent["frames_lost"], number(&sent["frames"]));
@@ -329,7 +333,7 @@ mod tests {
                         "rate": "2 Mbit/s", "round_trip": "12 ms", "round_trip_min": "10 ms",
                         "hop_queueing": "1 ms", "queue_delay": "12 ms", "queued": "4 KiB", "held": "0 B",
                         "memory": "40 KiB", "memory_most": "96 MiB", "packets_of_refused_flows": 9,
-                        "flows": 3, "fading_for": "0 ns", "path_mtu": "1492 B", "path_mtu_inwards": null,
+                        "flows": 3, "fading_for": "0 ns", "path_mtu_bytes": 1492,
                         "stats": stats()
                     }
                 }]
