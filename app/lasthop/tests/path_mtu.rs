@@ -1,4 +1,4 @@
-//! Two real daemons over paths that carry less or more than Ethernet: downloads work, and each end says what it found.
+//! Two real daemons over paths that carry less than Ethernet: downloads work, and each end says what it found.
 //!
 //! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
 //! is skipped, but under CI=true it fails.
@@ -31,8 +31,7 @@ fn download(hosts: &Hosts, expected: u64) {
     hosts.wait_until_connected();
     fetch(hosts, 4 << 20);
     hosts.wait_until(&format!("a path MTU of {expected}"), || {
-        // Longer frames than usual are for hops whose rate is known, which takes some traffic.
-        fetch(hosts, 16 << 20);
+        fetch(hosts, 2 << 20);
         found(hosts, "gateway") == Some(expected)
     });
     fetch(hosts, 4 << 20);
@@ -49,11 +48,11 @@ fn a_silent_router_in_the_middle_is_found_out() {
 }
 
 #[test]
-fn an_interface_that_carries_less_or_more_is_used_as_it_is() {
+fn an_interface_that_carries_less_is_used_as_it_is() {
     if !able() {
         return;
     }
-    for (bytes, expected) in [(1_460, 1_460), (9_000, 9_000)] {
+    for (bytes, expected) in [(1_460, 1_460), (1_400, 1_400)] {
         let hosts = Hosts::create();
         for host in [&hosts.gateway, &hosts.mobile] {
             set_mtu(host, "air", bytes);
