@@ -86,20 +86,7 @@ fn render_peer(page: &mut String, peer: &Value) {
         "  round trip",
         &format!("{}, least {least}", text(&hop["round_trip"])),
     );
-    let mtu = |name: &str| {
-        hop[name]
-            .as_u64()
-            .map_or("not measured yet".into(), |bytes| format!("{bytes} B"))
-    };
-    line(
-        page,
-        "  path MTU",
-        &format!(
-            "{} outwards; longest from there {}",
-            mtu("path_mtu_bytes"),
-            mtu("path_mtu_inwards_bytes")
-        ),
-    );
+    line(page, "  path MTU", &path_mtu(hop));
     let out = share(&sent["frames_lost"], number(&sent["frames"]));
     line(
         page,
@@ -137,6 +124,16 @@ fn render_peer(page: &mut String, peer: &Value) {
     line(page, "  queue", &queues);
     line(page, "  memory", &memory(hop));
     render_traffic(page, peer);
+}
+
+/// How long packets to the peer may be, and how long those from there were.
+fn path_mtu(hop: &Value) -> String {
+    let bytes = |name: &str| match hop[name].as_u64() {
+        Some(bytes) => format!("{bytes} B"),
+        None => "not measured yet".into(),
+    };
+    let (out, back) = (bytes("path_mtu_bytes"), bytes("path_mtu_inwards_bytes"));
+    format!("{out} outwards; longest from there {back}")
 }
 
 /// What crosses the hop, and how.
