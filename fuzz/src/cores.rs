@@ -185,7 +185,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         role: Role::Gateway,
         key: key("gateway"),
         peers: vec![peer],
-        bearer_mtu: 1_500,
+        bearer_mtu: hosts::BearerMtu::up_to(1_500),
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(1),

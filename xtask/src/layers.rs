@@ -30,6 +30,7 @@ const HOUSE: &[Layer] = &[
     Layer {
         folder: "protocols",
         crates: &[
+            "pathmtu",
             "arq",
             "snoop",
             "tcp",

@@ -30,7 +30,10 @@ fn hex(text: &str) -> Vec<u8> {
 #[test]
 fn the_documents_vectors_hold() {
     let document = include_str!("../../../docs/hop-frame.md");
-    let mut frames: [FrameWriter; 7] = std::array::from_fn(|index| writer(index as u64 + 1));
+    let mut frames: [FrameWriter; 9] = std::array::from_fn(|index| match index {
+        7 => FrameWriter::new(PacketBuffer::with_room(64, 32), 8, 12),
+        _ => writer(index as u64 + 1),
+    });
     let copy = |from: &'static [u8]| move |to: &mut [u8]| to.copy_from_slice(from);
     frames[0].probe();
     frames[1].stream((5, 1000), (3, false), copy(b"abc"));
@@ -46,6 +49,9 @@ fn the_documents_vectors_hold() {
     frames[5].ack(fields, [(18, 20), (14, 15)], 100);
     frames[6].transport(2, copy(b"ab"));
     frames[6].transport(1, copy(b"c"));
+    frames[7].probe();
+    frames[7].pad();
+    frames[8].probe_after_long();
     let vectors: Vec<Vec<u8>> = document
         .lines()
         .filter_map(|line| line.strip_prefix("| number ")?.split('`').nth(1).map(hex))
@@ -83,7 +89,7 @@ fn several_chunks_share_a_frame_and_fill_it_to_the_brim() {
             Chunk::Stream { bytes, .. } | Chunk::Brief { bytes, .. } | Chunk::Transport(bytes) => {
                 bytes.len()
             }
-            Chunk::Ack(_) | Chunk::Probe => 0,
+            Chunk::Ack(_) | Chunk::Probe { .. } | Chunk::Padding(_) => 0,
         })
         .collect();
     assert_eq!(lengths, [100, 40, 50, room]);

@@ -75,6 +75,7 @@ impl Air {
             rate: None,
             delay: Some(self.delay + swing.delay),
             queue: None,
+            mtu: None,
         };
         DirectionConfig {
             schedule: vec![jump],

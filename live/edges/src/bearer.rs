@@ -34,6 +34,27 @@ pub struct Sent {
     pub problem: Option<io::Error>,
 }
 
+/// The most reports of paths that wait to be taken.
+pub(crate) const REPORTS: usize = 64;
+
+/// What a bearer has heard of datagrams that are too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathReport {
+    /// Where they went.
+    pub to: HopAddress,
+    /// What was said of them.
+    pub limit: PathLimit,
+}
+
+/// A limit of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathLimit {
+    /// By ICMP: no longer IP packets than of so many bytes. It may be forged.
+    Said(usize),
+    /// By this host's own network: no datagram of so many bytes.
+    Refused(usize),
+}
+
 /// What a bearer has done since it was opened, in datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BearerCounters {
@@ -109,6 +130,11 @@ pub trait DatagramBearer: AsFd {
 
     /// What the bearer has done so far.
     fn counters(&self) -> BearerCounters;
+
+    /// Takes what was heard of paths since the last call.
+    fn path_reports(&mut self) -> Vec<PathReport> {
+        Vec::new()
+    }
 }
 
 /// The bearer that a configuration chose.
@@ -163,6 +189,13 @@ impl DatagramBearer for Bearer {
         match self {
             Self::Udp(bearer) => bearer.counters(),
             Self::Ethernet(bearer) => bearer.counters(),
+        }
+    }
+
+    fn path_reports(&mut self) -> Vec<PathReport> {
+        match self {
+            Self::Udp(bearer) => bearer.path_reports(),
+            Self::Ethernet(bearer) => bearer.path_reports(),
         }
     }
 }

@@ -13,9 +13,10 @@ use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
 
 use crate::bearer::{
-    Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
+    Arrival, Batch, BearerCounters, DatagramBearer, Footing, PathLimit, PathReport, REPORTS, Sent,
+    no_such_address, refuse,
 };
-use crate::error_queue;
+use crate::error_queue::{self, Report};
 use crate::stamps::Stamps;
 
 /// How many messages one receive call takes; each may be a train of datagrams.
@@ -23,7 +24,7 @@ const MESSAGES: usize = 16;
 /// Room for a message: the longest train that the kernel joins.
 const MESSAGE_ROOM: usize = 65_536;
 /// Reports of the network that are read at a time.
-const REPORTS: u32 = 64;
+const REPORTS_AT_ONCE: u32 = 1_024;
 /// The most payload that one send call can carry in IPv4 (RFC 768: 65,535 minus both headers).
 const TRAIN_ROOM: usize = 65_507;
 
@@ -66,9 +67,8 @@ pub struct UdpBearer {
     train: Vec<u8>,
     stamps: Stamps,
     counters: BearerCounters,
-    /// The network may have something to say.
-    has_reports: bool,
     refused: Option<SocketAddr>,
+    reports: Vec<PathReport>,
 }
 
 impl UdpBearer {
@@ -116,8 +116,8 @@ impl UdpBearer {
             train: Vec::with_capacity(TRAIN_ROOM),
             stamps: Stamps::default(),
             counters: BearerCounters::default(),
-            has_reports: false,
             refused: None,
+            reports: Vec::new(),
         })
     }
 
@@ -160,23 +160,49 @@ impl UdpBearer {
         result
     }
 
+    fn report(&mut self, to: SocketAddr, limit: PathLimit) {
+        if self.reports.len() < REPORTS {
+            let to = canonical(to).into();
+            self.reports.push(PathReport { to, limit });
+        }
+    }
+
+    /// Empties the queue of what the network says, without which the socket would stay ready; true if somebody else than
+    /// this host has said something of a datagram. Of many refusals the last is as good as all.
+    fn hear_errors(&mut self) -> bool {
+        let mut is_news = false;
+        for _ in 0..REPORTS_AT_ONCE {
+            let Some(report) = error_queue::next(&self.socket) else {
+                break;
+            };
+            is_news |= report != Report::Local;
+            match report {
+                Report::PortClosed(to) => self.refused = Some(to),
+                Report::TooLong { to, most } => self.report(to, PathLimit::Said(most)),
+                Report::Other | Report::Local => {}
+            }
+        }
+        is_news
+    }
+
     /// Sends one datagram; false if there is no room for it now.
     fn send_one(&mut self, to: SocketAddr, datagram: &PacketBuffer, sent: &mut Sent) -> bool {
-        let result = self.hand_over(to, datagram, None).or_else(|error| {
-            // It may be news of a datagram sent before, which is told once.
-            self.has_reports |= !no_room(&error);
-            if no_room(&error) {
-                Err(error)
-            } else {
-                self.hand_over(to, datagram, None)
-            }
-        });
+        let mut result = self.hand_over(to, datagram, None);
+        if result.as_ref().is_err_and(|error| !no_room(error)) && self.hear_errors() {
+            // It was news of an earlier datagram.
+            result = self.hand_over(to, datagram, None);
+        }
         match result {
             Ok(()) => self.counters.sent += 1,
             Err(error) if no_room(&error) => return false,
             Err(error) => {
                 let too_large = Errno::from_io_error(&error) == Some(Errno::MSGSIZE);
                 self.counters.too_large += u64::from(too_large);
+                if too_large {
+                    self.report(to, PathLimit::Refused(datagram.len()));
+                    // The kernel has noted the same.
+                    self.hear_errors();
+                }
                 self.counters.refused += u64::from(!too_large);
                 sent.dropped += 1;
                 sent.problem = Some(error);
@@ -249,7 +275,9 @@ impl DatagramBearer for UdpBearer {
                     }
                     Err(error) if no_room(&error) => return sent,
                     // The device may not segment, one of them is too large, or there is news: each by itself.
-                    Err(_) => self.has_reports = true,
+                    Err(_) => {
+                        self.hear_errors();
+                    }
                 }
             }
             for datagram in run {
@@ -267,34 +295,19 @@ impl DatagramBearer for UdpBearer {
     }
 
     fn refused(&mut self) -> Option<HopAddress> {
-        self.read_reports();
         self.refused.take().map(HopAddress::from)
     }
 
     fn counters(&self) -> BearerCounters {
         self.counters
     }
+
+    fn path_reports(&mut self) -> Vec<PathReport> {
+        std::mem::take(&mut self.reports)
+    }
 }
 
 impl UdpBearer {
-    /// Empties the queue of what the network says, without which the socket would stay ready. Of many refusals the last
-    /// is as good as all.
-    fn read_reports(&mut self) {
-        if !std::mem::take(&mut self.has_reports) {
-            return;
-        }
-        for _ in 0..REPORTS {
-            match error_queue::take(&self.socket) {
-                Ok(Some(report)) if report.errno == Errno::CONNREFUSED.raw_os_error() => {
-                    self.refused = Some(report.to);
-                }
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => return,
-            }
-        }
-        self.has_reports = true;
-    }
-
     /// One receive call: how many messages came.
     fn receive_messages(
         &mut self,
@@ -307,14 +320,14 @@ impl UdpBearer {
         self.counters.receive_calls += 1;
         match self.state.recv((&self.socket).into(), &mut slices, metas) {
             Ok(messages) => Ok(messages),
+            // A queue of errors keeps the descriptor ready as well.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                // What woke it was no datagram.
-                self.has_reports = true;
+                self.hear_errors();
                 Ok(0)
             }
             Err(error) if is_news_of_the_network(&error) => {
-                self.has_reports = true;
                 self.counters.receive_errors += 1;
+                self.hear_errors();
                 Ok(0)
             }
             Err(error) => Err(error),

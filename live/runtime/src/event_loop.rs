@@ -1,6 +1,7 @@
 //! The loop: one thread, one air.
 
 mod catch_up;
+mod paths;
 mod status;
 
 use std::collections::VecDeque;
@@ -191,6 +192,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             self.catch_up()?;
             self.tell_time();
             self.flush()?;
+            self.hear_of_paths();
             self.announce();
             let found = if self.rest() {
                 Found {

@@ -1,5 +1,6 @@
 //! The machine.
 
+mod probe;
 mod settle;
 
 use std::collections::VecDeque;
@@ -18,6 +19,7 @@ use crate::ledger::Ledger;
 use crate::limits::{QueueLimits, Shares};
 use crate::outbox::Outbox;
 use crate::pace::Pace;
+use crate::path::Path;
 use crate::receiver::Refused;
 use crate::reorder::Reordering;
 use crate::round_trip::RoundTrip;
@@ -56,6 +58,7 @@ pub struct Arq {
     causes: Causes,
     fade: Option<Fade>,
     pace: Pace,
+    path: Path,
     stats: Stats,
     /// Ranges of the acknowledgement at hand, kept for its storage.
     scratch: Vec<(u64, u64)>,
@@ -67,6 +70,7 @@ impl Arq {
         let shares = Shares::new(config.memory, config.queue);
         Self {
             outbox: Outbox::new(&config, shares),
+            path: Path::new(&config),
             config,
             shares,
             outputs: VecDeque::new(),
@@ -131,7 +135,7 @@ impl Arq {
 
     /// The longest packet of the split transport, in bytes: with acknowledgements of usual size it shares a frame.
     pub fn transport_packet_max(&self) -> usize {
-        self.config.frame.saturating_sub(BESIDE_TRANSPORT)
+        self.path.frame().saturating_sub(BESIDE_TRANSPORT)
     }
 
     /// Bytes that wait at this, the receiving, end for something missing before them.
@@ -174,7 +178,7 @@ impl Arq {
 
     /// Whether a grant would be used now for more than an acknowledgement.
     pub fn has_content(&self, now: Instant) -> bool {
-        self.outbox.has_work() && self.may_send(now)
+        (self.outbox.has_work() && self.may_send(now)) || self.probes(now)
     }
 
     /// When [`wants_air`](Self::wants_air) becomes true, or since when it is; `None` if nothing that is
@@ -182,6 +186,7 @@ impl Arq {
     pub fn air_wanted_from(&self) -> Option<Instant> {
         let work = self.outbox.has_work() && self.has_room();
         let send = work.then_some(self.pace.next_probe);
+        let send = machine::earlier(send, self.probes_from());
         machine::earlier(self.acknowledges_from(), send)
     }
 
@@ -207,6 +212,11 @@ impl Arq {
     fn grant(&mut self, now: Instant, bytes: Bytes) {
         self.repeat_due(now);
         let mut left = bytes.get() as i64;
+        if self.probes(now) {
+            left -= self.send_probe(now) as i64;
+            // Whoever grants for one frame wants to see what becomes of it, so one follows that asks.
+            left = left.max(i64::from(self.outbox.has_work()));
+        }
         while left > 0 && self.wants_air(now) {
             match self.send_frame(now, !self.has_content(now)) {
                 Some(wire_bytes) => left -= wire_bytes as i64,
@@ -218,8 +228,7 @@ impl Arq {
     /// Sends one frame with whatever is due, or with an acknowledgement `alone`; returns its bytes on the wire.
     fn send_frame(&mut self, now: Instant, alone: bool) -> Option<usize> {
         let number = self.ledger.next_number();
-        let buffer = PacketBuffer::with_room(HEADROOM + self.config.frame + TAILROOM, HEADROOM);
-        let mut frame = FrameWriter::new(buffer, number, self.config.frame);
+        let mut frame = frame_writer(number, self.path.frame());
         self.acknowledger.write(now, &mut frame, alone);
         let mut contents = 0;
         if !alone {
@@ -237,14 +246,22 @@ impl Arq {
             self.pace.next_probe = now + self.probe_interval(now);
         }
         let frame = frame.finish();
-        let wire_bytes = frame.len() + self.config.overhead;
-        self.ledger.sent(now, wire_bytes, contents, contents > 0);
+        self.path.filled(now, frame.len());
+        Some(self.send_off(now, frame, (contents, contents > 0)))
+    }
+
+    /// Notes a frame with so many contents, which may ask for an acknowledgement, and sends it; returns its bytes on
+    /// the wire.
+    fn send_off(&mut self, now: Instant, frame: PacketBuffer, carried: (usize, bool)) -> usize {
+        let overhead = self.config.overhead;
+        let wire_bytes = frame.len() + overhead;
+        self.ledger.sent(now, (frame.len(), overhead), carried);
         self.ledger
             .forget_beyond(LEDGER_QUIET_MAX.min(self.shares.transmissions / 2));
         self.stats.sent.frames += 1;
         self.stats.sent.wire_bytes += wire_bytes as u64;
         self.outputs.push_back(Output::Frame(frame));
-        Some(wire_bytes)
+        wire_bytes
     }
 
     fn repeat_due(&mut self, now: Instant) {
@@ -306,18 +323,27 @@ impl Arq {
             return;
         };
         let wire_bytes = bytes.len() + self.config.overhead;
+        self.path.received(bytes.len());
         let number = expand(frame.number, self.acknowledger.largest());
-        self.pace.has_missed |= number > self.acknowledger.expected();
-        let (mut asks, mut fits) = (false, true);
+        let missed = number.saturating_sub(self.acknowledger.expected());
+        let had_missed = self.pace.has_missed;
+        self.pace.has_missed |= missed > 0;
+        let (mut asks, mut fits, mut after_long, mut is_long) = (false, true, false, false);
         for chunk in frame.chunks() {
             match chunk {
                 Ok(Chunk::Ack(ack)) => self.acknowledged(now, arrived, &ack),
+                Ok(Chunk::Padding(_)) => is_long = true,
                 Ok(chunk) => {
                     asks = true;
+                    after_long |= chunk == Chunk::Probe { after_long: true };
                     fits &= self.take_in(&chunk);
                 }
                 Err(_) => self.stats.received.frames_malformed += 1,
             }
+        }
+        if after_long && missed == 1 {
+            // What was to be lost, if it was too long, bore no acknowledgement.
+            self.pace.has_missed = had_missed;
         }
         let received = &mut self.stats.received;
         received.frames += 1;
@@ -325,11 +351,12 @@ impl Arq {
         // What there is no room for must come again, so it is as if it had not come.
         if fits {
             let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
-            received.frames_missed += arrival.skipped;
-            if arrival.is_late {
+            let missed = arrival.skipped.saturating_sub(u64::from(after_long));
+            received.frames_missed += missed;
+            if arrival.is_late && !is_long {
                 self.losses.forgive_missed(received);
             } else {
-                self.losses.missed(arrival.skipped);
+                self.losses.missed(missed);
             }
             if asks {
                 self.acknowledger.asked(arrived);
@@ -374,7 +401,7 @@ impl Arq {
                 outputs.push_back(Output::Transport(PacketBuffer::copy_of(bytes)));
                 Ok(())
             }
-            Chunk::Ack(_) | Chunk::Probe => Ok(()),
+            Chunk::Ack(_) | Chunk::Probe { .. } | Chunk::Padding(_) => Ok(()),
         };
         match result {
             Ok(()) => {}
@@ -390,6 +417,12 @@ impl Arq {
                 .set_limits(QueueLimits::new(rate, self.round_trip.smallest()));
         }
     }
+}
+
+/// Begins a frame of at most `room` bytes.
+fn frame_writer(number: u64, room: usize) -> FrameWriter {
+    let buffer = PacketBuffer::with_room(HEADROOM + room + TAILROOM, HEADROOM);
+    FrameWriter::new(buffer, number, room)
 }
 
 fn deliver(packet: Packet, outputs: &mut VecDeque<Output>, received: &mut crate::ReceivedStats) {
@@ -436,8 +469,10 @@ impl Machine for Arq {
             Input::Elsewhere(bytes) => self.ledger.elsewhere(bytes.get()),
             Input::Rate(rate) => {
                 self.pace.rate = Some(rate);
+                self.path.rate(now, rate);
                 self.set_limits();
             }
+            Input::Path(news) => self.path_news(now, news),
         }
     }
 
@@ -449,6 +484,7 @@ impl Machine for Arq {
             self.presume_lost(now);
         }
         self.give_up_overtaken(now);
+        self.path.handle_timeout(now);
         self.repeat_due(now);
         if self.pace.next_release.take_if(|due| *due <= now).is_some() {
             self.pace.next_release = self.release().then_some(now);
@@ -473,6 +509,7 @@ impl Machine for Arq {
             self.overtaken_until().map(|at| self.order.grace.after(at)),
             self.pace.next_release,
             self.pace.next_tidy,
+            self.path.poll_timeout(),
         ];
         own.into_iter().flatten().min()
     }

@@ -32,6 +32,8 @@ pub(crate) enum Content {
     },
     /// A packet of the split transport, of so many bytes. Its loss is for that to repair.
     Transport(u16),
+    /// Padding, to see whether so long a frame passes.
+    Padding,
 }
 
 impl Content {
@@ -40,6 +42,7 @@ impl Content {
         match self {
             Self::Stream { range, .. } | Self::Brief { range, .. } => range.end - range.start,
             Self::Transport(length) => u64::from(*length),
+            Self::Padding => 0,
         }
     }
 }
@@ -61,6 +64,8 @@ struct Entry {
     /// Wire bytes sent in all when this one had left.
     sent_total: u64,
     contents: u16,
+    /// Its bytes.
+    length: u16,
     /// Whether it asks for an acknowledgement.
     asks: bool,
     fate: Fate,
@@ -80,6 +85,10 @@ pub(crate) enum Outcome {
 pub(crate) struct Settled {
     /// Its number.
     pub(crate) number: u64,
+    /// Its bytes.
+    pub(crate) length: usize,
+    /// Whether it was to be lost if its length is more than the path carries.
+    pub(crate) is_padded: bool,
     /// When it left.
     pub(crate) sent_at: Instant,
     /// Wire bytes sent in all when it had left.
@@ -137,12 +146,18 @@ impl Ledger {
     }
 
     /// Notes that the next transmission has left, with the last `contents` noted.
-    pub(crate) fn sent(&mut self, now: Instant, wire_bytes: usize, contents: usize, asks: bool) {
-        self.sent_total += wire_bytes as u64;
+    pub(crate) fn sent(
+        &mut self,
+        now: Instant,
+        (length, overhead): (usize, usize),
+        (contents, asks): (usize, bool),
+    ) {
+        self.sent_total += (length + overhead) as u64;
         let entry = Entry {
             sent_at: now,
             sent_total: self.sent_total,
             contents: contents as u16,
+            length: u16::try_from(length).unwrap_or(u16::MAX),
             asks,
             fate: Fate::Open,
         };
@@ -222,8 +237,11 @@ impl Ledger {
             if entry.fate == Fate::Settled || (!arrived && number >= lost_before) {
                 continue;
             }
+            let mut carried = self.contents.range(contents);
             let news = Settled {
                 number,
+                length: entry.length.into(),
+                is_padded: carried.clone().any(|content| *content == Content::Padding),
                 sent_at: entry.sent_at,
                 sent_total: entry.sent_total,
                 outcome: if arrived {
@@ -235,7 +253,7 @@ impl Ledger {
                 asked: entry.asks,
             };
             entry.fate = Fate::Settled;
-            settled(news, &mut self.contents.range(contents));
+            settled(news, &mut carried);
         }
         self.forget_settled();
     }

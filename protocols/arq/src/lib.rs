@@ -25,6 +25,7 @@ mod limits;
 mod loss_share;
 mod outbox;
 mod pace;
+mod path;
 mod queue;
 mod ranges;
 mod receiver;
@@ -42,6 +43,7 @@ pub use brief::Tries;
 pub use cause::{Causes, Departure, LossCause, LossCounts};
 pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
+pub use path::{Path, PathNews, PathSearch};
 pub use ranges::RangeSet;
 pub use stall::Grace;
 pub use stats::{BURST_CLASSES, ReceivedStats, SentStats, Stats};
@@ -52,7 +54,7 @@ use wire::packet::{Packet, PacketBuffer};
 /// How one end behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes that a frame may have.
+    /// Bytes that a frame may have; where the path is searched, at most.
     pub frame: usize,
     /// Bytes that each frame costs on the wire beyond its own: seal, bearer and link.
     pub overhead: usize,
@@ -69,6 +71,8 @@ pub struct Config {
     pub memory: Bytes,
     /// What may wait for its first transmission, over all flows.
     pub queue: Bytes,
+    /// How the length of frames is found; without it they have [`Config::frame`] bytes.
+    pub path: Option<PathSearch>,
 }
 
 impl Config {
@@ -87,6 +91,7 @@ impl Config {
             feed: Duration::from_secs(3),
             memory: Bytes::mebi(96),
             queue: Bytes::mebi(16),
+            path: None,
         }
     }
 }
@@ -130,6 +135,8 @@ pub enum Input {
     Elsewhere(Bytes),
     /// The rate of the hop, as far as it is known: it sizes the queues.
     Rate(BitRate),
+    /// News of the path that frames take.
+    Path(PathNews),
 }
 
 /// What an [`Arq`] asks of its driver.

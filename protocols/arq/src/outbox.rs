@@ -130,7 +130,7 @@ impl Outbox {
     /// Sends `content` again without news of it; false if nobody waits for it any more.
     fn repeat(&mut self, now: Instant, content: &Content) -> bool {
         match content {
-            Content::Transport(_) => false,
+            Content::Transport(_) | Content::Padding => false,
             Content::Brief { packet, range, .. } => self.brief.repeat(now, *packet, range),
             Content::Stream {
                 slot, flow, range, ..
@@ -170,6 +170,13 @@ impl Outbox {
                 break;
             };
             if flow.is_better_whole(frame) {
+                if flow.is_transport() && frame.is_empty() {
+                    // The path carries less than when it was made, and whoever made it sends it again.
+                    let packet = self.table.change(slot, Flow::dequeue).flatten();
+                    self.queued -= packet.map_or(0, |packet| packet.buffer.len());
+                    stats.packets_dropped += 1;
+                    continue;
+                }
                 break;
             }
             let queued = flow.queued();
@@ -200,7 +207,7 @@ impl Outbox {
             // A brief packet pays for all its fragments at once.
             let bytes = match &content {
                 Content::Stream { range, .. } => (range.end - range.start) as usize,
-                Content::Brief { .. } | Content::Transport(_) => dequeued,
+                Content::Brief { .. } | Content::Transport(_) | Content::Padding => dequeued,
             };
             self.order.charge(&mut flow.place, bytes + 8);
             if flow.is_worth_repeating(now, &place, (pattern.young, again)) {
@@ -259,6 +266,7 @@ impl Outbox {
     pub(crate) fn confirm(&mut self, content: &Content) -> u64 {
         match content {
             Content::Transport(length) => u64::from(*length),
+            Content::Padding => 0,
             Content::Brief { packet, range, .. } => self.brief.confirm(*packet, range.clone()),
             Content::Stream {
                 slot,
@@ -304,7 +312,7 @@ impl Outbox {
     /// `content` did not arrive, or is presumed not to have.
     pub(crate) fn lose(&mut self, now: Instant, content: &Content, in_fade: bool) {
         match content {
-            Content::Transport(_) => {}
+            Content::Transport(_) | Content::Padding => {}
             Content::Brief {
                 packet,
                 range,

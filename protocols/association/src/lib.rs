@@ -17,8 +17,8 @@ mod tcp;
 use std::collections::VecDeque;
 
 use air::Air;
-pub use arq::LinkEvent;
 use arq::{Arq, COMMON_FLOW, Config, Grace};
+pub use arq::{LinkEvent, PathNews};
 pub use flows::FlowLimits;
 use flows::KnownFlows;
 use machine::{ConfigError, Machine};
@@ -75,6 +75,8 @@ pub enum Input {
     AcknowledgementFree,
     /// Of an air that is shared: others have used it for so many bytes.
     Elsewhere(Bytes),
+    /// News of the path that frames take.
+    Path(PathNews),
 }
 
 /// What an [`Association`] asks of its driver.
@@ -341,6 +343,14 @@ impl Association {
         }
     }
 
+    /// Whether there is a link. What cannot be cut fits best where the length of frames is known before it is made.
+    fn link(&mut self, now: Instant, linked: bool) {
+        self.linked = linked;
+        if linked && (self.tcp.is_used() || self.streams.is_some()) {
+            self.arq.want_longer_frames(now);
+        }
+    }
+
     fn tell_streams(&mut self, now: Instant, input: streams::Input) {
         match &mut self.streams {
             Some(streams) => streams.handle_input(now, input),
@@ -413,6 +423,7 @@ impl Association {
     /// Passes on outputs; returns how many of them were frames.
     fn drain(&mut self, now: Instant) -> usize {
         let mut frames = 0;
+        self.tcp.fit(self.arq.path().frame());
         self.carry_tcp(now);
         while let Some(output) = self.arq.poll_output() {
             match output {
@@ -447,7 +458,7 @@ impl Machine for Association {
                     .handle_input(now, arq::Input::Frame { arrived, frame });
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
-            Input::Link(linked) => self.linked = linked,
+            Input::Link(linked) => self.link(now, linked),
             Input::AirFree { bytes, rate } => {
                 if let Some(granted) = &mut self.granted {
                     granted.rate = rate.or(granted.rate);
@@ -459,6 +470,10 @@ impl Machine for Association {
                 self.arq.handle_input(now, free);
             }
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
+            Input::Path(news) => {
+                self.arq.handle_input(now, arq::Input::Path(news));
+                self.overhead = self.arq.overhead();
+            }
         }
         self.pump(now);
         self.note_moment(now);

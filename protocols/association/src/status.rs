@@ -42,6 +42,11 @@ pub struct Status {
     /// How streams fare, where TCP is split and they cross as MTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamStatus>,
+    /// The longest packet that the path from here carries, once it has been found: of IP, or the payload of a link's
+    /// frame.
+    pub path_mtu_bytes: Option<usize>,
+    /// The longest that has come from the other end.
+    pub path_mtu_inwards_bytes: Option<usize>,
     /// Counts since the start.
     pub stats: Stats,
 }
@@ -92,6 +97,8 @@ impl Status {
             memory_most: arq.memory(),
             tcp: TcpStatus::of(TcpMethod::Arq),
             streams: None,
+            path_mtu_bytes: arq.path().found(),
+            path_mtu_inwards_bytes: arq.path().received_most(),
             stats: arq.stats(),
         }
     }

@@ -120,6 +120,12 @@ impl TcpLane {
         }
     }
 
+    /// Frames have so many bytes from now on. Segments that connections agreed on before may be longer: they cross in
+    /// two.
+    pub(crate) fn fit(&mut self, frame: usize) {
+        self.packet = frame.saturating_sub(AROUND);
+    }
+
     /// Who repairs it.
     pub(crate) fn method(&self) -> TcpMethod {
         self.method

@@ -6,7 +6,7 @@ use session::{PresharedKey, PrivateKey, PublicKey};
 use units::{BitRate, Bytes};
 use wire::address::HopAddress;
 
-use crate::{Caps, SplitTerms, StreamLimits, TcpTerms};
+use crate::{BearerMtu, Caps, SplitTerms, StreamLimits, TcpTerms};
 
 /// Which end of the hop a host stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -26,8 +26,8 @@ pub struct Config {
     pub key: PrivateKey,
     /// Whom it speaks to.
     pub peers: Vec<Peer>,
-    /// The largest IP packet that the bearer carries, in bytes.
-    pub bearer_mtu: usize,
+    /// How long the packets of the bearer are at first, and may become: of IP, or the payload of a link's frames.
+    pub bearer_mtu: BearerMtu,
     /// The rate of the hop from here, if it is not to be measured.
     pub rate: Option<BitRate>,
     /// How peers share one air; without it each is taken to have its own.

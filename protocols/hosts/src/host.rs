@@ -429,6 +429,7 @@ impl Machine for Host {
             Input::Wall(wall) => self.wall(now, wall),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
+            Input::Path { to, news } => self.path_reported(now, to, news),
             Input::Leave => self.leave(now),
         }
         self.follow_sessions(now, None);

@@ -9,6 +9,7 @@ mod choice;
 mod config;
 mod event;
 mod host;
+mod path;
 mod peer;
 mod presence;
 mod route;
@@ -25,6 +26,7 @@ pub use config::{Config, Peer, Role};
 pub use event::{Event, EventKind};
 pub use host::{Host, HostError};
 pub use mtcp::Profile;
+pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
 pub use status::{PeerStatus, Status};
@@ -65,8 +67,24 @@ pub enum Input {
     LinkChanging,
     /// They have changed: what waits for a retry may retry now.
     LinkUp,
+    /// News of the path of datagrams to an address.
+    Path {
+        /// Where they go.
+        to: HopAddress,
+        /// What is known.
+        news: PathReport,
+    },
     /// This host is about to stop: its peers are told, and it forgets them.
     Leave,
+}
+
+/// What is reported of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathReport {
+    /// An ICMP message says that it carries IP packets of at most so many bytes. It may be forged.
+    Said(usize),
+    /// This host's network refused a datagram of so many bytes, since it is too long.
+    Refused(usize),
 }
 
 /// What a [`Host`] asks of its driver.

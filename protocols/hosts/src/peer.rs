@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use arq::PathSearch;
 use association::{Association, TcpConfig, TcpMethod};
 use session::{DATA_OVERHEAD_BYTES, PeerId};
 use units::{BitRate, Bytes, Instant};
@@ -11,7 +12,7 @@ use wire::ethernet;
 use crate::presence::Presence;
 use crate::streams::StreamMaker;
 use crate::verdict::{Facts, Limit, Signs};
-use crate::{Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
+use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
 const UDP: usize = 8;
 const IPV4: usize = 20;
@@ -20,7 +21,7 @@ const IPV6: usize = 40;
 /// What frames to a peer cost, and how large they may be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bearer {
-    pub(crate) mtu: usize,
+    pub(crate) mtu: BearerMtu,
     pub(crate) rate: Option<BitRate>,
     pub(crate) role: Role,
     pub(crate) snoop_cache: Bytes,
@@ -111,8 +112,8 @@ impl Bearer {
         method: TcpMethod,
         caps: &Caps,
     ) -> Association {
-        let around = around(endpoint) + DATA_OVERHEAD_BYTES;
-        let frame = self.mtu.saturating_sub(around).max(64);
+        let around = around(endpoint);
+        let frame = self.mtu.bound.saturating_sub(around).max(64);
         let tcp = TcpConfig {
             method,
             at_gateway: self.role == Role::Gateway,
@@ -121,6 +122,10 @@ impl Bearer {
         let config = arq::Config {
             memory: caps.memory,
             queue: caps.queue,
+            path: Some(PathSearch {
+                lengths: self.mtu,
+                around,
+            }),
             ..arq::Config::new(frame, around + ethernet::HEADER_BYTES)
         };
         let mut association = Association::new(config, self.rate, &tcp);
@@ -134,9 +139,9 @@ impl Bearer {
     }
 }
 
-/// What a datagram to `endpoint` costs in the payload of a link's frame, in bytes.
-fn around(endpoint: Option<HopAddress>) -> usize {
-    match endpoint {
+/// What a frame to `endpoint` has around it in the payload of a link's frame, in bytes.
+pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
+    let headers = match endpoint {
         Some(HopAddress::Ethernet(_)) => ethernet::LENGTH_BYTES,
         Some(HopAddress::Udp(SocketAddr::V6(address)))
             if address.ip().to_ipv4_mapped().is_none() =>
@@ -144,5 +149,6 @@ fn around(endpoint: Option<HopAddress>) -> usize {
             IPV6 + UDP
         }
         Some(HopAddress::Udp(_)) | None => IPV4 + UDP,
-    }
+    };
+    headers + DATA_OVERHEAD_BYTES
 }

@@ -155,6 +155,7 @@ impl Host {
             self.announce(index, EventKind::HandoffEnded { lasted });
         }
         if moved {
+            self.path_moved(now, index);
             self.announce(index, EventKind::Moved { to: from });
         }
     }
@@ -189,6 +190,7 @@ impl Host {
             // A gateway does not initiate, and is told so: nothing to retry there.
             let _ = self.endpoint.retry_now(now, peer.id);
         }
+        self.paths_may_have_moved(now);
     }
 
     /// This host is about to stop: whoever is here hears of it.

@@ -44,7 +44,7 @@ fn host(index: usize) -> Host {
         role,
         key: private_key(NAMES[index]),
         peers,
-        bearer_mtu: 1500,
+        bearer_mtu: hosts::BearerMtu::up_to(1500),
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),

@@ -41,6 +41,8 @@ pub enum Input<T> {
 pub enum Cause {
     /// The queue was full when it came.
     QueueFull,
+    /// It is longer than the direction carries.
+    TooLong,
     /// The air lost it; said when it would have arrived.
     Air,
     /// It exceeded what a policer lets pass.

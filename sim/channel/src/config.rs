@@ -5,6 +5,7 @@ use units::Duration;
 
 use crate::errors::ErrorConfig;
 use crate::journey::{FaultsConfig, JitterConfig, JourneyConfig, PolicerConfig};
+use crate::mtu::Mtu;
 use crate::opportunities::OPPORTUNITY;
 use crate::plan::{Plan, QueueBound, Rate, Step};
 use crate::problem::Problem;
@@ -61,6 +62,8 @@ pub struct DirectionConfig {
     pub delay: Duration,
     /// How much may wait.
     pub queue: QueueBound,
+    /// The largest IP packet that it carries; without it, any.
+    pub mtu: Option<Mtu>,
     /// What changes later.
     #[serde(default)]
     pub schedule: Vec<StepConfig>,
@@ -89,6 +92,8 @@ pub struct StepConfig {
     pub delay: Option<Duration>,
     /// The new queue bound; what waits already stays.
     pub queue: Option<QueueBound>,
+    /// The new largest IP packet; what waits already stays.
+    pub mtu: Option<Mtu>,
 }
 
 impl DirectionConfig {
@@ -100,6 +105,7 @@ impl DirectionConfig {
             process: None,
             delay,
             queue,
+            mtu: None,
             schedule: Vec::new(),
             repeat: None,
             errors: None,
@@ -135,6 +141,7 @@ impl DirectionConfig {
             rate,
             delay: self.delay,
             queue: self.queue,
+            mtu: self.mtu,
         }];
         for (number, step) in self.schedule.iter().enumerate() {
             let last = steps[number];
@@ -145,6 +152,7 @@ impl DirectionConfig {
                 rate: step.rate.unwrap_or(last.rate),
                 delay: step.delay.unwrap_or(last.delay),
                 queue: step.queue.unwrap_or(last.queue),
+                mtu: step.mtu.or(last.mtu),
             });
         }
         for step in &steps {

@@ -1,5 +1,6 @@
 //! What a channel has seen.
 
+use crate::channel::Cause;
 use units::{Bytes, Duration};
 
 /// A number of packets and their bytes together.
@@ -26,7 +27,7 @@ impl Amount {
 
 /// What happened to the packets of one direction so far.
 ///
-/// `offered = delivered + dropped_queue + dropped_policer + dropped_air + damaged + inside`.
+/// `offered = delivered + dropped_queue + dropped_too_long + dropped_policer + dropped_air + damaged + inside`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Given to the channel.
@@ -37,6 +38,8 @@ pub struct Counters {
     pub dropped_queue: Amount,
     /// Refused by a policer.
     pub dropped_policer: Amount,
+    /// Refused because they were longer than the direction carries.
+    pub dropped_too_long: Amount,
     /// Lost on the air.
     pub dropped_air: Amount,
     /// Changed on their way.
@@ -56,6 +59,17 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Those that were dropped for this cause.
+    pub(crate) fn dropped(&mut self, cause: Cause) -> &mut Amount {
+        match cause {
+            Cause::QueueFull => &mut self.dropped_queue,
+            Cause::TooLong => &mut self.dropped_too_long,
+            Cause::Air => &mut self.dropped_air,
+            Cause::Policer => &mut self.dropped_policer,
+            Cause::Damage => &mut self.damaged,
+        }
+    }
+
     pub(crate) fn note_queue(&mut self, waiting: Amount) {
         self.queue_peak.packets = self.queue_peak.packets.max(waiting.packets);
         self.queue_peak.bytes = self.queue_peak.bytes.max(waiting.bytes);

@@ -77,7 +77,8 @@ impl<T> Lane<T> {
         self.flying < self.packets.len()
     }
 
-    /// Queues a packet; gives its payload back if the queue is full, or a policer does not let it pass.
+    /// Queues a packet; gives its payload back with the cause if a policer does not let it pass, it is too long, or the
+    /// queue is full.
     pub(crate) fn offer(&mut self, packet: Packet<T>, ahead: bool) -> Result<(), (Cause, T)> {
         let size = packet.size;
         self.counters.offered.add(size);
@@ -85,10 +86,10 @@ impl<T> Lane<T> {
             self.counters.dropped_policer.add(size);
             return Err((Cause::Policer, packet.payload));
         }
-        let bound = self.plan.at(packet.arrived).0.queue;
-        if !bound.admits(self.waiting, size) {
-            self.counters.dropped_queue.add(size);
-            return Err((Cause::QueueFull, packet.payload));
+        let step = self.plan.at(packet.arrived).0;
+        if let Err(cause) = step.takes(self.waiting, size) {
+            self.counters.dropped(cause).add(size);
+            return Err((cause, packet.payload));
         }
         self.waiting.add(size);
         self.counters.inside.add(size);

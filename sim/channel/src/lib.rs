@@ -22,6 +22,7 @@ mod journey;
 mod lane;
 mod link;
 pub mod links;
+mod mtu;
 mod opportunities;
 mod outages;
 mod pacer;
@@ -39,6 +40,7 @@ pub use journey::{
     FaultsConfig, JitterConfig, PolicerConfig, RetriesConfig, TrainsConfig, UniformConfig,
 };
 pub use link::{Link, ReadFile};
+pub use mtu::Mtu;
 pub use opportunities::{OPPORTUNITY, Opportunities};
 pub use outages::Outage;
 pub use plan::{Plan, QueueBound, Rate, Step};

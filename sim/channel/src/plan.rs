@@ -3,7 +3,9 @@
 use serde::Deserialize;
 use units::{BitRate, Bytes, Duration, Instant, ParseQuantityError};
 
+use crate::channel::Cause;
 use crate::counters::Amount;
+use crate::mtu::Mtu;
 
 /// How fast packets are serialised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +92,19 @@ pub struct Step {
     pub delay: Duration,
     /// How much may wait.
     pub queue: QueueBound,
+    /// The largest IP packet that it carries; longer ones are dropped, and nobody is told.
+    pub mtu: Option<Mtu>,
+}
+
+impl Step {
+    /// Whether a packet of `size` may join what is `waiting`, and else why it is dropped.
+    pub(crate) fn takes(&self, waiting: Amount, size: Bytes) -> Result<(), Cause> {
+        if self.mtu.is_some_and(|mtu| !mtu.admits(size)) {
+            return Err(Cause::TooLong);
+        }
+        let fits = self.queue.admits(waiting, size);
+        fits.then_some(()).ok_or(Cause::QueueFull)
+    }
 }
 
 /// The steps of one direction, possibly repeating.

@@ -278,10 +278,10 @@ impl<T> Machine for SharedChannel<T> {
         let queue = &mut self.queues[number];
         let counters = &mut self.mobiles[mobile].counters[direction];
         counters.offered.add(size);
-        let bound = self.link.plan(direction).at(now).0.queue;
-        if !bound.admits(queue.waiting, size) {
-            counters.dropped_queue.add(size);
-            self.refused.push_back(input.ended(Some(Cause::QueueFull)));
+        let step = self.link.plan(direction).at(now).0;
+        if let Err(cause) = step.takes(queue.waiting, size) {
+            counters.dropped(cause).add(size);
+            self.refused.push_back(input.ended(Some(cause)));
             return;
         }
         counters.inside.add(size);

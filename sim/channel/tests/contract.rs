@@ -114,9 +114,10 @@ proptest! {
         let log = drive(&mut channel, &packets, now + end);
         for direction in Direction::BOTH {
             let counters = channel.counters(direction);
-            let parts = [counters.delivered, counters.dropped_air, counters.dropped_queue, counters.inside];
-            prop_assert_eq!(counters.offered.packets, parts.iter().map(|part| part.packets).sum::<u64>());
-            prop_assert_eq!(counters.offered.bytes, parts.iter().map(|part| part.bytes).sum());
+            let dropped = [counters.dropped_air, counters.dropped_queue, counters.dropped_too_long];
+            let parts = dropped.into_iter().chain([counters.delivered, counters.inside]);
+            prop_assert_eq!(counters.offered.packets, parts.clone().map(|part| part.packets).sum::<u64>());
+            prop_assert_eq!(counters.offered.bytes, parts.map(|part| part.bytes).sum());
             // What waits is never forgotten.
             prop_assert!(channel.poll_timeout().is_some() || counters.inside.packets == 0);
             let offered = packets.iter().filter(|(_, way, _)| *way == direction).count();

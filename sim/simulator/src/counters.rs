@@ -33,6 +33,8 @@ pub struct FlowCount {
     pub delivered: Amount,
     /// Refused by a full queue.
     pub lost_queue: Amount,
+    /// Lost because they were longer than the link carries.
+    pub lost_too_long: Amount,
     /// Lost on the air.
     pub lost_air: Amount,
     /// When its last packet arrived.
@@ -78,6 +80,7 @@ impl<N: Node> Observer<N> for FlowCounters<<N::Packet as Packet>::Flow> {
                 &mut count.delivered
             }
             Moment::Lost(Loss::QueueFull) => &mut count.lost_queue,
+            Moment::Lost(Loss::TooLong) => &mut count.lost_too_long,
             Moment::Lost(Loss::Air) => &mut count.lost_air,
         };
         amount.add(packet.length());

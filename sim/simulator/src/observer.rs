@@ -13,6 +13,8 @@ use crate::node::{Node, NodeId};
 pub enum Loss {
     /// The queue was full when it came.
     QueueFull,
+    /// It is longer than the link carries.
+    TooLong,
     /// The air lost it; seen when it would have arrived.
     Air,
 }

@@ -179,6 +179,11 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
                 channel::Output::Drop {
                     direction,
                     payload,
+                    cause: Cause::TooLong,
+                } => self.see((id, direction), Moment::Lost(Loss::TooLong), &payload),
+                channel::Output::Drop {
+                    direction,
+                    payload,
                     cause: Cause::Air | Cause::Damage,
                 } => self.lose(id, direction, payload),
                 channel::Output::State { direction, change } => {

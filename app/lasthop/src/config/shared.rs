@@ -2,16 +2,20 @@
 
 use std::path::PathBuf;
 
+use hosts::BearerMtu;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::Source;
 use super::carrier::{Carrier, Choice, EtherType, Kind};
-pub(crate) use super::values::{Cache, Mtu, Network, Rate, Routes};
+pub(crate) use super::values::{Cache, LongestPacket, Mtu, Network, Rate, Routes};
 use crate::failure::Failure;
 
-/// The inner MTU, and the bearer's, unless the configuration says otherwise.
+/// The inner MTU, unless the configuration says otherwise.
 const USUAL_MTU: Mtu = Mtu(1500);
+/// What is tried at least where interfaces carry less: they may be others later; and at most.
+const USUAL: usize = 1_500;
+const WIDEST: usize = 9_216;
 
 /// The device that holds this end's inner addresses.
 #[derive(Debug, Deserialize)]
@@ -44,8 +48,8 @@ impl Tun {
 pub(crate) struct Hop {
     /// The rate from here; measured unless given.
     pub(crate) rate: Rate,
-    /// The largest IP packet, or payload of an Ethernet frame, that crosses the hop, in bytes.
-    bearer_mtu: Option<Mtu>,
+    /// The largest IP packet, or payload of an Ethernet frame, that crosses the hop: found, or found up to a bound.
+    bearer_mtu: LongestPacket,
     bearer: Option<Spanned<Kind>>,
     interface: Option<Spanned<String>>,
     ethertype: Option<Spanned<EtherType>>,
@@ -62,14 +66,28 @@ impl Hop {
         choice.settle(source)
     }
 
-    /// How much a frame may carry across a link that carries so much, in bytes, where that is known.
-    pub(crate) fn bearer_mtu(&self, link: Option<usize>) -> usize {
-        let given = self.bearer_mtu.map(|given| usize::from(given.0));
-        match (given, link) {
-            (Some(given), Some(link)) => given.min(link),
-            (given, link) => given.or(link).unwrap_or(usize::from(USUAL_MTU.0)),
+    /// How long packets may be across a link of its own; or across networks, from a host whose widest interface carries
+    /// so much.
+    pub(crate) fn bearer_mtu(&self, reach: Reach) -> BearerMtu {
+        let given = self.bearer_mtu.0.map(|given| usize::from(given.0));
+        let within = |most: usize| given.map_or(most, |given| given.min(most));
+        match reach {
+            Reach::Link(mtu) => BearerMtu::of_link(within(mtu)),
+            Reach::Networks { widest } => BearerMtu::up_to(within(widest.clamp(USUAL, WIDEST))),
         }
     }
+}
+
+/// What a bearer crosses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// One link, which carries so many bytes in a frame.
+    Link(usize),
+    /// Any networks, by interfaces of which the widest carries so many.
+    Networks {
+        /// See above.
+        widest: usize,
+    },
 }
 
 /// The snoop protocol, where TCP goes by it.

@@ -10,7 +10,7 @@ use super::caps::Caps;
 use super::carrier::{Carrier, Endpoint};
 use super::gateway::GatewayConfig;
 use super::mobile::MobileConfig;
-use super::shared::Routes;
+use super::shared::{Reach, Routes};
 use super::split::{SplitTransport, Tcp};
 
 const GATEWAY: &str = include_str!("../../examples/gateway.toml");
@@ -72,8 +72,11 @@ fn the_examples_are_valid_and_show_the_defaults() {
         assert_eq!(gateway.listen().to_string(), "[::]:51830");
         assert!(gateway.nat && gateway.hop.rate.0.is_none());
         assert_eq!(
-            (gateway.tun.mtu.0, gateway.hop.bearer_mtu(None)),
-            (1500, 1500)
+            (
+                gateway.tun.mtu.0,
+                gateway.hop.bearer_mtu(Reach::Networks { widest: 0 })
+            ),
+            (1500, hosts::BearerMtu::up_to(1500))
         );
         assert_eq!(gateway.tun.name, "lasthop0");
         assert_eq!(gateway.peers[0].tcp, Tcp::Arq);
@@ -165,6 +168,18 @@ const WRONG_VALUES: &[WrongValue] = &[
         "\"default\" or a list",
     ),
     (MOBILE, "# mtu = 1500", "mtu = 100", "allowed: 1280 to 9000"),
+    (
+        MOBILE,
+        "# bearer_mtu = \"auto\"",
+        "bearer_mtu = 1279",
+        "allowed: 1280 to 9000",
+    ),
+    (
+        MOBILE,
+        "# bearer_mtu = \"auto\"",
+        "bearer_mtu = \"most\"",
+        "or a bound in bytes from 1280 to 9000",
+    ),
     (
         MOBILE,
         "10.73.0.2/24",

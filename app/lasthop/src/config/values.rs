@@ -166,6 +166,38 @@ impl<'de> Deserialize<'de> for Mtu {
     }
 }
 
+/// What the packets of the bearer may become: as long as the path carries, or at most so many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct LongestPacket(pub(crate) Option<Mtu>);
+
+impl<'de> Deserialize<'de> for LongestPacket {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(LongestPacketVisitor)
+    }
+}
+
+struct LongestPacketVisitor;
+
+impl Visitor<'_> for LongestPacketVisitor {
+    type Value = LongestPacket;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("\"auto\", which finds it, or a bound in bytes from 1280 to 9000")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<LongestPacket, E> {
+        match text {
+            "auto" => Ok(LongestPacket(None)),
+            _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<LongestPacket, E> {
+        let mtu = Mtu::deserialize(de::value::I64Deserializer::new(bytes))?;
+        Ok(LongestPacket(Some(mtu)))
+    }
+}
+
 /// What a mobile sends across the hop.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Routes {

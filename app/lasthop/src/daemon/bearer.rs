@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 
 use edges::bearer::Bearer;
 use edges::ethernet::{EthernetBearer, EthernetOptions};
+use edges::netlink::Netlink;
 use edges::udp::{UdpBearer, UdpOptions};
+use hosts::BearerMtu;
 
 use crate::config::carrier::Carrier;
-use crate::config::shared::Hop;
+use crate::config::shared::{Hop, Reach};
 use crate::failure::Failure;
 
 /// A bearer that is to be opened.
@@ -22,12 +24,14 @@ pub(super) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The bearer, and the largest packet that it carries, in bytes.
-    pub(super) fn open(&self) -> Result<(Bearer, usize), Failure> {
+    /// The bearer, and how long its packets may be.
+    pub(super) fn open(&self) -> Result<(Bearer, BearerMtu), Failure> {
         match &self.carrier {
             Carrier::Udp => {
                 let bearer = self.open_udp()?;
-                Ok((Bearer::Udp(bearer), self.hop.bearer_mtu(None)))
+                let widest = widest_interface();
+                let mtu = self.hop.bearer_mtu(Reach::Networks { widest });
+                Ok((Bearer::Udp(bearer), mtu))
             }
             Carrier::Ethernet {
                 interface,
@@ -38,7 +42,7 @@ impl Plan<'_> {
                     ..EthernetOptions::new(interface)
                 };
                 let bearer = EthernetBearer::open(&options).map_err(Failure::setting)?;
-                let mtu = self.hop.bearer_mtu(Some(bearer.mtu()));
+                let mtu = self.hop.bearer_mtu(Reach::Link(bearer.mtu()));
                 Ok((Bearer::Ethernet(bearer), mtu))
             }
         }
@@ -62,4 +66,16 @@ impl Plan<'_> {
             Failure::setting(format!("{error}{remedy}"))
         })
     }
+}
+
+/// What the widest interface of this host carries that has hardware, or what stands for it, in bytes; zero if that
+/// cannot be found out. The loopback's own does not count.
+fn widest_interface() -> usize {
+    let links = Netlink::open().and_then(|mut netlink| netlink.links());
+    let widths = links.unwrap_or_default().into_iter();
+    let outside = widths.filter(|link| link.up && link.name != "lo");
+    outside
+        .map(|link| link.mtu as usize)
+        .max()
+        .unwrap_or_default()
 }

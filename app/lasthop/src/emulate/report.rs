@@ -22,7 +22,7 @@ impl From<Amount> for Traffic {
 }
 
 /// What happened to the packets of one direction:
-/// `offered = delivered + dropped_queue + dropped_policer + dropped_air + damaged + inside`.
+/// `offered = delivered + dropped_queue + dropped_too_long + dropped_policer + dropped_air + damaged + inside`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct DirectionReport {
     /// Taken from the interface where they entered.
@@ -36,6 +36,9 @@ pub(crate) struct DirectionReport {
     /// Refused by a policer.
     #[serde(default)]
     pub(crate) dropped_policer: Traffic,
+    /// Refused because they were longer than the link carries.
+    #[serde(default)]
+    pub(crate) dropped_too_long: Traffic,
     /// Lost on the air.
     pub(crate) dropped_air: Traffic,
     /// Dropped at the far end, as they had been changed on their way.
@@ -65,6 +68,7 @@ impl DirectionReport {
             refused_packets,
             dropped_queue: counters.dropped_queue.into(),
             dropped_policer: counters.dropped_policer.into(),
+            dropped_too_long: counters.dropped_too_long.into(),
             dropped_air: counters.dropped_air.into(),
             damaged: counters.damaged.into(),
             duplicated: counters.duplicated.into(),

@@ -88,6 +88,7 @@ fn render_peer(page: &mut String, peer: &Value) {
         "  round trip",
         &format!("{}{least}", measured(&hop["round_trip"])),
     );
+    line(page, "  path MTU", &path_mtu(hop));
     let out = share(&sent["frames_lost"], number(&sent["frames"]));
     let (causes, bursts) = (causes(&sent["causes"]), bursts(&sent["bursts"]));
     line(page, "  lost, outwards", &format!("{out}{causes}{bursts}"));
@@ -122,6 +123,16 @@ fn render_peer(page: &mut String, peer: &Value) {
     line(page, "  queue", &queues);
     line(page, "  memory", &memory(hop));
     render_traffic(page, peer);
+}
+
+/// How long packets to the peer may be, and how long those from there were.
+fn path_mtu(hop: &Value) -> String {
+    let bytes = |name: &str| match hop[name].as_u64() {
+        Some(bytes) => format!("{bytes} B"),
+        None => "not measured yet".into(),
+    };
+    let (out, back) = (bytes("path_mtu_bytes"), bytes("path_mtu_inwards_bytes"));
+    format!("{out} outwards; longest from there {back}")
 }
 
 /// What crosses the hop, and how.
@@ -344,7 +355,7 @@ mod tests {
                         "rate": "2 Mbit/s", "round_trip": "12 ms", "round_trip_min": "10 ms",
                         "hop_queueing": "1 ms", "queue_delay": "12 ms", "queued": "4 KiB", "held": "0 B",
                         "memory": "40 KiB", "memory_most": "96 MiB", "packets_of_refused_flows": 9,
-                        "flows": 3, "fading_for": "0 ns",
+                        "flows": 3, "fading_for": "0 ns", "path_mtu_bytes": 1492,
                         "stats": stats()
                     }
                 }]
@@ -361,6 +372,7 @@ mod tests {
             "2 Mbit/s",
             "12 ms, least 10 ms",
             "limited by      the hop's rate",
+            "path MTU          1492 B outwards; longest from there not measured yet",
             "6.00 % (60 of 1000): 10 on the air outside fades, 50 at a full queue on the way; bursts of 1 × 4, 4 to 7 × 14",
             "1.00 % (1 of 100)",
             "4, 1.2 s in all",

@@ -20,10 +20,13 @@ const KIND_STREAM: u8 = 1;
 const KIND_BRIEF: u8 = 2;
 const KIND_ACK: u8 = 3;
 const KIND_PROBE: u8 = 4;
+const KIND_PADDING: u8 = 5;
 const KIND_TRANSPORT: u8 = 7;
 
 const FLAG_LENGTH: u8 = 1;
 const FLAG_END: u8 = 2;
+/// Of a probe: the transmission before its own may be lost by its length alone.
+const FLAG_AFTER_LONG: u8 = 2;
 const FLAG_OFFSET: u8 = 4;
 const FLAG_REPAIRED: u8 = 8;
 

@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use super::{
-    FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK, KIND_BRIEF,
-    KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
+    FLAG_AFTER_LONG, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK,
+    KIND_BRIEF, KIND_PADDING, KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
 };
 
 /// Why a frame, or the rest of one, cannot be read.
@@ -87,7 +87,12 @@ pub enum Chunk<'a> {
     /// What the other end has received.
     Ack(AckRanges<'a>),
     /// Asks for an acknowledgement.
-    Probe,
+    Probe {
+        /// The transmission before this one was a probe of the path MTU: where it is missing, no loss is to be counted.
+        after_long: bool,
+    },
+    /// So many bytes that mean nothing: they make a frame as long as is to be tried.
+    Padding(usize),
     /// A packet of the split transport.
     Transport(&'a [u8]),
 }
@@ -149,7 +154,10 @@ impl<'a> Fields<'a> {
                 })
             }
             KIND_ACK => self.ack().map(Chunk::Ack),
-            KIND_PROBE => Ok(Chunk::Probe),
+            KIND_PROBE => Ok(Chunk::Probe {
+                after_long: flags & FLAG_AFTER_LONG != 0,
+            }),
+            KIND_PADDING => Ok(Chunk::Padding(self.content(flags)?.len())),
             KIND_TRANSPORT => self.content(flags).map(Chunk::Transport),
             kind => Err(MalformedFrame::Kind(kind)),
         }

@@ -1,8 +1,8 @@
 //! Writing frames.
 
 use super::{
-    FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK, KIND_BRIEF,
-    KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
+    FLAG_AFTER_LONG, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK,
+    KIND_BRIEF, KIND_PADDING, KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
 };
 use crate::packet::PacketBuffer;
 
@@ -145,12 +145,31 @@ impl FrameWriter {
 
     /// Appends a probe; returns whether it fitted.
     pub fn probe(&mut self) -> bool {
+        self.write_probe(0)
+    }
+
+    /// Appends a probe to the frame that follows a [`padded`](Self::pad) one; returns whether it fitted.
+    pub fn probe_after_long(&mut self) -> bool {
+        self.write_probe(FLAG_AFTER_LONG)
+    }
+
+    fn write_probe(&mut self, flags: u8) -> bool {
         let fits = self.room > self.buffer.len();
         if fits {
-            self.buffer.extend(&[KIND_PROBE << 4]);
+            self.buffer.extend(&[(KIND_PROBE << 4) | flags]);
             self.last = None;
         }
         fits
+    }
+
+    /// Fills the frame to its last byte with padding.
+    pub fn pad(&mut self) {
+        let padding = self.room.saturating_sub(self.buffer.len());
+        if padding > 0 {
+            self.buffer.extend(&[KIND_PADDING << 4]);
+            self.buffer.grow(padding - 1).fill(0);
+            self.last = None;
+        }
     }
 
     /// Appends an acknowledgement with as many of `ranges` (`start..=end`, from the highest

@@ -78,7 +78,7 @@ impl Fates {
         let mut flying = self.flying.iter_mut();
         if let Some(data) = flying.find(|data| data.range.contains(range.start)) {
             match loss {
-                Loss::QueueFull => data.refused += 1,
+                Loss::QueueFull | Loss::TooLong => data.refused += 1,
                 Loss::Air => data.corrupted += 1,
             }
         }

@@ -57,7 +57,11 @@ impl Machine for Echo {
                 self.outputs.push_back(Output::Packet(Packet::new(buffer)));
             }
             Input::Wall(_) => self.walls += 1,
-            Input::LinkChanging | Input::Leave | Input::Streams { .. } | Input::PortRefused(_) => {}
+            Input::LinkChanging
+            | Input::Leave
+            | Input::Streams { .. }
+            | Input::Path { .. }
+            | Input::PortRefused(_) => {}
             Input::LinkUp => self.link_ups += 1,
         }
     }

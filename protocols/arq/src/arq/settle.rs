@@ -79,6 +79,7 @@ impl Arq {
             let sample = arrived.since(latest.sent_at).saturating_sub(delay);
             if latest.asked {
                 self.round_trip.sample(now, sample);
+                self.path.round_trip(now, &self.round_trip);
                 self.set_limits();
             }
             if let Some(first) = fate.first.filter(|_| !has_missed) {
@@ -112,10 +113,15 @@ impl Arq {
             stats,
             fade,
             pace,
+            path,
             ..
         } = self;
         let mut fate = Fate::default();
+        path.acknowledged(now, received);
         ledger.settle(received, lost_before, |settled, contents| {
+            if path.settled(now, &settled) {
+                return;
+            }
             let is_lost = settled.outcome == Outcome::Lost;
             fate.is_lossy |= is_lost;
             if losses.note(is_lost, &mut stats.sent) {
@@ -200,6 +206,7 @@ impl Arq {
         if count == 0 {
             return;
         }
+        self.path.silent(now);
         self.stats.sent.frames_presumed_lost += count as u64;
         let since = self.pace.last_heard.max(now - patience);
         let is_told =

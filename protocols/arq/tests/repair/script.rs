@@ -35,6 +35,10 @@ pub(crate) enum Carried {
     },
     /// The length of a packet of the split transport.
     Transport(usize),
+    Probe {
+        after_long: bool,
+    },
+    Padding(usize),
     /// Ranges of received numbers, from the highest down.
     Ack(Vec<(u64, u64)>),
 }
@@ -119,7 +123,8 @@ fn carried(chunk: &Chunk<'_>) -> Carried {
             .expect("an acknowledgement that makes sense");
             Carried::Ack(ranges)
         }
-        Chunk::Probe => panic!("nothing here sends probes without content"),
+        Chunk::Probe { after_long } => Carried::Probe { after_long },
+        Chunk::Padding(length) => Carried::Padding(length),
     }
 }
 

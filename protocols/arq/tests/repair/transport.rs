@@ -82,7 +82,10 @@ fn other_flows_get_their_turns() {
         match carried {
             Carried::Stream { length, .. } => bytes[0] += length,
             Carried::Transport(length) => bytes[1] += length,
-            Carried::Brief { .. } | Carried::Ack(_) => {}
+            Carried::Brief { .. }
+            | Carried::Ack(_)
+            | Carried::Probe { .. }
+            | Carried::Padding(_) => {}
         }
     }
     assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 3_028, "{bytes:?}");

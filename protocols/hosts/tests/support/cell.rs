@@ -107,7 +107,7 @@ impl Setting {
             role,
             key: private_key(&name(index)),
             peers,
-            bearer_mtu: 1500,
+            bearer_mtu: hosts::BearerMtu::up_to(1500),
             shared_air,
             rate: None,
             snoop_cache: Bytes::mebi(2),

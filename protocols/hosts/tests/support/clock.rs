@@ -53,6 +53,7 @@ impl Pair {
             for host in [MOBILE, GATEWAY] {
                 self.run_host(host);
             }
+            self.tell_of_paths();
         }
     }
 

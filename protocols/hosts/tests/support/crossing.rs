@@ -31,7 +31,12 @@ impl Pair {
         while let Some(output) = self.channel.poll_output() {
             match output {
                 channel::Output::Deliver { payload, .. } => self.delivered(payload),
-                channel::Output::Drop { payload, cause, .. } => {
+                channel::Output::Drop {
+                    direction,
+                    payload,
+                    cause,
+                } => {
+                    self.note_drop(direction, &payload, cause);
                     let full = matches!(payload, Cargo::Other) && cause == channel::Cause::QueueFull;
                     self.trouble.others_dropped += u64::from(full);
                 }

@@ -10,6 +10,7 @@ mod clock;
 mod crossing;
 pub(crate) mod ends;
 pub(crate) mod intruder;
+pub(crate) mod paths;
 mod traffic;
 pub(crate) mod trouble;
 
@@ -74,6 +75,7 @@ pub(crate) struct Pair {
     /// Allocations inside the hosts while they are counted.
     pub(crate) allocations: Option<u64>,
     pub(crate) trouble: trouble::Trouble,
+    pub(crate) network: paths::Network,
     link: Link,
     setting: Setting,
     traffic: Vec<Traffic>,
@@ -96,6 +98,22 @@ struct Setting {
     split: [SplitTerms; 2],
     /// Whether the mobile host keeps no timers for streams.
     lean: bool,
+    bearer_mtu: hosts::BearerMtu,
+}
+
+impl Setting {
+    /// As most tests want it.
+    fn usual(seed: u64) -> Self {
+        Self {
+            seed,
+            lives: [0; 2],
+            outer: 0,
+            tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
+            split: [SplitTerms::Never; 2],
+            lean: false,
+            bearer_mtu: paths::usual(),
+        }
+    }
 }
 
 fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
@@ -129,7 +147,7 @@ fn host(index: usize, setting: Setting) -> Host {
         role: [Role::Mobile, Role::Gateway][index],
         key: private_key(names[index]),
         peers: vec![peer],
-        bearer_mtu: 1500,
+        bearer_mtu: setting.bearer_mtu,
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
@@ -156,12 +174,8 @@ impl Pair {
     /// A pair over `link`; `outer` is 0 for IPv4 and 1 for IPv6.
     pub(crate) fn over(link: Link, seed: u64, outer: usize) -> Self {
         let setting = Setting {
-            seed,
-            lives: [0; 2],
             outer,
-            tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
-            split: [SplitTerms::Never; 2],
-            lean: false,
+            ..Setting::usual(seed)
         };
         Self::with(link, setting)
     }
@@ -169,12 +183,8 @@ impl Pair {
     /// A pair over `link` whose mobile and gateway have these terms for TCP.
     pub(crate) fn on_terms(link: Link, seed: u64, tcp: [TcpTerms; 2]) -> Self {
         let setting = Setting {
-            seed,
-            lives: [0; 2],
-            outer: 0,
             tcp,
-            split: [SplitTerms::Never; 2],
-            lean: false,
+            ..Setting::usual(seed)
         };
         Self::with(link, setting)
     }
@@ -182,12 +192,9 @@ impl Pair {
     /// A pair over `link` whose gateway wants streams in a profile; the mobile host may be lean.
     pub(crate) fn with_streams(link: Link, seed: u64, (profile, lean): (Profile, bool)) -> Self {
         let setting = Setting {
-            seed,
-            lives: [0; 2],
-            outer: 0,
-            tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
             split: [SplitTerms::Follow, SplitTerms::Choose(profile)],
             lean,
+            ..Setting::usual(seed)
         };
         Self::with(link, setting)
     }
@@ -206,6 +213,7 @@ impl Pair {
             mark: 0,
             allocations: None,
             trouble: trouble::Trouble::none(setting.seed),
+            network: paths::Network::default(),
             link,
             setting,
             traffic: Vec::new(),
@@ -368,7 +376,8 @@ impl Pair {
     fn carry_out(&mut self, host: usize, output: Output) {
         match output {
             Output::Datagram { to, buffer } => {
-                if to == self.address(1 - host) && !self.blackout.contains(&self.now) {
+                let passes = !self.is_refused(host, &buffer);
+                if passes && to == self.address(1 - host) && !self.blackout.contains(&self.now) {
                     self.launch(host, buffer);
                 }
             }

@@ -1,0 +1,80 @@
+//! Frames that carry nothing, to see what the path does to them.
+
+use units::Instant;
+
+use super::{Arq, frame_writer};
+use crate::ledger::Content;
+use crate::path::{Due, Path, PathNews};
+
+/// What a short frame may have: its header and a probe.
+const SHORT: usize = 16;
+
+impl Arq {
+    /// What is known of the path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that each frame costs on the wire beyond its own.
+    pub fn overhead(&self) -> usize {
+        self.config.overhead
+    }
+
+    /// Says that longer frames would be of use, and has the round trip measured that the search for them needs.
+    pub fn want_longer_frames(&mut self, now: Instant) {
+        self.path.wanted(now);
+        if self.round_trip.measured().is_none() {
+            self.path.silent(now);
+        }
+    }
+
+    /// Since when, or from when on, the search for longer frames wants air.
+    pub(super) fn probes_from(&self) -> Option<Instant> {
+        self.path.air_wanted_from().filter(|_| self.has_room())
+    }
+
+    /// Whether it does now.
+    pub(super) fn probes(&self, now: Instant) -> bool {
+        self.probes_from().is_some_and(|from| from <= now)
+    }
+
+    /// Sends what is due of it; returns the bytes on the wire.
+    pub(super) fn send_probe(&mut self, now: Instant) -> usize {
+        match self.path.due(now) {
+            None => 0,
+            Some(Due::Short) => self.send_short(now, false),
+            Some(Due::Probe(length)) => {
+                let number = self.ledger.next_number();
+                let mut frame = frame_writer(number, length.max(SHORT));
+                frame.probe();
+                frame.pad();
+                self.ledger.carry(Content::Padding);
+                let bytes = self.send_off(now, frame.finish(), (1, false));
+                let behind = self.send_short(now, true);
+                self.path.sent(now, number);
+                bytes + behind
+            }
+        }
+    }
+
+    fn send_short(&mut self, now: Instant, after_long: bool) -> usize {
+        let mut frame = frame_writer(self.ledger.next_number(), SHORT);
+        if after_long {
+            frame.probe_after_long();
+        } else {
+            frame.probe();
+        }
+        // One that stands alone is waited for, as the first sign that the hop is there again.
+        self.send_off(now, frame.finish(), (0, !after_long))
+    }
+
+    pub(super) fn path_news(&mut self, now: Instant, news: PathNews) {
+        if let PathNews::Moved(around) = news
+            && let Some(search) = &mut self.config.path
+        {
+            self.config.overhead = self.config.overhead + around - search.around;
+            search.around = around;
+        }
+        self.path.news(now, news);
+    }
+}

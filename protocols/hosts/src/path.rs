@@ -1,0 +1,48 @@
+//! News of the paths to peers.
+
+use association::{Input as Associated, PathNews};
+use machine::Machine;
+use session::DATA_OVERHEAD_BYTES;
+use units::Instant;
+use wire::address::HopAddress;
+
+use crate::PathReport;
+use crate::host::Host;
+use crate::peer::around;
+
+impl Host {
+    fn tell_path(&mut self, now: Instant, index: usize, news: PathNews) {
+        if let Some(peer) = self.peers.get_mut(index) {
+            peer.association.handle_input(now, Associated::Path(news));
+            self.forward(now, index);
+        }
+    }
+
+    /// A peer is somewhere else.
+    pub(crate) fn path_moved(&mut self, now: Instant, index: usize) {
+        let endpoint = self.peers.get(index).and_then(|peer| peer.endpoint);
+        self.tell_path(now, index, PathNews::Moved(around(endpoint)));
+    }
+
+    /// This host may be somewhere else.
+    pub(crate) fn paths_may_have_moved(&mut self, now: Instant) {
+        for index in 0..self.peers.len() {
+            self.tell_path(now, index, PathNews::Uncertain);
+        }
+    }
+
+    /// The network has said something of the path to an address.
+    pub(crate) fn path_reported(&mut self, now: Instant, to: HopAddress, report: PathReport) {
+        let news = match report {
+            PathReport::Said(most) => PathNews::Said(most),
+            PathReport::Refused(length) => {
+                PathNews::Refused(length.saturating_sub(DATA_OVERHEAD_BYTES))
+            }
+        };
+        for index in 0..self.peers.len() {
+            if self.peers[index].endpoint == Some(to) {
+                self.tell_path(now, index, news);
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What is made of news of the path.
+
+use units::{Duration, Instant};
+
+use super::{Hopes, PathMtu, Phase};
+use crate::News;
+use crate::ladder::fine;
+
+/// What the network says of a length is heard at most so often.
+const HEARING_INTERVAL: Duration = Duration::from_secs(5);
+
+impl PathMtu {
+    pub(super) fn hear(&mut self, now: Instant, news: News) {
+        match news {
+            News::Moved => {
+                self.hopes = Hopes {
+                    said: None,
+                    beyond: None,
+                    former: self.found.then_some(self.length),
+                };
+                self.air.fell = false;
+                let start = self.config.start;
+                self.restart(now, start);
+            }
+            News::Uncertain => {
+                self.fails = None;
+                self.air.fell = false;
+                if self.found {
+                    self.wanted = true;
+                    self.doubt(now);
+                }
+            }
+            News::Said(most) => self.said(now, most),
+            News::Refused(length) => {
+                let searched = match &self.phase {
+                    Phase::Base | Phase::Complete { .. } => None,
+                    Phase::Search(round) | Phase::Doubt(round) => Some(round.length),
+                };
+                if length <= self.length || searched.is_some_and(|searched| searched >= length) {
+                    self.fails(now, length);
+                }
+            }
+        }
+    }
+
+    /// A hint: it decides what is tried next, and meanwhile the base is used if it speaks against the present length.
+    fn said(&mut self, now: Instant, most: usize) {
+        let is_early = now < self.air.pace.next_hearing;
+        if most < self.base() || is_early || !self.is_news(most) {
+            return;
+        }
+        self.air.pace.next_hearing = now + HEARING_INTERVAL;
+        self.hopes.said = Some(most);
+        self.hopes.beyond = Some(most + fine(most));
+        if most >= self.length {
+            self.search(now);
+        } else {
+            self.hopes.former = Some(self.length);
+            self.wanted = true;
+            let base = self.base();
+            self.restart(now, base);
+        }
+    }
+
+    /// Whether a limit says more than what is known: it speaks against the present length, or against the one that is
+    /// tried.
+    fn is_news(&self, most: usize) -> bool {
+        let tried = match &self.phase {
+            Phase::Base | Phase::Complete { .. } => None,
+            Phase::Search(round) | Phase::Doubt(round) => Some(round.length),
+        };
+        most < self.length || tried.is_some_and(|tried| most < tried)
+    }
+}
