@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use units::Instant;
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use crate::ethernet::EthernetBearer;
@@ -18,8 +19,8 @@ pub struct Arrival {
     /// When the kernel took it from the device. It never runs back, and never lies after the `now` of
     /// the receiving call. Datagrams that the kernel joined to a train bear the time of the first.
     pub at: Instant,
-    /// The network marked it: congestion experienced (RFC 3168).
-    pub congestion_experienced: bool,
+    /// What the network says of congestion (RFC 3168); [`Ecn::NotCapable`] where there is no IP header.
+    pub ecn: Ecn,
 }
 
 /// What became of the datagrams of one send.
@@ -96,6 +97,9 @@ pub trait DatagramBearer: AsFd {
     /// Sends `datagrams` to `to`, in order. Never blocks. Neighbours share a system call where that is possible.
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent;
 
+    /// What is sent from now on bears this field in its IP header, where it has one; at first [`Ecn::NotCapable`].
+    fn set_ecn(&mut self, ecn: Ecn);
+
     /// Links, addresses or routes of this host have changed: takes in what that means.
     ///
     /// # Errors
@@ -137,6 +141,13 @@ impl DatagramBearer for Bearer {
         match self {
             Self::Udp(bearer) => bearer.send(to, datagrams),
             Self::Ethernet(bearer) => bearer.send(to, datagrams),
+        }
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        match self {
+            Self::Udp(bearer) => bearer.set_ecn(ecn),
+            Self::Ethernet(bearer) => bearer.set_ecn(ecn),
         }
     }
 

@@ -10,6 +10,7 @@ use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use crate::bearer::{
@@ -36,19 +37,16 @@ pub struct UdpOptions {
     pub mark: Option<u32>,
     /// Wanted size of the kernel's buffer in each direction.
     pub buffer: Bytes,
-    /// Declare datagrams as able to report congestion (ECT(0), RFC 3168).
-    pub ecn_capable: bool,
 }
 
 impl UdpOptions {
-    /// The defaults, bound to `bind`: any device, no mark, buffers of 8 MiB, no ECN.
+    /// The defaults, bound to `bind`: any device, no mark, buffers of 8 MiB.
     pub fn new(bind: SocketAddr) -> Self {
         Self {
             bind,
             device: None,
             mark: None,
             buffer: Bytes::mebi(8),
-            ecn_capable: false,
         }
     }
 }
@@ -104,7 +102,7 @@ impl UdpBearer {
             socket,
             state,
             address,
-            ecn: options.ecn_capable.then_some(EcnCodepoint::Ect0),
+            ecn: None,
             incoming: vec![0; MESSAGES * MESSAGE_ROOM].into_boxed_slice(),
             train: Vec::with_capacity(TRAIN_ROOM),
             stamps: Stamps::default(),
@@ -190,11 +188,16 @@ impl DatagramBearer for UdpBearer {
             .zip(&metas[..messages])
         {
             let at = self.stamps.arrival(now, meta.timestamp.map(Duration::from));
-            let congestion_experienced = meta.ecn == Some(EcnCodepoint::Ce);
+            let ecn = match meta.ecn {
+                Some(EcnCodepoint::Ce) => Ecn::CongestionExperienced,
+                Some(EcnCodepoint::Ect0) => Ecn::Capable0,
+                Some(EcnCodepoint::Ect1) => Ecn::Capable1,
+                None => Ecn::NotCapable,
+            };
             let arrival = Arrival {
                 from: canonical(meta.addr).into(),
                 at,
-                congestion_experienced,
+                ecn,
             };
             for datagram in room[..meta.len].chunks_mut(meta.stride.max(1)) {
                 datagrams += 1;
@@ -241,6 +244,10 @@ impl DatagramBearer for UdpBearer {
             }
         }
         sent
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = EcnCodepoint::from_bits(ecn.bits());
     }
 
     fn follow_network(&mut self) -> io::Result<Footing> {

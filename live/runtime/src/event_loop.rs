@@ -356,6 +356,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             let input = Input::Datagram {
                 from: arrival.from,
                 arrived: arrival.at,
+                ecn: arrival.ecn,
                 buffer,
             };
             host.handle_input(now, input);
@@ -457,7 +458,7 @@ fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut
     while let Some(output) = host.poll_output() {
         match output {
             Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
-            Output::Datagram { to, buffer } => work.outbox.push(to, buffer),
+            Output::Datagram { to, buffer, ecn } => work.outbox.push((to, ecn), buffer),
             Output::Streams { lane, news } => {
                 let port = work.streams.as_mut();
                 if let Some((lane, input)) = port.and_then(|port| port.tell(lane, news)) {

@@ -2,11 +2,13 @@
 
 use edges::bearer::DatagramBearer;
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-/// Neighbours with the same destination.
+/// Neighbours with the same destination and the same field for congestion.
 struct Run {
     to: HopAddress,
+    ecn: Ecn,
     count: usize,
 }
 
@@ -39,7 +41,7 @@ impl Outbox {
 
     /// Appends a datagram. One that finds the queue full is dropped and counted, as in a driver's
     /// queue: to the hop it is a loss.
-    pub fn push(&mut self, to: HopAddress, datagram: PacketBuffer) {
+    pub fn push(&mut self, (to, ecn): (HopAddress, Ecn), datagram: PacketBuffer) {
         let storage = self.storage + datagram.capacity();
         if self.datagrams.len() == self.capacity || storage > STORAGE {
             self.dropped += 1;
@@ -48,8 +50,8 @@ impl Outbox {
         self.storage = storage;
         self.datagrams.push(datagram);
         match self.runs.last_mut() {
-            Some(run) if run.to == to => run.count += 1,
-            _ => self.runs.push(Run { to, count: 1 }),
+            Some(run) if (run.to, run.ecn) == (to, ecn) => run.count += 1,
+            _ => self.runs.push(Run { to, ecn, count: 1 }),
         }
     }
 
@@ -77,6 +79,7 @@ impl Outbox {
     pub fn flush(&mut self, bearer: &mut impl DatagramBearer) {
         let (mut sent, mut finished) = (0, 0);
         for run in &mut self.runs {
+            bearer.set_ecn(run.ecn);
             let outcome = bearer.send(run.to, &self.datagrams[sent..sent + run.count]);
             sent += outcome.handled;
             self.refused += outcome.dropped as u64;

@@ -8,6 +8,7 @@ use machine::Machine;
 use units::{Bytes, Duration, Instant, Probability};
 use wire::flow::{Class, FlowKey};
 use wire::hop::{Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
+use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::acknowledge::Acknowledger;
@@ -19,7 +20,7 @@ use crate::outbox::Outbox;
 use crate::pace::Pace;
 use crate::receiver::Refused;
 use crate::round_trip::RoundTrip;
-use crate::stats::{Fade, LossMonitor, Stats};
+use crate::stats::{EcnStats, Fade, LossMonitor, Stats};
 use crate::watch::Pattern;
 use crate::{Config, Input, Output};
 
@@ -84,6 +85,12 @@ impl Arq {
         stats.sent.packets_abandoned = self.outbox.abandoned();
         stats.sent.packets_capped = self.outbox.capped();
         stats.sent.packets_in_common = self.outbox.in_common();
+        stats.ecn = EcnStats {
+            outwards: self.ledger.marks.ability(),
+            frames_marked: self.ledger.marks.marked(),
+            frames_came_marked: self.acknowledger.marks.marked(),
+            packets_marked: self.outbox.marked(),
+        };
         stats
     }
 
@@ -225,11 +232,11 @@ impl Arq {
         }
         let frame = frame.finish();
         let wire_bytes = frame.len() + self.config.overhead;
-        self.ledger.sent(now, wire_bytes, contents, contents > 0);
+        let ecn = self.ledger.sent(now, wire_bytes, contents, contents > 0);
         self.ledger.forget_beyond(LEDGER_QUIET_MAX);
         self.stats.sent.frames += 1;
         self.stats.sent.wire_bytes += wire_bytes as u64;
-        self.outputs.push_back(Output::Frame(frame));
+        self.outputs.push_back(Output::Frame { frame, ecn });
         Some(wire_bytes)
     }
 
@@ -273,7 +280,7 @@ impl Arq {
         (faded / 100).clamp(Duration::from_millis(20), Duration::from_secs(1))
     }
 
-    fn receive(&mut self, now: Instant, arrived: Instant, bytes: &[u8]) {
+    fn receive(&mut self, now: Instant, (arrived, ecn): (Instant, Ecn), bytes: &[u8]) {
         let Ok(frame) = Frame::parse(bytes) else {
             self.stats.received.frames_malformed += 1;
             return;
@@ -299,6 +306,7 @@ impl Arq {
             let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
             received.frames_missed += arrival.skipped;
             self.losses.missed(arrival.skipped);
+            self.acknowledger.marks.arrived(ecn);
             if asks {
                 self.acknowledger.asked(arrived);
             }
@@ -394,7 +402,11 @@ impl Machine for Arq {
                 self.pace.next_tidy.get_or_insert(now + TIDY);
             }
             Input::Transport(buffer) => self.transport(now, buffer),
-            Input::Frame { arrived, frame } => self.receive(now, arrived.min(now), &frame),
+            Input::Frame {
+                arrived,
+                frame,
+                ecn,
+            } => self.receive(now, (arrived.min(now), ecn), &frame),
             Input::AirFree(bytes) => self.grant(now, bytes),
             Input::AcknowledgementFree => {
                 if self.acknowledges_from().is_some_and(|due| due <= now) {

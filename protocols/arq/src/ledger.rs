@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use units::{Duration, Instant};
+use wire::ip::Ecn;
+
+use crate::sent_marks::SentMarks;
 
 /// What a transmission carried, for repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +66,8 @@ struct Entry {
     contents: u16,
     /// Whether it asks for an acknowledgement.
     asks: bool,
+    /// Whether it was sent able to be marked.
+    capable: bool,
     fate: Fate,
 }
 
@@ -102,6 +107,8 @@ pub(crate) struct Ledger {
     /// How many entries at the front nobody waits for: they are not open, or ask for nothing.
     presumed: usize,
     sent_total: u64,
+    /// What is known of marks on the way.
+    pub(crate) marks: SentMarks,
 }
 
 impl Ledger {
@@ -136,18 +143,32 @@ impl Ledger {
         self.sent_total += wire_bytes;
     }
 
-    /// Notes that the next transmission has left, with the last `contents` noted.
-    pub(crate) fn sent(&mut self, now: Instant, wire_bytes: usize, contents: usize, asks: bool) {
+    /// Notes that the next transmission has left, with the last `contents` noted. Returns the field that its outer
+    /// header is to have.
+    pub(crate) fn sent(
+        &mut self,
+        now: Instant,
+        wire_bytes: usize,
+        contents: usize,
+        asks: bool,
+    ) -> Ecn {
+        let ecn = if asks {
+            self.marks.send(now)
+        } else {
+            Ecn::NotCapable
+        };
         self.sent_total += wire_bytes as u64;
         let entry = Entry {
             sent_at: now,
             sent_total: self.sent_total,
             contents: contents as u16,
             asks,
+            capable: ecn != Ecn::NotCapable,
             fate: Fate::Open,
         };
         self.entries.push_back(entry);
         self.pass_presumed();
+        ecn
     }
 
     fn pass_presumed(&mut self) {
@@ -188,6 +209,9 @@ impl Ledger {
             }
         }
         self.pass_presumed();
+        if count > 0 {
+            self.marks.silent(now);
+        }
         count
     }
 
@@ -196,8 +220,8 @@ impl Ledger {
     /// not. `settled` gets each that is news, in order, with what it carried.
     pub(crate) fn settle(
         &mut self,
-        received: &[(u64, u64)],
-        allowance: u64,
+        now: Instant,
+        (received, allowance): (&[(u64, u64)], u64),
         mut settled: impl FnMut(Settled, &mut dyn Iterator<Item = &Content>),
     ) {
         let Some((_, largest)) = received.first().copied() else {
@@ -233,6 +257,9 @@ impl Ledger {
                 asked: entry.asks,
             };
             entry.fate = Fate::Settled;
+            if arrived && entry.asks {
+                self.marks.arrived(now, entry.capable);
+            }
             settled(news, &mut self.contents.range(contents));
         }
         self.forget_settled();

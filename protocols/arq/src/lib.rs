@@ -14,6 +14,7 @@
 mod acknowledge;
 mod arq;
 mod brief;
+mod controlled_delay;
 mod fair;
 mod filter;
 mod flow;
@@ -25,9 +26,11 @@ mod outbox;
 mod pace;
 mod queue;
 mod ranges;
+mod received_marks;
 mod receiver;
 mod round_trip;
 mod seen;
+mod sent_marks;
 mod stats;
 mod stream;
 mod table;
@@ -38,9 +41,11 @@ pub use brief::Tries;
 pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
 pub use ranges::RangeSet;
-pub use stats::{BURST_CLASSES, ReceivedStats, SentStats, Stats};
+pub use sent_marks::EcnAbility;
+pub use stats::{BURST_CLASSES, EcnStats, ReceivedStats, SentStats, Stats};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 /// How one end behaves.
@@ -115,6 +120,8 @@ pub enum Input {
         arrived: Instant,
         /// The frame.
         frame: PacketBuffer,
+        /// The field of the outer header that it came in; [`Ecn::NotCapable`] where there is none.
+        ecn: Ecn,
     },
     /// The medium can take so many bytes on the wire now; a last frame may exceed them.
     AirFree(Bytes),
@@ -130,7 +137,12 @@ pub enum Input {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Put a frame on the air.
-    Frame(PacketBuffer),
+    Frame {
+        /// The frame.
+        frame: PacketBuffer,
+        /// The field that its outer header is to have.
+        ecn: Ecn,
+    },
     /// Hand a packet to the layer above.
     Packet(Packet),
     /// A packet of the split transport has crossed the hop.
@@ -168,4 +180,7 @@ pub struct Sample {
     pub arrival: u32,
     /// The round trip without the wait at the other end.
     pub round_trip: Duration,
+    /// The number of transmissions newly reported as CE-marked: since the last sample, and never more than it reports
+    /// as arrived. Zero while marks do not cross the hop, or say nothing.
+    pub marked: u64,
 }

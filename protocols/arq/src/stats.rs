@@ -4,6 +4,7 @@ use serde::Serialize;
 use units::{Duration, Instant, Probability};
 
 use crate::loss_share::LossShare;
+use crate::sent_marks::EcnAbility;
 
 /// Classes of burst lengths: 1, 2 to 3, 4 to 7, … transmissions.
 pub const BURST_CLASSES: usize = 12;
@@ -15,6 +16,21 @@ pub struct Stats {
     pub sent: SentStats,
     /// What this end received.
     pub received: ReceivedStats,
+    /// Congestion marks.
+    pub ecn: EcnStats,
+}
+
+/// Congestion marks in both directions (RFC 3168).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct EcnStats {
+    /// Whether frames from this end are able to be marked by queues on the way.
+    pub outwards: EcnAbility,
+    /// Those of them that were, as the other end tells.
+    pub frames_marked: u64,
+    /// Frames that came marked to this end.
+    pub frames_came_marked: u64,
+    /// Packets that this end marked in its own queues, in place of dropping them or before it had to.
+    pub packets_marked: u64,
 }
 
 /// The sending direction.

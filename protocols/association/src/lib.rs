@@ -31,7 +31,7 @@ pub use tcp::{TcpConfig, TcpMethod};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, FlowKey, is_bulk_udp};
-use wire::ip::{IpPacket, Protocol};
+use wire::ip::{Ecn, IpPacket, Protocol};
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
 /// What of streams may wait in the lane: what the air takes in so long, and some frames at least.
@@ -50,6 +50,8 @@ pub enum Input {
         arrived: Instant,
         /// The frame.
         frame: PacketBuffer,
+        /// The field of the outer header that it came in.
+        ecn: Ecn,
     },
     /// Something is asked of its streams; [`mtcp::Input::Read`] gives leave for so many bytes more, which come as they
     /// arrive. Without streams it means nothing.
@@ -77,7 +79,12 @@ pub enum Output {
     /// Its streams tell something. What is finished has been handed on whole.
     Streams(mtcp::Output<Chunks>),
     /// Seal this frame and send it.
-    Frame(PacketBuffer),
+    Frame {
+        /// The frame.
+        frame: PacketBuffer,
+        /// The field that its outer header is to have.
+        ecn: Ecn,
+    },
     /// Something happened on the link.
     Event(LinkEvent),
     /// Nothing that was sent of late is acknowledged: a fade has begun, or goes on.
@@ -385,10 +392,10 @@ impl Association {
         self.carry_tcp(now);
         while let Some(output) = self.arq.poll_output() {
             match output {
-                arq::Output::Frame(frame) => {
+                arq::Output::Frame { frame, ecn } => {
                     frames += 1;
                     self.air.spent(now, self.on_wire(&frame));
-                    self.outputs.push_back(Output::Frame(frame));
+                    self.outputs.push_back(Output::Frame { frame, ecn });
                 }
                 arq::Output::Packet(packet) => self.arrived(now, packet),
                 arq::Output::Transport(packet) => {
@@ -411,9 +418,17 @@ impl Machine for Association {
     fn handle_input(&mut self, now: Instant, input: Input) {
         match input {
             Input::Packet(packet) => self.packet(now, packet),
-            Input::Frame { arrived, frame } => {
-                self.arq
-                    .handle_input(now, arq::Input::Frame { arrived, frame });
+            Input::Frame {
+                arrived,
+                frame,
+                ecn,
+            } => {
+                let frame = arq::Input::Frame {
+                    arrived,
+                    frame,
+                    ecn,
+                };
+                self.arq.handle_input(now, frame);
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
             Input::Link(linked) => self.linked = linked,

@@ -10,7 +10,7 @@ use session::{
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
-use wire::ip::IpPacket;
+use wire::ip::{Ecn, IpPacket};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::caps;
@@ -203,7 +203,7 @@ impl Host {
     fn datagram(
         &mut self,
         now: Instant,
-        (from, arrived): (HopAddress, Instant),
+        (from, arrived, ecn): (HopAddress, Instant, Ecn),
         mut buffer: PacketBuffer,
     ) {
         let heard = match self.endpoint.handle_datagram(now, &mut buffer) {
@@ -230,6 +230,7 @@ impl Host {
         let input = association::Input::Frame {
             arrived,
             frame: buffer,
+            ecn,
         };
         self.peers[index].association.handle_input(now, input);
         self.forward(now, index);
@@ -258,7 +259,10 @@ impl Host {
                     match to {
                         Some(to) => {
                             let buffer = PacketBuffer::copy_of(&datagram);
-                            self.outputs.push_back(Output::Datagram { to, buffer });
+                            // Networks that drop what can be marked must not keep the ends apart.
+                            let ecn = Ecn::NotCapable;
+                            let datagram = Output::Datagram { to, buffer, ecn };
+                            self.outputs.push_back(datagram);
                         }
                         None => self.frames_unsent += 1,
                     }
@@ -339,9 +343,9 @@ impl Host {
         }
         while let Some(output) = self.peers[index].association.poll_output() {
             match output {
-                association::Output::Frame(frame) => {
+                association::Output::Frame { frame, ecn } => {
                     sent += self.peers[index].association.on_wire(&frame);
-                    self.send(now, index, frame);
+                    self.send(now, index, (frame, ecn));
                 }
                 association::Output::Packet(packet) => self.release(index, packet),
                 association::Output::Streams(told) => self.told(now, index, told),
@@ -367,15 +371,17 @@ impl Host {
         sent
     }
 
-    fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer) {
+    fn send(&mut self, now: Instant, index: usize, (mut frame, ecn): (PacketBuffer, Ecn)) {
         let peer = &self.peers[index];
         frame.grow_front(DATA_HEADER_BYTES);
         frame.grow(TAG);
         let sealed = self.endpoint.seal(now, peer.id, &mut frame).is_ok();
         match peer.endpoint.filter(|_| sealed) {
-            Some(to) => self
-                .outputs
-                .push_back(Output::Datagram { to, buffer: frame }),
+            Some(to) => self.outputs.push_back(Output::Datagram {
+                to,
+                buffer: frame,
+                ecn,
+            }),
             // As if the air had swallowed it: the repair sends it again.
             None => self.frames_unsent += 1,
         }
@@ -417,8 +423,9 @@ impl Machine for Host {
             Input::Datagram {
                 from,
                 arrived,
+                ecn,
                 buffer,
-            } => self.datagram(now, (from, arrived), buffer),
+            } => self.datagram(now, (from, arrived, ecn), buffer),
             Input::Streams { lane, input } => self.ask_streams(now, lane, input),
             Input::Wall(wall) => self.wall(now, wall),
             Input::LinkChanging => self.link_changing(now),

@@ -31,6 +31,7 @@ pub use streams::{Scope, StreamLane, StreamLimits, StreamNews};
 pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 /// What can happen to a [`Host`].
@@ -44,6 +45,8 @@ pub enum Input {
         from: HopAddress,
         /// When it reached this host; never after the `now` of the call.
         arrived: Instant,
+        /// The field of the IP header that it came in; [`Ecn::NotCapable`] where there is none.
+        ecn: Ecn,
         /// Its content.
         buffer: PacketBuffer,
     },
@@ -76,6 +79,8 @@ pub enum Output {
         to: HopAddress,
         /// Its content.
         buffer: PacketBuffer,
+        /// The field that its IP header is to have.
+        ecn: Ecn,
     },
     /// News of a peer's streams.
     Streams {

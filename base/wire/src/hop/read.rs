@@ -3,8 +3,8 @@
 use thiserror::Error;
 
 use super::{
-    FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK, KIND_BRIEF,
-    KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
+    EcnCounts, FLAG_COUNTS, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER,
+    KIND_ACK, KIND_BRIEF, KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
 };
 
 /// Why a frame, or the rest of one, cannot be read.
@@ -148,16 +148,22 @@ impl<'a> Fields<'a> {
                     bytes: self.content(flags)?,
                 })
             }
-            KIND_ACK => self.ack().map(Chunk::Ack),
+            KIND_ACK => self.ack(flags).map(Chunk::Ack),
             KIND_PROBE => Ok(Chunk::Probe),
             KIND_TRANSPORT => self.content(flags).map(Chunk::Transport),
             kind => Err(MalformedFrame::Kind(kind)),
         }
     }
 
-    fn ack(&mut self) -> Result<AckRanges<'a>, MalformedFrame> {
+    fn ack(&mut self, flags: u8) -> Result<AckRanges<'a>, MalformedFrame> {
         let (largest, arrival) = (self.number()?, self.number()?);
         let (delay, first) = (self.varint()?, self.varint()?);
+        let counts = if flags & FLAG_COUNTS == 0 {
+            None
+        } else {
+            let (capable, marked) = (self.varint()?, self.varint()?);
+            Some(EcnCounts { capable, marked })
+        };
         let count = self.take(1)?[0];
         let before = self.rest;
         for _ in 0..count {
@@ -169,6 +175,7 @@ impl<'a> Fields<'a> {
             largest,
             arrival,
             delay,
+            counts,
             first,
             ranges,
         })
@@ -217,6 +224,8 @@ pub struct AckRanges<'a> {
     pub arrival: u32,
     /// How long it waited for this acknowledgement, in microseconds.
     pub delay: u64,
+    /// How transmissions were marked on the way, where it says so.
+    pub counts: Option<EcnCounts>,
     first: u64,
     ranges: &'a [u8],
 }

@@ -44,6 +44,7 @@ impl Machine for Echo {
                 let output = Output::Datagram {
                     to: self.peer,
                     buffer: packet.buffer,
+                    ecn: wire::ip::Ecn::NotCapable,
                 };
                 self.outputs.push_back(output);
             }

@@ -43,7 +43,7 @@ impl Arq {
             ..
         } = self;
         let mut latest: Option<Settled> = None;
-        ledger.settle(ranges, config.reorder, |settled, contents| {
+        ledger.settle(now, (ranges, config.reorder), |settled, contents| {
             if losses.note(settled.outcome == Outcome::Lost, &mut stats.sent) {
                 pace.fading_until = Some(now + FADING);
             }
@@ -61,6 +61,9 @@ impl Arq {
             }
         });
         outbox.resume();
+        if let Some((counts, (_, largest))) = ack.counts.zip(ranges.first()) {
+            ledger.marks.counted(now, *largest, counts);
+        }
         let Some(latest) = latest else { return };
         self.heard(now);
         if ranges
@@ -78,6 +81,7 @@ impl Arq {
                 sent_total: latest.sent_total,
                 arrival: ack.arrival,
                 round_trip: sample,
+                marked: self.ledger.marks.take_news(),
             }));
         }
     }

@@ -9,6 +9,7 @@ use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 use super::{Received, Traffic, private_key};
@@ -230,7 +231,7 @@ impl Cell {
             };
             match (output, mobile) {
                 (None, _) => break,
-                (Some(Output::Datagram { to, buffer }), _) => {
+                (Some(Output::Datagram { to, buffer, .. }), _) => {
                     let from = mobile.map_or(0, |mobile| mobile + 1);
                     self.launch(from, to, buffer);
                 }
@@ -327,6 +328,7 @@ impl Cell {
                 let input = Input::Datagram {
                     from: place(flying.from),
                     arrived: self.now,
+                    ecn: Ecn::NotCapable,
                     buffer: flying.buffer,
                 };
                 self.tell(flying.to.checked_sub(1), input);

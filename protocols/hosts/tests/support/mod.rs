@@ -23,6 +23,7 @@ use session::{Entropy, PrivateKey};
 pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 pub(crate) const MOBILE: usize = 0;
@@ -290,6 +291,7 @@ impl Pair {
         let input = Input::Datagram {
             from,
             arrived,
+            ecn: Ecn::NotCapable,
             buffer,
         };
         self.input(host, input);
@@ -341,7 +343,7 @@ impl Pair {
 
     fn carry_out(&mut self, host: usize, output: Output) {
         match output {
-            Output::Datagram { to, buffer } => {
+            Output::Datagram { to, buffer, .. } => {
                 if to == self.address(1 - host) && !self.blackout.contains(&self.now) {
                     self.launch(host, buffer);
                 }
@@ -383,6 +385,7 @@ impl Pair {
             let input = Input::Datagram {
                 from,
                 arrived,
+                ecn: Ecn::NotCapable,
                 buffer,
             };
             self.input(host, input);
