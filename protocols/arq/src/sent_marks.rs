@@ -78,6 +78,8 @@ pub(crate) struct SentMarks {
     every_one: Option<(Instant, u64)>,
     /// Since when nothing comes through.
     silent_since: Option<Instant>,
+    /// Marks and arrivals up to which marks have been believed, or not.
+    judged: (u64, u64),
     /// Marks that were not reported yet, and all.
     news: u64,
     marked: u64,
@@ -96,6 +98,7 @@ impl Default for SentMarks {
             told_at: Instant::ZERO,
             every_one: None,
             silent_since: None,
+            judged: (0, 0),
             news: 0,
             marked: 0,
         }
@@ -160,6 +163,7 @@ impl SentMarks {
             State::Unable(until) if now >= *until => {
                 self.base = self.told;
                 (self.sent, self.arrived, self.arrived_told) = (0, 0, 0);
+                self.judged = (self.told.marked, 0);
                 let left = FLIGHT - 1;
                 self.state = State::Testing(Flight {
                     left,
@@ -205,7 +209,7 @@ impl SentMarks {
             self.give_up(now);
             return;
         }
-        let (before, arrived_before) = (self.told, self.arrived_told);
+        let before = self.told;
         self.told = counts;
         self.arrived_told = self.arrived;
         if matches!(self.state, State::Unable(_)) {
@@ -227,7 +231,9 @@ impl SentMarks {
             self.state = State::Able;
         }
         // No more than it acknowledges since the last time.
-        let believed = marked.min(self.arrived - arrived_before.min(self.arrived));
+        let (marked, arrived) = self.judged;
+        self.judged = (counts.marked, self.arrived);
+        let believed = (counts.marked - marked).min(self.arrived.saturating_sub(arrived));
         self.news += believed;
         self.marked += believed;
     }
