@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rustix::io::Errno;
 use units::Instant;
 use wire::address::HopAddress;
 use wire::ip::Ecn;
@@ -175,9 +176,22 @@ impl AsFd for Bearer {
     }
 }
 
+/// Whether a refusal says that nothing at all can leave for an address now: the link is down or gone, or no route leads
+/// there.
+pub fn is_without_way(problem: &io::Error) -> bool {
+    let without = [
+        Errno::NETDOWN,
+        Errno::NETUNREACH,
+        Errno::HOSTUNREACH,
+        Errno::NODEV,
+        Errno::NXIO,
+    ];
+    Errno::from_io_error(problem).is_some_and(|errno| without.contains(&errno))
+}
+
 /// What a host is told that wants to send by one bearer to an address of another.
 pub(crate) fn no_such_address() -> io::Error {
-    rustix::io::Errno::AFNOSUPPORT.into()
+    Errno::AFNOSUPPORT.into()
 }
 
 /// Counts datagrams that cannot be sent: all of them are done with.

@@ -406,8 +406,9 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if let Some(port) = &mut self.work.streams {
             port.flush();
         }
-        if !self.work.outbox.is_empty() {
-            self.work.outbox.flush(&mut self.ports.bearer);
+        self.work.outbox.flush(&mut self.ports.bearer);
+        while let Some(to) = self.work.outbox.poll_unreachable() {
+            self.tell(clock::monotonic(), Input::Unreachable(to));
         }
         let blocked = !self.work.outbox.is_empty();
         if blocked != self.blocked {

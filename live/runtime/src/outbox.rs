@@ -1,6 +1,6 @@
 //! Datagrams on their way to the bearer, collected so that many share a system call.
 
-use edges::bearer::DatagramBearer;
+use edges::bearer::{DatagramBearer, is_without_way};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
@@ -23,6 +23,8 @@ pub struct Outbox {
     capacity: usize,
     dropped: u64,
     refused: u64,
+    /// Where datagrams could not leave for, since that was asked last.
+    unreachable: Vec<HopAddress>,
 }
 
 impl Outbox {
@@ -36,6 +38,7 @@ impl Outbox {
             capacity,
             dropped: 0,
             refused: 0,
+            unreachable: Vec::new(),
         }
     }
 
@@ -75,6 +78,11 @@ impl Outbox {
         self.refused
     }
 
+    /// The next address for which datagrams could not leave this host, whatever they were.
+    pub fn poll_unreachable(&mut self) -> Option<HopAddress> {
+        self.unreachable.pop()
+    }
+
     /// Sends what the bearer has room for, in order. What remains is offered again by the next call.
     pub fn flush(&mut self, bearer: &mut impl DatagramBearer) {
         let (mut sent, mut finished) = (0, 0);
@@ -85,6 +93,9 @@ impl Outbox {
             self.refused += outcome.dropped as u64;
             if let Some(problem) = outcome.problem {
                 tracing::debug!(to = %run.to, "a datagram was refused: {problem}");
+                if is_without_way(&problem) && !self.unreachable.contains(&run.to) {
+                    self.unreachable.push(run.to);
+                }
             }
             run.count -= outcome.handled;
             if run.count > 0 {

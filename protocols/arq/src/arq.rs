@@ -414,6 +414,12 @@ impl Machine for Arq {
                 }
             }
             Input::Elsewhere(bytes) => self.ledger.elsewhere(bytes.get()),
+            Input::Link(linked) => {
+                self.pace.unlinked = !linked;
+                if linked {
+                    self.pace.next_probe = Instant::ZERO;
+                }
+            }
             Input::Rate(rate) => {
                 self.pace.rate = Some(rate);
                 self.set_limits();
@@ -425,7 +431,9 @@ impl Machine for Arq {
         if self.patience_ends().is_some_and(|due| due <= now) {
             self.presume_lost(now);
         }
-        self.repeat_due(now);
+        if !self.pace.unlinked {
+            self.repeat_due(now);
+        }
         if self.pace.next_release.take_if(|due| *due <= now).is_some() {
             self.pace.next_release = self.release().then_some(now);
         }
@@ -442,9 +450,10 @@ impl Machine for Arq {
     /// When something is due. A frame that is due waits for [`Input::AirFree`]; whoever grants asks
     /// [`Arq::wants_air`] at these times too.
     fn poll_timeout(&self) -> Option<Instant> {
+        let repeat = self.outbox.next_repeat(self.pattern(self.pace.last_heard));
         let own = [
             self.patience_ends(),
-            self.outbox.next_repeat(self.pattern(self.pace.last_heard)),
+            repeat.filter(|_| !self.pace.unlinked),
             self.pace.next_release,
             self.pace.next_tidy,
         ];

@@ -131,6 +131,8 @@ pub enum Input {
     Elsewhere(Bytes),
     /// The rate of the hop, as far as it is known: it sizes the queues.
     Rate(BitRate),
+    /// Whether frames can be sent at all, as at first; while they cannot, nothing is granted, and nothing is due again.
+    Link(bool),
 }
 
 /// What an [`Arq`] asks of its driver.

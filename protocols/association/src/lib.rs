@@ -431,7 +431,11 @@ impl Machine for Association {
                 self.arq.handle_input(now, frame);
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
-            Input::Link(linked) => self.linked = linked,
+            Input::Link(linked) if linked == self.linked => {}
+            Input::Link(linked) => {
+                self.linked = linked;
+                self.arq.handle_input(now, arq::Input::Link(linked));
+            }
             Input::AirFree { bytes, rate } => {
                 if let Some(granted) = &mut self.granted {
                     granted.rate = rate.or(granted.rate);

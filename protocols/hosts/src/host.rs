@@ -296,14 +296,10 @@ impl Host {
             session::Event::Expired { .. } => presence.expired(now),
             session::Event::Left { .. } => self.part(now, index),
         }
-        let linked = self.peers[index].presence.is_linked();
-        self.peers[index]
-            .association
-            .handle_input(now, association::Input::Link(linked));
         for kind in [Some(kind), refused].into_iter().flatten() {
             self.announce(index, kind);
         }
-        self.forward(now, index);
+        self.link(now, index);
     }
 
     /// A peer has begun anew, with these features; gives what it refused.
@@ -406,6 +402,7 @@ fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> Pe
         endpoint: peer.endpoint,
         keys_age: peer.presence.keys_age(now),
         registration: peer.presence.registration(now, expires_at),
+        unreachable_for: peer.reach.shut_for(now),
         packets_refused: peer.packets_refused,
         choice: None,
         hop: peer.association.status(now),
@@ -428,6 +425,7 @@ impl Machine for Host {
             } => self.datagram(now, (from, arrived, ecn), buffer),
             Input::Streams { lane, input } => self.ask_streams(now, lane, input),
             Input::Wall(wall) => self.wall(now, wall),
+            Input::Unreachable(to) => self.refused(now, to),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
             Input::Leave => self.leave(now),
@@ -439,6 +437,7 @@ impl Machine for Host {
     fn handle_timeout(&mut self, now: Instant) {
         self.endpoint.handle_timeout(now);
         self.follow_sessions(now, None);
+        self.try_due(now);
         for index in 0..self.peers.len() {
             if self.peers[index]
                 .association
@@ -467,6 +466,7 @@ impl Machine for Host {
             .filter_map(|peer| peer.association.poll_timeout())
             .min();
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
+        let own = machine::earlier(own, self.next_try());
         machine::earlier(own, associations)
     }
 }

@@ -11,6 +11,7 @@ mod event;
 mod host;
 mod peer;
 mod presence;
+mod reach;
 mod route;
 mod sharing;
 mod status;
@@ -60,6 +61,9 @@ pub enum Input {
     },
     /// The wall clock: nanoseconds since 1970-01-01 UTC. Told at the start and then each minute.
     Wall(u64),
+    /// A datagram for that address could not leave this host: its link is down, or there is no route. Nothing is sent
+    /// there until [`Input::LinkChanging`] or [`Input::LinkUp`], but for a try now and then.
+    Unreachable(HopAddress),
     /// Addresses or routes of this host are changing.
     LinkChanging,
     /// They have changed: what waits for a retry may retry now.

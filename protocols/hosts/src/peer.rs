@@ -9,6 +9,7 @@ use wire::address::HopAddress;
 use wire::ethernet;
 
 use crate::presence::Presence;
+use crate::reach::Reach;
 use crate::streams::StreamMaker;
 use crate::{Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
@@ -37,6 +38,7 @@ pub(crate) struct Peer {
     pub(crate) endpoint: Option<HopAddress>,
     pub(crate) association: Association,
     pub(crate) presence: Presence,
+    pub(crate) reach: Reach,
     pub(crate) moving: Option<Moving>,
     pub(crate) packets_refused: u64,
     pub(crate) tcp: TcpTerms,
@@ -66,6 +68,7 @@ impl Peer {
             endpoint: config.endpoint,
             association,
             presence: Presence::new(config.endpoint),
+            reach: Reach::Open,
             moving: None,
             packets_refused: 0,
             tcp: config.tcp,

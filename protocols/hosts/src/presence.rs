@@ -143,6 +143,7 @@ impl Host {
 
     /// A mobile host changes its place. A gateway has one of its own.
     pub(crate) fn link_changing(&mut self, now: Instant) {
+        self.try_all(now);
         for index in 0..self.peers.len() {
             let peer = &mut self.peers[index];
             if self.role == Role::Gateway || !peer.presence.is_linked() {
@@ -165,6 +166,7 @@ impl Host {
             // A gateway does not initiate, and is told so: nothing to retry there.
             let _ = self.endpoint.retry_now(now, peer.id);
         }
+        self.try_all(now);
     }
 
     /// This host is about to stop: whoever is here hears of it.

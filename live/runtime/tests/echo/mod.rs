@@ -58,7 +58,7 @@ impl Machine for Echo {
                 self.outputs.push_back(Output::Packet(Packet::new(buffer)));
             }
             Input::Wall(_) => self.walls += 1,
-            Input::LinkChanging | Input::Leave | Input::Streams { .. } => {}
+            Input::LinkChanging | Input::Unreachable(_) | Input::Leave | Input::Streams { .. } => {}
             Input::LinkUp => self.link_ups += 1,
         }
     }

@@ -65,6 +65,11 @@ pub(crate) struct Pair {
     received: BTreeMap<u16, Received>,
     pending: VecDeque<(usize, Output)>,
     ends: Option<ends::Ends>,
+    /// A host whose datagrams are refused by its own system, and how many were.
+    pub(crate) severed: Option<usize>,
+    pub(crate) refused: u64,
+    /// Deadlines that came, of each host.
+    pub(crate) wakes: [u64; 2],
 }
 
 /// What a pair is made from.
@@ -193,6 +198,9 @@ impl Pair {
             received: BTreeMap::new(),
             pending: VecDeque::new(),
             ends: None,
+            severed: None,
+            refused: 0,
+            wakes: [0; 2],
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -343,6 +351,10 @@ impl Pair {
 
     fn carry_out(&mut self, host: usize, output: Output) {
         match output {
+            Output::Datagram { to, .. } if self.severed == Some(host) => {
+                self.refused += 1;
+                self.input(host, Input::Unreachable(to));
+            }
             Output::Datagram { to, buffer, .. } => {
                 if to == self.address(1 - host) && !self.blackout.contains(&self.now) {
                     self.launch(host, buffer);
@@ -462,6 +474,8 @@ impl Pair {
             self.drain_channel();
             for host in [MOBILE, GATEWAY] {
                 let now = self.now;
+                let due = self.hosts[host].poll_timeout();
+                self.wakes[host] += u64::from(due.is_some_and(|due| due <= now));
                 self.act(host, |machine| machine.handle_timeout(now));
             }
         }
