@@ -12,6 +12,7 @@ use runtime::signals::Audience;
 use runtime::split::Mobile;
 
 use super::peer::{peer, prefixes};
+use super::router_advertisements::forward_ipv6;
 use super::{Daemon, bearer, prepare, split};
 use crate::config::Source;
 use crate::config::caps::Caps;
@@ -138,7 +139,7 @@ impl Wiring {
             undo.set_sysctl("net/ipv4/ip_forward", "1")?;
         }
         if all().any(|network| network.addr().is_ipv6()) {
-            undo.set_sysctl("net/ipv6/conf/all/forwarding", "1")?;
+            forward_ipv6(undo)?;
         }
         match &self.instance {
             Some(instance) => undo.install_nat(&self.masquerade(instance, link)),

@@ -4,6 +4,7 @@ mod bearer;
 mod gateway;
 mod mobile;
 mod peer;
+mod router_advertisements;
 mod source_check;
 mod split;
 
