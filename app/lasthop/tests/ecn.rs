@@ -70,9 +70,9 @@ fn tcp_that_understands_marks_gets_them_and_loses_nothing() {
     let stats = ecn(&hosts, "gateway");
     let marked = stats["ecn"]["packets_marked"].as_u64().unwrap();
     let dropped = stats["sent"]["packets_dropped"].as_u64().unwrap();
-    let heard = counted(&hosts.mobile, "InCEPkts:").max(marked);
+    let heard = counted(&hosts.mobile, "InCEPkts");
     println!("{marked} marked, {dropped} dropped, {heard} heard");
-    assert!(marked > 0, "{stats}");
+    assert!(marked > 0 && heard > 0, "{stats}");
     assert_eq!(dropped, 0, "{stats}");
     let repeated = counted(&hosts.fixed, "TCPFastRetrans");
     assert_eq!(repeated, 0, "the fixed host has sent something again");
@@ -104,8 +104,8 @@ fn a_path_that_clears_the_field_or_sets_it_on_everything_is_found_out() {
         rule(
             &hosts.mobile,
             &format!(
-                "table ip test {{ chain in {{ type filter hook prerouting priority -300; \
-                 udp sport 51830 ip ecn set {field}; }} }}"
+                "add table ip test; add chain ip test in {{ type filter hook prerouting priority -300; }}; \
+                 add rule ip test in udp sport 51830 ip ecn set {field}"
             ),
         );
         let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));

@@ -16,6 +16,7 @@ use wire::packet::PacketBuffer;
 use crate::bearer::{
     Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
 };
+use crate::connected::set_option;
 use crate::stamps::Stamps;
 
 /// How many messages one receive call takes; each may be a train of datagrams.
@@ -96,6 +97,7 @@ impl UdpBearer {
             usize::try_from(options.buffer.get()).unwrap_or(usize::MAX),
         )?;
         let state = UdpSocketState::new((&socket).into())?;
+        leave_out_destinations(&socket, bind)?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?.as_socket().unwrap_or(bind);
         Ok(Self {
@@ -307,6 +309,17 @@ fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
         }
     }
     count.max(1)
+}
+
+/// Has the kernel not tell to which address of ours each datagram came: with that, the length of a train and the time,
+/// there would be no room left for the field of congestion.
+fn leave_out_destinations(socket: &Socket, bind: SocketAddr) -> io::Result<()> {
+    let option = if bind.is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_PKTINFO)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
+    };
+    set_option(socket, option, 0)
 }
 
 /// Asks for buffers of `size`, above the system's limit where we are allowed to.
