@@ -1,6 +1,6 @@
 //! Congestion marks, with the kernel's TCP and real daemons in network namespaces.
 //!
-//! It needs root (or a user namespace of one's own), `nft` and `tc`; where they are missing it says so and is
+//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and is
 //! skipped, but under CI=true it fails.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
@@ -50,7 +50,7 @@ fn understand_marks(hosts: &Hosts) {
     }
 }
 
-/// Commands of nft(8) for the gateway's and the mobile host's kernel.
+/// Commands of nft(8) for a host.
 fn rule(host: &Namespace, rules: &str) {
     let mut command = Command::new("nft");
     command.arg(rules);
@@ -99,13 +99,13 @@ fn a_path_that_clears_the_field_or_sets_it_on_everything_is_found_out() {
     if !able() {
         return;
     }
-    for field in ["not-ect", "ce"] {
+    for (which, field) in [("", "not-ect"), ("ip ecn != not-ect", "ce"), ("", "ce")] {
         let hosts = Hosts::create();
         rule(
             &hosts.mobile,
             &format!(
                 "add table ip test; add chain ip test in {{ type filter hook prerouting priority -300; }}; \
-                 add rule ip test in udp sport 51830 ip ecn set {field}"
+                 add rule ip test in udp sport 51830 {which} ip ecn set {field}"
             ),
         );
         let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
@@ -118,6 +118,8 @@ fn a_path_that_clears_the_field_or_sets_it_on_everything_is_found_out() {
         assert_eq!(stats["ecn"]["outwards"], "able", "{field}: {stats}");
         let came = stats["ecn"]["frames_came_marked"].as_u64().unwrap();
         assert_eq!(came > 0, field == "ce", "{stats}");
-        assert!(came <= 100, "{came} frames came marked: {stats}");
+        // Of one flight, and those beside it that repeat the first.
+        let sets_all = which.is_empty();
+        assert!(sets_all || came <= 30, "{came} frames came marked: {stats}");
     }
 }
