@@ -66,11 +66,10 @@ fn a_default_route_from_a_router_survives_a_gateway() {
     assert!(has_default_route(&hosts.gateway));
 }
 
-/// What the mobile host's daemon has done so far: datagrams that were refused, and times that it waited.
-fn work(hosts: &Hosts) -> [u64; 2] {
+/// Datagrams of the mobile host that its kernel has refused so far.
+fn refused(hosts: &Hosts) -> u64 {
     let status = hosts.status("mobile");
-    [&status["bearer"]["refused"], &status["loop"]["waits"]]
-        .map(|count| count.as_u64().unwrap_or_else(|| panic!("{status}")))
+    status["bearer"]["refused"].as_u64().unwrap()
 }
 
 #[test]
@@ -98,15 +97,13 @@ fn it_rests_while_its_interface_is_down() {
         hosts.mobile.run(down).unwrap();
         let shut = || !hosts.status("mobile")["host"]["peers"][0]["unreachable_for"].is_null();
         hosts.wait_until("the host knows that it has no link", shut);
-        let (begun, before, ticks) = (Instant::now(), work(&hosts), mobile.processor_time());
+        let (begun, before, ticks) = (Instant::now(), refused(&hosts), mobile.processor_time());
         thread::sleep(Duration::from_secs(5));
-        let (after, seconds) = (work(&hosts), begun.elapsed().as_secs() + 1);
-        let [refused, waits] = [after[0] - before[0], after[1] - before[1]];
+        let (refused, seconds) = (refused(&hosts) - before, begun.elapsed().as_secs() + 1);
         let used = mobile.processor_time() - ticks;
-        println!("in {seconds} s without a link: {refused} refused, {waits} waits, {used:?} used");
+        println!("in {seconds} s without a link: {refused} refused, {used:?} of a processor used");
         // Once a second it is tried, with what the pacer lets go at once.
         assert!(refused <= 40 * seconds, "{refused} refused in {seconds} s");
-        assert!(waits <= 100 * seconds, "{waits} waits in {seconds} s");
         let up = || {
             let mut netlink = Netlink::open().unwrap();
             netlink.set_up("air").unwrap();
