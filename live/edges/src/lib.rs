@@ -11,6 +11,7 @@ pub mod diversion;
 pub mod ethernet;
 pub mod fuse;
 pub mod memory;
+pub mod names;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;

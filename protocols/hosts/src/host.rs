@@ -256,19 +256,33 @@ impl Host {
                         Route::Peer => index.and_then(|index| self.peers[index].endpoint),
                         Route::Anywhere => index.and_then(|index| self.sought(index)),
                     };
-                    match to {
-                        Some(to) => {
-                            let buffer = PacketBuffer::copy_of(&datagram);
-                            // Networks that drop what can be marked must not keep the ends apart.
-                            let ecn = Ecn::NotCapable;
-                            let datagram = Output::Datagram { to, buffer, ecn };
-                            self.outputs.push_back(datagram);
-                        }
-                        None => self.frames_unsent += 1,
-                    }
+                    let index = index.filter(|_| route != Route::Reply);
+                    self.transmit(now, (index, to), &datagram);
                 }
                 session::Output::Event(event) => self.session_changed(now, &event, from),
             }
+        }
+    }
+
+    /// Sends a datagram of a session, for one of the peers to all places where that may be.
+    fn transmit(
+        &mut self,
+        now: Instant,
+        (index, to): (Option<usize>, Option<HopAddress>),
+        datagram: &[u8],
+    ) {
+        let beside = index.map(|index| self.peers[index].search.places());
+        let places = to.iter().chain(beside.unwrap_or_default());
+        let outputs = places.map(|to| Output::Datagram {
+            to: *to,
+            buffer: PacketBuffer::copy_of(datagram),
+            // Networks that drop what can be marked must not keep the ends apart.
+            ecn: Ecn::NotCapable,
+        });
+        self.outputs.extend(outputs);
+        self.frames_unsent += u64::from(to.is_none());
+        if let Some(index) = index {
+            self.seek(now, index);
         }
     }
 
@@ -368,6 +382,7 @@ impl Host {
     }
 
     fn send(&mut self, now: Instant, index: usize, (mut frame, ecn): (PacketBuffer, Ecn)) {
+        self.seek(now, index);
         let peer = &self.peers[index];
         frame.grow_front(DATA_HEADER_BYTES);
         frame.grow(TAG);
@@ -426,6 +441,7 @@ impl Machine for Host {
             Input::Streams { lane, input } => self.ask_streams(now, lane, input),
             Input::Wall(wall) => self.wall(now, wall),
             Input::Unreachable(to) => self.refused(now, to),
+            Input::Found { peer, at } => self.found(now, peer, at),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
             Input::Leave => self.leave(now),

@@ -13,6 +13,7 @@ mod peer;
 mod presence;
 mod reach;
 mod route;
+mod search;
 mod sharing;
 mod status;
 mod streams;
@@ -64,6 +65,13 @@ pub enum Input {
     /// A datagram for that address could not leave this host: its link is down, or there is no route. Nothing is sent
     /// there until [`Input::LinkChanging`] or [`Input::LinkUp`], but for a try now and then.
     Unreachable(HopAddress),
+    /// A peer that is looked for may be at this place: an answer to [`Output::Seek`].
+    Found {
+        /// Which peer, as the question named it.
+        peer: usize,
+        /// Where it may be.
+        at: HopAddress,
+    },
     /// Addresses or routes of this host are changing.
     LinkChanging,
     /// They have changed: what waits for a retry may retry now.
@@ -92,6 +100,12 @@ pub enum Output {
         lane: StreamLane,
         /// What.
         news: StreamNews,
+    },
+    /// A peer has not answered for some seconds: find out where its name leads now. It comes at most every ten seconds,
+    /// and ever more seldom.
+    Seek {
+        /// Which peer: its place in the configuration.
+        peer: usize,
     },
     /// Something for the log.
     Event(Event),

@@ -10,6 +10,7 @@ use wire::ethernet;
 
 use crate::presence::Presence;
 use crate::reach::Reach;
+use crate::search::Search;
 use crate::streams::StreamMaker;
 use crate::{Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
@@ -39,6 +40,7 @@ pub(crate) struct Peer {
     pub(crate) association: Association,
     pub(crate) presence: Presence,
     pub(crate) reach: Reach,
+    pub(crate) search: Search,
     pub(crate) moving: Option<Moving>,
     pub(crate) packets_refused: u64,
     pub(crate) tcp: TcpTerms,
@@ -69,6 +71,7 @@ impl Peer {
             association,
             presence: Presence::new(config.endpoint),
             reach: Reach::Open,
+            search: Search::default(),
             moving: None,
             packets_refused: 0,
             tcp: config.tcp,

@@ -117,12 +117,13 @@ impl Presence {
 
 impl Host {
     /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
-    /// where the peer is. As long as it is only looked for, any does.
+    /// where the peer is. As long as it is only looked for, any does, and so does one from a place that is tried.
     pub(crate) fn heard(&mut self, now: Instant, index: usize, (from, newest): (HopAddress, bool)) {
         let peer = &mut self.peers[index];
         peer.presence.heard_at = Some(now);
+        let is_found = peer.search.heard(from);
         let is_sought = peer.endpoint.is_some_and(HopAddress::is_group);
-        let known = (newest || is_sought).then(|| peer.endpoint.replace(from));
+        let known = (newest || is_sought || is_found).then(|| peer.endpoint.replace(from));
         let moved = known
             .flatten()
             .is_some_and(|known| !is_sought && known != from);

@@ -94,7 +94,7 @@ impl Net {
                         .push((self.now + DELAY, to, place(from), buffer));
                 }
                 Output::Packet(packet) => self.packets[from].push(packet),
-                Output::Event(_) | Output::Streams { .. } => {}
+                Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => {}
             }
         }
     }

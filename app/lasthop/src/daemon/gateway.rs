@@ -105,6 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }),
         // It says when the mobile of which name is in reach, and so perhaps where its owner is.
         audience: Audience::Owner,
+        name_of_peer: None,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }

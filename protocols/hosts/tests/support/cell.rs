@@ -237,7 +237,7 @@ impl Cell {
                 }
                 (Some(Output::Packet(packet)), Some(mobile)) => self.received[mobile].note(&packet),
                 (Some(Output::Packet(_)), None) => self.counts.forwarded += 1,
-                (Some(Output::Event(_) | Output::Streams { .. }), _) => {}
+                (Some(Output::Event(_) | Output::Streams { .. } | Output::Seek { .. }), _) => {}
             }
         }
         if mobile.is_none() {

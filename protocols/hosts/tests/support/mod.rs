@@ -8,6 +8,7 @@
 pub(crate) mod cell;
 pub(crate) mod ends;
 pub(crate) mod intruder;
+pub(crate) mod place;
 mod traffic;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -68,6 +69,9 @@ pub(crate) struct Pair {
     /// A host whose datagrams are refused by its own system, and how many were.
     pub(crate) severed: Option<usize>,
     pub(crate) refused: u64,
+    /// When the mobile host looked for which peer.
+    pub(crate) sought: Vec<(Instant, usize)>,
+    pub(crate) place: place::Place,
     /// Deadlines that came, of each host.
     pub(crate) wakes: [u64; 2],
 }
@@ -200,6 +204,8 @@ impl Pair {
             ends: None,
             severed: None,
             refused: 0,
+            sought: Vec::new(),
+            place: place::Place::default(),
             wakes: [0; 2],
         };
         for host in [MOBILE, GATEWAY] {
@@ -307,7 +313,8 @@ impl Pair {
 
     /// Where a host is.
     pub(crate) fn address(&self, host: usize) -> HopAddress {
-        end(self.setting, host)
+        let moved = self.place.gateway.filter(|_| host == GATEWAY);
+        moved.unwrap_or_else(|| end(self.setting, host))
     }
 
     pub(crate) fn input(&mut self, host: usize, input: Input) {
@@ -340,7 +347,7 @@ impl Pair {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
             Output::Packet(packet) => &packet.buffer,
-            Output::Event(_) | Output::Streams { .. } => &[],
+            Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => &[],
         };
         let head = [host as u8, bytes.len() as u8];
         let time = self.now.as_nanos().to_le_bytes();
@@ -356,12 +363,13 @@ impl Pair {
                 self.input(host, Input::Unreachable(to));
             }
             Output::Datagram { to, buffer, .. } => {
-                if to == self.address(1 - host) && !self.blackout.contains(&self.now) {
+                if self.passes(host, to) {
                     self.launch(host, buffer);
                 }
             }
             Output::Packet(packet) => self.released(host, &packet),
             Output::Streams { lane, news } => self.stream_news.push_back((host, lane, news)),
+            Output::Seek { peer } => self.sought.push((self.now, peer)),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }
     }
