@@ -52,8 +52,8 @@ pub fn question(id: u16, name: &str, kind: AddressKind) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// The addresses in a message that answers `question`, none if the name has none; nothing if it is no answer to that, or
-/// says that the server has failed.
+/// The addresses in a message that answers `question`, none if the name has none; nothing if it is no answer to that,
+/// or says that the server has failed.
 pub fn answer(message: &[u8], question: &[u8]) -> Option<Vec<IpAddr>> {
     let asked = question.get(HEADER..)?;
     let repeated = message.get(HEADER..HEADER + asked.len())?;

@@ -22,8 +22,8 @@ const BRIEF_MAX: usize = 4_096;
 /// A full frame has fewer contents.
 const CONTENTS_OF_A_FRAME: usize = 512;
 
-/// A wait that no round trip is too short for (RFC 8033 §4.1: the reference of 15 ms), and what a sender takes to react at
-/// least (RFC 8289 §4.3).
+/// A wait that no round trip is too short for (RFC 8033 §4.1: the reference of 15 ms), and what a sender takes to
+/// react at least (RFC 8289 §4.3).
 const STANDING: Duration = Duration::from_millis(15);
 const REACTION: Duration = Duration::from_millis(100);
 const TWO_PACKETS: Bytes = Bytes::new(3_000);
@@ -51,8 +51,8 @@ impl QueueLimits {
     /// spare, so that a sender that halves its window still keeps the hop busy.
     ///
     /// One whose packets can be marked is told of less, since a mark repeats nothing: of a wait of half the hop's
-    /// round trip, which a sender that goes down to 0.7 of its window (RFC 9438 §4.6) needs to keep the hop busy, and of
-    /// [`STANDING`] and two packets at least.
+    /// round trip, which a sender that goes down to 0.7 of its window (RFC 9438 §4.6) needs to keep the hop busy,
+    /// and of [`STANDING`] and two packets at least.
     pub(crate) fn new(rate: BitRate, round_trip: Duration) -> Self {
         let time = (round_trip * 3).max(Duration::from_millis(200));
         let bytes = rate.bytes_in(time).get().clamp(48 << 10, 12 << 20) as usize;

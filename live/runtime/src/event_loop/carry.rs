@@ -9,6 +9,7 @@ use hosts::{Input, Output};
 use wire::packet::Packet;
 
 use super::{EventLoop, LoopCounters, Work};
+use crate::finder::Finder;
 use crate::host::Driven;
 
 impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
@@ -17,12 +18,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if let Some(finder) = &self.work.finder {
             finder.hear()?;
         }
-        while let Some((peer, at)) = self
-            .work
-            .finder
-            .as_ref()
-            .and_then(|finder| finder.poll_found())
-        {
+        while let Some((peer, at)) = self.work.finder.as_ref().and_then(Finder::poll_found) {
             tracing::debug!(to = %at, "the gateway may be there now");
             self.tell(clock::monotonic(), Input::Found { peer, at });
         }

@@ -10,6 +10,7 @@ use crate::script::{Script, Sent, usual};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
+#[expect(clippy::unnecessary_wraps, reason = "tests hand on None too")]
 fn counts(capable: u64, marked: u64) -> Option<EcnCounts> {
     Some(EcnCounts { capable, marked })
 }
