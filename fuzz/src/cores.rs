@@ -11,6 +11,7 @@ use session::{
 };
 use units::{Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
+use wire::ip::Ecn;
 use wire::ip::Protocol;
 use wire::packet::{Packet, PacketBuffer};
 
@@ -80,6 +81,7 @@ pub fn arq_tape(bytes: &[u8]) {
                     arq::Input::Frame {
                         arrived: now,
                         frame,
+                        ecn: Ecn::CongestionExperienced,
                     },
                 );
             }
@@ -199,6 +201,7 @@ pub fn host_datagrams(bytes: &[u8]) {
             hosts::Input::Datagram {
                 from: SocketAddr::from(([203, 0, 113, 1], 9)).into(),
                 arrived: now,
+                ecn: Ecn::NotCapable,
                 buffer,
             }
         } else {

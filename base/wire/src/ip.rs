@@ -1,10 +1,12 @@
 //! IP packets of both versions, and one way to read either.
 
+mod ecn;
 mod v4;
 mod v6;
 
 use std::net::IpAddr;
 
+pub use ecn::mark_congestion;
 pub(crate) use v4::AtomicHeader;
 pub use v4::{HEADER_LENGTH as IPV4_HEADER_LENGTH, Ipv4Mut, Ipv4View};
 pub(crate) use v6::PlainHeader;

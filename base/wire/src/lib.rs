@@ -4,6 +4,7 @@ mod field;
 
 pub mod address;
 pub mod checksum;
+pub mod dns;
 pub mod ethernet;
 pub mod flow;
 pub mod hop;

@@ -1,7 +1,7 @@
 //! Hop frames: the document's vectors, round trips, and no panic on any bytes.
 
 use proptest::prelude::*;
-use wire::hop::{AckFields, Chunk, Frame, FrameWriter, MalformedFrame, expand};
+use wire::hop::{AckFields, Chunk, EcnCounts, Frame, FrameWriter, MalformedFrame, expand};
 use wire::packet::PacketBuffer;
 
 const ROOM: usize = 1_400;
@@ -30,7 +30,7 @@ fn hex(text: &str) -> Vec<u8> {
 #[test]
 fn the_documents_vectors_hold() {
     let document = include_str!("../../../docs/hop-frame.md");
-    let mut frames: [FrameWriter; 9] = std::array::from_fn(|index| match index {
+    let mut frames: [FrameWriter; 10] = std::array::from_fn(|index| match index {
         7 => FrameWriter::new(PacketBuffer::with_room(64, 32), 8, 12),
         _ => writer(index as u64 + 1),
     });
@@ -45,7 +45,13 @@ fn the_documents_vectors_hold() {
         largest: 20,
         arrival: 500_000,
         delay: 1_000,
+        counts: None,
     };
+    let counts = Some(EcnCounts {
+        capable: 17,
+        marked: 300,
+    });
+    frames[9].ack(AckFields { counts, ..fields }, [(18, 20), (14, 15)], 100);
     frames[5].ack(fields, [(18, 20), (14, 15)], 100);
     frames[6].transport(2, copy(b"ab"));
     frames[6].transport(1, copy(b"c"));
@@ -124,17 +130,20 @@ proptest! {
     fn acknowledgements_round_trip(
         base in 1_000_000u64..1 << 40,
         steps in proptest::collection::vec((2u64..500, 0u64..500), 1..40),
+        counts in proptest::option::of((0u64..1 << 62, 0u64..1 << 62)),
     ) {
+        let counts = counts.map(|(capable, marked)| EcnCounts { capable, marked });
         let mut ranges = vec![(base - 5, base)];
         for (gap, run) in steps {
             let below = ranges.last().expect("not empty").0;
             ranges.push((below - gap - run, below - gap));
         }
         let mut frame = writer(1);
-        let fields = AckFields { largest: base, arrival: 1, delay: 2 };
+        let fields = AckFields { largest: base, arrival: 1, delay: 2, counts };
         prop_assert!(frame.ack(fields, ranges.iter().copied(), ROOM));
         let bytes = frame.finish();
         let Chunk::Ack(ack) = chunks(&bytes)[0] else { panic!("no acknowledgement") };
+        prop_assert_eq!(ack.counts, counts);
         let mut read = Vec::new();
         ack.visit(expand(ack.largest, base + 77), |start, end| read.push((start, end))).expect("valid");
         prop_assert_eq!(read, ranges);

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use association::{Association, Input, LinkEvent, Output, TcpConfig, TcpMethod};
 use machine::Machine;
 use units::{Bytes, Instant};
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 /// What a frame of our link repair costs besides its bytes: IPv4 and UDP headers, and the seal.
@@ -60,9 +61,12 @@ impl LinkRepair {
 
     /// A frame came across.
     pub(crate) fn frame(&mut self, now: Instant, frame: PacketBuffer) {
-        let arrived = now;
-        self.association
-            .handle_input(now, Input::Frame { arrived, frame });
+        let frame = Input::Frame {
+            arrived: now,
+            frame,
+            ecn: Ecn::NotCapable,
+        };
+        self.association.handle_input(now, frame);
     }
 
     /// See [`Machine::handle_timeout`].
@@ -74,7 +78,7 @@ impl LinkRepair {
     pub(crate) fn poll_output(&mut self) -> Option<Repaired> {
         loop {
             return Some(match self.association.poll_output()? {
-                Output::Frame(frame) => Repaired::Frame(frame),
+                Output::Frame { frame, .. } => Repaired::Frame(frame),
                 Output::Packet(packet) => Repaired::Packet(packet),
                 Output::Event(event) => Repaired::Event(event),
                 Output::Silence | Output::Streams(_) => continue,

@@ -3,8 +3,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rustix::io::Errno;
 use units::Instant;
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use crate::ethernet::EthernetBearer;
@@ -18,8 +20,8 @@ pub struct Arrival {
     /// When the kernel took it from the device. It never runs back, and never lies after the `now` of
     /// the receiving call. Datagrams that the kernel joined to a train bear the time of the first.
     pub at: Instant,
-    /// The network marked it: congestion experienced (RFC 3168).
-    pub congestion_experienced: bool,
+    /// What the network says of congestion (RFC 3168); [`Ecn::NotCapable`] where there is no IP header.
+    pub ecn: Ecn,
 }
 
 /// What became of the datagrams of one send.
@@ -117,6 +119,9 @@ pub trait DatagramBearer: AsFd {
     /// Sends `datagrams` to `to`, in order. Never blocks. Neighbours share a system call where that is possible.
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent;
 
+    /// What is sent from now on bears this field in its IP header, where it has one; at first [`Ecn::NotCapable`].
+    fn set_ecn(&mut self, ecn: Ecn);
+
     /// Links, addresses or routes of this host have changed: takes in what that means.
     ///
     /// # Errors
@@ -171,6 +176,13 @@ impl DatagramBearer for Bearer {
         }
     }
 
+    fn set_ecn(&mut self, ecn: Ecn) {
+        match self {
+            Self::Udp(bearer) => bearer.set_ecn(ecn),
+            Self::Ethernet(bearer) => bearer.set_ecn(ecn),
+        }
+    }
+
     fn follow_network(&mut self) -> io::Result<Footing> {
         match self {
             Self::Udp(bearer) => bearer.follow_network(),
@@ -209,9 +221,22 @@ impl AsFd for Bearer {
     }
 }
 
+/// Whether a refusal says that nothing at all can leave for an address now: the link is down or gone, or no route leads
+/// there.
+pub fn is_without_way(problem: &io::Error) -> bool {
+    let without = [
+        Errno::NETDOWN,
+        Errno::NETUNREACH,
+        Errno::HOSTUNREACH,
+        Errno::NODEV,
+        Errno::NXIO,
+    ];
+    Errno::from_io_error(problem).is_some_and(|errno| without.contains(&errno))
+}
+
 /// What a host is told that wants to send by one bearer to an address of another.
 pub(crate) fn no_such_address() -> io::Error {
-    rustix::io::Errno::AFNOSUPPORT.into()
+    Errno::AFNOSUPPORT.into()
 }
 
 /// Counts datagrams that cannot be sent: all of them are done with.

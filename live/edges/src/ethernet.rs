@@ -12,6 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
 use wire::ethernet::{MacAddress, datagram_in};
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use crate::bearer::{
@@ -151,7 +152,7 @@ impl EthernetBearer {
         let arrival = Arrival {
             from: received.from.into(),
             at: self.stamps.arrival(now, received.stamp),
-            congestion_experienced: false,
+            ecn: Ecn::NotCapable,
         };
         sink(arrival, datagram);
         1
@@ -252,6 +253,10 @@ impl DatagramBearer for EthernetBearer {
             }
         }
         sent
+    }
+
+    fn set_ecn(&mut self, _: Ecn) {
+        // There is no IP header.
     }
 
     fn follow_network(&mut self) -> io::Result<Footing> {

@@ -12,6 +12,7 @@ mod error_queue;
 pub mod ethernet;
 pub mod fuse;
 pub mod memory;
+pub mod names;
 pub mod namespace;
 pub mod nat;
 pub mod netlink;

@@ -10,6 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use units::Instant;
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 use crate::bearer::{Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent};
@@ -167,7 +168,7 @@ impl DatagramBearer for MemoryBearer {
                 Arrival {
                     from: self.there,
                     at: now,
-                    congestion_experienced: false,
+                    ecn: Ecn::NotCapable,
                 },
                 &mut datagram,
             );
@@ -200,6 +201,10 @@ impl DatagramBearer for MemoryBearer {
             sent.handled += 1;
         }
         sent
+    }
+
+    fn set_ecn(&mut self, _: Ecn) {
+        // There is no IP header.
     }
 
     fn follow_network(&mut self) -> io::Result<Footing> {

@@ -10,12 +10,14 @@ use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use crate::bearer::{
     Arrival, Batch, BearerCounters, DatagramBearer, Footing, PathLimit, PathReport, REPORTS, Sent,
     no_such_address, refuse,
 };
+use crate::connected::set_option;
 use crate::error_queue::{self, Report};
 use crate::stamps::Stamps;
 
@@ -40,19 +42,16 @@ pub struct UdpOptions {
     pub mark: Option<u32>,
     /// Wanted size of the kernel's buffer in each direction.
     pub buffer: Bytes,
-    /// Declare datagrams as able to report congestion (ECT(0), RFC 3168).
-    pub ecn_capable: bool,
 }
 
 impl UdpOptions {
-    /// The defaults, bound to `bind`: any device, no mark, buffers of 8 MiB, no ECN.
+    /// The defaults, bound to `bind`: any device, no mark, buffers of 8 MiB.
     pub fn new(bind: SocketAddr) -> Self {
         Self {
             bind,
             device: None,
             mark: None,
             buffer: Bytes::mebi(8),
-            ecn_capable: false,
         }
     }
 }
@@ -105,13 +104,14 @@ impl UdpBearer {
         )?;
         let state = UdpSocketState::new((&socket).into())?;
         error_queue::enable(&socket, bind.is_ipv6())?;
+        leave_out_destinations(&socket, bind)?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?.as_socket().unwrap_or(bind);
         Ok(Self {
             socket,
             state,
             address,
-            ecn: options.ecn_capable.then_some(EcnCodepoint::Ect0),
+            ecn: None,
             incoming: vec![0; MESSAGES * MESSAGE_ROOM].into_boxed_slice(),
             train: Vec::with_capacity(TRAIN_ROOM),
             stamps: Stamps::default(),
@@ -234,11 +234,16 @@ impl DatagramBearer for UdpBearer {
             .zip(&metas[..messages])
         {
             let at = self.stamps.arrival(now, meta.timestamp.map(Duration::from));
-            let congestion_experienced = meta.ecn == Some(EcnCodepoint::Ce);
+            let ecn = match meta.ecn {
+                Some(EcnCodepoint::Ce) => Ecn::CongestionExperienced,
+                Some(EcnCodepoint::Ect0) => Ecn::Capable0,
+                Some(EcnCodepoint::Ect1) => Ecn::Capable1,
+                None => Ecn::NotCapable,
+            };
             let arrival = Arrival {
                 from: canonical(meta.addr).into(),
                 at,
-                congestion_experienced,
+                ecn,
             };
             for datagram in room[..meta.len].chunks_mut(meta.stride.max(1)) {
                 datagrams += 1;
@@ -287,6 +292,10 @@ impl DatagramBearer for UdpBearer {
             }
         }
         sent
+    }
+
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = EcnCodepoint::from_bits(ecn.bits());
     }
 
     fn follow_network(&mut self) -> io::Result<Footing> {
@@ -359,6 +368,17 @@ fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
         }
     }
     count.max(1)
+}
+
+/// Has the kernel not tell to which address of ours each datagram came: with that, the length of a train and the time,
+/// there would be no room left for the field of congestion.
+fn leave_out_destinations(socket: &Socket, bind: SocketAddr) -> io::Result<()> {
+    let option = if bind.is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_PKTINFO)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
+    };
+    set_option(socket, option, 0)
 }
 
 /// Asks for buffers of `size`, above the system's limit where we are allowed to.

@@ -10,6 +10,7 @@ use edges::udp::{UdpBearer, UdpOptions};
 use edges::wait::{Interest, Waiter};
 use units::Duration;
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -223,5 +224,43 @@ fn bracketed(host: &str) -> String {
         format!("[{host}]")
     } else {
         host.into()
+    }
+}
+
+#[test]
+fn each_datagram_bears_the_field_that_it_was_sent_with() {
+    let fields = [
+        Ecn::Capable0,
+        Ecn::NotCapable,
+        Ecn::Capable1,
+        Ecn::CongestionExperienced,
+    ];
+    for (from, to) in [
+        ("127.0.0.1:0", "127.0.0.1:0"),
+        ("[::1]:0", "[::1]:0"),
+        ("[::]:0", "127.0.0.1:0"),
+        ("127.0.0.1:0", "[::]:0"),
+    ] {
+        let (mut one, mut other) = (bearer(from), bearer(to));
+        let target = match place(other.local_address()) {
+            any if any.ip().is_unspecified() => SocketAddr::from(([127, 0, 0, 1], any.port())),
+            given => given,
+        };
+        let mut expected = Vec::new();
+        for round in 0..10 {
+            // Alone, as neighbours, and as a train.
+            for (count, ecn) in [1, 3, 20]
+                .into_iter()
+                .zip(fields.iter().cycle().skip(round))
+            {
+                let sent: Vec<_> = (0..count).map(|number| datagram(number, 1_000)).collect();
+                one.set_ecn(*ecn);
+                assert_eq!(one.send(target.into(), &sent).handled, sent.len());
+                expected.extend(sent.iter().map(|_| *ecn));
+            }
+        }
+        let came = receive(&mut other, expected.len());
+        let came: Vec<Ecn> = came.iter().map(|(arrival, _)| arrival.ecn).collect();
+        assert_eq!(came, expected, "from {from} to {to}");
     }
 }

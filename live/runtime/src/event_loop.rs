@@ -1,5 +1,6 @@
 //! The loop: one thread, one air.
 
+mod carry;
 mod catch_up;
 mod paths;
 mod status;
@@ -8,16 +9,18 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
+use carry::carry_out;
 use edges::bearer::{Arrival, Batch, DatagramBearer, Footing};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
-use hosts::{Event, Input, Output};
+use hosts::{Event, Input};
 use thiserror::Error;
 use units::{Bytes, Duration, Instant};
-use wire::packet::{Packet, PacketBuffer};
+use wire::packet::PacketBuffer;
 
+use crate::finder::Finder;
 use crate::host::Driven;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
@@ -33,7 +36,8 @@ const CONTROL: u64 = 3;
 const NETWORK: u64 = 4;
 const ANNOUNCER: u64 = 5;
 const STREAMS: u64 = 6;
-const FIRST_CLIENT: u64 = 7;
+const FINDER: u64 = 7;
+const FIRST_CLIENT: u64 = 8;
 const FIRST_SUBSCRIBER: u64 = 1 << 32;
 
 /// The share of one turn that belongs to the device: so many packets, or so many bytes. The bearer's
@@ -114,12 +118,14 @@ struct Work {
     /// The thread that splits TCP, and what it has asked.
     streams: Option<StreamPort>,
     asked: VecDeque<Asked>,
+    finder: Option<Finder>,
 }
 
 impl Work {
-    fn new(streams: Option<StreamPort>) -> Self {
+    fn new(streams: Option<StreamPort>, finder: Option<Finder>) -> Self {
         Self {
             streams,
+            finder,
             asked: VecDeque::new(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
@@ -152,12 +158,13 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         watch(ports.signals.as_ref().map(|port| port as _), SIGNALS)?;
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
+        watch(ports.finder.as_ref().map(|port| port as _), FINDER)?;
         let publisher = ports.announcer.as_ref().map(|port| &port.publisher as _);
         watch(publisher, ANNOUNCER)?;
         let started = clock::monotonic();
         Ok(Self {
             host,
-            work: Work::new(ports.streams.take()),
+            work: Work::new(ports.streams.take(), ports.finder.take()),
             ports,
             waiter,
             blocked: false,
@@ -297,6 +304,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         for token in askers.into_iter().flatten() {
             match token {
                 ANNOUNCER | FIRST_SUBSCRIBER.. => self.listened(token)?,
+                FINDER => self.take_found()?,
                 _ => self.answer(token)?,
             }
         }
@@ -361,6 +369,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             let input = Input::Datagram {
                 from: arrival.from,
                 arrived: arrival.at,
+                ecn: arrival.ecn,
                 buffer,
             };
             host.handle_input(now, input);
@@ -410,8 +419,9 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if let Some(port) = &mut self.work.streams {
             port.flush();
         }
-        if !self.work.outbox.is_empty() {
-            self.work.outbox.flush(&mut self.ports.bearer);
+        self.work.outbox.flush(&mut self.ports.bearer);
+        while let Some(to) = self.work.outbox.poll_unreachable() {
+            self.tell(clock::monotonic(), Input::Unreachable(to));
         }
         let blocked = !self.work.outbox.is_empty();
         if blocked != self.blocked {
@@ -454,42 +464,6 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
         self.ports.control = Some(control);
         Ok(())
-    }
-}
-
-/// Drains the host's outputs: packets go to the device at once, datagrams are collected.
-fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
-    while let Some(output) = host.poll_output() {
-        match output {
-            Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
-            Output::Datagram { to, buffer } => work.outbox.push(to, buffer),
-            Output::Streams { lane, news } => {
-                let port = work.streams.as_mut();
-                if let Some((lane, input)) = port.and_then(|port| port.tell(lane, news)) {
-                    host.handle_input(clock::monotonic(), Input::Streams { lane, input });
-                }
-            }
-            Output::Event(event) => {
-                tracing::info!("{event}");
-                work.events.push(event);
-            }
-        }
-    }
-}
-
-/// Hands a packet to the device. What it does not take is lost, as in any full queue; what the hop
-/// repaired is the hop's.
-fn deliver(packet: &mut Packet, device: &mut impl PacketDevice, counters: &mut LoopCounters) {
-    let Err(error) = device.send(packet) else {
-        return;
-    };
-    let no_room = error.kind() == io::ErrorKind::WouldBlock
-        || rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::NOBUFS);
-    if no_room {
-        counters.packets_without_room += 1;
-    } else {
-        counters.packets_refused += 1;
-        tracing::debug!("the TUN device refused a packet: {error}");
     }
 }
 

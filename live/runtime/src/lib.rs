@@ -12,6 +12,7 @@ pub mod signals;
 pub mod split;
 
 mod event_loop;
+mod finder;
 mod host;
 mod lock;
 mod moderation;
@@ -22,6 +23,7 @@ mod socket_file;
 use lock::lock;
 
 pub use event_loop::{EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Stopped};
+pub use finder::Finder;
 pub use host::Driven;
 pub use outbox::Outbox;
 pub use ports::{Part, Ports};

@@ -1,12 +1,14 @@
 //! Datagrams on their way to the bearer, collected so that many share a system call.
 
-use edges::bearer::DatagramBearer;
+use edges::bearer::{DatagramBearer, is_without_way};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-/// Neighbours with the same destination.
+/// Neighbours with the same destination and the same field for congestion.
 struct Run {
     to: HopAddress,
+    ecn: Ecn,
     count: usize,
 }
 
@@ -21,6 +23,8 @@ pub struct Outbox {
     capacity: usize,
     dropped: u64,
     refused: u64,
+    /// Where datagrams could not leave for, since that was asked last.
+    unreachable: Vec<HopAddress>,
 }
 
 impl Outbox {
@@ -34,12 +38,13 @@ impl Outbox {
             capacity,
             dropped: 0,
             refused: 0,
+            unreachable: Vec::new(),
         }
     }
 
     /// Appends a datagram. One that finds the queue full is dropped and counted, as in a driver's
     /// queue: to the hop it is a loss.
-    pub fn push(&mut self, to: HopAddress, datagram: PacketBuffer) {
+    pub fn push(&mut self, (to, ecn): (HopAddress, Ecn), datagram: PacketBuffer) {
         let storage = self.storage + datagram.capacity();
         if self.datagrams.len() == self.capacity || storage > STORAGE {
             self.dropped += 1;
@@ -48,8 +53,8 @@ impl Outbox {
         self.storage = storage;
         self.datagrams.push(datagram);
         match self.runs.last_mut() {
-            Some(run) if run.to == to => run.count += 1,
-            _ => self.runs.push(Run { to, count: 1 }),
+            Some(run) if (run.to, run.ecn) == (to, ecn) => run.count += 1,
+            _ => self.runs.push(Run { to, ecn, count: 1 }),
         }
     }
 
@@ -73,15 +78,24 @@ impl Outbox {
         self.refused
     }
 
+    /// The next address for which datagrams could not leave this host, whatever they were.
+    pub fn poll_unreachable(&mut self) -> Option<HopAddress> {
+        self.unreachable.pop()
+    }
+
     /// Sends what the bearer has room for, in order. What remains is offered again by the next call.
     pub fn flush(&mut self, bearer: &mut impl DatagramBearer) {
         let (mut sent, mut finished) = (0, 0);
         for run in &mut self.runs {
+            bearer.set_ecn(run.ecn);
             let outcome = bearer.send(run.to, &self.datagrams[sent..sent + run.count]);
             sent += outcome.handled;
             self.refused += outcome.dropped as u64;
             if let Some(problem) = outcome.problem {
                 tracing::debug!(to = %run.to, "a datagram was refused: {problem}");
+                if is_without_way(&problem) && !self.unreachable.contains(&run.to) {
+                    self.unreachable.push(run.to);
+                }
             }
             run.count -= outcome.handled;
             if run.count > 0 {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use units::Bytes;
 
 use crate::control::Control;
+use crate::finder::Finder;
 use crate::signals::Announcer;
 use crate::split::StreamPort;
 
@@ -25,6 +26,8 @@ pub struct Ports<D, B> {
     pub announcer: Option<Announcer>,
     /// The thread that splits TCP, if it is split here.
     pub streams: Option<StreamPort>,
+    /// Who finds out where a peer is now.
+    pub finder: Option<Finder>,
     /// Other parts of the program.
     pub parts: Vec<Part>,
 }
@@ -50,6 +53,7 @@ impl<D, B> Ports<D, B> {
             network: None,
             announcer: None,
             streams: None,
+            finder: None,
             parts: Vec::new(),
         }
     }

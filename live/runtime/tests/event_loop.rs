@@ -15,7 +15,7 @@ use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, Waiter};
 use runtime::control::{Control, ask_status};
-use runtime::{EventLoop, Ports, Stopped};
+use runtime::{EventLoop, Finder, Ports, Stopped};
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
@@ -244,4 +244,28 @@ fn namespace() -> Option<Namespace> {
             None
         }
     }
+}
+
+#[test]
+fn a_search_that_takes_long_holds_nobody_up() {
+    let (answer, answers) = std::sync::mpsc::channel();
+    let find = move || answers.recv().unwrap_or_default();
+    let finder = Finder::start(find).unwrap();
+    with_loop(
+        [100, 100],
+        |ports| ports.finder = Some(finder),
+        |user, peer| {
+            for content in [&b"seek"[..], b"one", b"seek", b"seek", b"seek", b"two"] {
+                user.send(&mut packet(content)).unwrap();
+            }
+            // The resolver of names has not answered yet.
+            assert_eq!(datagrams(peer, 2), [b"one", b"two"]);
+            let places = ["192.0.2.7:1", "192.0.2.8:1"].map(|place| place.parse().unwrap());
+            answer.send(places.to_vec()).unwrap();
+            for place in places {
+                let told = String::from_utf8(next_packet(user)).unwrap();
+                assert_eq!(told, format!("3 at {place}"));
+            }
+        },
+    );
 }

@@ -4,6 +4,7 @@ use units::{Duration, Instant};
 use wire::hop::{AckFields, FrameWriter};
 
 use crate::ranges::RangeSet;
+use crate::received_marks::ReceivedMarks;
 
 /// The longest that a frame waits for its acknowledgement.
 pub(crate) const DELAY_MAX: Duration = Duration::from_millis(25);
@@ -32,6 +33,8 @@ pub(crate) struct Acknowledger {
     last_written: Instant,
     /// Received bytes, of which acknowledgements may take a share.
     received_bytes: u64,
+    /// How frames came marked.
+    pub(crate) marks: ReceivedMarks,
 }
 
 /// What a transmission's arrival says of those before it.
@@ -102,6 +105,7 @@ impl Acknowledger {
             largest,
             arrival: at.since_origin().as_micros() as u32,
             delay: now.since(at).as_micros(),
+            counts: self.marks.to_tell(),
         };
         let around = if alone { AROUND } else { 0 };
         let savings = (self.received_bytes / SHARE).saturating_sub(around) as usize;
@@ -115,6 +119,7 @@ impl Acknowledger {
         }
         let cost = (room - frame.room()) as u64 + around;
         self.received_bytes = self.received_bytes.saturating_sub(cost * SHARE);
+        self.marks.told();
         self.waiting_since = None;
         self.gap = false;
         self.last_written = now;

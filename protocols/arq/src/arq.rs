@@ -1,6 +1,7 @@
 //! The machine.
 
 mod probe;
+mod receive;
 mod settle;
 
 use std::collections::VecDeque;
@@ -8,7 +9,7 @@ use std::collections::VecDeque;
 use machine::Machine;
 use units::{Bytes, Duration, Instant, Probability};
 use wire::flow::{Class, FlowKey};
-use wire::hop::{Chunk, FRAME_HEADER, Frame, FrameWriter, expand};
+use wire::hop::{FRAME_HEADER, FrameWriter};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::acknowledge::Acknowledger;
@@ -20,10 +21,9 @@ use crate::limits::{QueueLimits, Shares};
 use crate::outbox::Outbox;
 use crate::pace::Pace;
 use crate::path::Path;
-use crate::receiver::Refused;
 use crate::reorder::Reordering;
 use crate::round_trip::RoundTrip;
-use crate::stats::{Fade, LossMonitor, Stats};
+use crate::stats::{EcnStats, Fade, LossMonitor, Stats};
 use crate::watch::Pattern;
 use crate::{Config, Input, Output};
 
@@ -94,6 +94,12 @@ impl Arq {
         stats.sent.packets_abandoned = self.outbox.abandoned();
         stats.sent.packets_capped = self.outbox.capped();
         stats.sent.packets_in_common = self.outbox.in_common();
+        stats.ecn = EcnStats {
+            outwards: self.ledger.marks.ability(),
+            frames_marked: self.ledger.marks.marked(),
+            frames_came_marked: self.acknowledger.marks.marked(),
+            packets_marked: self.outbox.marked(),
+        };
         stats
     }
 
@@ -255,12 +261,12 @@ impl Arq {
     fn send_off(&mut self, now: Instant, frame: PacketBuffer, carried: (usize, bool)) -> usize {
         let overhead = self.config.overhead;
         let wire_bytes = frame.len() + overhead;
-        self.ledger.sent(now, (frame.len(), overhead), carried);
+        let ecn = self.ledger.sent(now, (frame.len(), overhead), carried);
         self.ledger
             .forget_beyond(LEDGER_QUIET_MAX.min(self.shares.transmissions / 2));
         self.stats.sent.frames += 1;
         self.stats.sent.wire_bytes += wire_bytes as u64;
-        self.outputs.push_back(Output::Frame(frame));
+        self.outputs.push_back(Output::Frame { frame, ecn });
         wire_bytes
     }
 
@@ -317,100 +323,6 @@ impl Arq {
         (faded / 100).clamp(Duration::from_millis(20), Duration::from_secs(1))
     }
 
-    fn receive(&mut self, now: Instant, arrived: Instant, bytes: &[u8]) {
-        let Ok(frame) = Frame::parse(bytes) else {
-            self.stats.received.frames_malformed += 1;
-            return;
-        };
-        let wire_bytes = bytes.len() + self.config.overhead;
-        self.path.received(bytes.len());
-        let number = expand(frame.number, self.acknowledger.largest());
-        let missed = number.saturating_sub(self.acknowledger.expected());
-        let had_missed = self.pace.has_missed;
-        self.pace.has_missed |= missed > 0;
-        let (mut asks, mut fits, mut after_long, mut is_long) = (false, true, false, false);
-        for chunk in frame.chunks() {
-            match chunk {
-                Ok(Chunk::Ack(ack)) => self.acknowledged(now, arrived, &ack),
-                Ok(Chunk::Padding(_)) => is_long = true,
-                Ok(chunk) => {
-                    asks = true;
-                    after_long |= chunk == Chunk::Probe { after_long: true };
-                    fits &= self.take_in(&chunk);
-                }
-                Err(_) => self.stats.received.frames_malformed += 1,
-            }
-        }
-        if after_long && missed == 1 {
-            // What was to be lost, if it was too long, bore no acknowledgement.
-            self.pace.has_missed = had_missed;
-        }
-        let received = &mut self.stats.received;
-        received.frames += 1;
-        received.wire_bytes += wire_bytes as u64;
-        // What there is no room for must come again, so it is as if it had not come.
-        if fits {
-            let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
-            let missed = arrival.skipped.saturating_sub(u64::from(after_long));
-            received.frames_missed += missed;
-            if arrival.is_late && !is_long {
-                self.losses.forgive_missed(received);
-            } else {
-                self.losses.missed(missed);
-            }
-            if asks {
-                self.acknowledger.asked(arrived);
-            }
-        }
-        if self.inbox.has_partial() {
-            self.pace.next_release.get_or_insert(now);
-        }
-    }
-
-    /// Releases what has come of long packets. It is done by timeout, at the same instant, so that a driver which
-    /// hands in a batch of frames gets long packets for them.
-    /// Returns whether there is more to release.
-    fn release(&mut self) -> bool {
-        let (inbox, outputs, received) =
-            (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
-        inbox.flush(&mut |packet| deliver(packet, outputs, received))
-    }
-
-    /// Takes in what a chunk carries; false if there is no room for it.
-    fn take_in(&mut self, chunk: &Chunk<'_>) -> bool {
-        let (inbox, outputs, received) =
-            (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
-        let mut deliver = |packet| deliver(packet, outputs, received);
-        let result = match *chunk {
-            Chunk::Stream {
-                flow,
-                offset,
-                end,
-                bytes,
-            } => inbox.stream(flow, offset, (bytes, end), &mut deliver),
-            Chunk::Brief {
-                packet,
-                offset,
-                end,
-                bytes,
-                ..
-            } => inbox.brief(packet, offset, (bytes, end), &mut deliver),
-            Chunk::Transport(bytes) => {
-                received.packets += 1;
-                received.bytes += bytes.len() as u64;
-                outputs.push_back(Output::Transport(PacketBuffer::copy_of(bytes)));
-                Ok(())
-            }
-            Chunk::Ack(_) | Chunk::Probe { .. } | Chunk::Padding(_) => Ok(()),
-        };
-        match result {
-            Ok(()) => {}
-            Err(Refused::Repeated) => received.chunks_repeated += 1,
-            Err(Refused::Limit | Refused::Broken) => received.chunks_refused += 1,
-        }
-        result != Err(Refused::Limit)
-    }
-
     fn set_limits(&mut self) {
         if let Some(rate) = self.pace.rate {
             self.outbox
@@ -423,12 +335,6 @@ impl Arq {
 fn frame_writer(number: u64, room: usize) -> FrameWriter {
     let buffer = PacketBuffer::with_room(HEADROOM + room + TAILROOM, HEADROOM);
     FrameWriter::new(buffer, number, room)
-}
-
-fn deliver(packet: Packet, outputs: &mut VecDeque<Output>, received: &mut crate::ReceivedStats) {
-    received.packets += 1;
-    received.bytes += packet.buffer.len() as u64;
-    outputs.push_back(Output::Packet(packet));
 }
 
 impl Machine for Arq {
@@ -459,7 +365,11 @@ impl Machine for Arq {
                 self.pace.next_tidy.get_or_insert(now + TIDY);
             }
             Input::Transport(buffer) => self.transport(now, buffer),
-            Input::Frame { arrived, frame } => self.receive(now, arrived.min(now), &frame),
+            Input::Frame {
+                arrived,
+                frame,
+                ecn,
+            } => self.receive(now, (arrived.min(now), ecn), &frame),
             Input::AirFree(bytes) => self.grant(now, bytes),
             Input::AcknowledgementFree => {
                 if self.acknowledges_from().is_some_and(|due| due <= now) {
@@ -467,6 +377,12 @@ impl Machine for Arq {
                 }
             }
             Input::Elsewhere(bytes) => self.ledger.elsewhere(bytes.get()),
+            Input::Link(linked) => {
+                self.pace.unlinked = !linked;
+                if linked {
+                    self.pace.next_probe = Instant::ZERO;
+                }
+            }
             Input::Rate(rate) => {
                 self.pace.rate = Some(rate);
                 self.path.rate(now, rate);
@@ -485,7 +401,9 @@ impl Machine for Arq {
         }
         self.give_up_overtaken(now);
         self.path.handle_timeout(now);
-        self.repeat_due(now);
+        if !self.pace.unlinked {
+            self.repeat_due(now);
+        }
         if self.pace.next_release.take_if(|due| *due <= now).is_some() {
             self.pace.next_release = self.release().then_some(now);
         }
@@ -505,7 +423,9 @@ impl Machine for Arq {
         let repeat = self.outbox.next_repeat(self.pattern(self.pace.last_heard));
         let own = [
             self.patience_ends().map(|at| self.pace.silence.after(at)),
-            repeat.map(|at| self.pace.repeats.after(at)),
+            repeat
+                .filter(|_| !self.pace.unlinked)
+                .map(|at| self.pace.repeats.after(at)),
             self.overtaken_until().map(|at| self.order.grace.after(at)),
             self.pace.next_release,
             self.pace.next_tidy,

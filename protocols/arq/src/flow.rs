@@ -9,6 +9,7 @@ use wire::hop::FrameWriter;
 use wire::ip::Protocol;
 use wire::packet::Packet;
 
+use crate::controlled_delay::{ControlledDelay, Standing};
 use crate::fair::Place;
 use crate::filter::supersedes;
 use crate::limits::PACKET;
@@ -42,13 +43,21 @@ pub(crate) struct Flow {
     pub(crate) last_active: Instant,
     /// Set once the stream is to end, or has been told to.
     pub(crate) ending: Option<Ending>,
-    queue: VecDeque<Packet>,
+    queue: VecDeque<Waiting>,
     queued: usize,
     /// What the buffers of the queue take.
     storage: usize,
     sparse: Allowance,
     last_drop: Option<Instant>,
+    delay: ControlledDelay,
     lane: Lane,
+}
+
+/// A packet that waits.
+#[derive(Debug)]
+struct Waiting {
+    since: Instant,
+    packet: Packet,
 }
 
 /// How a flow's packets cross.
@@ -143,6 +152,7 @@ impl Flow {
             storage: 0,
             sparse: Allowance { zero: now },
             last_drop: None,
+            delay: ControlledDelay::default(),
             lane,
         }
     }
@@ -167,7 +177,7 @@ impl Flow {
         let stream = self.stream.as_ref().map(|(_, stream)| stream.memory());
         let stream = stream.unwrap_or_default();
         let packets = self.queue.len() + stream.packets;
-        let slots = self.queue.capacity() * size_of::<Packet>() + stream.slots;
+        let slots = self.queue.capacity() * size_of::<Waiting>() + stream.slots;
         self.storage + stream.storage + stream.ranges + slots.max(packets * PACKET)
     }
 
@@ -183,7 +193,8 @@ impl Flow {
     ///
     /// An acknowledgement takes the place of one that it makes useless: a slow way back would else be late with all.
     /// Beyond `limit` bytes the oldest segment goes, once an interval, so that its
-    /// sender hears of it soon and slows down once; beyond twice that, the newest goes.
+    /// sender hears of it soon and slows down once; beyond twice that, the newest goes. Where the sender understands
+    /// marks the oldest is marked and stays.
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -194,10 +205,10 @@ impl Flow {
         self.last_active = now;
         if self.queue.len() >= BACKLOG
             && let Some(last) = self.queue.back_mut()
-            && supersedes(&packet, last)
+            && supersedes(&packet, &last.packet)
         {
             let storage = packet.buffer.capacity();
-            let former = std::mem::replace(last, packet);
+            let former = std::mem::replace(&mut last.packet, packet);
             self.storage = self.storage + storage - former.buffer.capacity();
             return 0;
         }
@@ -206,7 +217,7 @@ impl Flow {
         }
         self.queued += packet.buffer.len();
         self.storage += packet.buffer.capacity();
-        self.queue.push_back(packet);
+        self.queue.push_back(Waiting { since: now, packet });
         let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
         if self.queued <= limit || !rested || self.queue.len() < 2 {
             return 0;
@@ -215,6 +226,10 @@ impl Flow {
         let Some(oldest) = self.queue.front_mut() else {
             return 0;
         };
+        let oldest = &mut oldest.packet;
+        if self.delay.mark(oldest) {
+            return 0;
+        }
         let before = oldest.buffer.len();
         if queue::drop_first_segment(oldest) {
             self.queued -= before - oldest.buffer.len();
@@ -242,7 +257,9 @@ impl Flow {
             return Admission::Whole;
         }
         self.last_drop = Some(now);
-        if queue::drop_first_segment(packet) {
+        if self.delay.mark(packet) {
+            Admission::Whole
+        } else if queue::drop_first_segment(packet) {
             Admission::Shortened
         } else {
             Admission::Dropped
@@ -257,7 +274,7 @@ impl Flow {
         }
         self.queued += packet.buffer.len();
         self.storage += packet.buffer.capacity();
-        self.queue.push_front(packet);
+        self.queue.push_front(Waiting { since: now, packet });
         0
     }
 
@@ -265,8 +282,8 @@ impl Flow {
     /// of no use.
     pub(crate) fn is_better_whole(&self, frame: &FrameWriter) -> bool {
         let next = self.queue.front().filter(|_| !self.is_repaired());
-        next.is_some_and(|packet| {
-            let length = packet.buffer.len();
+        next.is_some_and(|waiting| {
+            let length = waiting.packet.buffer.len();
             if self.is_transport() {
                 length > frame.transport_room()
             } else {
@@ -275,9 +292,24 @@ impl Flow {
         })
     }
 
+    /// It is this flow's turn: marks the packet that has waited longest, if the queue stands. Returns how many packets
+    /// of the flow have been marked since the last turn.
+    pub(crate) fn mark_standing(&mut self, now: Instant, standing: Standing) -> u64 {
+        let (alone, is_ip) = (self.queue.len() < 2, !self.is_transport());
+        match self.queue.front_mut().filter(|_| is_ip) {
+            Some(waiting) => {
+                let waited = now.since(waiting.since);
+                self.delay
+                    .judge(now, (&mut waiting.packet, waited), (standing, alone));
+            }
+            None => self.delay.rest(),
+        }
+        self.delay.take_marked()
+    }
+
     /// Takes the packet that has waited longest.
     pub(crate) fn dequeue(&mut self) -> Option<Packet> {
-        let packet = self.queue.pop_front()?;
+        let packet = self.queue.pop_front()?.packet;
         self.queued -= packet.buffer.len();
         self.storage -= packet.buffer.capacity();
         Some(packet)

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use units::{Duration, Instant};
+use wire::ip::Ecn;
+
+use crate::sent_marks::SentMarks;
 
 /// What a transmission carried, for repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +71,8 @@ struct Entry {
     length: u16,
     /// Whether it asks for an acknowledgement.
     asks: bool,
+    /// Whether it was sent able to be marked.
+    capable: bool,
     fate: Fate,
 }
 
@@ -111,6 +116,8 @@ pub(crate) struct Ledger {
     /// How many entries at the front nobody waits for: they are not open, or ask for nothing.
     presumed: usize,
     sent_total: u64,
+    /// What is known of marks on the way.
+    pub(crate) marks: SentMarks,
 }
 
 impl Ledger {
@@ -145,13 +152,19 @@ impl Ledger {
         self.sent_total += wire_bytes;
     }
 
-    /// Notes that the next transmission has left, with the last `contents` noted.
+    /// Notes that the next transmission has left, with the last `contents` noted. Returns the field that its outer
+    /// header is to have.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
         (length, overhead): (usize, usize),
         (contents, asks): (usize, bool),
-    ) {
+    ) -> Ecn {
+        let ecn = if asks {
+            self.marks.send(now)
+        } else {
+            Ecn::NotCapable
+        };
         self.sent_total += (length + overhead) as u64;
         let entry = Entry {
             sent_at: now,
@@ -159,10 +172,12 @@ impl Ledger {
             contents: contents as u16,
             length: u16::try_from(length).unwrap_or(u16::MAX),
             asks,
+            capable: ecn != Ecn::NotCapable,
             fate: Fate::Open,
         };
         self.entries.push_back(entry);
         self.pass_presumed();
+        ecn
     }
 
     fn pass_presumed(&mut self) {
@@ -203,6 +218,9 @@ impl Ledger {
             }
         }
         self.pass_presumed();
+        if count > 0 {
+            self.marks.silent(now);
+        }
         count
     }
 
@@ -215,8 +233,8 @@ impl Ledger {
     /// below `lost_before` did not. `settled` gets each that is news, in order, with what it carried.
     pub(crate) fn settle(
         &mut self,
-        received: &[(u64, u64)],
-        lost_before: u64,
+        now: Instant,
+        (received, lost_before): (&[(u64, u64)], u64),
         mut settled: impl FnMut(Settled, &mut dyn Iterator<Item = &Content>),
     ) {
         let named = received.first().map_or(0, |(_, largest)| largest + 1);
@@ -253,6 +271,9 @@ impl Ledger {
                 asked: entry.asks,
             };
             entry.fate = Fate::Settled;
+            if arrived && entry.asks {
+                self.marks.arrived(now, entry.capable);
+            }
             settled(news, &mut carried);
         }
         self.forget_settled();

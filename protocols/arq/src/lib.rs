@@ -16,6 +16,7 @@ mod acknowledge;
 mod arq;
 mod brief;
 mod cause;
+mod controlled_delay;
 mod fair;
 mod filter;
 mod flow;
@@ -28,10 +29,12 @@ mod pace;
 mod path;
 mod queue;
 mod ranges;
+mod received_marks;
 mod receiver;
 mod reorder;
 mod round_trip;
 mod seen;
+mod sent_marks;
 mod stall;
 mod stats;
 mod stream;
@@ -45,10 +48,12 @@ pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
 pub use path::{Path, PathNews, PathSearch};
 pub use ranges::RangeSet;
+pub use sent_marks::EcnAbility;
 pub use stall::Grace;
-pub use stats::{BURST_CLASSES, ReceivedStats, SentStats, Stats};
+pub use stats::{BURST_CLASSES, EcnStats, ReceivedStats, SentStats, Stats};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 /// How one end behaves.
@@ -126,6 +131,8 @@ pub enum Input {
         arrived: Instant,
         /// The frame.
         frame: PacketBuffer,
+        /// The field of the outer header that it came in; [`Ecn::NotCapable`] where there is none.
+        ecn: Ecn,
     },
     /// The medium can take so many bytes on the wire now; a last frame may exceed them.
     AirFree(Bytes),
@@ -137,13 +144,20 @@ pub enum Input {
     Rate(BitRate),
     /// News of the path that frames take.
     Path(PathNews),
+    /// Whether frames can be sent at all, as at first; while they cannot, nothing is granted, and nothing is due again.
+    Link(bool),
 }
 
 /// What an [`Arq`] asks of its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Put a frame on the air.
-    Frame(PacketBuffer),
+    Frame {
+        /// The frame.
+        frame: PacketBuffer,
+        /// The field that its outer header is to have.
+        ecn: Ecn,
+    },
     /// Hand a packet to the layer above.
     Packet(Packet),
     /// A packet of the split transport has crossed the hop.
@@ -181,4 +195,7 @@ pub struct Sample {
     pub arrival: u32,
     /// The round trip without the wait at the other end.
     pub round_trip: Duration,
+    /// The number of transmissions newly reported as CE-marked: since the last sample, and never more than it reports
+    /// as arrived. Zero while marks do not cross the hop, or say nothing.
+    pub marked: u64,
 }

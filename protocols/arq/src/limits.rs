@@ -2,6 +2,8 @@
 
 use units::{BitRate, Bytes, Duration};
 
+use crate::controlled_delay::Standing;
+
 /// What one end may keep, at least: less would not hold what a peer may have open (`docs/hop-frame.md`, "Limits").
 pub const MEMORY_LEAST: Bytes = Bytes::mebi(16);
 /// What a packet costs beside the storage of its buffer, in bytes: its place in queues that have grown to twice their
@@ -20,6 +22,12 @@ const BRIEF_MAX: usize = 4_096;
 /// A full frame has fewer contents.
 const CONTENTS_OF_A_FRAME: usize = 512;
 
+/// A wait that no round trip is too short for (RFC 8033 §4.1: the reference of 15 ms), and what a sender takes to
+/// react at least (RFC 8289 §4.3).
+const STANDING: Duration = Duration::from_millis(15);
+const REACTION: Duration = Duration::from_millis(100);
+const TWO_PACKETS: Bytes = Bytes::new(3_000);
+
 /// How much a flow may queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueLimits {
@@ -27,6 +35,8 @@ pub(crate) struct QueueLimits {
     pub(crate) bytes: usize,
     /// How long the sender takes to react.
     pub(crate) interval: Duration,
+    /// What is a queue that stands, for flows whose packets can be marked.
+    pub(crate) standing: Standing,
 }
 
 impl QueueLimits {
@@ -34,16 +44,27 @@ impl QueueLimits {
     pub(crate) const UNKNOWN: Self = Self {
         bytes: 4 << 20,
         interval: Duration::from_millis(300),
+        standing: Standing::NEVER,
     };
 
     /// A bulk flow may queue as much as its own round trip with one repair and a second one to
     /// spare, so that a sender that halves its window still keeps the hop busy.
+    ///
+    /// One whose packets can be marked is told of less, since a mark repeats nothing: of a wait of half the hop's
+    /// round trip, which a sender that goes down to 0.7 of its window (RFC 9438 §4.6) needs to keep the hop busy,
+    /// and of [`STANDING`] and two packets at least.
     pub(crate) fn new(rate: BitRate, round_trip: Duration) -> Self {
         let time = (round_trip * 3).max(Duration::from_millis(200));
         let bytes = rate.bytes_in(time).get().clamp(48 << 10, 12 << 20) as usize;
         Self {
             bytes,
             interval: time,
+            standing: Standing {
+                target: (round_trip / 2)
+                    .max(STANDING)
+                    .max(rate.time_for(TWO_PACKETS)),
+                interval: (round_trip * 2).max(REACTION),
+            },
         }
     }
 }

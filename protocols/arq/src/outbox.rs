@@ -40,14 +40,22 @@ pub(crate) struct Outbox {
     watch: Watch,
     limits: QueueLimits,
     shares: Shares,
-    /// Packets for which nothing was left of what may be kept, or may wait, in all.
-    capped: u64,
-    /// Packets that had no flow of their own.
-    in_common: u64,
+    counts: Counts,
     /// The slot of the flow with the longest queue, as far as packets that came show.
     longest: usize,
     /// Flows with packets have left the order because there was no room for what they send.
     held_back: bool,
+}
+
+/// What became of packets that came.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Those for which nothing was left of what may be kept, or may wait, in all.
+    capped: u64,
+    /// Those that had no flow of their own.
+    in_common: u64,
+    /// Those that were marked.
+    marked: u64,
 }
 
 impl Outbox {
@@ -61,8 +69,7 @@ impl Outbox {
             watch: Watch::default(),
             limits: QueueLimits::UNKNOWN,
             shares,
-            capped: 0,
-            in_common: 0,
+            counts: Counts::default(),
             longest: 0,
             held_back: false,
         }
@@ -97,12 +104,17 @@ impl Outbox {
 
     /// Packets for which there was no room, see [`Config::memory`] and [`Config::queue`].
     pub(crate) fn capped(&self) -> u64 {
-        self.capped
+        self.counts.capped
     }
 
     /// Packets that had no flow of their own.
     pub(crate) fn in_common(&self) -> u64 {
-        self.in_common
+        self.counts.in_common
+    }
+
+    /// Packets marked because their flow's queue stood.
+    pub(crate) fn marked(&self) -> u64 {
+        self.counts.marked
     }
 
     /// Whether there is room for what is noted of ranges that have not been sent yet.
@@ -179,6 +191,7 @@ impl Outbox {
                 }
                 break;
             }
+            self.counts.marked += flow.mark_standing(now, self.limits.standing);
             let queued = flow.queued();
             let again = flow.has_repairs();
             let written = if flow.stream.is_some() {

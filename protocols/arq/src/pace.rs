@@ -18,6 +18,8 @@ pub(crate) struct Pace {
     pub(crate) fading_until: Option<Instant>,
     /// When the next probe of a long fade may leave.
     pub(crate) next_probe: Instant,
+    /// Nothing can be sent at all.
+    pub(crate) unlinked: bool,
     pub(crate) next_tidy: Option<Instant>,
     /// Whole segments of a packet that is still incomplete can be released.
     pub(crate) next_release: Option<Instant>,

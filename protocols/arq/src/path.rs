@@ -43,6 +43,8 @@ pub struct Path {
     frame: usize,
     /// The longest frame that has come.
     received: usize,
+    /// What any path should carry of the lengths that are searched.
+    least: usize,
 }
 
 /// What is to be put on the air for the search.
@@ -61,6 +63,7 @@ impl Path {
             search: search.map(|search| (PathMtu::new(search.lengths), search.around)),
             frame: config.frame,
             received: 0,
+            least: search.map_or(0, |search| pathmtu::BASE.min(search.lengths.bound)),
         }
     }
 
@@ -76,6 +79,11 @@ impl Path {
     /// not searched.
     pub fn found(&self) -> Option<usize> {
         self.search.as_ref().and_then(|(path, _)| path.found())
+    }
+
+    /// Whether the path has been found to carry less than packets have at least, as any path of IPv6 carries.
+    pub fn is_cut(&self) -> bool {
+        self.found().is_some_and(|found| found < self.least)
     }
 
     /// The longest packet that has come from the other end, in bytes; nothing where the path is not searched.

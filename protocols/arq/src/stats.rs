@@ -5,6 +5,7 @@ use units::{Duration, Instant, Probability};
 
 use crate::cause::LossCounts;
 use crate::loss_share::LossShare;
+use crate::sent_marks::EcnAbility;
 
 /// Classes of burst lengths: 1, 2 to 3, 4 to 7, … transmissions.
 pub const BURST_CLASSES: usize = 12;
@@ -16,6 +17,21 @@ pub struct Stats {
     pub sent: SentStats,
     /// What this end received.
     pub received: ReceivedStats,
+    /// Congestion marks.
+    pub ecn: EcnStats,
+}
+
+/// Congestion marks in both directions (RFC 3168).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct EcnStats {
+    /// Whether frames from this end are able to be marked by queues on the way.
+    pub outwards: EcnAbility,
+    /// Those of them that were, as the other end tells.
+    pub frames_marked: u64,
+    /// Frames that came marked to this end.
+    pub frames_came_marked: u64,
+    /// Packets that this end marked in its own queues, in place of dropping them or before it had to.
+    pub packets_marked: u64,
 }
 
 /// The sending direction.

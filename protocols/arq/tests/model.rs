@@ -7,6 +7,7 @@ use machine::Machine;
 use proptest::prelude::*;
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
+use wire::ip::Ecn;
 use wire::ip::Protocol;
 use wire::packet::{Packet, PacketBuffer};
 
@@ -116,7 +117,7 @@ impl World {
         loop {
             while let Some(output) = self.ends[end].poll_output() {
                 match output {
-                    Output::Frame(frame) => self.launch(end, &frame),
+                    Output::Frame { frame, .. } => self.launch(end, &frame),
                     Output::Packet(packet) => self.released(end, &packet),
                     Output::Transport(_)
                     | Output::Event(_)
@@ -130,7 +131,7 @@ impl World {
             let before = self.free_at[end];
             self.ends[end].handle_input(self.now, Input::AirFree(Bytes::new(1)));
             while let Some(output) = self.ends[end].poll_output() {
-                if let Output::Frame(frame) = output {
+                if let Output::Frame { frame, .. } = output {
                     self.launch(end, &frame);
                 }
             }
@@ -195,7 +196,13 @@ impl World {
             self.now = next.max(self.now);
             while let Some(place) = self.flying.iter().position(|(due, ..)| *due <= self.now) {
                 let (arrived, to, frame) = self.flying.remove(place);
-                self.input(to, Input::Frame { arrived, frame });
+                let ecn = Ecn::NotCapable;
+                let input = Input::Frame {
+                    arrived,
+                    frame,
+                    ecn,
+                };
+                self.input(to, input);
             }
             for end in 0..2 {
                 self.ends[end].handle_timeout(self.now);

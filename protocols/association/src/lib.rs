@@ -7,6 +7,7 @@
 //! ([`StreamConfig`]).
 
 mod flows;
+mod lane;
 mod marks;
 mod recent;
 mod sending;
@@ -24,7 +25,7 @@ use flows::KnownFlows;
 use machine::{ConfigError, Machine};
 use marks::Marks;
 pub use recent::Seconds;
-use recent::{Moment, Recent};
+use recent::Recent;
 use redirector::Chunks;
 pub use status::{Status, TcpStatus};
 use streams::Streams;
@@ -34,18 +35,11 @@ pub use tcp::{TcpConfig, TcpMethod};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, FlowKey, is_bulk_udp};
-use wire::ip::{IpPacket, Protocol};
+use wire::ip::{Ecn, IpPacket, Protocol};
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
 /// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
 const LATE: Duration = Duration::from_millis(2);
-/// Frames of this end wait no longer on the way than this, or than so many take to be sent.
-const QUEUE_USUAL: Duration = Duration::from_millis(20);
-const FRAMES_USUAL: u64 = 6;
-/// What of streams may wait in the lane: what the air takes in so long, and some frames at least.
-const LANE: Duration = Duration::from_millis(4);
-const LANE_FRAMES: usize = 3;
-const LANE_MOST: Bytes = Bytes::kibi(256);
 
 /// What can happen to an [`Association`].
 #[derive(Debug, Clone)]
@@ -58,6 +52,8 @@ pub enum Input {
         arrived: Instant,
         /// The frame.
         frame: PacketBuffer,
+        /// The field of the outer header that it came in.
+        ecn: Ecn,
     },
     /// Something is asked of its streams; [`mtcp::Input::Read`] gives leave for so many bytes more, which come as they
     /// arrive. Without streams it means nothing.
@@ -87,7 +83,12 @@ pub enum Output {
     /// Its streams tell something. What is finished has been handed on whole.
     Streams(mtcp::Output<Chunks>),
     /// Seal this frame and send it.
-    Frame(PacketBuffer),
+    Frame {
+        /// The frame.
+        frame: PacketBuffer,
+        /// The field that its outer header is to have.
+        ecn: Ecn,
+    },
     /// Something happened on the link.
     Event(LinkEvent),
     /// Nothing that was sent of late is acknowledged: a fade has begun, or goes on.
@@ -351,54 +352,9 @@ impl Association {
         }
     }
 
-    fn tell_streams(&mut self, now: Instant, input: streams::Input) {
-        match &mut self.streams {
-            Some(streams) => streams.handle_input(now, input),
-            None => self.malformed += 1,
-        }
-    }
-
-    /// Lets streams send what the lane takes, and carries out what they ask for.
-    fn carry_streams(&mut self, now: Instant) {
-        let Some(streams) = &mut self.streams else {
-            return;
-        };
-        let least = Bytes::from(LANE_FRAMES * self.arq.transport_packet_max());
-        let target = self.air.rate().bytes_in(LANE).max(least).min(LANE_MOST);
-        let room = if self.linked {
-            target.saturating_sub(self.arq.transport_queued())
-        } else {
-            Bytes::ZERO
-        };
-        if self.arq.measured_round_trip().is_some() {
-            streams.expect(now, self.arq.round_trip().0);
-        }
-        streams.handle_input(now, streams::Input::Room(room.get()));
-        while let Some(output) = streams.poll_output() {
-            match output {
-                streams::Output::Cross(packet) => {
-                    self.arq.handle_input(now, arq::Input::Transport(packet));
-                }
-                streams::Output::Tell(told) => self.outputs.push_back(Output::Streams(told)),
-            }
-        }
-    }
-
-    /// The last seconds.
-    pub fn recent(&self, now: Instant) -> Seconds {
-        self.recent.seconds(now, self.arq.counts())
-    }
-
-    /// Notes how it is now.
-    fn note_moment(&mut self, now: Instant) {
-        let frame = Bytes::from(self.arq.transport_packet_max());
-        let usual = QUEUE_USUAL.max(self.air.rate().time_for(frame) * FRAMES_USUAL);
-        let moment = Moment {
-            is_backlogged: self.linked && self.arq.queued() > Bytes::ZERO,
-            silent_since: self.arq.fade_since(),
-            is_waiting: self.air.queueing() > usual,
-        };
-        self.recent.note(now, moment, self.arq.counts());
+    /// Whether the path has been found to carry less than any should.
+    pub fn is_cut(&self) -> bool {
+        self.arq.path().is_cut()
     }
 
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
@@ -427,10 +383,10 @@ impl Association {
         self.carry_tcp(now);
         while let Some(output) = self.arq.poll_output() {
             match output {
-                arq::Output::Frame(frame) => {
+                arq::Output::Frame { frame, ecn } => {
                     frames += 1;
                     self.air.spent(now, self.on_wire(&frame));
-                    self.outputs.push_back(Output::Frame(frame));
+                    self.outputs.push_back(Output::Frame { frame, ecn });
                 }
                 arq::Output::Packet(packet) => self.arrived(now, packet),
                 arq::Output::Transport(packet) => {
@@ -453,12 +409,24 @@ impl Machine for Association {
     fn handle_input(&mut self, now: Instant, input: Input) {
         match input {
             Input::Packet(packet) => self.packet(now, packet),
-            Input::Frame { arrived, frame } => {
-                self.arq
-                    .handle_input(now, arq::Input::Frame { arrived, frame });
+            Input::Frame {
+                arrived,
+                frame,
+                ecn,
+            } => {
+                let frame = arq::Input::Frame {
+                    arrived,
+                    frame,
+                    ecn,
+                };
+                self.arq.handle_input(now, frame);
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
-            Input::Link(linked) => self.link(now, linked),
+            Input::Link(linked) if linked == self.linked => {}
+            Input::Link(linked) => {
+                self.link(now, linked);
+                self.arq.handle_input(now, arq::Input::Link(linked));
+            }
             Input::AirFree { bytes, rate } => {
                 if let Some(granted) = &mut self.granted {
                     granted.rate = rate.or(granted.rate);

@@ -10,7 +10,7 @@ use session::{
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
-use wire::ip::IpPacket;
+use wire::ip::{Ecn, IpPacket};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::caps;
@@ -203,7 +203,7 @@ impl Host {
     fn datagram(
         &mut self,
         now: Instant,
-        (from, arrived): (HopAddress, Instant),
+        (from, arrived, ecn): (HopAddress, Instant, Ecn),
         mut buffer: PacketBuffer,
     ) {
         let heard = match self.endpoint.handle_datagram(now, &mut buffer) {
@@ -234,6 +234,7 @@ impl Host {
         let input = association::Input::Frame {
             arrived,
             frame: buffer,
+            ecn,
         };
         self.peers[index].association.handle_input(now, input);
         self.forward(now, index);
@@ -259,16 +260,33 @@ impl Host {
                         Route::Peer => index.and_then(|index| self.peers[index].endpoint),
                         Route::Anywhere => index.and_then(|index| self.sought(index)),
                     };
-                    match to {
-                        Some(to) => {
-                            let buffer = PacketBuffer::copy_of(&datagram);
-                            self.outputs.push_back(Output::Datagram { to, buffer });
-                        }
-                        None => self.frames_unsent += 1,
-                    }
+                    let index = index.filter(|_| route != Route::Reply);
+                    self.transmit(now, (index, to), &datagram);
                 }
                 session::Output::Event(event) => self.session_changed(now, &event, from),
             }
+        }
+    }
+
+    /// Sends a datagram of a session, for one of the peers to all places where that may be.
+    fn transmit(
+        &mut self,
+        now: Instant,
+        (index, to): (Option<usize>, Option<HopAddress>),
+        datagram: &[u8],
+    ) {
+        let beside = index.map(|index| self.peers[index].search.places());
+        let places = to.iter().chain(beside.unwrap_or_default());
+        let outputs = places.map(|to| Output::Datagram {
+            to: *to,
+            buffer: PacketBuffer::copy_of(datagram),
+            // Networks that drop what can be marked must not keep the ends apart.
+            ecn: Ecn::NotCapable,
+        });
+        self.outputs.extend(outputs);
+        self.frames_unsent += u64::from(to.is_none());
+        if let Some(index) = index {
+            self.seek(now, index);
         }
     }
 
@@ -296,14 +314,10 @@ impl Host {
             session::Event::Expired { .. } => presence.expired(now),
             session::Event::Left { .. } => self.part(now, index),
         }
-        let linked = self.peers[index].presence.is_linked();
-        self.peers[index]
-            .association
-            .handle_input(now, association::Input::Link(linked));
         for kind in [Some(kind), refused].into_iter().flatten() {
             self.announce(index, kind);
         }
-        self.forward(now, index);
+        self.link(now, index);
     }
 
     /// A peer has begun anew, with these features; gives what it refused.
@@ -343,9 +357,9 @@ impl Host {
         }
         while let Some(output) = self.peers[index].association.poll_output() {
             match output {
-                association::Output::Frame(frame) => {
+                association::Output::Frame { frame, ecn } => {
                     sent += self.peers[index].association.on_wire(&frame);
-                    self.send(now, index, frame);
+                    self.send(now, index, (frame, ecn));
                 }
                 association::Output::Packet(packet) => self.release(index, packet),
                 association::Output::Streams(told) => self.told(now, index, told),
@@ -371,15 +385,18 @@ impl Host {
         sent
     }
 
-    fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer) {
+    fn send(&mut self, now: Instant, index: usize, (mut frame, ecn): (PacketBuffer, Ecn)) {
+        self.seek(now, index);
         let peer = &self.peers[index];
         frame.grow_front(DATA_HEADER_BYTES);
         frame.grow(TAG);
         let sealed = self.endpoint.seal(now, peer.id, &mut frame).is_ok();
         match peer.endpoint.filter(|_| sealed) {
-            Some(to) => self
-                .outputs
-                .push_back(Output::Datagram { to, buffer: frame }),
+            Some(to) => self.outputs.push_back(Output::Datagram {
+                to,
+                buffer: frame,
+                ecn,
+            }),
             // As if the air had swallowed it: the repair sends it again.
             None => self.frames_unsent += 1,
         }
@@ -404,6 +421,7 @@ fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> Pe
         endpoint: peer.endpoint,
         keys_age: peer.presence.keys_age(now),
         registration: peer.presence.registration(now, expires_at),
+        unreachable_for: peer.reach.shut_for(now),
         packets_refused: peer.packets_refused,
         choice: None,
         limit: peer.limit(now),
@@ -422,11 +440,14 @@ impl Machine for Host {
             Input::Datagram {
                 from,
                 arrived,
+                ecn,
                 buffer,
-            } => self.datagram(now, (from, arrived), buffer),
+            } => self.datagram(now, (from, arrived, ecn), buffer),
             Input::Streams { lane, input } => self.ask_streams(now, lane, input),
             Input::PortRefused(at) => self.port_refused(now, at),
             Input::Wall(wall) => self.wall(now, wall),
+            Input::Unreachable(to) => self.refused(now, to),
+            Input::Found { peer, at } => self.found(now, peer, at),
             Input::LinkChanging => self.link_changing(now),
             Input::LinkUp => self.link_up(now),
             Input::Path { to, news } => self.path_reported(now, to, news),
@@ -439,6 +460,7 @@ impl Machine for Host {
     fn handle_timeout(&mut self, now: Instant) {
         self.endpoint.handle_timeout(now);
         self.follow_sessions(now, None);
+        self.try_due(now);
         for index in 0..self.peers.len() {
             if self.peers[index]
                 .association
@@ -467,6 +489,7 @@ impl Machine for Host {
             .filter_map(|peer| peer.association.poll_timeout())
             .min();
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
+        let own = machine::earlier(own, self.next_try());
         machine::earlier(own, associations)
     }
 }

@@ -12,7 +12,9 @@ mod host;
 mod path;
 mod peer;
 mod presence;
+mod reach;
 mod route;
+mod search;
 mod sharing;
 mod status;
 mod streams;
@@ -35,6 +37,7 @@ pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
 pub use verdict::{Facts, Limit, LimitedBy, Reach};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 /// What can happen to a [`Host`].
@@ -48,6 +51,8 @@ pub enum Input {
         from: HopAddress,
         /// When it reached this host; never after the `now` of the call.
         arrived: Instant,
+        /// The field of the IP header that it came in; [`Ecn::NotCapable`] where there is none.
+        ecn: Ecn,
         /// Its content.
         buffer: PacketBuffer,
     },
@@ -63,6 +68,16 @@ pub enum Input {
     },
     /// The wall clock: nanoseconds since 1970-01-01 UTC. Told at the start and then each minute.
     Wall(u64),
+    /// A datagram for that address could not leave this host: its link is down, or there is no route. Nothing is sent
+    /// there until [`Input::LinkChanging`] or [`Input::LinkUp`], but for a try now and then.
+    Unreachable(HopAddress),
+    /// A peer that is looked for may be at this place: an answer to [`Output::Seek`].
+    Found {
+        /// Which peer, as the question named it.
+        peer: usize,
+        /// Where it may be.
+        at: HopAddress,
+    },
     /// Addresses or routes of this host are changing.
     LinkChanging,
     /// They have changed: what waits for a retry may retry now.
@@ -98,6 +113,8 @@ pub enum Output {
         to: HopAddress,
         /// Its content.
         buffer: PacketBuffer,
+        /// The field that its IP header is to have.
+        ecn: Ecn,
     },
     /// News of a peer's streams.
     Streams {
@@ -105,6 +122,12 @@ pub enum Output {
         lane: StreamLane,
         /// What.
         news: StreamNews,
+    },
+    /// A peer has not answered for some seconds: find out where its name leads now. It comes at most every ten seconds,
+    /// and ever more seldom.
+    Seek {
+        /// Which peer: its place in the configuration.
+        peer: usize,
     },
     /// Something for the log.
     Event(Event),

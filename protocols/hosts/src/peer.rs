@@ -10,8 +10,10 @@ use wire::address::HopAddress;
 use wire::ethernet;
 
 use crate::presence::Presence;
+use crate::reach::Reach;
+use crate::search::Search;
 use crate::streams::StreamMaker;
-use crate::verdict::{Facts, Limit, Signs};
+use crate::verdict::{Facts, HopState, Limit, Signs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
 const UDP: usize = 8;
@@ -39,6 +41,8 @@ pub(crate) struct Peer {
     pub(crate) endpoint: Option<HopAddress>,
     pub(crate) association: Association,
     pub(crate) presence: Presence,
+    pub(crate) reach: Reach,
+    pub(crate) search: Search,
     pub(crate) moving: Option<Moving>,
     pub(crate) signs: Signs,
     pub(crate) packets_refused: u64,
@@ -69,6 +73,8 @@ impl Peer {
             endpoint: config.endpoint,
             association,
             presence: Presence::new(config.endpoint),
+            reach: Reach::Open,
+            search: Search::default(),
             moving: None,
             signs: Signs::default(),
             packets_refused: 0,
@@ -91,8 +97,12 @@ impl Peer {
     /// What limits the hop to it now.
     pub(crate) fn limit(&self, now: Instant) -> Limit {
         let presence = &self.presence;
+        let hop = HopState {
+            is_linked: presence.is_linked() && self.reach.shut_for(now).is_none(),
+            is_cut: self.association.is_cut(),
+        };
         Limit::of(&Facts {
-            reach: (self.signs).reach(now, presence.is_linked(), presence.heard_at()),
+            reach: self.signs.reach(now, hop, presence.heard_at()),
             seconds: self.association.recent(now),
         })
     }

@@ -141,12 +141,13 @@ impl Host {
     }
 
     /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
-    /// where the peer is. As long as it is only looked for, any does.
+    /// where the peer is. As long as it is only looked for, any does, and so does one from a place that is tried.
     pub(crate) fn heard(&mut self, now: Instant, index: usize, (from, newest): (HopAddress, bool)) {
         let peer = &mut self.peers[index];
         peer.presence.heard_at = Some(now);
+        let is_found = peer.search.heard(from);
         let is_sought = peer.endpoint.is_some_and(HopAddress::is_group);
-        let known = (newest || is_sought).then(|| peer.endpoint.replace(from));
+        let known = (newest || is_sought || is_found).then(|| peer.endpoint.replace(from));
         let moved = known
             .flatten()
             .is_some_and(|known| !is_sought && known != from);
@@ -168,6 +169,7 @@ impl Host {
 
     /// A mobile host changes its place. A gateway has one of its own.
     pub(crate) fn link_changing(&mut self, now: Instant) {
+        self.try_all(now);
         for index in 0..self.peers.len() {
             let peer = &mut self.peers[index];
             if self.role == Role::Gateway || !peer.presence.is_linked() {
@@ -191,6 +193,7 @@ impl Host {
             let _ = self.endpoint.retry_now(now, peer.id);
         }
         self.paths_may_have_moved(now);
+        self.try_all(now);
     }
 
     /// This host is about to stop: whoever is here hears of it.

@@ -38,6 +38,9 @@ pub struct PeerStatus {
     pub keys_age: Option<Duration>,
     /// Whether it is here.
     pub registration: Registration,
+    /// For how long no datagram has been able to leave this host for it, as its link is down or no route leads there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreachable_for: Option<Duration>,
     /// Packets from inner addresses that are not its own.
     pub packets_refused: u64,
     /// By which way its TCP connections cross that begin now, where that is chosen for each.

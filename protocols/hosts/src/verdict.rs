@@ -230,17 +230,26 @@ pub(crate) struct Signs {
 /// For so long a sign is one.
 const SIGN: Duration = Duration::from_secs(30);
 
+/// How the hop to a peer is, as its parts tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HopState {
+    /// There are keys, and datagrams can leave for it.
+    pub(crate) is_linked: bool,
+    /// Its path carries less than any should.
+    pub(crate) is_cut: bool,
+}
+
 impl Signs {
     /// What they tell of a peer that was `heard` last then.
-    pub(crate) fn reach(&self, now: Instant, is_linked: bool, heard: Option<Instant>) -> Reach {
+    pub(crate) fn reach(&self, now: Instant, hop: HopState, heard: Option<Instant>) -> Reach {
         let counts = |sign: Option<Instant>| {
             sign.is_some_and(|at| now.since(at) <= SIGN && heard.is_none_or(|heard| heard < at))
         };
         Reach {
-            is_linked,
+            is_linked: hop.is_linked,
             is_refused: counts(self.refused),
             is_unopened: counts(self.unopened),
-            is_cut: false,
+            is_cut: hop.is_cut,
         }
     }
 }
@@ -340,9 +349,13 @@ mod tests {
             refused: Some(at(5_000)),
             unopened: None,
         };
-        assert!(signs.reach(at(6_000), true, Some(at(4_000))).is_refused);
-        assert!(!signs.reach(at(6_000), true, Some(at(5_500))).is_refused);
-        assert!(!signs.reach(at(36_000), true, Some(at(4_000))).is_refused);
+        let hop = HopState {
+            is_linked: true,
+            is_cut: false,
+        };
+        assert!(signs.reach(at(6_000), hop, Some(at(4_000))).is_refused);
+        assert!(!signs.reach(at(6_000), hop, Some(at(5_500))).is_refused);
+        assert!(!signs.reach(at(36_000), hop, Some(at(4_000))).is_refused);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use support::intruder::{
     Behaviour, Intruder, acknowledgement, brief, frame, initiation, stream as stream_chunk, varint,
 };
 use units::{Bytes, Duration, Instant};
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 const MOBILES: usize = 8;
@@ -326,6 +327,7 @@ fn datagram(number: usize, bytes: &[u8]) -> Input {
     Input::Datagram {
         from: from.parse().expect("an address"),
         arrived: Instant::ZERO,
+        ecn: Ecn::NotCapable,
         buffer: PacketBuffer::copy_of(bytes),
     }
 }

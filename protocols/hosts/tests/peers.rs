@@ -7,6 +7,7 @@ use machine::{Machine, RandomStream};
 use support::{Received, Traffic, port_of, private_key};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 const NAMES: [&str; 3] = ["gateway", "one", "two"];
@@ -87,13 +88,13 @@ impl Net {
     fn drain(&mut self, from: usize) {
         while let Some(output) = self.hosts[from].poll_output() {
             match output {
-                Output::Datagram { to, buffer } => {
+                Output::Datagram { to, buffer, .. } => {
                     let to = (0..3).find(|index| place(*index) == to).expect("a host");
                     self.flying
                         .push((self.now + DELAY, to, place(from), buffer));
                 }
                 Output::Packet(packet) => self.packets[from].push(packet),
-                Output::Event(_) | Output::Streams { .. } => {}
+                Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => {}
             }
         }
     }
@@ -107,6 +108,7 @@ impl Net {
                 let input = Input::Datagram {
                     from,
                     arrived,
+                    ecn: Ecn::NotCapable,
                     buffer,
                 };
                 self.input(to, input);
@@ -194,6 +196,7 @@ fn a_stranger_gets_no_answer() {
             let input = Input::Datagram {
                 from: stranger,
                 arrived,
+                ecn: Ecn::NotCapable,
                 buffer: PacketBuffer::copy_of(&bytes),
             };
             net.hosts[0].handle_input(net.now, input);

@@ -98,6 +98,14 @@ impl Endpoint {
     /// Somewhere on the link.
     pub(super) const ANYWHERE: Self = Self::Ethernet(MacAddress::BROADCAST);
 
+    /// Its name and port, if it is known by a name.
+    pub(crate) fn name(&self) -> Option<(String, u16)> {
+        match self {
+            Self::Udp(remote) => remote.name(),
+            Self::Ethernet(_) => None,
+        }
+    }
+
     /// Its address: by UDP the first that the resolver of the system gives.
     pub(crate) fn resolve(&self) -> Result<HopAddress, Failure> {
         match self {

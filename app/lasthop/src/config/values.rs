@@ -70,6 +70,14 @@ impl Remote {
         }
     }
 
+    /// Its name and port, unless it is an address.
+    pub(crate) fn name(&self) -> Option<(String, u16)> {
+        let (host, port) = self.0.rsplit_once(':')?;
+        let is_address = host.starts_with('[') || host.parse::<IpAddr>().is_ok();
+        let port = port.parse().ok().filter(|_| !is_address)?;
+        Some((host.into(), port))
+    }
+
     /// Its address: the first that the resolver of the system gives.
     pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
         let failed = |why: String| {

@@ -12,6 +12,7 @@ use runtime::signals::Audience;
 use runtime::split::Mobile;
 
 use super::peer::{peer, prefixes};
+use super::router_advertisements::forward_ipv6;
 use super::{Daemon, bearer, prepare, split};
 use crate::config::Source;
 use crate::config::caps::Caps;
@@ -104,6 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }),
         // It says when the mobile of which name is in reach, and so perhaps where its owner is.
         audience: Audience::Owner,
+        name_of_peer: None,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
@@ -138,7 +140,7 @@ impl Wiring {
             undo.set_sysctl("net/ipv4/ip_forward", "1")?;
         }
         if all().any(|network| network.addr().is_ipv6()) {
-            undo.set_sysctl("net/ipv6/conf/all/forwarding", "1")?;
+            forward_ipv6(undo)?;
         }
         match &self.instance {
             Some(instance) => undo.install_nat(&self.masquerade(instance, link)),

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
+use edges::names::Name;
 use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
 use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, Scope, SplitTerms};
@@ -11,6 +12,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::signals::Audience;
 use runtime::split::Mobile;
 use wire::address::HopAddress;
+use wire::dns::AddressKind;
 
 use super::peer::{peer, prefixes};
 use super::source_check::loosen_source_check;
@@ -58,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let gateway = config.gateway.get_ref();
     let secret = gateway.preshared_key_file.as_deref();
     let gateway = peer("gateway", gateway.public_key.0, secret, &source)?;
+    let name = endpoint.name();
     let endpoint = endpoint.resolve()?;
     // Where it is missing, TCP goes as packets, and the gateway is told so.
     let splits = edges::nft::is_installed();
@@ -109,8 +112,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         split: splits.then(|| wiring.split(config.split)),
         // It says no more than any user finds out by sending something.
         audience: Audience::Everyone,
+        name_of_peer: name.map(|(host, port)| Name {
+            host,
+            port,
+            kind: kind_of(endpoint),
+            mark: Some(MARK),
+        }),
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
+}
+
+/// Addresses that the socket for datagrams to `endpoint` can send to.
+fn kind_of(endpoint: HopAddress) -> AddressKind {
+    match endpoint {
+        HopAddress::Udp(SocketAddr::V6(_)) => AddressKind::V6,
+        HopAddress::Udp(SocketAddr::V4(_)) | HopAddress::Ethernet(_) => AddressKind::V4,
+    }
 }
 
 /// Any port, for datagrams to `endpoint`.

@@ -4,12 +4,14 @@ mod bearer;
 mod gateway;
 mod mobile;
 mod peer;
+mod router_advertisements;
 mod source_check;
 mod split;
 
 use std::path::{Path, PathBuf};
 
 use edges::bearer::{Bearer, DatagramBearer};
+use edges::names::Name;
 use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
 use edges::tun::{PacketDevice, TunDevice, TunOptions};
@@ -17,7 +19,8 @@ use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::{EventLoop, Ports, privileges};
+use runtime::{EventLoop, Finder, Ports, privileges};
+use wire::address::HopAddress;
 
 use crate::config::shared::{Network, Tun};
 use crate::failure::Failure;
@@ -40,6 +43,8 @@ struct Daemon {
     split: Option<split::Plan>,
     /// Who may hear of fades and hand-offs.
     audience: Audience,
+    /// The name of the other end, if it is known by one.
+    name_of_peer: Option<Name>,
 }
 
 /// What comes before any secret is read: the log, and memory that no dump shows.
@@ -100,6 +105,7 @@ impl Daemon {
             announcer: Some(announcer),
             parts: part.into_iter().collect(),
             streams,
+            finder: self.name_of_peer.map(finder).transpose()?,
             ..Ports::new(device, bearer)
         };
         let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
@@ -118,6 +124,20 @@ impl Daemon {
         tracing::info!("{} ended ({stopped:?})", self.name);
         Ok(())
     }
+}
+
+/// What looks for a host that does not answer where its name led at first.
+fn finder(name: Name) -> Result<Finder, Failure> {
+    let find = move || match name.addresses() {
+        Ok(found) => found.into_iter().map(HopAddress::Udp).collect(),
+        Err(error) => {
+            let host = &name.host;
+            tracing::warn!("the gateway does not answer, and '{host}' cannot be resolved: {error}");
+            Vec::new()
+        }
+    };
+    Finder::start(find)
+        .map_err(|error| Failure::setting(format!("cannot start a thread for names: {error}")))
 }
 
 /// The record of changes to the system, after what a dead process has left is taken back.

@@ -161,6 +161,7 @@ impl Intruder {
             largest,
             arrival: now.since_origin().as_micros() as u32,
             delay: 0,
+            counts: None,
         };
         let mut frame = self.frame();
         frame.ack(fields, [(0, largest)], 64);

@@ -338,6 +338,22 @@ impl Daemon {
         kibibytes.parse::<u64>().unwrap() << 10
     }
 
+    /// The time of a processor that it has used, as user and as system (proc(5): stat).
+    pub(crate) fn processor_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .collect();
+        let ticks: u64 = [fields[11], fields[12]]
+            .iter()
+            .map(|field| field.parse::<u64>().unwrap())
+            .sum();
+        Duration::from_millis(ticks * 10)
+    }
+
     /// Waits for its end; its exit code and all that it said.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();

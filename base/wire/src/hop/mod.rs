@@ -1,10 +1,12 @@
 //! The hop frame: what mobile host and gateway say to each other (`docs/hop-frame.md`).
 
+mod ecn;
 mod read;
 mod record;
 mod varint;
 mod write;
 
+pub use ecn::EcnCounts;
 pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};
 pub use record::{RecordHead, RecordReader, RecordWriter, StreamBroken};
 pub use write::{AckFields, FrameWriter};
@@ -29,6 +31,8 @@ const FLAG_END: u8 = 2;
 const FLAG_AFTER_LONG: u8 = 2;
 const FLAG_OFFSET: u8 = 4;
 const FLAG_REPAIRED: u8 = 8;
+/// Of an acknowledgement: it has counts of marks.
+const FLAG_COUNTS: u8 = 1;
 
 /// The 64-bit number nearest to `near` whose low 32 bits are `low`.
 ///

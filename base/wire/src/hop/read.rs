@@ -3,8 +3,9 @@
 use thiserror::Error;
 
 use super::{
-    FLAG_AFTER_LONG, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK,
-    KIND_BRIEF, KIND_PADDING, KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
+    EcnCounts, FLAG_AFTER_LONG, FLAG_COUNTS, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED,
+    FRAME_HEADER, KIND_ACK, KIND_BRIEF, KIND_PADDING, KIND_PROBE, KIND_STREAM, KIND_TRANSPORT,
+    VERSION, varint,
 };
 
 /// Why a frame, or the rest of one, cannot be read.
@@ -153,7 +154,7 @@ impl<'a> Fields<'a> {
                     bytes: self.content(flags)?,
                 })
             }
-            KIND_ACK => self.ack().map(Chunk::Ack),
+            KIND_ACK => self.ack(flags).map(Chunk::Ack),
             KIND_PROBE => Ok(Chunk::Probe {
                 after_long: flags & FLAG_AFTER_LONG != 0,
             }),
@@ -163,9 +164,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn ack(&mut self) -> Result<AckRanges<'a>, MalformedFrame> {
+    fn ack(&mut self, flags: u8) -> Result<AckRanges<'a>, MalformedFrame> {
         let (largest, arrival) = (self.number()?, self.number()?);
         let (delay, first) = (self.varint()?, self.varint()?);
+        let counts = if flags & FLAG_COUNTS == 0 {
+            None
+        } else {
+            let (capable, marked) = (self.varint()?, self.varint()?);
+            Some(EcnCounts { capable, marked })
+        };
         let count = self.take(1)?[0];
         let before = self.rest;
         for _ in 0..count {
@@ -177,6 +184,7 @@ impl<'a> Fields<'a> {
             largest,
             arrival,
             delay,
+            counts,
             first,
             ranges,
         })
@@ -225,6 +233,8 @@ pub struct AckRanges<'a> {
     pub arrival: u32,
     /// How long it waited for this acknowledgement, in microseconds.
     pub delay: u64,
+    /// How transmissions were marked on the way, where it says so.
+    pub counts: Option<EcnCounts>,
     first: u64,
     ranges: &'a [u8],
 }

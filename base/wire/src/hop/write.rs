@@ -1,8 +1,9 @@
 //! Writing frames.
 
 use super::{
-    FLAG_AFTER_LONG, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED, FRAME_HEADER, KIND_ACK,
-    KIND_BRIEF, KIND_PADDING, KIND_PROBE, KIND_STREAM, KIND_TRANSPORT, VERSION, varint,
+    EcnCounts, FLAG_AFTER_LONG, FLAG_COUNTS, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED,
+    FRAME_HEADER, KIND_ACK, KIND_BRIEF, KIND_PADDING, KIND_PROBE, KIND_STREAM, KIND_TRANSPORT,
+    VERSION, varint,
 };
 use crate::packet::PacketBuffer;
 
@@ -15,6 +16,8 @@ pub struct AckFields {
     pub arrival: u32,
     /// How long it has waited since, in microseconds.
     pub delay: u64,
+    /// How transmissions were marked on the way, if that is to be told.
+    pub counts: Option<EcnCounts>,
 }
 
 /// Fills one frame, chunk by chunk.
@@ -193,16 +196,24 @@ impl FrameWriter {
             "the first range ends at the largest number"
         );
         let first = end - start;
-        let fixed = 1 + 4 + 4 + varint::size(fields.delay) + varint::size(first) + 1;
+        let counts = fields.counts.map_or(0, |counts| {
+            varint::size(counts.capable) + varint::size(counts.marked)
+        });
+        let fixed = 1 + 4 + 4 + varint::size(fields.delay) + varint::size(first) + counts + 1;
         if self.buffer.len() + fixed > self.room {
             return false;
         }
         let limit = self.room.min(self.buffer.len() + budget.max(fixed));
-        self.buffer.extend(&[KIND_ACK << 4]);
+        let flags = fields.counts.map_or(0, |_| FLAG_COUNTS);
+        self.buffer.extend(&[(KIND_ACK << 4) | flags]);
         self.buffer.extend(&(fields.largest as u32).to_be_bytes());
         self.buffer.extend(&fields.arrival.to_be_bytes());
         self.varint(fields.delay);
         self.varint(first);
+        if let Some(counts) = fields.counts {
+            self.varint(counts.capable);
+            self.varint(counts.marked);
+        }
         let count_at = self.buffer.len();
         self.buffer.extend(&[0]);
         for (next_start, next_end) in ranges.take(usize::from(u8::MAX)) {

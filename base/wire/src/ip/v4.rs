@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::{Fragment, Protocol};
-use crate::checksum::Sum;
+use crate::checksum::{Sum, updated};
 use crate::field::{read_array, read_u16, write_u16};
 use crate::malformed::{Header, Malformed, require};
 
@@ -135,6 +135,15 @@ impl<'a> Ipv4Mut<'a> {
     /// Sets the identification. The checksum is not updated.
     pub fn set_identification(&mut self, identification: u16) {
         write_u16(self.header, IDENTIFICATION, identification);
+    }
+
+    /// Sets both bits of the ECN field (RFC 3168) and updates the checksum.
+    pub fn set_congestion_experienced(&mut self) {
+        let old = read_u16(self.header, 0);
+        let new = old | 3;
+        write_u16(self.header, 0, new);
+        let checksum = updated(read_u16(self.header, CHECKSUM), old, new);
+        write_u16(self.header, CHECKSUM, checksum);
     }
 
     /// Computes the header's checksum and stores it.

@@ -166,6 +166,11 @@ impl<'a> Ipv6Mut<'a> {
     pub fn set_payload_length(&mut self, length: u16) {
         write_u16(self.header, PAYLOAD_LENGTH, length);
     }
+
+    /// Sets both bits of the ECN field (RFC 3168).
+    pub fn set_congestion_experienced(&mut self) {
+        self.header[1] |= 3 << 4;
+    }
 }
 
 fn check_header(bytes: &[u8]) -> Result<(), Malformed> {

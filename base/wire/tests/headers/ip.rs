@@ -5,7 +5,7 @@ use units::SeqNumber;
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, FlowKey};
 use wire::icmp::{Echo, IcmpMessage, packet_too_big};
-use wire::ip::{Ecn, IpPacket, IpView, Protocol, Transport, Version};
+use wire::ip::{Ecn, IpPacket, IpView, Ipv4Mut, Protocol, Transport, Version, mark_congestion};
 use wire::malformed::{Header, Malformed};
 use wire::packet::Checksum;
 use wire::segment::Segments;
@@ -156,6 +156,49 @@ fn reads_congestion_marks_of_both_versions() {
             let parsed = IpPacket::parse(&packet).unwrap();
             assert_eq!((parsed.ecn(), parsed.dscp()), (expected, 46));
         }
+    }
+}
+
+#[test]
+fn a_mark_changes_the_field_alone_and_only_where_it_is_understood() {
+    let fields = [
+        Ecn::NotCapable,
+        Ecn::Capable1,
+        Ecn::Capable0,
+        Ecn::CongestionExperienced,
+    ];
+    for field in fields {
+        let (mut v4, mut v6) = (bytes(samples::SYN_V4), bytes(samples::SYN_V6));
+        v4[1] |= field.bits();
+        v6[1] |= field.bits() << 4;
+        Ipv4Mut::parse(&mut v4).unwrap().fill_header_checksum();
+        for before in [v4, v6] {
+            let mut after = before.clone();
+            assert_eq!(mark_congestion(&mut after), Some(field));
+            let parsed = IpPacket::parse(&after).unwrap();
+            if field == Ecn::NotCapable {
+                assert_eq!(after, before);
+                continue;
+            }
+            assert_eq!(parsed.ecn(), Ecn::CongestionExperienced);
+            if let IpView::V4(view) = parsed.view() {
+                assert!(view.header_checksum_is_valid());
+            }
+            assert!(verify_transport_checksum(&parsed));
+            let others = |packet: &[u8]| packet.iter().skip(12).copied().collect::<Vec<_>>();
+            assert_eq!(others(&after), others(&before));
+        }
+    }
+    for nothing in [
+        &mut [][..],
+        &mut [0x45],
+        &mut [0x45, 2, 0],
+        &mut [0x60, 0x20],
+        &mut [0x12; 60],
+    ] {
+        let before = nothing.to_vec();
+        assert_eq!(mark_congestion(nothing), None);
+        assert_eq!(nothing, before);
     }
 }
 

@@ -40,10 +40,19 @@ impl Machine for Echo {
     fn handle_input(&mut self, now: Instant, input: Input) {
         assert!(self.outputs.is_empty(), "the driver drains after each call");
         match input {
+            Input::Packet(packet) if *packet.buffer == *b"seek" => {
+                self.outputs.push_back(Output::Seek { peer: 3 });
+            }
+            Input::Found { peer, at } => {
+                let told = format!("{peer} at {at}");
+                let buffer = PacketBuffer::copy_of(told.as_bytes());
+                self.outputs.push_back(Output::Packet(Packet::new(buffer)));
+            }
             Input::Packet(packet) => {
                 let output = Output::Datagram {
                     to: self.peer,
                     buffer: packet.buffer,
+                    ecn: wire::ip::Ecn::NotCapable,
                 };
                 self.outputs.push_back(output);
             }
@@ -61,7 +70,8 @@ impl Machine for Echo {
             | Input::Leave
             | Input::Streams { .. }
             | Input::Path { .. }
-            | Input::PortRefused(_) => {}
+            | Input::PortRefused(_)
+            | Input::Unreachable(_) => {}
             Input::LinkUp => self.link_ups += 1,
         }
     }

@@ -116,6 +116,7 @@ impl Hop {
             sent_total: self.sent.get(),
             arrival: theirs as u32,
             round_trip: arrives.since(self.now) + self.delay,
+            marked: 0,
         };
         self.reports.push_back((arrives + self.delay, sample));
     }

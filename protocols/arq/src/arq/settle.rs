@@ -66,6 +66,9 @@ impl Arq {
         let lost_before = overtaken.min(largest.saturating_sub(self.config.reorder));
         let has_missed = std::mem::take(&mut self.pace.has_missed);
         let fate = self.settle_before(now, ranges, lost_before);
+        if let Some(counts) = ack.counts {
+            self.ledger.marks.counted(now, largest, counts);
+        }
         let Some(latest) = fate.latest else {
             self.causes.tell(&mut self.stats.sent.causes);
             return;
@@ -96,6 +99,7 @@ impl Arq {
                 sent_total: latest.sent_total,
                 arrival: ack.arrival,
                 round_trip: sample,
+                marked: self.ledger.marks.take_news(),
             }));
         }
         self.causes.tell(&mut self.stats.sent.causes);
@@ -118,7 +122,7 @@ impl Arq {
         } = self;
         let mut fate = Fate::default();
         path.acknowledged(now, received);
-        ledger.settle(received, lost_before, |settled, contents| {
+        ledger.settle(now, (received, lost_before), |settled, contents| {
             if path.settled(now, &settled) {
                 return;
             }

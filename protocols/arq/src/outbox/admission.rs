@@ -18,7 +18,7 @@ impl Outbox {
         lane: Lane,
     ) -> u64 {
         while !self.has_room_for(&packet) {
-            self.capped += 1;
+            self.counts.capped += 1;
             if !self.push_out(&key) {
                 return 0;
             }
@@ -80,7 +80,7 @@ impl Outbox {
         if key != COMMON_FLOW && self.table.len() < self.shares.flows {
             return self.table.begin(now, key, lane);
         }
-        self.in_common += 1;
+        self.counts.in_common += 1;
         let known = self.table.find(&lane.common());
         known.unwrap_or_else(|| self.table.begin(now, lane.common(), lane))
     }

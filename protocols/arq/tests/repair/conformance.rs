@@ -4,6 +4,7 @@ use arq::{Arq, Input};
 use machine::conformance;
 use units::{BitRate, Bytes, Duration};
 use wire::flow::Class;
+use wire::ip::Ecn;
 
 use crate::queues::super_packet;
 use crate::script::{Script, key, packet, usual};
@@ -27,7 +28,12 @@ fn frames() -> Vec<Input> {
         other.wait(Duration::from_millis(7));
     }
     let arrived = units::Instant::ZERO;
-    let input = |frame| Input::Frame { arrived, frame };
+    let ecn = Ecn::CongestionExperienced;
+    let input = |frame| Input::Frame {
+        arrived,
+        frame,
+        ecn,
+    };
     frames.into_iter().map(input).collect()
 }
 

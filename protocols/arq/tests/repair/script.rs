@@ -1,11 +1,11 @@
 //! A small language for tests of one end: packets in, air granted, frames out, acknowledgements in.
 
-use arq::{Arq, Config, Input, LinkEvent, Output, Stats};
+use arq::{Arq, Config, Input, LinkEvent, Output, Sample, Stats};
 use machine::Machine;
 use units::{Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
-use wire::hop::{AckFields, Chunk, Frame, FrameWriter};
-use wire::ip::Protocol;
+use wire::hop::{AckFields, Chunk, EcnCounts, Frame, FrameWriter};
+use wire::ip::{Ecn, Protocol};
 use wire::packet::{Packet, PacketBuffer};
 
 /// Bytes of a frame in these tests.
@@ -49,11 +49,12 @@ pub(crate) struct Sent {
     pub(crate) at: Instant,
     pub(crate) number: u64,
     pub(crate) bytes: PacketBuffer,
+    pub(crate) ecn: Ecn,
     pub(crate) chunks: Vec<Carried>,
 }
 
 impl Sent {
-    fn read(at: Instant, bytes: PacketBuffer) -> Self {
+    fn read(at: Instant, bytes: PacketBuffer, ecn: Ecn) -> Self {
         let frame = Frame::parse(&bytes).expect("a frame that can be read");
         let number = u64::from(frame.number);
         let chunks = frame
@@ -64,6 +65,7 @@ impl Sent {
             at,
             number,
             bytes,
+            ecn,
             chunks,
         }
     }
@@ -164,9 +166,12 @@ pub(crate) struct Script {
     /// Packets of the split transport that were released.
     pub(crate) transport: Vec<PacketBuffer>,
     pub(crate) events: Vec<LinkEvent>,
+    pub(crate) samples: Vec<Sample>,
     frames: Vec<Sent>,
     places: std::collections::BTreeMap<u16, u32>,
     peer_number: u64,
+    /// What the other end's acknowledgements tell of marks.
+    pub(crate) counts: Option<EcnCounts>,
 }
 
 impl Script {
@@ -177,9 +182,11 @@ impl Script {
             packets: Vec::new(),
             transport: Vec::new(),
             events: Vec::new(),
+            samples: Vec::new(),
             frames: Vec::new(),
             places: std::collections::BTreeMap::new(),
             peer_number: 0,
+            counts: None,
         }
     }
 
@@ -204,11 +211,14 @@ impl Script {
     fn drain(&mut self) {
         while let Some(output) = self.arq.poll_output() {
             match output {
-                Output::Frame(bytes) => self.frames.push(Sent::read(self.now, bytes)),
+                Output::Frame { frame, ecn } => {
+                    self.frames.push(Sent::read(self.now, frame, ecn));
+                }
                 Output::Packet(packet) => self.packets.push(packet),
                 Output::Transport(packet) => self.transport.push(packet),
                 Output::Event(event) => self.events.push(event),
-                Output::Sample(_) | Output::Silence => {}
+                Output::Sample(sample) => self.samples.push(sample),
+                Output::Silence => {}
             }
         }
     }
@@ -289,6 +299,7 @@ impl Script {
             largest: ranges[0].1,
             arrival: self.now.since_origin().as_micros() as u32,
             delay: 0,
+            counts: self.counts,
         };
         self.hear(|frame| {
             assert!(frame.ack(fields, ranges.iter().copied(), FRAME), "no room");
@@ -296,8 +307,17 @@ impl Script {
     }
 
     pub(crate) fn receive(&mut self, frame: PacketBuffer) {
+        self.receive_with(frame, Ecn::NotCapable);
+    }
+
+    /// A frame comes in an IP packet with this field.
+    pub(crate) fn receive_with(&mut self, frame: PacketBuffer, ecn: Ecn) {
         let arrived = self.now;
-        self.input(Input::Frame { arrived, frame });
+        self.input(Input::Frame {
+            arrived,
+            frame,
+            ecn,
+        });
     }
 
     pub(crate) fn receive_all(&mut self, frames: &[Sent]) {

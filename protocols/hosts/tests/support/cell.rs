@@ -9,6 +9,7 @@ use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 use super::{Received, Traffic, private_key};
@@ -230,13 +231,13 @@ impl Cell {
             };
             match (output, mobile) {
                 (None, _) => break,
-                (Some(Output::Datagram { to, buffer }), _) => {
+                (Some(Output::Datagram { to, buffer, .. }), _) => {
                     let from = mobile.map_or(0, |mobile| mobile + 1);
                     self.launch(from, to, buffer);
                 }
                 (Some(Output::Packet(packet)), Some(mobile)) => self.received[mobile].note(&packet),
                 (Some(Output::Packet(_)), None) => self.counts.forwarded += 1,
-                (Some(Output::Event(_) | Output::Streams { .. }), _) => {}
+                (Some(Output::Event(_) | Output::Streams { .. } | Output::Seek { .. }), _) => {}
             }
         }
         if mobile.is_none() {
@@ -327,6 +328,7 @@ impl Cell {
                 let input = Input::Datagram {
                     from: place(flying.from),
                     arrived: self.now,
+                    ecn: Ecn::NotCapable,
                     buffer: flying.buffer,
                 };
                 self.tell(flying.to.checked_sub(1), input);

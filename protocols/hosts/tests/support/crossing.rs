@@ -4,6 +4,7 @@ use channel::Direction;
 use hosts::Input;
 use machine::Machine;
 use units::Bytes;
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::{AROUND_UDP, Cargo, Pair};
@@ -37,7 +38,8 @@ impl Pair {
                     cause,
                 } => {
                     self.note_drop(direction, &payload, cause);
-                    let full = matches!(payload, Cargo::Other) && cause == channel::Cause::QueueFull;
+                    let full =
+                        matches!(payload, Cargo::Other) && cause == channel::Cause::QueueFull;
                     self.trouble.others_dropped += u64::from(full);
                 }
                 channel::Output::State { .. } => {}
@@ -49,6 +51,7 @@ impl Pair {
             let input = Input::Datagram {
                 from,
                 arrived,
+                ecn: Ecn::NotCapable,
                 buffer,
             };
             self.input(host, input);

@@ -8,6 +8,7 @@ use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Limits, PeerConfig, PeerId, Received, Role,
 };
 use units::{Duration, Instant};
+use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::cell::{name, place};
@@ -97,7 +98,8 @@ impl<B: Behaviour> Intruder<B> {
 
     fn send(&mut self, datagram: &[u8]) {
         let (to, buffer) = (place(0), PacketBuffer::copy_of(datagram));
-        self.outputs.push_back(Output::Datagram { to, buffer });
+        let ecn = Ecn::NotCapable;
+        self.outputs.push_back(Output::Datagram { to, buffer, ecn });
     }
 }
 

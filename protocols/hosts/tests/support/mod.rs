@@ -11,6 +11,7 @@ mod crossing;
 pub(crate) mod ends;
 pub(crate) mod intruder;
 pub(crate) mod paths;
+pub(crate) mod place;
 mod traffic;
 pub(crate) mod trouble;
 
@@ -28,6 +29,7 @@ use session::{Entropy, PrivateKey};
 pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
+use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 pub(crate) const MOBILE: usize = 0;
@@ -86,6 +88,14 @@ pub(crate) struct Pair {
     ends: Option<ends::Ends>,
     /// Datagrams that have left the channel.
     datagrams: u64,
+    /// A host whose datagrams are refused by its own system, and how many were.
+    pub(crate) severed: Option<usize>,
+    pub(crate) refused: u64,
+    /// When the mobile host looked for which peer.
+    pub(crate) sought: Vec<(Instant, usize)>,
+    pub(crate) place: place::Place,
+    /// Deadlines that came, of each host.
+    pub(crate) wakes: [u64; 2],
 }
 
 /// What a pair is made from.
@@ -223,6 +233,11 @@ impl Pair {
             pending: VecDeque::new(),
             ends: None,
             datagrams: 0,
+            severed: None,
+            refused: 0,
+            sought: Vec::new(),
+            place: place::Place::default(),
+            wakes: [0; 2],
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));
@@ -321,6 +336,7 @@ impl Pair {
         let input = Input::Datagram {
             from,
             arrived,
+            ecn: Ecn::NotCapable,
             buffer,
         };
         self.input(host, input);
@@ -328,7 +344,8 @@ impl Pair {
 
     /// Where a host is.
     pub(crate) fn address(&self, host: usize) -> HopAddress {
-        end(self.setting, host)
+        let moved = self.place.gateway.filter(|_| host == GATEWAY);
+        moved.unwrap_or_else(|| end(self.setting, host))
     }
 
     pub(crate) fn input(&mut self, host: usize, input: Input) {
@@ -364,7 +381,7 @@ impl Pair {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
             Output::Packet(packet) => &packet.buffer,
-            Output::Event(_) | Output::Streams { .. } => &[],
+            Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => &[],
         };
         let head = [host as u8, bytes.len() as u8];
         let time = self.now.as_nanos().to_le_bytes();
@@ -375,14 +392,18 @@ impl Pair {
 
     fn carry_out(&mut self, host: usize, output: Output) {
         match output {
-            Output::Datagram { to, buffer } => {
-                let passes = !self.is_refused(host, &buffer);
-                if passes && to == self.address(1 - host) && !self.blackout.contains(&self.now) {
+            Output::Datagram { to, .. } if self.severed == Some(host) => {
+                self.refused += 1;
+                self.input(host, Input::Unreachable(to));
+            }
+            Output::Datagram { to, buffer, .. } => {
+                if !self.is_refused(host, &buffer) && self.passes(host, to) {
                     self.launch(host, buffer);
                 }
             }
             Output::Packet(packet) => self.released(host, &packet),
             Output::Streams { lane, news } => self.stream_news.push_back((host, lane, news)),
+            Output::Seek { peer } => self.sought.push((self.now, peer)),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }
     }

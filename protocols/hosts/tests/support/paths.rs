@@ -40,12 +40,7 @@ impl Pair {
     }
 
     /// The channel has dropped a datagram.
-    pub(super) fn note_drop(
-        &mut self,
-        direction: Direction,
-        payload: &Cargo,
-        cause: Cause,
-    ) {
+    pub(super) fn note_drop(&mut self, direction: Direction, payload: &Cargo, cause: Cause) {
         let Cargo::Datagram(to, _) = payload else {
             return;
         };

@@ -212,6 +212,8 @@ impl Pair {
         if !self.trouble.runs(host, now) {
             return;
         }
+        let due = self.hosts[host].poll_timeout();
+        self.wakes[host] += u64::from(due.is_some_and(|due| due <= now));
         self.act(host, |machine| machine.handle_timeout(now));
         while let Some(input) = self.trouble.waiting[host].pop_front() {
             self.act(host, |machine| machine.handle_input(now, input));

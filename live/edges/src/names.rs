@@ -1,0 +1,157 @@
+//! Addresses of a name, asked for past the tunnel.
+//!
+//! The resolver of the system sends its questions like any program: into the tunnel, whose end may be what is
+//! looked for. So the servers of DNS are asked from a socket that bears the bearer's mark, and the system only if that
+//! brings nothing.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, Socket, Type};
+use wire::dns::{AddressKind, answer, question};
+
+/// The port of DNS.
+const PORT: u16 = 53;
+/// How long a server may take, and how many are asked.
+const PATIENCE: Duration = Duration::from_secs(2);
+const SERVERS_MOST: usize = 3;
+/// What the system's resolver asks; and where it is a stub on this host, what that asks.
+const SETTINGS: [&str; 2] = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
+/// The longest answer that is read.
+const ANSWER_MOST: usize = 4_096;
+
+/// A host and a port that can have other addresses at other times.
+#[derive(Debug, Clone)]
+pub struct Name {
+    /// The host's name.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Which addresses are wanted.
+    pub kind: AddressKind,
+    /// Marks the questions for policy routing (`SO_MARK`).
+    pub mark: Option<u32>,
+}
+
+impl Name {
+    /// Its addresses now. It may take some ten seconds.
+    ///
+    /// # Errors
+    /// If neither the servers of DNS nor the system know any.
+    pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        for server in servers() {
+            let found = self.ask(server).unwrap_or_default();
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        let wanted = |address: &SocketAddr| address.is_ipv4() == (self.kind == AddressKind::V4);
+        let found = (self.host.as_str(), self.port).to_socket_addrs()?;
+        Ok(found.filter(wanted).collect())
+    }
+
+    /// What one server says.
+    ///
+    /// # Errors
+    /// If it does not answer in time, or not that question.
+    pub fn ask(&self, server: SocketAddr) -> io::Result<Vec<SocketAddr>> {
+        // Hashed with keys of chance; nobody else knows them.
+        let id = RandomState::new().hash_one(&self.host) as u16;
+        let question = question(id, &self.host, self.kind).ok_or(io::ErrorKind::InvalidInput)?;
+        let socket = Socket::new(
+            Domain::for_address(server),
+            Type::DGRAM,
+            Some(Protocol::UDP),
+        )?;
+        if let Some(mark) = self.mark {
+            socket.set_mark(mark)?;
+        }
+        socket.connect(&server.into())?;
+        let socket = std::net::UdpSocket::from(socket);
+        socket.send(&question)?;
+        let until = Instant::now() + PATIENCE;
+        let mut bytes = [0; ANSWER_MOST];
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            socket.set_read_timeout(Some(left))?;
+            let length = socket.recv(&mut bytes)?;
+            if let Some(found) = answer(&bytes[..length], &question) {
+                let place = |address| SocketAddr::new(address, self.port);
+                return Ok(found.into_iter().map(place).collect());
+            }
+        }
+    }
+}
+
+/// The servers of DNS that this host asks. One on this host itself only asks others, by its own way.
+fn servers() -> Vec<SocketAddr> {
+    let mut servers = Vec::new();
+    for path in SETTINGS {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        servers.extend(servers_in(&text).filter(|server| !server.ip().is_loopback()));
+        if !servers.is_empty() {
+            break;
+        }
+    }
+    servers.truncate(SERVERS_MOST);
+    servers
+}
+
+/// The servers that a resolv.conf(5) names; those on one link only are left out.
+fn servers_in(text: &str) -> impl Iterator<Item = SocketAddr> {
+    let address = |line: &str| {
+        let mut words = line.split_whitespace();
+        let is_server = words.next() == Some("nameserver");
+        let address = words.next().filter(|_| is_server)?;
+        address.parse::<IpAddr>().ok()
+    };
+    let place = |address| SocketAddr::new(address, PORT);
+    text.lines().filter_map(address).map(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    #[test]
+    fn servers_are_read_from_settings() {
+        let text = "# a comment\nnameserver 192.0.2.53\nsearch example.org\nnameserver fe80::1%eth0\n\
+                    nameserver fd00::53\noptions rotate\nnameserver\nnameserver none\n";
+        let found: Vec<String> = servers_in(text).map(|server| server.to_string()).collect();
+        assert_eq!(found, ["192.0.2.53:53", "[fd00::53]:53"]);
+    }
+
+    #[test]
+    fn a_server_is_asked_and_strangers_answers_are_passed_over() {
+        let server = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let address = server.local_addr().expect("an address");
+        let thread = std::thread::spawn(move || {
+            let mut bytes = [0; 512];
+            let (length, from) = server.recv_from(&mut bytes).expect("a question");
+            let mut message = bytes[..length].to_vec();
+            message[2] |= 0x80;
+            message[7] = 1;
+            message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 192, 0, 2, 7]);
+            let mut forged = message.clone();
+            forged[0] ^= 1;
+            server.send_to(&forged, from).expect("sent");
+            server.send_to(&message, from).expect("sent");
+        });
+        let name = Name {
+            host: "gateway.example.org".into(),
+            port: 51_830,
+            kind: AddressKind::V4,
+            mark: None,
+        };
+        let found = name.ask(address).expect("an answer");
+        assert_eq!(found, ["192.0.2.7:51830".parse().expect("an address")]);
+        thread.join().expect("the server");
+    }
+}

@@ -1,0 +1,68 @@
+//! What the host's outputs bring about.
+
+use std::io;
+
+use edges::bearer::DatagramBearer;
+use edges::clock;
+use edges::tun::PacketDevice;
+use hosts::{Input, Output};
+use wire::packet::Packet;
+
+use super::{EventLoop, LoopCounters, Work};
+use crate::finder::Finder;
+use crate::host::Driven;
+
+impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+    /// Tells the host where a peer may be that it looks for.
+    pub(super) fn take_found(&mut self) -> io::Result<()> {
+        if let Some(finder) = &self.work.finder {
+            finder.hear()?;
+        }
+        while let Some((peer, at)) = self.work.finder.as_ref().and_then(Finder::poll_found) {
+            tracing::debug!(to = %at, "the gateway may be there now");
+            self.tell(clock::monotonic(), Input::Found { peer, at });
+        }
+        Ok(())
+    }
+}
+
+/// Drains the host's outputs: packets go to the device at once, datagrams are collected.
+pub(super) fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
+    while let Some(output) = host.poll_output() {
+        match output {
+            Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
+            Output::Datagram { to, buffer, ecn } => work.outbox.push((to, ecn), buffer),
+            Output::Streams { lane, news } => {
+                let port = work.streams.as_mut();
+                if let Some((lane, input)) = port.and_then(|port| port.tell(lane, news)) {
+                    host.handle_input(clock::monotonic(), Input::Streams { lane, input });
+                }
+            }
+            Output::Seek { peer } => {
+                if let Some(finder) = &work.finder {
+                    finder.seek(peer);
+                }
+            }
+            Output::Event(event) => {
+                tracing::info!("{event}");
+                work.events.push(event);
+            }
+        }
+    }
+}
+
+/// Hands a packet to the device. What it does not take is lost, as in any full queue; what the hop
+/// repaired is the hop's.
+fn deliver(packet: &mut Packet, device: &mut impl PacketDevice, counters: &mut LoopCounters) {
+    let Err(error) = device.send(packet) else {
+        return;
+    };
+    let no_room = error.kind() == io::ErrorKind::WouldBlock
+        || rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::NOBUFS);
+    if no_room {
+        counters.packets_without_room += 1;
+    } else {
+        counters.packets_refused += 1;
+        tracing::debug!("the TUN device refused a packet: {error}");
+    }
+}

@@ -1,0 +1,115 @@
+//! What comes from the other end.
+
+use std::collections::VecDeque;
+
+use units::Instant;
+use wire::hop::{Chunk, Frame, expand};
+use wire::ip::Ecn;
+use wire::packet::{Packet, PacketBuffer};
+
+use super::Arq;
+use crate::Output;
+use crate::receiver::Refused;
+
+impl Arq {
+    pub(super) fn receive(&mut self, now: Instant, (arrived, ecn): (Instant, Ecn), bytes: &[u8]) {
+        let Ok(frame) = Frame::parse(bytes) else {
+            self.stats.received.frames_malformed += 1;
+            return;
+        };
+        let wire_bytes = bytes.len() + self.config.overhead;
+        self.path.received(bytes.len());
+        let number = expand(frame.number, self.acknowledger.largest());
+        let missed = number.saturating_sub(self.acknowledger.expected());
+        let had_missed = self.pace.has_missed;
+        self.pace.has_missed |= missed > 0;
+        let (mut asks, mut fits, mut after_long, mut is_long) = (false, true, false, false);
+        for chunk in frame.chunks() {
+            match chunk {
+                Ok(Chunk::Ack(ack)) => self.acknowledged(now, arrived, &ack),
+                Ok(Chunk::Padding(_)) => is_long = true,
+                Ok(chunk) => {
+                    asks = true;
+                    after_long |= chunk == Chunk::Probe { after_long: true };
+                    fits &= self.take_in(&chunk);
+                }
+                Err(_) => self.stats.received.frames_malformed += 1,
+            }
+        }
+        if after_long && missed == 1 {
+            // What was to be lost, if it was too long, bore no acknowledgement.
+            self.pace.has_missed = had_missed;
+        }
+        let received = &mut self.stats.received;
+        received.frames += 1;
+        received.wire_bytes += wire_bytes as u64;
+        // What there is no room for must come again, so it is as if it had not come.
+        if fits {
+            let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
+            let missed = arrival.skipped.saturating_sub(u64::from(after_long));
+            received.frames_missed += missed;
+            if arrival.is_late && !is_long {
+                self.losses.forgive_missed(received);
+            } else {
+                self.losses.missed(missed);
+            }
+            self.acknowledger.marks.arrived(ecn);
+            if asks {
+                self.acknowledger.asked(arrived);
+            }
+        }
+        if self.inbox.has_partial() {
+            self.pace.next_release.get_or_insert(now);
+        }
+    }
+
+    /// Releases what has come of long packets. It is done by timeout, at the same instant, so that a driver which
+    /// hands in a batch of frames gets long packets for them.
+    /// Returns whether there is more to release.
+    pub(super) fn release(&mut self) -> bool {
+        let (inbox, outputs, received) =
+            (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
+        inbox.flush(&mut |packet| deliver(packet, outputs, received))
+    }
+
+    /// Takes in what a chunk carries; false if there is no room for it.
+    fn take_in(&mut self, chunk: &Chunk<'_>) -> bool {
+        let (inbox, outputs, received) =
+            (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
+        let mut deliver = |packet| deliver(packet, outputs, received);
+        let result = match *chunk {
+            Chunk::Stream {
+                flow,
+                offset,
+                end,
+                bytes,
+            } => inbox.stream(flow, offset, (bytes, end), &mut deliver),
+            Chunk::Brief {
+                packet,
+                offset,
+                end,
+                bytes,
+                ..
+            } => inbox.brief(packet, offset, (bytes, end), &mut deliver),
+            Chunk::Transport(bytes) => {
+                received.packets += 1;
+                received.bytes += bytes.len() as u64;
+                outputs.push_back(Output::Transport(PacketBuffer::copy_of(bytes)));
+                Ok(())
+            }
+            Chunk::Ack(_) | Chunk::Probe { .. } | Chunk::Padding(_) => Ok(()),
+        };
+        match result {
+            Ok(()) => {}
+            Err(Refused::Repeated) => received.chunks_repeated += 1,
+            Err(Refused::Limit | Refused::Broken) => received.chunks_refused += 1,
+        }
+        result != Err(Refused::Limit)
+    }
+}
+
+fn deliver(packet: Packet, outputs: &mut VecDeque<Output>, received: &mut crate::ReceivedStats) {
+    received.packets += 1;
+    received.bytes += packet.buffer.len() as u64;
+    outputs.push_back(Output::Packet(packet));
+}
