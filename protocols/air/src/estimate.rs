@@ -1,4 +1,4 @@
-//! The rate of the hop, from the times at which frames arrive.
+//! The rate of an air that others share, from the times at which frames arrive.
 //!
 //! Two things are measured from pairs of transmissions that arrived: how long the later one waited
 //! in the hop (its delay above the smallest of late), and at which rate the bytes between the two got
@@ -61,7 +61,7 @@ struct Arrived {
 
 /// What is known of the hop's rate.
 #[derive(Debug)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     rate: BitRate,
     pace: BitRate,
     starting: bool,
@@ -125,17 +125,17 @@ impl Default for Estimate {
 
 impl Estimate {
     /// The rate of the hop.
-    pub fn rate(&self) -> BitRate {
+    pub(crate) fn rate(&self) -> BitRate {
         self.rate
     }
 
     /// Whether the rate still doubles, since nothing has been seen to wait.
-    pub fn is_starting(&self) -> bool {
+    pub(crate) fn is_starting(&self) -> bool {
         self.starting
     }
 
     /// Whether a rate has been measured yet.
-    pub fn has_measured(&self) -> bool {
+    pub(crate) fn has_measured(&self) -> bool {
         self.measured
     }
 
@@ -145,23 +145,23 @@ impl Estimate {
     }
 
     /// The rate at which to send now.
-    pub fn pace(&self) -> BitRate {
+    pub(crate) fn pace(&self) -> BitRate {
         self.pace
     }
 
     /// How long frames wait in the hop.
-    pub fn queueing(&self) -> Duration {
+    pub(crate) fn queueing(&self) -> Duration {
         Duration::from_micros(self.wait.max(0) as u64)
     }
 
     /// A frame of so many bytes is sent: a way that carries little but acknowledgements has other waits than
     /// one that is full of data.
-    pub fn sent(&mut self, bytes: Bytes) {
+    pub(crate) fn sent(&mut self, bytes: Bytes) {
         self.frame = (self.frame * (FRAMES - 1) + bytes.get()).div_ceil(FRAMES);
     }
 
     /// Learns from an arrival.
-    pub fn learn(&mut self, now: Instant, sample: &Sample) {
+    pub(crate) fn learn(&mut self, now: Instant, sample: &Sample) {
         let at = self.unwrap(sample.arrival);
         let delay = at - sample.sent_at.since_origin().as_micros() as i64;
         let (base, fresh) = self.base.note(now, delay);

@@ -144,6 +144,12 @@ impl Arq {
         self.path.frame().saturating_sub(BESIDE_TRANSPORT)
     }
 
+    /// Returns the bytes on the wire that are on their way, as far as is known: those of transmissions that ask for an
+    /// acknowledgement and left after the highest one that has arrived.
+    pub fn outstanding(&self) -> Bytes {
+        Bytes::new(self.ledger.outstanding())
+    }
+
     /// Bytes that wait at this, the receiving, end for something missing before them.
     pub fn held(&self) -> Bytes {
         Bytes::new(self.inbox.held_bytes())
@@ -190,10 +196,15 @@ impl Arq {
     /// When [`wants_air`](Self::wants_air) becomes true, or since when it is; `None` if nothing that is
     /// known now leads to that.
     pub fn air_wanted_from(&self) -> Option<Instant> {
+        machine::earlier(self.acknowledges_from(), self.content_from())
+    }
+
+    /// When [`has_content`](Self::has_content) becomes true, or since when it is; `None` if nothing that is known now
+    /// leads to that.
+    pub fn content_from(&self) -> Option<Instant> {
         let work = self.outbox.has_work() && self.has_room();
         let send = work.then_some(self.pace.next_probe);
-        let send = machine::earlier(send, self.probes_from());
-        machine::earlier(self.acknowledges_from(), send)
+        machine::earlier(send, self.probes_from())
     }
 
     /// Whether new transmissions may leave: the ledger has room, and a long fade only gets probes.

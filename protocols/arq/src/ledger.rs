@@ -66,6 +66,9 @@ struct Entry {
     sent_at: Instant,
     /// Wire bytes sent in all when this one had left.
     sent_total: u64,
+    /// Of those, bytes of transmissions that ask for an acknowledgement.
+    asking_total: u64,
+    wire_bytes: u32,
     contents: u16,
     /// Its bytes.
     length: u16,
@@ -118,6 +121,11 @@ pub(crate) struct Ledger {
     sent_total: u64,
     /// What is known of marks on the way.
     pub(crate) marks: SentMarks,
+    asking_total: u64,
+    /// That of the highest transmission that has arrived.
+    heard_total: u64,
+    /// Wire bytes of transmissions that are known to be lost.
+    lost_bytes: u64,
 }
 
 impl Ledger {
@@ -134,6 +142,17 @@ impl Ledger {
     /// How much is remembered of what they carried.
     pub(crate) fn contents(&self) -> usize {
         self.contents.len()
+    }
+
+    /// Returns the wire bytes of transmissions that ask for an acknowledgement and left after the highest one that has
+    /// arrived.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.asking_total - self.heard_total
+    }
+
+    /// Returns the wire bytes of all transmissions that are known to be lost.
+    pub(crate) fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
     }
 
     /// Bytes that it holds.
@@ -165,10 +184,14 @@ impl Ledger {
         } else {
             Ecn::NotCapable
         };
-        self.sent_total += (length + overhead) as u64;
+        let wire_bytes = (length + overhead) as u64;
+        self.sent_total += wire_bytes;
+        self.asking_total += if asks { wire_bytes } else { 0 };
         let entry = Entry {
             sent_at: now,
             sent_total: self.sent_total,
+            asking_total: self.asking_total,
+            wire_bytes: wire_bytes as u32,
             contents: contents as u16,
             length: u16::try_from(length).unwrap_or(u16::MAX),
             asks,
@@ -270,6 +293,11 @@ impl Ledger {
                 repair: !arrived && entry.fate == Fate::Open,
                 asked: entry.asks,
             };
+            if arrived {
+                self.heard_total = self.heard_total.max(entry.asking_total);
+            } else {
+                self.lost_bytes += u64::from(entry.wire_bytes);
+            }
             entry.fate = Fate::Settled;
             if arrived && entry.asks {
                 self.marks.arrived(now, entry.capable);

@@ -198,4 +198,6 @@ pub struct Sample {
     /// The number of transmissions newly reported as CE-marked: since the last sample, and never more than it reports
     /// as arrived. Zero while marks do not cross the hop, or say nothing.
     pub marked: u64,
+    /// Bytes on the wire of all transmissions that are known to be lost.
+    pub lost_total: u64,
 }

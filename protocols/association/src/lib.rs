@@ -18,14 +18,15 @@ mod tcp;
 use std::collections::VecDeque;
 
 use air::Air;
+use arq::PathNews;
 use arq::{Arq, COMMON_FLOW, Config, Grace};
 pub use arq::{LinkEvent, PathNews};
 pub use flows::FlowLimits;
 use flows::KnownFlows;
 use machine::{ConfigError, Machine};
 use marks::Marks;
-pub use recent::Seconds;
 use recent::Recent;
+pub use recent::Seconds;
 use redirector::Chunks;
 pub use status::{Status, TcpStatus};
 use streams::Streams;
@@ -153,6 +154,7 @@ impl Association {
     pub fn on_shared_air(self) -> Self {
         Self {
             granted: Some(Granted::default()),
+            air: self.air.shared(),
             ..self
         }
     }
@@ -360,20 +362,37 @@ impl Association {
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
-        while self.linked && self.granted.is_none() && self.arq.wants_air(now) {
-            let Some(bytes) = self.air.grant(now) else {
+        while self.linked && self.granted.is_none() {
+            let Some(grant) = self.next_grant(now) else {
                 break;
             };
-            self.arq.handle_input(now, arq::Input::AirFree(bytes));
+            self.arq.handle_input(now, grant);
             if self.drain(now) == 0 {
                 break;
             }
         }
+        if self.linked && !self.arq.has_content(now) {
+            self.air.idle();
+        }
         // While the rate is a guess no queue is too long: a drop now would cost its flow far more.
-        if let Some(rate) = self.known_rate().filter(|rate| *rate != self.told) {
+        let rate = self.known_rate().map(|rate| rate.max(self.air.crest()));
+        if let Some(rate) = rate.filter(|rate| *rate != self.told) {
             self.told = rate;
             self.arq.handle_input(now, arq::Input::Rate(rate));
         }
+    }
+
+    /// Returns what the air can take now of what is wanted.
+    fn next_grant(&mut self, now: Instant) -> Option<arq::Input> {
+        self.air.set_outstanding(self.arq.outstanding());
+        if self.arq.has_content(now)
+            && let Some(bytes) = self.air.grant(now)
+        {
+            return Some(arq::Input::AirFree(bytes));
+        }
+        let acknowledges = self.arq.acknowledges_from().is_some_and(|due| due <= now);
+        let admitted = acknowledges && self.air.admits_acknowledgement(now);
+        admitted.then_some(arq::Input::AcknowledgementFree)
     }
 
     /// Passes on outputs; returns how many of them were frames.
@@ -385,6 +404,7 @@ impl Association {
             match output {
                 arq::Output::Frame { frame, ecn } => {
                     frames += 1;
+                    self.air.set_outstanding(self.arq.outstanding());
                     self.air.spent(now, self.on_wire(&frame));
                     self.outputs.push_back(Output::Frame { frame, ecn });
                 }
@@ -439,6 +459,9 @@ impl Machine for Association {
             }
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
             Input::Path(news) => {
+                if matches!(news, PathNews::Moved(_) | PathNews::Uncertain) {
+                    self.air.path_changed();
+                }
                 self.arq.handle_input(now, arq::Input::Path(news));
                 self.overhead = self.arq.overhead();
             }
@@ -472,8 +495,13 @@ impl Machine for Association {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let grants_itself = self.linked && self.granted.is_none();
-        let wanted = self.arq.air_wanted_from().filter(|_| grants_itself);
-        let grant = wanted.map(|at| at.max(self.air.free_at()));
+        let content = self
+            .arq
+            .content_from()
+            .map(|at| at.max(self.air.opens_at()));
+        let acknowledges = self.arq.acknowledges_from();
+        let acknowledges = acknowledges.map(|at| at.max(self.air.free_at()));
+        let grant = machine::earlier(content, acknowledges).filter(|_| grants_itself);
         let streams = self.streams.as_ref().and_then(Streams::poll_timeout);
         let streams = streams.map(|due| self.patience.after(due));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());

@@ -30,6 +30,12 @@ pub(crate) struct Hop {
     /// When each report reaches this end, and what it says.
     reports: VecDeque<(Instant, Sample)>,
     last_report: Instant,
+    /// A report that waits for others to join it.
+    tail: Option<(Instant, Sample)>,
+    /// Bytes lost so far.
+    lost: Bytes,
+    /// Bytes that had been sent with the last one that is known to have arrived.
+    heard: Bytes,
 }
 
 impl Hop {
@@ -51,6 +57,9 @@ impl Hop {
             chance: RandomStream::named(seed, "hop"),
             reports: VecDeque::new(),
             last_report: Instant::ZERO,
+            tail: None,
+            lost: Bytes::ZERO,
+            heard: Bytes::ZERO,
         }
     }
 
@@ -59,12 +68,22 @@ impl Hop {
         let end = self.now + span;
         let mut wanted = self.now;
         while self.now < end {
-            let next_send = self.air.free_at().max(wanted);
+            let next_send = self.air.opens_at().max(wanted);
             let next_report = self.reports.front().map_or(end, |(at, _)| *at);
+            let tail = self.tail.map_or(end, |(at, _)| at);
+            let next_report = next_report.min(tail);
             self.now = self.now.max(next_send.min(next_report)).min(end);
             while let Some((_, sample)) = self.reports.pop_front_if(|(at, _)| *at <= self.now) {
+                self.heard = Bytes::new(sample.sent_total);
                 self.air.learn(self.now, &sample);
             }
+            if let Some((_, sample)) = self.tail.take_if(|(at, _)| *at <= self.now) {
+                self.last_report = self.now - self.delay;
+                self.heard = Bytes::new(sample.sent_total);
+                self.air.learn(self.now, &sample);
+            }
+            self.air
+                .set_outstanding(Bytes::new(self.sent.get() - self.heard.get()));
             if self.now < end
                 && wanted <= self.now
                 && let Some(grant) = self.air.grant(self.now)
@@ -76,6 +95,9 @@ impl Hop {
                     if !spacing.is_zero() {
                         break;
                     }
+                }
+                if !spacing.is_zero() {
+                    self.air.idle();
                 }
                 wanted = self.now + spacing;
             }
@@ -89,25 +111,25 @@ impl Hop {
 
     fn send(&mut self) {
         self.sent += self.frame;
+        self.air
+            .set_outstanding(Bytes::new(self.sent.get() - self.heard.get()));
         self.air.spent(self.now, self.frame);
         let begins = self.now.max(self.free_at);
         // The hop's queue holds a quarter of a second, or 20 frames on a slow one.
         let room = Duration::from_millis(250).max(self.rate.time_for(self.frame) * 20);
         if begins.since(self.now) > room {
+            self.lost += self.frame;
             return;
         }
         self.worst = self.worst.max(begins.since(self.now));
         self.free_at = begins + self.rate.time_for(self.frame);
         if self.chance.chance(self.loss) {
+            self.lost += self.frame;
             return;
         }
         // What reads the clock at the other end is late by up to 0.2 ms.
         let noise = Duration::from_nanos(self.chance.below(200_000));
         let arrives = self.free_at + self.delay + noise;
-        if arrives.since(self.last_report) < REPORTS {
-            return;
-        }
-        self.last_report = arrives;
         let micros = arrives.since_origin().as_micros() as i64;
         // The other clock began elsewhere and wraps within the run.
         let theirs = micros + micros * self.drift / 1_000_000 + 4_294_000_000;
@@ -117,7 +139,15 @@ impl Hop {
             arrival: theirs as u32,
             round_trip: arrives.since(self.now) + self.delay,
             marked: 0,
+            lost_total: self.lost.get(),
         };
-        self.reports.push_back((arrives + self.delay, sample));
+        // What arrives soon after a report is told by the next.
+        if arrives.since(self.last_report) < REPORTS {
+            self.tail = Some((self.last_report + REPORTS + self.delay, sample));
+        } else {
+            self.tail = None;
+            self.last_report = arrives;
+            self.reports.push_back((arrives + self.delay, sample));
+        }
     }
 }

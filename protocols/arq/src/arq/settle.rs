@@ -100,6 +100,7 @@ impl Arq {
                 arrival: ack.arrival,
                 round_trip: sample,
                 marked: self.ledger.marks.take_news(),
+                lost_total: self.ledger.lost_bytes(),
             }));
         }
         self.causes.tell(&mut self.stats.sent.causes);

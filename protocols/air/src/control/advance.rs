@@ -1,0 +1,127 @@
+//! How the window follows what arrives.
+
+use arq::Sample;
+use units::{Duration, Instant};
+
+use super::rivals::{Mode, Verdict, View};
+use super::wanted::WantedWait;
+use super::{Control, GROWTH, INITIAL_WINDOW};
+
+/// A start ends once frames wait for an eighth of the round trip, but between these bounds, in microseconds (as
+/// RFC 9406 §4.2 has it).
+const START_WAIT: (i64, i64) = (4_000, 16_000);
+/// The rate has fallen if it is below so much of that of late.
+const FELL: (u64, u64) = (4, 5);
+/// What a mark leaves of the window for a round trip, as RFC 8511 has it for TCP.
+const MARKED: (u64, u64) = (17, 20);
+/// What a path that turned out to be longer keeps of its window.
+const KEPT: (u64, u64) = (9, 10);
+
+impl Control {
+    /// Asks whose the queue is.
+    pub(super) fn consult(&mut self, now: Instant, sample: &Sample, limited: bool) {
+        let view = self.view(sample);
+        match self.rivals.note(now, view, limited) {
+            Verdict::None => {}
+            Verdict::Adopt(wait) => {
+                self.delays.adopt(wait);
+                let longer = view.unloaded + Duration::from_micros(wait.max(0) as u64);
+                let peak = self.deliveries.peak().unwrap_or(self.smoothed);
+                let (numerator, denominator) = KEPT;
+                let window = peak.bytes_in(longer).get() * numerator / denominator;
+                self.window = self.window.max(window);
+                self.times.held_until = now + longer;
+            }
+            Verdict::Disown => {
+                let offset = self.delays.disown();
+                self.rivals.disowned(offset);
+            }
+        }
+    }
+
+    fn view(&self, sample: &Sample) -> View {
+        let wait = self.heard.map_or(0, |heard| heard.wait);
+        let frame = self.frame_time();
+        let peak = self.deliveries.peak().unwrap_or(self.smoothed);
+        let rate = self.rate.unwrap_or(self.smoothed);
+        let (numerator, denominator) = FELL;
+        let unloaded = self.unloaded();
+        View {
+            wait,
+            wanted: self.wanted.get(frame),
+            empty: WantedWait::none(frame),
+            unloaded,
+            fell: rate < peak.scaled(numerator, denominator),
+            former: peak
+                .bytes_in(unloaded + Duration::from_micros(wait.max(0) as u64))
+                .get(),
+            sent: sample.sent_total,
+            newest: self.counts.sent,
+            frame: self.frame,
+            frame_time: frame,
+        }
+    }
+
+    /// Sets the window.
+    pub(super) fn advance(
+        &mut self,
+        now: Instant,
+        sample: &Sample,
+        ((lost, marked), full): ((bool, bool), bool),
+    ) {
+        let Some(rate) = self.rate else {
+            return;
+        };
+        let unloaded = self.unloaded();
+        let frame = self.frame_time();
+        let wait = self.counts.waits.into_iter().min().unwrap_or(0);
+        match &mut self.rivals.mode {
+            Mode::Starting => {
+                let least = Duration::from_micros(WantedWait::least(frame) as u64);
+                let window = rate.scaled(2, 1).bytes_in(unloaded + least).get();
+                self.window = window.max(INITIAL_WINDOW);
+                let (least, most) = START_WAIT;
+                let eighth = (unloaded / 8).as_micros() as i64;
+                let long = eighth.clamp(least, most).max(WantedWait::least(frame));
+                let congested = marked || (lost && wait > WantedWait::none(frame));
+                if full && (wait > long || congested) {
+                    self.rivals.mode = Mode::Alone;
+                }
+            }
+            Mode::Alone => {
+                let wanted = Duration::from_micros(self.wanted.get(frame) as u64);
+                let window = rate.bytes_in(unloaded + wanted).get();
+                let grown = window * self.growth() / GROWTH[0];
+                let (numerator, denominator) = if now < self.times.marked_until {
+                    MARKED
+                } else {
+                    (1, 1)
+                };
+                let grown = grown * numerator / denominator;
+                self.window = if now < self.times.held_until {
+                    grown.max(self.window)
+                } else {
+                    grown
+                };
+            }
+            Mode::Testing(test) => {
+                // What is smoothed would hide a queue that has stood for long.
+                let shortest = self.delays.shortest().unwrap_or(unloaded);
+                let product = rate.bytes_in(shortest.min(unloaded)).get();
+                self.window = test.window(product, self.frame);
+            }
+            Mode::Competing(cubic) => {
+                let heard = self.heard.map_or(0, |heard| heard.wait);
+                let deepest = self.heard.map_or(0, |heard| heard.deepest);
+                if marked || (lost && heard * 2 > deepest) {
+                    cubic.congested(sample.sent_total, self.counts.sent);
+                } else {
+                    let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
+                    cubic.arrived(now, (bytes, self.frame), unloaded);
+                }
+                self.window = cubic.bytes(self.frame);
+            }
+        }
+        self.counts.arrived = sample.sent_total;
+    }
+}

@@ -1,0 +1,167 @@
+//! One-way delays, by two clocks that do not agree.
+
+use units::{Duration, Instant};
+
+/// How long a smallest or largest value is remembered, at least; at most twice as long.
+const BASE_WINDOW: Duration = Duration::from_secs(10);
+const WAIT_WINDOW: Duration = Duration::from_millis(2_500);
+
+/// The extreme value of late: that of the current window and of the one before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extreme {
+    window: Duration,
+    /// 1 for the largest value, -1 for the smallest.
+    sign: i64,
+    current: Option<i64>,
+    before: Option<i64>,
+    since: Instant,
+}
+
+impl Extreme {
+    /// Remembers the smallest value for `window`, or for up to twice as long.
+    pub(crate) fn smallest(window: Duration) -> Self {
+        Self {
+            window,
+            sign: -1,
+            current: None,
+            before: None,
+            since: Instant::ZERO,
+        }
+    }
+
+    /// Remembers the largest value for `window`, or for up to twice as long.
+    pub(crate) fn largest(window: Duration) -> Self {
+        Self {
+            sign: 1,
+            ..Self::smallest(window)
+        }
+    }
+
+    /// Takes in a value; returns the extreme one.
+    pub(crate) fn note(&mut self, now: Instant, value: i64) -> i64 {
+        if now.since(self.since) > self.window {
+            self.before = self.current.take();
+            self.since = now;
+        }
+        let value = value * self.sign;
+        self.current = Some(self.current.map_or(value, |most| most.max(value)));
+        self.get().unwrap_or(value * self.sign)
+    }
+
+    /// Returns the extreme value, if there is any.
+    pub(crate) fn get(&self) -> Option<i64> {
+        self.current.max(self.before).map(|most| most * self.sign)
+    }
+
+    /// Sets how long values are remembered from now on.
+    pub(crate) fn set_window(&mut self, window: Duration) {
+        self.window = window;
+    }
+
+    /// Forgets all values.
+    pub(crate) fn clear(&mut self) {
+        (self.current, self.before) = (None, None);
+    }
+}
+
+/// What an arrival tells of delays, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// When the transmission arrived, by the other end's clock.
+    pub(crate) at: i64,
+    /// How long it waited in the hop: its delay beyond the smallest of late.
+    pub(crate) wait: i64,
+    /// The largest wait of late.
+    pub(crate) deepest: i64,
+}
+
+/// Delays of late.
+#[derive(Debug)]
+pub(crate) struct Delays {
+    last_at: Option<i64>,
+    base: Extreme,
+    /// What the smallest delay has grown by since it was seen, as far as that is known: a longer path, or a medium
+    /// that delays whoever uses it.
+    offset: i64,
+    deepest: Extreme,
+    /// The round trip without the wait, smoothed, in microseconds: what the way back adds counts, since nothing leaves
+    /// before it.
+    unloaded: Option<i64>,
+    /// The smallest round trip.
+    shortest: Extreme,
+    /// How far acknowledgements lie apart, smoothed, in microseconds.
+    interval: i64,
+}
+
+/// Acknowledgements that lie further apart than this are not those of a busy hop.
+const INTERVAL_MAX: i64 = 25_000;
+/// A smoothed time moves one part in so many with each of them.
+const SMOOTHING: i64 = 16;
+
+impl Default for Delays {
+    fn default() -> Self {
+        Self {
+            last_at: None,
+            base: Extreme::smallest(BASE_WINDOW),
+            offset: 0,
+            deepest: Extreme::largest(WAIT_WINDOW),
+            unloaded: None,
+            shortest: Extreme::smallest(BASE_WINDOW),
+            interval: 0,
+        }
+    }
+}
+
+impl Delays {
+    /// Takes in a transmission that left at `sent_at` and arrived at `arrival` (low 32 bits of the other end's
+    /// microseconds) after a `round_trip` without the acknowledgement's own wait.
+    pub(crate) fn note(&mut self, now: Instant, sample: &arq::Sample) -> Heard {
+        let at = match self.last_at {
+            None => i64::from(sample.arrival),
+            Some(last) => last + i64::from(sample.arrival.wrapping_sub(last as u32).cast_signed()),
+        };
+        let apart = at - self.last_at.replace(at).unwrap_or(at);
+        if (0..=INTERVAL_MAX).contains(&apart) {
+            self.interval += (apart - self.interval) / SMOOTHING;
+        }
+        let delay = at - sample.sent_at.since_origin().as_micros() as i64;
+        let base = self.base.note(now, delay);
+        self.offset = self.offset.min(delay - base);
+        let wait = delay - base - self.offset;
+        let round_trip = sample.round_trip.as_micros() as i64;
+        self.shortest.note(now, round_trip);
+        let unloaded = (round_trip - wait).max(0);
+        let former = self.unloaded.unwrap_or(unloaded);
+        self.unloaded = Some(former + (unloaded - former) / SMOOTHING);
+        Heard {
+            at,
+            wait,
+            deepest: self.deepest.note(now, wait),
+        }
+    }
+
+    /// Takes so much of the wait for a delay that is not a queue's.
+    pub(crate) fn adopt(&mut self, wait: i64) {
+        self.offset += wait;
+        self.deepest.clear();
+    }
+
+    /// Takes all delay beyond the smallest for a queue's again; returns how much was not.
+    pub(crate) fn disown(&mut self) -> i64 {
+        self.deepest.clear();
+        std::mem::take(&mut self.offset)
+    }
+
+    /// Returns the round trip without waits in this direction, once it is known, with the time that an arrival waits
+    /// for its acknowledgement in the mean.
+    pub(crate) fn unloaded(&self) -> Option<Duration> {
+        let micros = self.unloaded? + self.interval / 2;
+        Some(Duration::from_micros(micros.max(0) as u64))
+    }
+
+    /// Returns the smallest round trip of late, once it is known.
+    pub(crate) fn shortest(&self) -> Option<Duration> {
+        let micros = self.shortest.get()?;
+        Some(Duration::from_micros(micros.max(0) as u64))
+    }
+}

@@ -1,0 +1,146 @@
+//! The rate at which bytes arrive.
+
+use std::collections::VecDeque;
+
+use units::{BitRate, Bytes, Duration, Instant};
+
+use super::delays::Extreme;
+
+/// Arrivals that a rate spans, at least: several service intervals of cellular and Wi-Fi links.
+const SPAN: Duration = Duration::from_millis(80);
+/// Frames that it spans, at least.
+const FRAMES: u64 = 6;
+/// A longer time without arrivals, in spans, is an outage: the rate before it is not mixed with that behind it.
+const OUTAGE: i64 = 4;
+/// Arrivals remembered: more than fit in a span, unless the other end's clock stands still.
+const ARRIVALS_MAX: usize = 1_024;
+/// And at least.
+const ARRIVALS_LEAST: usize = 3;
+/// For how long a peak is remembered.
+const PEAK_WINDOW: Duration = Duration::from_millis(2_500);
+const CREST_WINDOW: Duration = Duration::from_secs(10);
+const SURE_WINDOW: Duration = Duration::from_millis(500);
+/// Lost bytes count as carried, but no more than half as many as arrive: beyond that it is the hop that drops.
+const CARRIED_MOST: (u64, u64) = (3, 2);
+
+/// One arrival.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrived {
+    /// When, in microseconds of the other end's clock.
+    pub(crate) at: i64,
+    /// Bytes that had been sent with it, lost ones included.
+    pub(crate) sent: u64,
+    /// Of those, bytes that were lost in all.
+    pub(crate) lost: u64,
+    /// Of those, bytes lost to a full queue.
+    pub(crate) dropped: u64,
+}
+
+/// The rate of late.
+#[derive(Debug)]
+pub(crate) struct Deliveries {
+    recent: VecDeque<Arrived>,
+    /// The queue was not empty from there on, by the other end's clock.
+    busy_since: Option<i64>,
+    /// Whether a whole span has been measured since the last outage.
+    is_whole: bool,
+    peak: Extreme,
+    /// The highest of longer ago.
+    crest: Extreme,
+    sure: Extreme,
+}
+
+impl Default for Deliveries {
+    fn default() -> Self {
+        Self {
+            recent: VecDeque::new(),
+            busy_since: None,
+            is_whole: false,
+            peak: Extreme::largest(PEAK_WINDOW),
+            crest: Extreme::largest(CREST_WINDOW),
+            sure: Extreme::largest(SURE_WINDOW),
+        }
+    }
+}
+
+impl Deliveries {
+    /// Takes in an arrival, up to which the hop was busy since the one before or not, where a `frame` takes so long; returns the rate at which
+    /// the hop has carried of late, and whether that is all that it could carry, since the queue was never empty.
+    pub(crate) fn note(
+        &mut self,
+        now: Instant,
+        (arrived, busy): (Arrived, bool),
+        frame: Duration,
+    ) -> Option<(BitRate, bool)> {
+        let span_min = SPAN.max(frame * FRAMES).as_micros() as i64;
+        let gap = self.recent.back().map_or(0, |last| arrived.at - last.at);
+        let known = self.peak.get().is_some();
+        if gap < 0 || (gap > span_min * OUTAGE && self.is_whole && known) {
+            self.recent.clear();
+            self.is_whole = false;
+            self.busy_since = None;
+        }
+        if self.recent.len() == ARRIVALS_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(arrived);
+        self.busy_since = busy.then(|| self.busy_since.unwrap_or(arrived.at));
+        let long = |second: &Arrived| arrived.at - second.at >= span_min;
+        while self.recent.len() > ARRIVALS_LEAST && self.recent.get(1).is_some_and(long) {
+            self.recent.pop_front();
+        }
+        let first = *self.recent.front()?;
+        let span = arrived.at - first.at;
+        self.is_whole |= span >= span_min;
+        if span < span_min / 16 || self.recent.len() < ARRIVALS_LEAST || (known && span < span_min)
+        {
+            return None;
+        }
+        let measured = self.rate_since(now, (first, arrived), span.max(span_min / 4))?;
+        let was_busy = self.busy_since.is_some_and(|since| since <= first.at);
+        Some((measured, was_busy))
+    }
+
+    fn rate_since(
+        &mut self,
+        now: Instant,
+        (first, arrived): (Arrived, Arrived),
+        span: i64,
+    ) -> Option<BitRate> {
+        let span = Duration::from_micros(span as u64);
+        let rate = |bytes: u64| BitRate::of(Bytes::new(bytes), span);
+        let sent = arrived.sent.saturating_sub(first.sent);
+        let came = rate(sent.saturating_sub(arrived.lost.saturating_sub(first.lost)))?;
+        let carried = rate(sent.saturating_sub(arrived.dropped.saturating_sub(first.dropped)))?;
+        let sure = self.sure.note(now, came.bits_per_second() as i64) as u64;
+        let (numerator, denominator) = CARRIED_MOST;
+        let most = BitRate::from_bits_per_second(sure).scaled(numerator, denominator);
+        let measured = carried.min(most);
+        self.peak.note(now, measured.bits_per_second() as i64);
+        self.crest.note(now, measured.bits_per_second() as i64);
+        Some(measured)
+    }
+
+    /// Returns the bytes sent within the last span.
+    pub(crate) fn bytes(&self) -> u64 {
+        let ends = self.recent.front().zip(self.recent.back());
+        ends.map_or(0, |(first, last)| last.sent.saturating_sub(first.sent))
+    }
+
+    /// Returns the highest rate of late.
+    pub(crate) fn peak(&self) -> Option<BitRate> {
+        let peak = self.peak.get()?;
+        Some(BitRate::from_bits_per_second(peak.max(0) as u64))
+    }
+
+    /// Returns the highest rate of the last 10 to 20 seconds.
+    pub(crate) fn crest(&self) -> Option<BitRate> {
+        let crest = self.crest.get()?;
+        Some(BitRate::from_bits_per_second(crest.max(0) as u64))
+    }
+
+    /// Returns the bytes that it holds beside its own.
+    pub(crate) fn memory(&self) -> usize {
+        self.recent.capacity() * size_of::<Arrived>()
+    }
+}

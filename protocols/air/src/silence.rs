@@ -1,0 +1,93 @@
+//! What may leave while nothing is acknowledged.
+//!
+//! In an outage frames wait in the hop, and whatever is added only makes them wait longer; in a fade they are gone, and
+//! the next ones probe its end. Which of the two a silence is shows only behind it, so the last one decides.
+
+use units::{Duration, Instant};
+
+/// A silence lasts for one and a half round trips and this.
+const DELAYED: Duration = Duration::from_millis(25);
+/// A fade may last for so many times as long as those before.
+const BEYOND: u64 = 4;
+/// Acknowledgements of a busy hop are not further apart.
+const GRACE: Duration = Duration::from_millis(7);
+/// How often a frame may leave in an outage, at least.
+const PROBES: Duration = Duration::from_millis(5);
+/// And for each so many times that it has lasted.
+const PROBES_LASTED: u64 = 64;
+/// The patience before anything was heard.
+const UNKNOWN: Duration = Duration::from_millis(500);
+
+/// What is known of silences.
+#[derive(Debug, Default)]
+pub(crate) struct Silence {
+    /// Since when nothing new was heard.
+    since: Option<Instant>,
+    next_probe: Instant,
+    /// How long the last silence was in which frames were lost and none waited: so long they may go on to leave, since
+    /// more of them would have done no harm.
+    swallowed: Duration,
+    /// Bytes that were lost before.
+    lost: u64,
+}
+
+fn patience(round_trip: Option<Duration>) -> Duration {
+    round_trip.map_or(UNKNOWN, |round_trip| round_trip.scaled(3, 2) + DELAYED)
+}
+
+impl Silence {
+    /// Something was heard that had waited for so long in the hop, where a round trip takes so long and so many bytes
+    /// may be outstanding; so many were lost in all.
+    pub(crate) fn heard(
+        &mut self,
+        now: Instant,
+        (wait, round_trip): (Duration, Duration),
+        (lost, window): (u64, u64),
+    ) {
+        let silent = self.since.map_or(Duration::ZERO, |since| now.since(since));
+        let lost = lost - std::mem::replace(&mut self.lost, lost).min(lost);
+        if silent > patience(Some(round_trip.saturating_sub(wait))) {
+            if wait * 2 > silent {
+                self.swallowed = Duration::ZERO;
+            } else if lost * 4 > window {
+                self.swallowed = silent.max(self.swallowed.scaled(3, 4));
+            }
+        }
+        self.since = Some(now);
+    }
+
+    /// Something was sent when so many bytes were outstanding, of those that may be.
+    pub(crate) fn sent(
+        &mut self,
+        now: Instant,
+        (outstanding, window): (u64, u64),
+        frame: Duration,
+    ) {
+        self.since.get_or_insert(now);
+        if outstanding == 0 {
+            self.since = Some(now);
+        }
+        if outstanding >= window {
+            let lasted = self.since.map_or(Duration::ZERO, |since| now.since(since));
+            self.next_probe = now + PROBES.max(frame * 4).max(lasted / PROBES_LASTED);
+        }
+    }
+
+    /// Returns when something may leave although so many bytes are outstanding, more than may be.
+    pub(crate) fn opens_at(
+        &self,
+        (outstanding, window): (u64, u64),
+        round_trip: Option<Duration>,
+    ) -> Instant {
+        let since = self.since.unwrap_or(Instant::ZERO);
+        if let Some(round_trip) = round_trip {
+            // What left more than a round trip ago is gone, and the hop takes as much again.
+            let beyond = outstanding.saturating_sub(window);
+            let gone = round_trip.scaled(beyond, window.max(1));
+            if gone < self.swallowed * BEYOND {
+                return since + GRACE + gone;
+            }
+        }
+        (since + patience(round_trip)).max(self.next_probe)
+    }
+}
