@@ -18,7 +18,6 @@ mod tcp;
 use std::collections::VecDeque;
 
 use air::Air;
-use arq::PathNews;
 use arq::{Arq, COMMON_FLOW, Config, Grace};
 pub use arq::{LinkEvent, PathNews};
 pub use flows::FlowLimits;
