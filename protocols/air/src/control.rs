@@ -188,6 +188,11 @@ impl Control {
         rate.time_for(Bytes::new(self.frame))
     }
 
+    /// Returns the wait that is aimed at, in microseconds: what keeps the hop busy, and what its delays differ by.
+    fn wanted_wait(&self) -> i64 {
+        self.wanted.get(self.frame_time()) + self.delays.jitter() * 3 / 2
+    }
+
     /// Returns the rate at which frames leave while so many bytes are outstanding: it spreads what the window leaves
     /// over a round trip.
     pub(crate) fn pace(&self, outstanding: u64) -> BitRate {
@@ -197,7 +202,7 @@ impl Control {
         let window = self.window();
         let wait = match self.rivals.mode {
             Mode::Starting | Mode::Alone | Mode::Testing(_) => {
-                Duration::from_micros(self.wanted.get(self.frame_time()) as u64)
+                Duration::from_micros(self.wanted_wait() as u64)
             }
             Mode::Competing(_) => self.queueing(),
         };
@@ -258,7 +263,7 @@ impl Control {
         let is_full = enough && measured.is_some_and(|(_, busy)| busy);
         if let Some((measured, busy)) = measured {
             let testing = matches!(self.rivals.mode, Mode::Testing(_));
-            let exact = busy && (!testing || heard.wait > self.wanted.get(frame_time));
+            let exact = busy && (!testing || heard.wait > self.wanted_wait());
             self.take(measured.max(LEAST), (exact, limited));
         }
         let bytes = sample.sent_total.saturating_sub(self.counts.arrived);

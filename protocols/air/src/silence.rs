@@ -7,6 +7,8 @@ use units::{Duration, Instant};
 
 /// A silence lasts for one and a half round trips and this.
 const DELAYED: Duration = Duration::from_millis(25);
+/// What is taken for the length of fades before there was one.
+const FIRST: Duration = Duration::from_millis(50);
 /// A fade may last for so many times as long as those before.
 const BEYOND: u64 = 4;
 /// Acknowledgements of a busy hop are not further apart.
@@ -19,7 +21,7 @@ const PROBES_LASTED: u64 = 64;
 const UNKNOWN: Duration = Duration::from_millis(500);
 
 /// What is known of silences.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Silence {
     /// Since when nothing new was heard.
     since: Option<Instant>,
@@ -29,6 +31,17 @@ pub(crate) struct Silence {
     swallowed: Duration,
     /// Bytes that were lost before.
     lost: u64,
+}
+
+impl Default for Silence {
+    fn default() -> Self {
+        Self {
+            since: None,
+            next_probe: Instant::ZERO,
+            swallowed: FIRST,
+            lost: 0,
+        }
+    }
 }
 
 fn patience(round_trip: Option<Duration>) -> Duration {

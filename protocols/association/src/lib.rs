@@ -445,6 +445,9 @@ impl Machine for Association {
             Input::Link(linked) => {
                 self.link(now, linked);
                 self.arq.handle_input(now, arq::Input::Link(linked));
+                if linked {
+                    self.air.path_changed();
+                }
             }
             Input::AirFree { bytes, rate } => {
                 if let Some(granted) = &mut self.granted {

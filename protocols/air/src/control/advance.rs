@@ -48,7 +48,7 @@ impl Control {
         let unloaded = self.unloaded();
         View {
             wait,
-            wanted: self.wanted.get(frame),
+            wanted: self.wanted_wait(),
             empty: WantedWait::none(frame),
             unloaded,
             fell: rate < peak.scaled(numerator, denominator),
@@ -89,7 +89,7 @@ impl Control {
                 }
             }
             Mode::Alone => {
-                let wanted = Duration::from_micros(self.wanted.get(frame) as u64);
+                let wanted = Duration::from_micros(self.wanted_wait() as u64);
                 let window = rate.bytes_in(unloaded + wanted).get();
                 let grown = window * self.growth() / GROWTH[0];
                 let (numerator, denominator) = if now < self.times.marked_until {

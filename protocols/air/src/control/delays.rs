@@ -91,10 +91,17 @@ pub(crate) struct Delays {
     shortest: Extreme,
     /// How far acknowledgements lie apart, smoothed, in microseconds.
     interval: i64,
+    /// How much waits differ from one to the next, smoothed, in microseconds.
+    jitter: i64,
+    former_wait: i64,
 }
 
 /// Acknowledgements that lie further apart than this are not those of a busy hop.
-const INTERVAL_MAX: i64 = 25_000;
+const INTERVAL_MAX: i64 = 250_000;
+/// Intervals up to this follow from what arrives; beyond it the other end is late, and nothing leaves before it is not.
+const INTERVAL_USUAL: i64 = 25_000;
+/// A greater difference of two waits is an outage's, in microseconds.
+const JITTER_MAX: i64 = 50_000;
 /// A smoothed time moves one part in so many with each of them.
 const SMOOTHING: i64 = 16;
 
@@ -108,6 +115,8 @@ impl Default for Delays {
             unloaded: None,
             shortest: Extreme::smallest(BASE_WINDOW),
             interval: 0,
+            jitter: 0,
+            former_wait: 0,
         }
     }
 }
@@ -129,6 +138,8 @@ impl Delays {
         self.offset = self.offset.min(delay - base);
         let wait = delay - base - self.offset;
         let round_trip = sample.round_trip.as_micros() as i64;
+        let differs = wait.abs_diff(std::mem::replace(&mut self.former_wait, wait)) as i64;
+        self.jitter += (differs.min(JITTER_MAX) - self.jitter) / SMOOTHING;
         self.shortest.note(now, round_trip);
         let unloaded = (round_trip - wait).max(0);
         let former = self.unloaded.unwrap_or(unloaded);
@@ -155,8 +166,18 @@ impl Delays {
     /// Returns the round trip without waits in this direction, once it is known, with the time that an arrival waits
     /// for its acknowledgement in the mean.
     pub(crate) fn unloaded(&self) -> Option<Duration> {
-        let micros = self.unloaded? + self.interval / 2;
+        let waits = if self.interval > INTERVAL_USUAL {
+            self.interval
+        } else {
+            self.interval / 2
+        };
+        let micros = self.unloaded? + waits;
         Some(Duration::from_micros(micros.max(0) as u64))
+    }
+
+    /// Returns by how much waits differ from one to the next, in microseconds.
+    pub(crate) fn jitter(&self) -> i64 {
+        self.jitter
     }
 
     /// Returns the smallest round trip of late, once it is known.
