@@ -24,8 +24,8 @@ pub use flows::FlowLimits;
 use flows::KnownFlows;
 use machine::{ConfigError, Machine};
 use marks::Marks;
-pub use recent::Seconds;
 use recent::Recent;
+pub use recent::Seconds;
 use redirector::Chunks;
 pub use status::{Status, TcpStatus};
 use streams::Streams;
@@ -346,6 +346,9 @@ impl Association {
 
     /// Whether there is a link. What cannot be cut fits best where the length of frames is known before it is made.
     fn link(&mut self, now: Instant, linked: bool) {
+        if linked != self.linked {
+            self.arq.handle_input(now, arq::Input::Link(linked));
+        }
         self.linked = linked;
         if linked && (self.tcp.is_used() || self.streams.is_some()) {
             self.arq.want_longer_frames(now);
@@ -422,11 +425,7 @@ impl Machine for Association {
                 self.arq.handle_input(now, frame);
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
-            Input::Link(linked) if linked == self.linked => {}
-            Input::Link(linked) => {
-                self.link(now, linked);
-                self.arq.handle_input(now, arq::Input::Link(linked));
-            }
+            Input::Link(linked) => self.link(now, linked),
             Input::AirFree { bytes, rate } => {
                 if let Some(granted) = &mut self.granted {
                     granted.rate = rate.or(granted.rate);
