@@ -48,8 +48,8 @@ impl Reordering {
         (longest + longest / 4).min(round_trip.max(WINDOW_LEAST))
     }
 
-    /// An acknowledgement names numbers from `lowest` up to `largest`. Gives the number below which what it does not name is
-    /// lost, where `window` is waited for.
+    /// An acknowledgement names numbers from `lowest` up to `largest`. Gives the number below which what it does not
+    /// name is lost, where `window` is waited for.
     pub(crate) fn acknowledged(
         &mut self,
         now: Instant,
