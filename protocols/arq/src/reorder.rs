@@ -1,6 +1,7 @@
 //! How far the hop reorders: nothing is taken for lost that may only be late (RACK, RFC 8985 §6.2).
 //!
-//! A transmission is overtaken when a later one is acknowledged and it is not. On a hop that keeps order it is lost then.
+//! A transmission is overtaken when a later one is acknowledged and it is not. On a hop that keeps order it is lost
+//! then.
 //! When one that was overtaken arrives after all, the hop reorders, and from then on so much time is given to each
 //! as that
 //! one took, and a little more.
