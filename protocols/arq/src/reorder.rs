@@ -44,7 +44,8 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// For how long what is overtaken may still come; nothing on a hop that keeps order. Never longer than a round trip.
+    /// For how long what is overtaken may still come; nothing on a hop that keeps order. Never longer than a round
+    /// trip.
     pub(crate) fn window(&self, round_trip: Duration) -> Duration {
         let longest = self.current.max(self.before);
         (longest + longest / 4).min(round_trip.max(WINDOW_LEAST))
@@ -112,7 +113,8 @@ impl Reordering {
         }
     }
 
-    /// How many of those that were taken for lost are in `received` (`start..=end`, from the highest down): it was late.
+    /// How many of those that were taken for lost are in `received` (`start..=end`, from the highest down): it was
+    /// late.
     pub(crate) fn found(&mut self, now: Instant, received: &[(u64, u64)]) -> u64 {
         let is_in = |number: u64| {
             let place = received.partition_point(|(start, _)| *start > number);
