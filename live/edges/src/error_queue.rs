@@ -4,6 +4,7 @@ use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::ptr;
 
 use rustix::io::Errno;
 use socket2::{SockAddr, Socket};
@@ -34,11 +35,11 @@ pub(crate) enum Report {
 
 /// Has the kernel keep reports for `socket`.
 pub(crate) fn enable(socket: &Socket, is_ipv6: bool) -> io::Result<()> {
-    set_option(socket, (libc::IPPROTO_IP, libc::IP_RECVERR), 1).or_else(|error| match is_ipv6 {
-        // One that takes IPv6 alone has no such option.
-        true => Ok(()),
-        false => Err(error),
-    })?;
+    let result = set_option(socket, (libc::IPPROTO_IP, libc::IP_RECVERR), 1);
+    // One that takes IPv6 alone has no such option.
+    if !is_ipv6 {
+        result?;
+    }
     if is_ipv6 {
         set_option(socket, (libc::IPPROTO_IPV6, libc::IPV6_RECVERR), 1)?;
     }
@@ -54,7 +55,7 @@ pub(crate) fn next(socket: &Socket) -> Option<Report> {
         iov_base: content.as_mut_ptr().cast(),
         iov_len: content.len(),
     };
-    let mut error = None;
+    let mut error: Option<libc::sock_extended_err> = None;
     // SAFETY: `msghdr` is plain data; the kernel writes into buffers of the lengths given, which live through the
     // call, and the name is that of the address family that it says. Control messages are walked by libc's macros
     // within what the kernel wrote, and the error's structure is read without regard to alignment, if it is whole.
@@ -77,8 +78,7 @@ pub(crate) fn next(socket: &Socket) -> Option<Report> {
                 let kind = ((*header).cmsg_level, (*header).cmsg_type);
                 let whole = libc::CMSG_LEN(size_of::<libc::sock_extended_err>() as _) as usize;
                 if is_report(kind) && (*header).cmsg_len as usize >= whole {
-                    let data = libc::CMSG_DATA(header).cast::<libc::sock_extended_err>();
-                    error = Some(data.read_unaligned());
+                    error = Some(ptr::read_unaligned(libc::CMSG_DATA(header).cast()));
                 }
                 header = libc::CMSG_NXTHDR(&raw const message, header);
             }

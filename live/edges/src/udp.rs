@@ -167,8 +167,8 @@ impl UdpBearer {
         }
     }
 
-    /// Empties the queue of what the network says, without which the socket would stay ready; true if somebody else than
-    /// this host has said something of a datagram. Of many refusals the last is as good as all.
+    /// Empties the queue of what the network says, without which the socket would stay ready; true if somebody else
+    /// than this host has said something of a datagram. Of many refusals the last is as good as all.
     fn hear_errors(&mut self) -> bool {
         let mut is_news = false;
         for _ in 0..REPORTS_AT_ONCE {

@@ -26,6 +26,8 @@ pub(crate) struct Silence {
     /// Since when nothing new was heard.
     since: Option<Instant>,
     next_probe: Instant,
+    /// How far acknowledgements lie apart at most.
+    grace: Duration,
     /// How long the last silence was in which frames were lost and none waited: so long they may go on to leave, since
     /// more of them would have done no harm.
     swallowed: Duration,
@@ -38,6 +40,7 @@ impl Default for Silence {
         Self {
             since: None,
             next_probe: Instant::ZERO,
+            grace: GRACE,
             swallowed: FIRST,
             lost: 0,
         }
@@ -77,6 +80,7 @@ impl Silence {
         frame: Duration,
     ) {
         self.since.get_or_insert(now);
+        self.grace = GRACE.max(frame * 2);
         if outstanding == 0 {
             self.since = Some(now);
         }
@@ -98,7 +102,7 @@ impl Silence {
             let beyond = outstanding.saturating_sub(window);
             let gone = round_trip.scaled(beyond, window.max(1));
             if gone < self.swallowed * BEYOND {
-                return since + GRACE + gone;
+                return since + self.grace + gone;
             }
         }
         (since + patience(round_trip)).max(self.next_probe)

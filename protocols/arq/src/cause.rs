@@ -1,9 +1,10 @@
 //! Why a transmission was lost: on the air, or in a queue that was full.
 //!
 //! A queue that overflows is as long as it ever is, so what is lost there had much ahead of it: bytes that were sent
-//! before it and not delivered yet when it came to the queue, or a wait as long as any of late. A loss on the air happens
-//! at any length of the queue. So a loss at a long queue is congestion, unless the hop loses as much of what meets a short
-//! one. No clocks are compared: what counts are differences between delays.
+//! before it and not delivered yet when it came to the queue, or a wait as long as any of late. A loss on the air
+//! happens
+//! at any length of the queue. So a loss at a long queue is congestion, unless the hop loses as much of what meets a
+//! short one. No clocks are compared: what counts are differences between delays.
 
 use std::collections::VecDeque;
 

@@ -252,8 +252,8 @@ impl Ledger {
         self.base
     }
 
-    /// Settles the fate of transmissions: those in `received` (`start..=end`, from the highest down) arrived; the others
-    /// below `lost_before` did not. `settled` gets each that is news, in order, with what it carried.
+    /// Settles the fate of transmissions: those in `received` (`start..=end`, from the highest down) arrived; the
+    /// others below `lost_before` did not. `settled` gets each that is news, in order, with what it carried.
     pub(crate) fn settle(
         &mut self,
         now: Instant,

@@ -5,8 +5,8 @@
 //! what did not, so that losses never reach the transport above. Packets of a held flow leave the other end in order;
 //! a loss in one flow never holds another. The frame is that of `docs/hop-frame.md`.
 //!
-//! A transmission is known to be lost when a later one is acknowledged, and the time is over by which this hop is known to
-//! reorder, none on most; or presumed
+//! A transmission is known to be lost when a later one is acknowledged, and the time is over by which this hop is
+//! known to reorder, none on most; or presumed
 //! lost when no acknowledgement came within a round trip and some; there is no back-off. While
 //! nothing comes through (a fade), what is outstanding is sent again and again, oldest first: the data
 //! itself probes the fade, and the first frame after it is of use. After [`Config::feed`] of silence small

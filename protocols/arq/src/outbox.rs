@@ -139,6 +139,13 @@ impl Outbox {
         self.watch = watch;
     }
 
+    /// Drops a packet of the split transport: the path carries less than when it was made, and whoever made it sends it
+    /// again.
+    fn drop_too_long(&mut self, slot: usize) {
+        let packet = self.table.change(slot, Flow::dequeue).flatten();
+        self.queued -= packet.map_or(0, |packet| packet.buffer.len());
+    }
+
     /// Sends `content` again without news of it; false if nobody waits for it any more.
     fn repeat(&mut self, now: Instant, content: &Content) -> bool {
         match content {
@@ -183,9 +190,7 @@ impl Outbox {
             };
             if flow.is_better_whole(frame) {
                 if flow.is_transport() && frame.is_empty() {
-                    // The path carries less than when it was made, and whoever made it sends it again.
-                    let packet = self.table.change(slot, Flow::dequeue).flatten();
-                    self.queued -= packet.map_or(0, |packet| packet.buffer.len());
+                    self.drop_too_long(slot);
                     stats.packets_dropped += 1;
                     continue;
                 }

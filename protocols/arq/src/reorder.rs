@@ -1,7 +1,9 @@
 //! How far the hop reorders: nothing is taken for lost that may only be late (RACK, RFC 8985 §6.2).
 //!
-//! A transmission is overtaken when a later one is acknowledged and it is not. On a hop that keeps order it is lost then.
-//! When one that was overtaken arrives after all, the hop reorders, and from then on so much time is given to each as that
+//! A transmission is overtaken when a later one is acknowledged and it is not. On a hop that keeps order it is lost
+//! then.
+//! When one that was overtaken arrives after all, the hop reorders, and from then on so much time is given to each
+//! as that
 //! one took, and a little more.
 
 use std::collections::VecDeque;
@@ -42,14 +44,15 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// For how long what is overtaken may still come; nothing on a hop that keeps order. Never longer than a round trip.
+    /// For how long what is overtaken may still come; nothing on a hop that keeps order. Never longer than a round
+    /// trip.
     pub(crate) fn window(&self, round_trip: Duration) -> Duration {
         let longest = self.current.max(self.before);
         (longest + longest / 4).min(round_trip.max(WINDOW_LEAST))
     }
 
-    /// An acknowledgement names numbers from `lowest` up to `largest`. Gives the number below which what it does not name is
-    /// lost, where `window` is waited for.
+    /// An acknowledgement names numbers from `lowest` up to `largest`. Gives the number below which what it does not
+    /// name is lost, where `window` is waited for.
     pub(crate) fn acknowledged(
         &mut self,
         now: Instant,
@@ -110,7 +113,8 @@ impl Reordering {
         }
     }
 
-    /// How many of those that were taken for lost are in `received` (`start..=end`, from the highest down): it was late.
+    /// How many of those that were taken for lost are in `received` (`start..=end`, from the highest down): it was
+    /// late.
     pub(crate) fn found(&mut self, now: Instant, received: &[(u64, u64)]) -> u64 {
         let is_in = |number: u64| {
             let place = received.partition_point(|(start, _)| *start > number);

@@ -63,7 +63,8 @@ impl RoundTrip {
 
     /// How long to wait for an acknowledgement that may itself be `delayed`, before the frame is
     /// presumed lost: as RFC 9002 §6.2.1, without its back-off, and with a quarter of a round trip at
-    /// least, in which acknowledgements that got lost are followed by others. An end that was late of late may be so again.
+    /// least, in which acknowledgements that got lost are followed by others. An end that was late of late may be so
+    /// again.
     pub(crate) fn patience(&self, delayed: Duration) -> Duration {
         let delayed = delayed.max(self.lateness.expected());
         match self.smoothed {

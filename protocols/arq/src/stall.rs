@@ -50,8 +50,8 @@ impl Grace {
     }
 }
 
-/// How long a longest lateness is remembered, at most twice: not for long at first, where ends that do not know the rate
-/// of the hop yet may let acknowledgements wait, and twice as long each time.
+/// How long a longest lateness is remembered, at most twice: not for long at first, where ends that do not know the
+/// rate of the hop yet may let acknowledgements wait, and twice as long each time.
 const WINDOW_FIRST: Duration = Duration::from_secs(1);
 const WINDOW_MOST: Duration = Duration::from_secs(10);
 /// The other end may say that it was as late as it likes: more than this is not waited for.

@@ -347,6 +347,12 @@ impl Association {
 
     /// Whether there is a link. What cannot be cut fits best where the length of frames is known before it is made.
     fn link(&mut self, now: Instant, linked: bool) {
+        if linked != self.linked {
+            self.arq.handle_input(now, arq::Input::Link(linked));
+            if linked {
+                self.air.path_changed();
+            }
+        }
         self.linked = linked;
         if linked && (self.tcp.is_used() || self.streams.is_some()) {
             self.arq.want_longer_frames(now);
@@ -441,14 +447,7 @@ impl Machine for Association {
                 self.arq.handle_input(now, frame);
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
-            Input::Link(linked) if linked == self.linked => {}
-            Input::Link(linked) => {
-                self.link(now, linked);
-                self.arq.handle_input(now, arq::Input::Link(linked));
-                if linked {
-                    self.air.path_changed();
-                }
-            }
+            Input::Link(linked) => self.link(now, linked),
             Input::AirFree { bytes, rate } => {
                 if let Some(granted) = &mut self.granted {
                     granted.rate = rate.or(granted.rate);

@@ -102,8 +102,8 @@ fn two_hosts_with_little_of_a_core_tell_no_fade() {
     }
 }
 
-/// Slower than the scheduler of a kernel is: a host that stands still for a third of a second, again and again. The first
-/// time nobody can know.
+/// Slower than the scheduler of a kernel is: a host that stands still for a third of a second, again and again. The
+/// first time nobody can know.
 #[test]
 fn a_host_that_stands_still_for_long_tells_no_fade() {
     let share = Share::of(MILLISECOND * 250, MILLISECOND * 600);

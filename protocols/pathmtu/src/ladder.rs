@@ -2,8 +2,8 @@
 
 /// What Ethernet carries, and so most paths.
 pub(crate) const USUAL: usize = 1_500;
-/// Lengths that paths have: the least of hosts, slow links and IPv6; tunnels (GRE, IPsec, WireGuard, and several of
-/// them) over Ethernet and PPPoE; clouds; PPPoE; Ethernet; Wi-Fi; FDDI's successors and jumbo frames.
+/// Lengths that paths have: the least of hosts, slow links and IPv6; tunnels (GRE, `IPsec`, `WireGuard`, and several of
+/// them) over Ethernet and `PPPoE`; clouds; `PPPoE`; Ethernet; Wi-Fi; FDDI's successors and jumbo frames.
 const KNOWN: [usize; 20] = [
     576, 1_006, 1_280, 1_340, 1_380, 1_400, 1_412, 1_420, 1_440, 1_452, 1_460, 1_472, 1_480, 1_492,
     1_500, 2_304, 4_000, 8_896, 8_996, 9_000,

@@ -65,7 +65,7 @@ impl Script {
         let number = self.number;
         self.number += 2;
         let back = self.now + ROUND_TRIP;
-        let is_lost = self.probes.len() as u64 % self.loses_one_in == 0;
+        let is_lost = (self.probes.len() as u64).is_multiple_of(self.loses_one_in);
         if self.passes(length) && !is_lost {
             self.back.push((back, Input::Arrived(number)));
         }
@@ -110,7 +110,9 @@ impl Script {
                 came.extend(is_due.then_some(*input));
                 !is_due
             });
-            came.into_iter().for_each(|input| self.tell(input));
+            for input in came {
+                self.tell(input);
+            }
             self.path.handle_timeout(self.now);
             if self.path.air_wanted_from().is_some_and(|at| at <= now) {
                 self.tell(Input::AirFree);

@@ -181,8 +181,8 @@ impl Arq {
         }
     }
 
-    /// Something that this end sent has come through. Silence in which nothing was lost was none of the hop: the other end
-    /// did not run.
+    /// Something that this end sent has come through. Silence in which nothing was lost was none of the hop: the
+    /// other end did not run.
     fn heard(&mut self, now: Instant, is_lossy: bool) {
         self.pace.last_heard = now;
         self.pace.next_probe = Instant::ZERO;
