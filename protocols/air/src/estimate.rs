@@ -1,4 +1,4 @@
-//! The rate of an air that others share, from the times at which frames arrive.
+//! The rate of the hop, from the times at which frames arrive.
 //!
 //! Two things are measured from pairs of transmissions that arrived: how long the later one waited
 //! in the hop (its delay above the smallest of late), and at which rate the bytes between the two got

@@ -1,10 +1,11 @@
 //! One shared air: how fast it is, and when it is free.
 //!
-//! [`Air`] bounds what is outstanding on the hop and paces it, by the times at which frames *arrive*: a loss on the air
-//! never lowers the rate, while a growing queue does. The queue thus stands in our own daemon and not in the hop.
+//! [`Air`] paces transmissions at the rate of the hop, which it measures by the times at which frames *arrive*: a loss on
+//! the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in the hop.
+//! Where it is [`Air::windowed`], what is outstanding is bounded too, and whoever else fills the queue is met as an
+//! equal.
 //!
-//! [`SharedAir`] is the air of several destinations, who take turns on it. What is outstanding of one of them says
-//! little there, so each only estimates the rate ([`Air::shared`]).
+//! [`SharedAir`] is the air of several destinations, who take turns on it.
 
 mod consensus;
 mod control;
@@ -22,7 +23,7 @@ pub use shared::{AirStatus, SharedAir, Turn};
 use silence::Silence;
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// What may be sent at the initial pace on a shared air before any rate is measured: a few initial windows of TCP.
+/// What may be sent at the initial pace before any rate is measured: a few initial windows of TCP.
 const BLIND_MAX: Bytes = Bytes::kibi(40);
 /// The pace beyond it, until one is, and while what was measured is in doubt.
 const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
@@ -39,9 +40,9 @@ pub struct Air {
 /// What decides how fast frames leave.
 #[derive(Debug)]
 enum Law {
-    /// A window, on a hop of one's own.
+    /// A window.
     Window(Box<Window>),
-    /// A rate, on an air that somebody else grants.
+    /// A rate.
     Rate {
         estimate: Box<Estimate>,
         /// Sent before any rate was measured.
@@ -65,20 +66,22 @@ impl Air {
     pub fn new(given: Option<BitRate>) -> Self {
         Self {
             pacer: Pacer::default(),
-            law: Law::Window(Box::default()),
+            law: Law::Rate {
+                estimate: Box::default(),
+                blind: Bytes::ZERO,
+            },
             given,
             learned_at: None,
         }
     }
 
-    /// The same air, where others use it too and somebody else grants it.
+    /// The same air, where a window bounds what is outstanding; not for one that somebody else grants.
     #[must_use]
-    pub fn shared(self) -> Self {
-        let law = Law::Rate {
-            estimate: Box::default(),
-            blind: Bytes::ZERO,
-        };
-        Self { law, ..self }
+    pub fn windowed(self) -> Self {
+        Self {
+            law: Law::Window(Box::default()),
+            ..self
+        }
     }
 
     /// The path has changed: what was outstanding on the former one counts no more, and delays are measured anew.
@@ -121,7 +124,7 @@ impl Air {
         self.pacer.free_at() <= now
     }
 
-    /// Returns how many bytes may be outstanding: without end where the rate is given or the air shared.
+    /// Returns how many bytes may be outstanding: without end where no window bounds them.
     pub fn window(&self) -> u64 {
         match &self.law {
             Law::Window(window) if self.given.is_none() => window.control.window(),

@@ -7,8 +7,6 @@ use units::{Duration, Instant};
 
 /// A silence lasts for one and a half round trips and this.
 const DELAYED: Duration = Duration::from_millis(25);
-/// What is taken for the length of fades before there was one.
-const FIRST: Duration = Duration::from_millis(50);
 /// A fade may last for so many times as long as those before.
 const BEYOND: u64 = 4;
 /// Acknowledgements of a busy hop are not further apart.
@@ -41,7 +39,7 @@ impl Default for Silence {
             since: None,
             next_probe: Instant::ZERO,
             grace: GRACE,
-            swallowed: FIRST,
+            swallowed: Duration::ZERO,
             lost: 0,
         }
     }

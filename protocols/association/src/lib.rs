@@ -148,12 +148,20 @@ impl Association {
         }
     }
 
+    /// The same association, with a window that bounds what is outstanding; not on an air that it shares.
+    #[must_use]
+    pub fn with_window(self) -> Self {
+        Self {
+            air: self.air.windowed(),
+            ..self
+        }
+    }
+
     /// The same association on an air that it shares with others: it sends when that is granted.
     #[must_use]
     pub fn on_shared_air(self) -> Self {
         Self {
             granted: Some(Granted::default()),
-            air: self.air.shared(),
             ..self
         }
     }
@@ -390,9 +398,8 @@ impl Association {
     /// Returns what the air can take now of what is wanted.
     fn next_grant(&mut self, now: Instant) -> Option<arq::Input> {
         self.air.set_outstanding(self.arq.outstanding());
-        if self.arq.has_content(now)
-            && let Some(bytes) = self.air.grant(now)
-        {
+        if self.air.opens_at() <= now {
+            let bytes = self.air.grant(now).filter(|_| self.arq.wants_air(now))?;
             return Some(arq::Input::AirFree(bytes));
         }
         let acknowledges = self.arq.acknowledges_from().is_some_and(|due| due <= now);

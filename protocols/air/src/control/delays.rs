@@ -97,9 +97,7 @@ pub(crate) struct Delays {
 }
 
 /// Acknowledgements that lie further apart than this are not those of a busy hop.
-const INTERVAL_MAX: i64 = 250_000;
-/// Intervals up to this follow from what arrives; beyond it the other end is late, and nothing leaves before it is not.
-const INTERVAL_USUAL: i64 = 25_000;
+const INTERVAL_MAX: i64 = 25_000;
 /// A greater difference of two waits is an outage's, in microseconds.
 const JITTER_MAX: i64 = 50_000;
 /// A smoothed time moves one part in so many with each of them.
@@ -166,12 +164,7 @@ impl Delays {
     /// Returns the round trip without waits in this direction, once it is known, with the time that an arrival waits
     /// for its acknowledgement in the mean.
     pub(crate) fn unloaded(&self) -> Option<Duration> {
-        let waits = if self.interval > INTERVAL_USUAL {
-            self.interval
-        } else {
-            self.interval / 2
-        };
-        let micros = self.unloaded? + waits;
+        let micros = self.unloaded? + self.interval / 2;
         Some(Duration::from_micros(micros.max(0) as u64))
     }
 

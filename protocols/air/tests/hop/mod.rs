@@ -44,7 +44,11 @@ impl Hop {
 
     pub(crate) fn new(rate: BitRate, delay: Duration, seed: u64) -> Self {
         Self {
-            air: Air::new(None),
+            air: if crate::WINDOWED {
+                Air::new(None).windowed()
+            } else {
+                Air::new(None)
+            },
             now: Instant::from_millis(1),
             rate,
             loss: Probability::NEVER,
