@@ -27,6 +27,8 @@ pub(crate) struct Bearer {
     pub(crate) rate: Option<BitRate>,
     pub(crate) role: Role,
     pub(crate) snoop_cache: Bytes,
+    /// Whether a window bounds what is outstanding.
+    pub(crate) windowed: bool,
     /// Whether others use the same air.
     pub(crate) is_shared: bool,
     /// What makes streams, where TCP may be split.
@@ -144,6 +146,8 @@ impl Bearer {
         }
         if self.is_shared {
             association = association.on_shared_air();
+        } else if self.windowed {
+            association = association.with_window();
         }
         association
     }
