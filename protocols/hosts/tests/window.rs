@@ -46,12 +46,11 @@ fn beside_a_rival_it_gets_several_times_as_much() {
 /// A link that carries 20 Mbit/s and a tenth of that in turns.
 #[test]
 fn a_rate_that_falls_fills_no_queue() {
-    let steps: String = (1..20)
-        .map(|step| {
-            let rate = if step % 2 == 0 { 20 } else { 2 };
-            format!("{{ at = '{} s', rate = '{rate} Mbit/s' }}, ", step * 2)
-        })
-        .collect();
+    let step = |step: u64| {
+        let (at, rate) = (step * 2, if step.is_multiple_of(2) { 20 } else { 2 });
+        format!("{{ at = '{at} s', rate = '{rate} Mbit/s' }}")
+    };
+    let steps = (1..20).map(step).collect::<Vec<_>>().join(", ");
     let each = "rate = '20 Mbit/s', delay = '20 ms', queue = '1000 packets'";
     let text = format!("down = {{ {each}, schedule = [{steps}] }}\nup = {{ {each} }}");
     let [(estimate, before), (window, pair)] = both(&link(&text), &[]);

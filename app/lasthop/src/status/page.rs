@@ -372,7 +372,7 @@ mod tests {
             "2 Mbit/s",
             "12 ms, least 10 ms",
             "limited by      the hop's rate",
-            "path MTU          1492 B outwards; longest from there not measured yet",
+            "path MTU        1492 B outwards; longest from there not measured yet",
             "6.00 % (60 of 1000): 10 on the air outside fades, 50 at a full queue on the way; \
              bursts of 1 × 4, 4 to 7 × 14",
             "1.00 % (1 of 100)",
