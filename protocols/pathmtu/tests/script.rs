@@ -348,10 +348,9 @@ fn what_this_host_refuses_is_not_tried_again() {
     for _ in 0..200 {
         let before = script.probes.len();
         script.run(Duration::from_millis(5));
-        for length in script.probes[before..].to_vec() {
-            if length > 4_200 {
-                script.tell(Input::News(News::Refused(length)));
-            }
+        let fresh: Vec<_> = script.probes[before..].to_vec();
+        for length in fresh.into_iter().filter(|length| *length > 4_200) {
+            script.tell(Input::News(News::Refused(length)));
         }
     }
     let found = script.path.found();
