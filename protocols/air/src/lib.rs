@@ -1,7 +1,7 @@
 //! One shared air: how fast it is, and when it is free.
 //!
-//! [`Air`] paces transmissions at the rate of the hop, which it measures by the times at which frames *arrive*: a loss on
-//! the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in the hop.
+//! [`Air`] paces transmissions at the rate of the hop, which it measures by the times at which frames *arrive*: a loss
+//! on the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in the hop.
 //! Where it is [`Air::windowed`], what is outstanding is bounded too, and whoever else fills the queue is met as an
 //! equal.
 //!

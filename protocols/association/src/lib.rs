@@ -353,25 +353,6 @@ impl Association {
         }
     }
 
-    /// Whether there is a link. What cannot be cut fits best where the length of frames is known before it is made.
-    fn link(&mut self, now: Instant, linked: bool) {
-        if linked != self.linked {
-            self.arq.handle_input(now, arq::Input::Link(linked));
-            if linked {
-                self.air.path_changed();
-            }
-        }
-        self.linked = linked;
-        if linked && (self.tcp.is_used() || self.streams.is_some()) {
-            self.arq.want_longer_frames(now);
-        }
-    }
-
-    /// Whether the path has been found to carry less than any should.
-    pub fn is_cut(&self) -> bool {
-        self.arq.path().is_cut()
-    }
-
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
@@ -393,18 +374,6 @@ impl Association {
             self.told = rate;
             self.arq.handle_input(now, arq::Input::Rate(rate));
         }
-    }
-
-    /// Returns what the air can take now of what is wanted.
-    fn next_grant(&mut self, now: Instant) -> Option<arq::Input> {
-        self.air.set_outstanding(self.arq.outstanding());
-        if self.air.opens_at() <= now {
-            let bytes = self.air.grant(now).filter(|_| self.arq.wants_air(now))?;
-            return Some(arq::Input::AirFree(bytes));
-        }
-        let acknowledges = self.arq.acknowledges_from().is_some_and(|due| due <= now);
-        let admitted = acknowledges && self.air.admits_acknowledgement(now);
-        admitted.then_some(arq::Input::AcknowledgementFree)
     }
 
     /// Passes on outputs; returns how many of them were frames.

@@ -82,8 +82,7 @@ impl Host {
             is_shared: config.shared_air.is_some(),
             streams,
         };
-        let (mut peers, mut routes) = (Vec::new(), Routes::default());
-        let mut weights = Vec::new();
+        let (mut peers, mut routes, mut weights) = (Vec::new(), Routes::default(), Vec::new());
         for (index, mut peer) in config.peers.into_iter().enumerate() {
             let settings = session::PeerConfig {
                 public_key: peer.public,

@@ -58,10 +58,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let key = key_file::read(&source.file(&config.private_key_file))?;
     let (carrier, endpoint) = config.place(&source)?;
     let gateway = config.gateway.get_ref();
-    let secret = gateway.preshared_key_file.as_deref();
-    let gateway = peer("gateway", gateway.public_key.0, secret, &source)?;
-    let name = endpoint.name();
-    let endpoint = endpoint.resolve()?;
+    let (public, secret) = (gateway.public_key.0, gateway.preshared_key_file.as_deref());
+    let gateway = peer("gateway", public, secret, &source)?;
+    let (name, endpoint) = (endpoint.name(), endpoint.resolve()?);
     // Where it is missing, TCP goes as packets, and the gateway is told so.
     let splits = edges::nft::is_installed();
     let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();

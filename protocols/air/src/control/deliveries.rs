@@ -64,8 +64,9 @@ impl Default for Deliveries {
 }
 
 impl Deliveries {
-    /// Takes in an arrival, up to which the hop was busy since the one before or not, where a `frame` takes so long; returns the rate at which
-    /// the hop has carried of late, and whether that is all that it could carry, since the queue was never empty.
+    /// Takes in an arrival, up to which the hop was busy since the one before or not, where a `frame` takes so long.
+    /// Returns the rate at which the hop has carried of late, and whether that is all that it could carry, since the
+    /// queue was never empty.
     pub(crate) fn note(
         &mut self,
         now: Instant,
