@@ -143,11 +143,6 @@ impl Control {
         matches!(self.rivals.mode, Mode::Starting)
     }
 
-    /// Returns whether others are taken to fill the queue of the hop.
-    pub(crate) fn is_competing(&self) -> bool {
-        matches!(self.rivals.mode, Mode::Competing(_))
-    }
-
     /// Returns how many bytes may be outstanding.
     pub(crate) fn window(&self) -> u64 {
         let least = match self.rivals.mode {

@@ -211,14 +211,6 @@ impl Air {
         self.given.is_some() || !is_starting
     }
 
-    /// Returns whether others are taken to fill the queue of the hop.
-    pub fn is_competing(&self) -> bool {
-        match &self.law {
-            Law::Window(window) => window.control.is_competing(),
-            Law::Rate { .. } => false,
-        }
-    }
-
     /// Returns the rate at which frames leave now.
     pub fn pace(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
