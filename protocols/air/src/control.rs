@@ -260,8 +260,7 @@ impl Control {
             let exact = busy && (!testing || heard.wait > self.wanted_wait());
             self.take(measured.max(LEAST), (exact, limited));
         }
-        let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
-        self.note_emptiness(now, (empty, limited, lost), (span, bytes));
+        self.note_emptiness(now, (empty, limited, lost), span);
         if outstanding > self.window() + FRAMES_LEAST * self.frame {
             self.rivals.draining();
         }
@@ -308,7 +307,7 @@ impl Control {
         &mut self,
         now: Instant,
         (empty, limited, lost): (bool, bool, u64),
-        (span, bytes): (i64, u64),
+        span: i64,
     ) {
         let empty = empty && lost == 0;
         // What the window itself or a fade leaves empty is no burst of the hop.
@@ -318,13 +317,8 @@ impl Control {
         }
         if limited && now >= self.times.settled_at {
             let wait = self.heard.map_or(0, |heard| heard.wait);
-            let rate = self.rate.unwrap_or(self.smoothed);
-            let busy = rate.time_for(Bytes::new(bytes)).as_micros() as i64;
-            let idle = if empty {
-                (span - busy.max(wait)).max(0)
-            } else {
-                0
-            };
+            // What waited for less than the time since the arrival before has come to an empty hop, and so much later.
+            let idle = if lost == 0 { (span - wait).max(0) } else { 0 };
             self.wanted.note(wait, (span, idle), self.frame_time());
         }
         if matches!(self.rivals.mode, Mode::Testing(_)) {

@@ -28,6 +28,9 @@ const BLIND_MAX: Bytes = Bytes::kibi(40);
 /// The pace beyond it, until one is, and while what was measured is in doubt.
 const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
 
+/// Probes of an outage may be worth a part of what the hop carries in a round trip and this.
+const FILL: Duration = Duration::from_millis(200);
+
 /// The pacer, the window and the rate of one medium.
 #[derive(Debug)]
 pub struct Air {
@@ -269,7 +272,12 @@ impl Window {
         self.control.sent(bytes);
         let frame = pace.time_for(Bytes::new(self.control.frame()));
         let window = self.control.window();
-        self.silence.sent(now, (self.outstanding, window), frame);
+        let fill = self
+            .control
+            .rate()
+            .bytes_in(self.control.round_trip() + FILL);
+        self.silence
+            .sent(now, (self.outstanding, window), (bytes, fill, frame));
     }
 
     fn learn(&mut self, now: Instant, sample: &Sample) {

@@ -3,7 +3,7 @@
 //! In an outage frames wait in the hop, and whatever is added only makes them wait longer; in a fade they are gone, and
 //! the next ones probe its end. Which of the two a silence is shows only behind it, so the last one decides.
 
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// A silence lasts for one and a half round trips and this.
 const DELAYED: Duration = Duration::from_millis(25);
@@ -13,8 +13,8 @@ const BEYOND: u64 = 4;
 const GRACE: Duration = Duration::from_millis(7);
 /// How often a frame may leave in an outage, at least.
 const PROBES: Duration = Duration::from_millis(5);
-/// And for each so many times that it has lasted.
-const PROBES_LASTED: u64 = 64;
+/// While an outage grows by a factor of e, this part of what fills the hop may leave.
+const PROBED: u64 = 2;
 /// The patience before anything was heard.
 const UNKNOWN: Duration = Duration::from_millis(500);
 
@@ -70,12 +70,13 @@ impl Silence {
         self.since = Some(now);
     }
 
-    /// Something was sent when so many bytes were outstanding, of those that may be.
+    /// Something of so many `bytes` was sent when so many were outstanding, of those that may be, on a hop that `fill`
+    /// bytes keep busy for a while.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
         (outstanding, window): (u64, u64),
-        frame: Duration,
+        (bytes, fill, frame): (Bytes, Bytes, Duration),
     ) {
         self.since.get_or_insert(now);
         self.grace = GRACE.max(frame * 2);
@@ -84,7 +85,8 @@ impl Silence {
         }
         if outstanding >= window {
             let lasted = self.since.map_or(Duration::ZERO, |since| now.since(since));
-            self.next_probe = now + PROBES.max(frame * 4).max(lasted / PROBES_LASTED);
+            let spacing = lasted.scaled(bytes.get() * PROBED, fill.get().max(1));
+            self.next_probe = now + PROBES.max(spacing);
         }
     }
 

@@ -37,8 +37,8 @@ const RECORD_HEAD: usize = 5;
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) key: FlowKey,
-    /// The number of its stream; brief flows have none.
-    pub(crate) stream: Option<(u64, StreamSender)>,
+    /// Brief flows have none.
+    pub(crate) stream: Option<Box<StreamSender>>,
     pub(crate) place: Place,
     pub(crate) last_active: Instant,
     /// Set once the stream is to end, or has been told to.
@@ -143,7 +143,7 @@ impl Flow {
     pub(crate) fn new(key: FlowKey, lane: Lane, stream: Option<u64>, now: Instant) -> Self {
         Self {
             key,
-            stream: stream.map(|number| (number, StreamSender::default())),
+            stream: stream.map(|number| Box::new(StreamSender::new(number))),
             place: Place::default(),
             last_active: now,
             ending: None,
@@ -174,17 +174,17 @@ impl Flow {
 
     /// Bytes that it holds beside its own.
     pub(crate) fn memory(&self) -> usize {
-        let stream = self.stream.as_ref().map(|(_, stream)| stream.memory());
+        let stream = self.stream.as_ref().map(|stream| stream.memory());
         let stream = stream.unwrap_or_default();
         let packets = self.queue.len() + stream.packets;
         let slots = self.queue.capacity() * size_of::<Waiting>() + stream.slots;
-        self.storage + stream.storage + stream.ranges + slots.max(packets * PACKET)
+        self.storage + stream.storage + stream.tables + slots.max(packets * PACKET)
     }
 
     /// Gives back the room of queues that have been longer.
     pub(crate) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
-        if let Some((_, stream)) = &mut self.stream {
+        if let Some(stream) = &mut self.stream {
             stream.shrink();
         }
     }
@@ -318,20 +318,13 @@ impl Flow {
     /// Whether there is something to send, given whether a new range of its stream may be sent.
     pub(crate) fn has_work(&self, may_extend: bool) -> bool {
         match &self.stream {
-            Some((_, stream)) => {
-                stream.has_repairs()
+            Some(stream) => {
+                stream.has_repairs(false)
                     || self.ending == Some(Ending::Due)
                     || (may_extend && (stream.has_work() || !self.queue.is_empty()))
             }
             None => !self.queue.is_empty(),
         }
-    }
-
-    /// Whether the next that it sends has been sent before.
-    pub(crate) fn has_repairs(&self) -> bool {
-        self.stream
-            .as_ref()
-            .is_some_and(|(_, stream)| stream.has_repairs())
     }
 
     /// Whether what it sends now is better sent twice: it has no backlog and has sent little of late, or it has
@@ -350,7 +343,7 @@ impl Flow {
         let young = self
             .stream
             .as_ref()
-            .is_some_and(|(_, stream)| stream.end() < young);
+            .is_some_and(|stream| stream.end() < young);
         sparse || (young && !again)
     }
 
@@ -360,6 +353,6 @@ impl Flow {
             && self
                 .stream
                 .as_ref()
-                .is_none_or(|(_, stream)| stream.is_confirmed())
+                .is_none_or(|stream| stream.is_confirmed())
     }
 }

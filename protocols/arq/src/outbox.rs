@@ -2,6 +2,8 @@
 
 mod admission;
 
+use std::ops::Range;
+
 use units::{Duration, Instant};
 use wire::hop::FrameWriter;
 use wire::packet::Packet;
@@ -14,6 +16,7 @@ use crate::inbox::HELD_MAX;
 use crate::ledger::{Content, Ledger};
 use crate::limits::{QueueLimits, Shares};
 use crate::stats::SentStats;
+use crate::stream::StreamSender;
 use crate::table::FlowTable;
 use crate::watch::{Pattern, Watch};
 
@@ -45,6 +48,8 @@ pub(crate) struct Outbox {
     longest: usize,
     /// Flows with packets have left the order because there was no room for what they send.
     held_back: bool,
+    /// What was never sent goes before what is only presumed to be lost.
+    pub(crate) fresh_first: bool,
 }
 
 /// What became of packets that came.
@@ -72,6 +77,7 @@ impl Outbox {
             counts: Counts::default(),
             longest: 0,
             held_back: false,
+            fresh_first: false,
         }
     }
 
@@ -157,7 +163,7 @@ impl Outbox {
                 let waits = self
                     .flow_of(*slot, *flow)
                     .and_then(|flow| flow.stream.as_ref())
-                    .is_some_and(|(_, stream)| !stream.has_confirmed(range));
+                    .is_some_and(|stream| !stream.has_confirmed(range));
                 if waits {
                     self.lose(now, content, false);
                 }
@@ -198,11 +204,10 @@ impl Outbox {
             }
             self.counts.marked += flow.mark_standing(now, self.limits.standing);
             let queued = flow.queued();
-            let again = flow.has_repairs();
             let written = if flow.stream.is_some() {
                 let span = &mut self.span;
-                let write =
-                    |flow: &mut Flow| write_stream((slot, flow), frame, (span, may_extend), stats);
+                let how = (may_extend, self.fresh_first && may_extend);
+                let write = |flow: &mut Flow| write_stream((slot, flow), frame, (span, how), stats);
                 self.table.change(slot, write).flatten()
             } else if flow.is_transport() {
                 let packet = self.table.change(slot, Flow::dequeue).flatten();
@@ -228,6 +233,7 @@ impl Outbox {
                 Content::Brief { .. } | Content::Transport(_) | Content::Padding => dequeued,
             };
             self.order.charge(&mut flow.place, bytes + 8);
+            let again = matches!(content, Content::Stream { again: true, .. });
             if flow.is_worth_repeating(now, &place, (pattern.young, again)) {
                 let persistent = content.len() <= SMALL && !again;
                 self.watch.add(now, content.clone(), (pattern, persistent));
@@ -297,7 +303,7 @@ impl Outbox {
                     return 0;
                 }
                 let change = |flow: &mut Flow| {
-                    let Some((_, stream)) = &mut flow.stream else {
+                    let Some(stream) = &mut flow.stream else {
                         return (0, 0);
                     };
                     let before = stream.span();
@@ -327,8 +333,23 @@ impl Outbox {
         }
     }
 
-    /// `content` did not arrive, or is presumed not to have.
+    /// `content` did not arrive.
     pub(crate) fn lose(&mut self, now: Instant, content: &Content, in_fade: bool) {
+        self.repair(now, content, in_fade, StreamSender::lose);
+    }
+
+    /// `content` is presumed not to have arrived.
+    pub(crate) fn doubt(&mut self, now: Instant, content: &Content) {
+        self.repair(now, content, true, StreamSender::doubt);
+    }
+
+    fn repair(
+        &mut self,
+        now: Instant,
+        content: &Content,
+        in_fade: bool,
+        repair: fn(&mut StreamSender, Range<u64>),
+    ) {
         match content {
             Content::Transport(_) | Content::Padding => {}
             Content::Brief {
@@ -355,14 +376,31 @@ impl Outbox {
                     if *end {
                         flow.ending = Some(Ending::Due);
                     }
-                    if let Some((_, stream)) = &mut flow.stream {
-                        stream.lose(range.clone());
+                    if let Some(stream) = &mut flow.stream {
+                        repair(stream, range.clone());
                     }
                     if flow.has_work(false) {
                         order.activate(*slot, &mut flow.place);
                     }
                 });
             }
+        }
+    }
+
+    /// `content` was presumed not to have arrived, and did not.
+    pub(crate) fn lose_doubted(&mut self, content: &Content) {
+        let Content::Stream {
+            slot, flow, range, ..
+        } = content
+        else {
+            return;
+        };
+        if self.flow_of(*slot, *flow).is_some() {
+            self.table.change(*slot, |flow| {
+                if let Some(stream) = &mut flow.stream {
+                    stream.lose_doubted(range);
+                }
+            });
         }
     }
 
@@ -385,7 +423,7 @@ impl Outbox {
         let flow = self.table.get(slot)?;
         flow.stream
             .as_ref()
-            .is_some_and(|(own, _)| *own == number)
+            .is_some_and(|stream| stream.number == number)
             .then_some(flow)
     }
 
@@ -445,10 +483,10 @@ fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Content {
 fn write_stream(
     (slot, flow): (usize, &mut Flow),
     frame: &mut FrameWriter,
-    (span, may_extend): (&mut u64, bool),
+    (span, (may_extend, fresh)): (&mut u64, (bool, bool)),
     stats: &mut SentStats,
 ) -> Option<Content> {
-    let number = flow.stream.as_ref()?.0;
+    let number = flow.stream.as_ref()?.number;
     let room = frame.stream_room(number);
     if room < ROOM_MIN {
         return None;
@@ -457,22 +495,23 @@ fn write_stream(
         && flow
             .stream
             .as_ref()
-            .is_some_and(|(_, s)| !s.has_repairs() && s.unsent() < room as u64)
+            .is_some_and(|s| !s.has_repairs(fresh) && s.unsent() < room as u64)
     {
         let Some(packet) = flow.dequeue() else { break };
-        if let Some((_, stream)) = &mut flow.stream {
+        if let Some(stream) = &mut flow.stream {
             stream.push(packet);
         }
     }
     let ending = flow.ending == Some(Ending::Due);
-    let (_, stream) = flow.stream.as_mut()?;
-    let repair = stream.has_repairs();
-    let room = if repair {
-        room
+    let stream = flow.stream.as_mut()?;
+    let room_beyond = HELD_MAX.saturating_sub(*span).min(room as u64);
+    let next = stream.next_range(room, fresh && room_beyond > 0);
+    let repair = stream.has_sent(&next);
+    let range = if repair {
+        next
     } else {
-        room.min(HELD_MAX.saturating_sub(*span) as usize)
+        next.start..next.end.min(next.start + room_beyond)
     };
-    let range = stream.next_range(room);
     let end = ending && range.end == stream.end();
     if end {
         flow.ending = Some(Ending::Sent);

@@ -93,6 +93,13 @@ impl RangeSet {
         self.ranges.first().cloned()
     }
 
+    /// The lowest part of `range` that is in the set.
+    pub fn first_within(&self, range: &Range<u64>) -> Option<Range<u64>> {
+        let place = self.ranges.partition_point(|own| own.end <= range.start);
+        let own = self.ranges.get(place).filter(|own| own.start < range.end)?;
+        Some(own.start.max(range.start)..own.end.min(range.end))
+    }
+
     /// The ranges, from the highest down.
     pub fn descending(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ranges.iter().rev().cloned()

@@ -35,13 +35,14 @@ pub(crate) struct StreamMemory {
     pub(crate) storage: usize,
     /// The queue that they stand in.
     pub(crate) slots: usize,
-    /// What is noted of ranges.
-    pub(crate) ranges: usize,
+    /// Itself, and what is noted of ranges.
+    pub(crate) tables: usize,
 }
 
 /// The part of a flow's stream that the other end has not confirmed yet.
 #[derive(Debug, Default)]
 pub(crate) struct StreamSender {
+    pub(crate) number: u64,
     writer: RecordWriter,
     records: VecDeque<Record>,
     /// What their buffers take.
@@ -55,9 +56,19 @@ pub(crate) struct StreamSender {
     /// Confirmed ranges above `confirmed`.
     islands: RangeSet,
     lost: RangeSet,
+    /// Presumed to be lost, since nothing was heard: a hop that only delays has it still.
+    doubted: RangeSet,
 }
 
 impl StreamSender {
+    /// An empty stream of this number.
+    pub(crate) fn new(number: u64) -> Self {
+        Self {
+            number,
+            ..Self::default()
+        }
+    }
+
     /// Appends a packet.
     pub(crate) fn push(&mut self, packet: Packet) {
         let head = self.writer.write(&packet);
@@ -73,11 +84,12 @@ impl StreamSender {
 
     /// What it holds.
     pub(crate) fn memory(&self) -> StreamMemory {
+        let noted = self.islands.memory() + self.lost.memory() + self.doubted.memory();
         StreamMemory {
             packets: self.records.len(),
             storage: self.storage,
             slots: self.records.capacity() * size_of::<Record>(),
-            ranges: self.islands.memory() + self.lost.memory(),
+            tables: size_of::<Self>() + noted,
         }
     }
 
@@ -86,22 +98,34 @@ impl StreamSender {
         self.records.shrink_to_fit();
         self.islands.shrink();
         self.lost.shrink();
+        self.doubted.shrink();
     }
 
-    /// The next range to send, repairs first, at most `room` bytes.
-    pub(crate) fn next_range(&self, room: usize) -> Range<u64> {
-        let wanted = self.lost.first().unwrap_or(self.sent..self.end);
+    /// The next range to send, at most `room` bytes: what is lost, then what is doubted, unless `fresh` bytes go before
+    /// that, and then bytes that were never sent.
+    pub(crate) fn next_range(&self, room: usize, fresh: bool) -> Range<u64> {
+        let unsent = self.sent..self.end;
+        let doubted = || {
+            let last = fresh && !unsent.is_empty();
+            self.doubted.first().filter(|_| !last)
+        };
+        let wanted = self.lost.first().or_else(doubted).unwrap_or(unsent.clone());
         wanted.start..wanted.end.min(wanted.start + room as u64)
     }
 
     /// Whether there is something to send.
     pub(crate) fn has_work(&self) -> bool {
-        self.sent < self.end || !self.lost.is_empty()
+        self.sent < self.end || self.has_repairs(false)
     }
 
-    /// Whether something waits to be sent again.
-    pub(crate) fn has_repairs(&self) -> bool {
-        !self.lost.is_empty()
+    /// Whether something waits to be sent again; what is only doubted does not where `fresh` bytes go before it.
+    pub(crate) fn has_repairs(&self, fresh: bool) -> bool {
+        !self.lost.is_empty() || (!fresh && !self.doubted.is_empty())
+    }
+
+    /// Whether the first of `range` has been sent before.
+    pub(crate) fn has_sent(&self, range: &Range<u64>) -> bool {
+        range.start < self.sent
     }
 
     /// Bytes appended and not yet sent.
@@ -132,6 +156,7 @@ impl StreamSender {
     /// Copies `range` into `out` and notes that it is on its way.
     pub(crate) fn send(&mut self, range: &Range<u64>, out: &mut [u8]) {
         self.lost.remove(range.clone());
+        self.doubted.remove(range.clone());
         self.sent = self.sent.max(range.end);
         let mut place = range.start;
         let mut out = out;
@@ -159,7 +184,8 @@ impl StreamSender {
         let start = range.start.max(self.confirmed);
         let news = self.islands.insert(start..range.end.max(start));
         if news > 0 {
-            self.lost.remove(range);
+            self.lost.remove(range.clone());
+            self.doubted.remove(range);
         }
         if let Some(first) = self
             .islands
@@ -180,10 +206,25 @@ impl StreamSender {
         news
     }
 
-    /// `range` did not arrive, or is presumed not to: what of it is not confirmed is due again.
+    /// `range` did not arrive: what of it is not confirmed is due again.
     pub(crate) fn lose(&mut self, range: Range<u64>) {
+        self.doubted.remove(range.clone());
         let start = range.start.max(self.confirmed);
         self.lost
             .insert_except(start..range.end.max(start), &self.islands);
+    }
+
+    /// `range` is presumed not to arrive.
+    pub(crate) fn doubt(&mut self, range: Range<u64>) {
+        let start = range.start.max(self.confirmed);
+        self.doubted
+            .insert_except(start..range.end.max(start), &self.islands);
+    }
+
+    /// `range` had been presumed not to arrive, and did not: what has not been sent again since is due.
+    pub(crate) fn lose_doubted(&mut self, range: &Range<u64>) {
+        while let Some(part) = self.doubted.first_within(range) {
+            self.lose(part);
+        }
     }
 }

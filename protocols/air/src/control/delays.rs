@@ -87,6 +87,8 @@ pub(crate) struct Delays {
     /// The round trip without the wait, smoothed, in microseconds: what the way back adds counts, since nothing leaves
     /// before it.
     unloaded: Option<i64>,
+    /// When the present round began, and the least of its round trips without the wait.
+    round: Option<(Instant, i64)>,
     /// The smallest round trip.
     shortest: Extreme,
     /// How far acknowledgements lie apart, smoothed, in microseconds.
@@ -100,6 +102,10 @@ pub(crate) struct Delays {
 const INTERVAL_MAX: i64 = 25_000;
 /// A greater difference of two waits is an outage's, in microseconds.
 const JITTER_MAX: i64 = 50_000;
+/// A round takes so many microseconds, at least.
+const ROUND_LEAST: i64 = 10_000;
+/// The smoothed round trip moves one part in so many with each.
+const ROUNDS: i64 = 4;
 /// A smoothed time moves one part in so many with each of them.
 const SMOOTHING: i64 = 16;
 
@@ -111,6 +117,7 @@ impl Default for Delays {
             offset: 0,
             deepest: Extreme::largest(WAIT_WINDOW),
             unloaded: None,
+            round: None,
             shortest: Extreme::smallest(BASE_WINDOW),
             interval: 0,
             jitter: 0,
@@ -139,14 +146,29 @@ impl Delays {
         let differs = wait.abs_diff(std::mem::replace(&mut self.former_wait, wait)) as i64;
         self.jitter += (differs.min(JITTER_MAX) - self.jitter) / SMOOTHING;
         self.shortest.note(now, round_trip);
-        let unloaded = (round_trip - wait).max(0);
-        let former = self.unloaded.unwrap_or(unloaded);
-        self.unloaded = Some(former + (unloaded - former) / SMOOTHING);
+        self.note_unloaded(now, (round_trip - wait).max(0));
         Heard {
             at,
             wait,
             deepest: self.deepest.note(now, wait),
         }
+    }
+
+    /// Of the acknowledgements of one round trip, the one that the way back has delayed least counts: those that an
+    /// outage there has kept say nothing of how much fits on the way.
+    fn note_unloaded(&mut self, now: Instant, unloaded: i64) {
+        let shortest = self.shortest.get().unwrap_or(unloaded);
+        let round = Duration::from_micros(shortest.max(ROUND_LEAST) as u64);
+        let (since, least) = self.round.get_or_insert((now, unloaded));
+        *least = (*least).min(unloaded);
+        let former = self.unloaded.unwrap_or(unloaded);
+        if now.since(*since) < round {
+            self.unloaded = Some(former);
+            return;
+        }
+        let most = former * 2 + ROUND_LEAST;
+        self.unloaded = Some(former + ((*least).min(most) - former) / ROUNDS);
+        self.round = None;
     }
 
     /// Takes so much of the wait for a delay that is not a queue's.

@@ -152,6 +152,8 @@ impl Arq {
                     outbox.lose(now, content, true);
                 } else if settled.repair {
                     outbox.lose_alone(now, content, pattern);
+                } else {
+                    outbox.lose_doubted(content);
                 }
             }
         });
@@ -189,6 +191,7 @@ impl Arq {
         if let Some(fade) = self.fade.take() {
             let lasted = now.since(fade.since);
             if is_lossy {
+                self.outbox.fresh_first = false;
                 self.stats.sent.fades += 1;
                 self.stats.sent.faded += lasted;
             } else {
@@ -205,7 +208,7 @@ impl Arq {
         let patience = self.round_trip.patience(DELAY_MAX);
         let Self { ledger, outbox, .. } = self;
         let count = ledger.presume_lost(now, patience, |content: &Content| {
-            outbox.lose(now, content, true);
+            outbox.doubt(now, content);
         });
         outbox.resume();
         if count == 0 {
@@ -218,6 +221,8 @@ impl Arq {
             self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
         if self.fade.is_none() && is_told {
             let expected_before = self.pace.fading_until;
+            // A hop that has lost nothing in a silence of late has only delayed what waits in it now.
+            self.outbox.fresh_first = expected_before.is_none_or(|until| now >= until);
             self.fade = Some(Fade {
                 since,
                 expected_before,
