@@ -143,6 +143,11 @@ impl Control {
         matches!(self.rivals.mode, Mode::Starting)
     }
 
+    /// Returns whether others fill the queue of the hop, as far as is known.
+    pub(crate) fn is_competing(&self) -> bool {
+        matches!(self.rivals.mode, Mode::Competing(_))
+    }
+
     /// Returns how many bytes may be outstanding.
     pub(crate) fn window(&self) -> u64 {
         let least = match self.rivals.mode {
@@ -260,7 +265,8 @@ impl Control {
             let exact = busy && (!testing || heard.wait > self.wanted_wait());
             self.take(measured.max(LEAST), (exact, limited));
         }
-        self.note_emptiness(now, (empty, limited, lost), span);
+        let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
+        self.note_emptiness(now, (empty, limited, lost), (span, bytes));
         if outstanding > self.window() + FRAMES_LEAST * self.frame {
             self.rivals.draining();
         }
@@ -307,7 +313,7 @@ impl Control {
         &mut self,
         now: Instant,
         (empty, limited, lost): (bool, bool, u64),
-        span: i64,
+        (span, bytes): (i64, u64),
     ) {
         let empty = empty && lost == 0;
         // What the window itself or a fade leaves empty is no burst of the hop.
@@ -317,8 +323,16 @@ impl Control {
         }
         if limited && now >= self.times.settled_at {
             let wait = self.heard.map_or(0, |heard| heard.wait);
-            // What waited for less than the time since the arrival before has come to an empty hop, and so much later.
-            let idle = if lost == 0 { (span - wait).max(0) } else { 0 };
+            // What waited for less than the time since those before it were served has come to an empty hop, so much
+            // later.
+            let peak = self.deliveries.peak().unwrap_or(self.smoothed);
+            let before = Bytes::new(bytes.saturating_sub(self.frame));
+            let busy = peak.time_for(before).as_micros() as i64;
+            let idle = if lost == 0 {
+                (span - busy - wait).max(0)
+            } else {
+                0
+            };
             self.wanted.note(wait, (span, idle), self.frame_time());
         }
         if matches!(self.rivals.mode, Mode::Testing(_)) {

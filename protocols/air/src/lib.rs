@@ -1,9 +1,8 @@
 //! One shared air: how fast it is, and when it is free.
 //!
-//! [`Air`] paces transmissions at the rate of the hop, which it measures by the times at which frames *arrive*: a loss
-//! on the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in the hop.
-//! Where it is [`Air::windowed`], what is outstanding is bounded too, and whoever else fills the queue is met as an
-//! equal.
+//! [`Air`] bounds what is outstanding by the rate of the hop, which it measures by the times at which frames *arrive*: a
+//! loss on the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in the
+//! hop, and whoever else fills the queue of the hop is met as an equal. Where it is [`Air::granted`], it only measures.
 //!
 //! [`SharedAir`] is the air of several destinations, who take turns on it.
 
@@ -43,9 +42,9 @@ pub struct Air {
 /// What decides how fast frames leave.
 #[derive(Debug)]
 enum Law {
-    /// A window.
+    /// A window, on an air of its own.
     Window(Box<Window>),
-    /// A rate.
+    /// A rate, on an air that somebody else grants.
     Rate {
         estimate: Box<Estimate>,
         /// Sent before any rate was measured.
@@ -69,20 +68,20 @@ impl Air {
     pub fn new(given: Option<BitRate>) -> Self {
         Self {
             pacer: Pacer::default(),
-            law: Law::Rate {
-                estimate: Box::default(),
-                blind: Bytes::ZERO,
-            },
+            law: Law::Window(Box::default()),
             given,
             learned_at: None,
         }
     }
 
-    /// The same air, where a window bounds what is outstanding; not for one that somebody else grants.
+    /// The same air, where somebody else grants it: its rate is measured, and nothing bounds what is outstanding.
     #[must_use]
-    pub fn windowed(self) -> Self {
+    pub fn granted(self) -> Self {
         Self {
-            law: Law::Window(Box::default()),
+            law: Law::Rate {
+                estimate: Box::default(),
+                blind: Bytes::ZERO,
+            },
             ..self
         }
     }
@@ -247,6 +246,14 @@ impl Air {
         Bytes::from(size_of::<Self>() + law)
     }
 
+    /// Returns whether others fill the queue of the hop, as far as is known.
+    pub fn is_contended(&self) -> bool {
+        match &self.law {
+            Law::Window(window) => window.control.is_competing(),
+            Law::Rate { .. } => false,
+        }
+    }
+
     /// Returns how long frames wait in the hop.
     pub fn queueing(&self) -> Duration {
         match &self.law {
@@ -264,8 +271,10 @@ impl Window {
             return Instant::ZERO;
         }
         let round_trip = has_learned.then(|| self.control.round_trip());
-        self.silence
-            .opens_at((self.outstanding, window), round_trip)
+        self.silence.opens_at(
+            (self.outstanding, window),
+            (round_trip, self.control.is_starting()),
+        )
     }
 
     fn spent(&mut self, now: Instant, bytes: Bytes, pace: BitRate) {

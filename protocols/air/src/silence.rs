@@ -15,6 +15,8 @@ const GRACE: Duration = Duration::from_millis(7);
 const PROBES: Duration = Duration::from_millis(5);
 /// While an outage grows by a factor of e, this part of what fills the hop may leave.
 const PROBED: u64 = 2;
+/// The first silence may be a fade of so long.
+const SWALLOWED: Duration = Duration::from_millis(50);
 /// The patience before anything was heard.
 const UNKNOWN: Duration = Duration::from_millis(500);
 
@@ -27,8 +29,8 @@ pub(crate) struct Silence {
     /// How far acknowledgements lie apart at most.
     grace: Duration,
     /// How long the last silence was in which frames were lost and none waited: so long they may go on to leave, since
-    /// more of them would have done no harm.
-    swallowed: Duration,
+    /// more of them would have done no harm. Unknown before the first silence.
+    swallowed: Option<Duration>,
     /// Bytes that were lost before.
     lost: u64,
 }
@@ -39,7 +41,7 @@ impl Default for Silence {
             since: None,
             next_probe: Instant::ZERO,
             grace: GRACE,
-            swallowed: Duration::ZERO,
+            swallowed: None,
             lost: 0,
         }
     }
@@ -62,9 +64,10 @@ impl Silence {
         let lost = lost - std::mem::replace(&mut self.lost, lost).min(lost);
         if silent > patience(Some(round_trip.saturating_sub(wait))) {
             if wait * 2 > silent {
-                self.swallowed = Duration::ZERO;
+                self.swallowed = Some(Duration::ZERO);
             } else if lost * 4 > window {
-                self.swallowed = silent.max(self.swallowed.scaled(3, 4));
+                let former = self.swallowed.unwrap_or_default();
+                self.swallowed = Some(silent.max(former.scaled(3, 4)));
             }
         }
         self.since = Some(now);
@@ -83,25 +86,28 @@ impl Silence {
         if outstanding == 0 {
             self.since = Some(now);
         }
-        if outstanding >= window {
+        // Acknowledgements that leave meanwhile put no probe off.
+        if outstanding >= window && now >= self.next_probe {
             let lasted = self.since.map_or(Duration::ZERO, |since| now.since(since));
             let spacing = lasted.scaled(bytes.get() * PROBED, fill.get().max(1));
             self.next_probe = now + PROBES.max(spacing);
         }
     }
 
-    /// Returns when something may leave although so many bytes are outstanding, more than may be.
+    /// Returns when something may leave although so many bytes are outstanding, more than may be, on a hop whose rate is
+    /// known or `starts` to be.
     pub(crate) fn opens_at(
         &self,
         (outstanding, window): (u64, u64),
-        round_trip: Option<Duration>,
+        (round_trip, starts): (Option<Duration>, bool),
     ) -> Instant {
         let since = self.since.unwrap_or(Instant::ZERO);
         if let Some(round_trip) = round_trip {
             // What left more than a round trip ago is gone, and the hop takes as much again.
             let beyond = outstanding.saturating_sub(window);
             let gone = round_trip.scaled(beyond, window.max(1));
-            if gone < self.swallowed * BEYOND {
+            let unknown = if starts { Duration::ZERO } else { SWALLOWED };
+            if gone < self.swallowed.unwrap_or(unknown) * BEYOND {
                 return since + self.grace + gone;
             }
         }

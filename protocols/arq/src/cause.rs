@@ -149,7 +149,7 @@ pub struct Causes {
     long: Tally,
     short: Tally,
     /// Losses that are told with the next arrival.
-    pending: Vec<Departure>,
+    pending: Vec<(Departure, bool)>,
 }
 
 impl Causes {
@@ -199,37 +199,56 @@ impl Causes {
             return LossCause::Air;
         }
         self.long.note(0, 1);
-        // In quarters of a frame, since short queues are taken to have lost one of those.
-        let (long, short) = (self.long, self.short);
-        let in_long = (4 * long.lost).saturating_mul(short.frames + PRIOR);
-        let in_short = (4 * short.lost + 1).saturating_mul(long.frames);
-        if in_long >= in_short.saturating_mul(EXCESS) {
+        if self.is_crowded() {
             LossCause::Congestion
         } else {
             LossCause::Air
         }
     }
 
-    /// A transmission was lost; its cause is told when the next arrival has been noted.
-    pub(crate) fn put_off(&mut self, departure: Departure) {
+    /// Whether long queues lose so much more than short ones that it is for being full.
+    fn is_crowded(&self) -> bool {
+        // In quarters of a frame, since short queues are taken to have lost one of those.
+        let (long, short) = (self.long, self.short);
+        let in_long = (4 * long.lost).saturating_mul(short.frames + PRIOR);
+        let in_short = (4 * short.lost + 1).saturating_mul(long.frames);
+        in_long >= in_short.saturating_mul(EXCESS)
+    }
+
+    /// A transmission was lost in a silence, when nothing arrived that had left as late.
+    fn note_silent(&mut self, departure: Departure) -> LossCause {
+        let is_long = self.is_long(self.ahead_of(departure), self.wait_at(departure.sent_total));
+        if is_long && self.is_crowded() {
+            LossCause::Congestion
+        } else {
+            LossCause::Fade
+        }
+    }
+
+    /// A transmission was lost, in a silence or not; its cause is told when the next arrival has been noted.
+    pub(crate) fn put_off(&mut self, departure: Departure, in_silence: bool) {
         if self.pending.len() < PENDING_MAX {
-            self.pending.push(departure);
+            self.pending.push((departure, in_silence));
         }
     }
 
     /// Tells the causes of those that were put off.
     pub(crate) fn tell(&mut self, counts: &mut LossCounts) {
         let mut pending = std::mem::take(&mut self.pending);
-        pending
-            .drain(..)
-            .for_each(|departure| counts.add(self.note_loss(departure)));
+        for (departure, in_silence) in pending.drain(..) {
+            counts.add(if in_silence {
+                self.note_silent(departure)
+            } else {
+                self.note_loss(departure)
+            });
+        }
         self.pending = pending;
     }
 
     /// Bytes that it holds.
     pub(crate) fn memory(&self) -> usize {
         self.curve.capacity() * size_of::<Point>()
-            + self.pending.capacity() * size_of::<Departure>()
+            + self.pending.capacity() * size_of::<(Departure, bool)>()
     }
 
     /// Whether a queue is about as long as any of late.
@@ -300,12 +319,12 @@ mod tests {
                 sent_total: number * FRAME,
             };
             if free.saturating_sub(now) > queue * TIME {
-                causes.put_off(departure);
+                causes.put_off(departure, false);
                 continue;
             }
             free = free.max(now) + TIME;
             if is_lost(number) {
-                causes.put_off(departure);
+                causes.put_off(departure, false);
                 continue;
             }
             causes.note_arrival(departure, (free + WAY) as u32, 1);
@@ -356,7 +375,7 @@ mod tests {
             let arrival = (number as u32).wrapping_mul(0x9e37_79b9);
             causes.note_arrival(departure, arrival, u64::MAX / 4);
             causes.note_loss(departure);
-            causes.put_off(departure);
+            causes.put_off(departure, false);
         }
         assert!(causes.memory() < 256 << 10);
     }

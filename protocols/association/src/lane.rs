@@ -84,14 +84,24 @@ impl Association {
         self.recent.seconds(now, self.arq.counts())
     }
 
+    /// Returns how long frames wait on the way: the last that is known of did, or the first that is not has by now.
+    fn waits(&self, now: Instant) -> Duration {
+        let is_open = self.arq.outstanding() > Bytes::ZERO;
+        let heard = self.air.learned_at().filter(|_| is_open).unwrap_or(now);
+        let unanswered = now.since(heard).saturating_sub(self.arq.round_trip().1);
+        self.air.queueing().max(unanswered)
+    }
+
     /// Notes how it is now.
     pub(crate) fn note_moment(&mut self, now: Instant) {
         let frame = Bytes::from(self.arq.transport_packet_max());
-        let usual = QUEUE_USUAL.max(self.air.rate().time_for(frame) * FRAMES_USUAL);
+        let usual = QUEUE_USUAL.max(self.air.crest().time_for(frame) * FRAMES_USUAL);
+        // Where others fill the queue, it swallows all that a small window sends at times.
+        let is_contended = self.air.is_contended();
         let moment = Moment {
             is_backlogged: self.linked && self.arq.queued() > Bytes::ZERO,
-            silent_since: self.arq.fade_since(),
-            is_waiting: self.air.queueing() > usual,
+            silent_since: self.arq.fade_since().filter(|_| !is_contended),
+            is_waiting: is_contended || self.waits(now) > usual,
         };
         self.recent.note(now, moment, self.arq.counts());
     }

@@ -148,19 +148,11 @@ impl Association {
         }
     }
 
-    /// The same association, with a window that bounds what is outstanding; not on an air that it shares.
-    #[must_use]
-    pub fn with_window(self) -> Self {
-        Self {
-            air: self.air.windowed(),
-            ..self
-        }
-    }
-
     /// The same association on an air that it shares with others: it sends when that is granted.
     #[must_use]
     pub fn on_shared_air(self) -> Self {
         Self {
+            air: self.air.granted(),
             granted: Some(Granted::default()),
             ..self
         }
@@ -450,6 +442,8 @@ impl Machine for Association {
     fn handle_timeout(&mut self, now: Instant) {
         if let Some(due) = self.poll_timeout().filter(|due| *due + LATE < now) {
             self.arq.stalled(now);
+            // What the hop carried meanwhile is less than it could have.
+            self.air.idle();
             self.patience.stalled(now);
             self.recent.stalled(now.since(due));
         }

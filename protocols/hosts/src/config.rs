@@ -30,8 +30,6 @@ pub struct Config {
     pub bearer_mtu: BearerMtu,
     /// The rate of the hop from here, if it is not to be measured.
     pub rate: Option<BitRate>,
-    /// Whether a window bounds what is outstanding to each peer, where peers do not share one air.
-    pub windowed: bool,
     /// How peers share one air; without it each is taken to have its own.
     pub shared_air: Option<scheduler::Config>,
     /// What the snoop protocol may keep for each peer, where TCP goes by it.

@@ -78,7 +78,6 @@ impl Host {
             rate: config.rate,
             role: config.role,
             snoop_cache: config.snoop_cache,
-            windowed: config.windowed,
             is_shared: config.shared_air.is_some(),
             streams,
         };

@@ -27,8 +27,6 @@ pub(crate) struct Bearer {
     pub(crate) rate: Option<BitRate>,
     pub(crate) role: Role,
     pub(crate) snoop_cache: Bytes,
-    /// Whether a window bounds what is outstanding.
-    pub(crate) windowed: bool,
     /// Whether others use the same air.
     pub(crate) is_shared: bool,
     /// What makes streams, where TCP may be split.
@@ -146,8 +144,6 @@ impl Bearer {
         }
         if self.is_shared {
             association = association.on_shared_air();
-        } else if self.windowed {
-            association = association.with_window();
         }
         association
     }

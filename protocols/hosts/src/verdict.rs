@@ -85,8 +85,11 @@ const ROWS: &[Row] = &[
     (LimitedBy::Air, |facts| {
         let seconds = &facts.seconds;
         // What was lost in a fade is known when it has ended, so it says nothing of now.
-        is_share(seconds.silent, seconds, SILENT)
-            || is_part(seconds.lost.air, seconds.frames, LOST_ON_AIR)
+        // A queue that others keep full swallows all of a small window at times.
+        let lost = &seconds.lost;
+        let is_silent = is_share(seconds.silent, seconds, SILENT);
+        (is_silent && lost.congestion <= lost.air + lost.fade)
+            || is_part(lost.air, seconds.frames, LOST_ON_AIR)
     }),
     (LimitedBy::QueueOnTheWay, |facts| {
         let seconds = &facts.seconds;

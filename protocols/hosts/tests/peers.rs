@@ -46,7 +46,6 @@ fn host(index: usize) -> Host {
         key: private_key(NAMES[index]),
         peers,
         bearer_mtu: hosts::BearerMtu::up_to(1500),
-        windowed: false,
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),

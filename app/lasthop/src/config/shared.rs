@@ -48,8 +48,6 @@ impl Tun {
 pub(crate) struct Hop {
     /// The rate from here; measured unless given.
     pub(crate) rate: Rate,
-    /// How fast frames leave, where the rate is measured.
-    pub(crate) rate_control: RateControl,
     /// The largest IP packet, or payload of an Ethernet frame, that crosses the hop: found, or found up to a bound.
     bearer_mtu: LongestPacket,
     bearer: Option<Spanned<Kind>>,
@@ -77,24 +75,6 @@ impl Hop {
             Reach::Link(mtu) => BearerMtu::of_link(within(mtu)),
             Reach::Networks { widest } => BearerMtu::up_to(within(widest.clamp(USUAL, WIDEST))),
         }
-    }
-}
-
-/// How fast frames leave on a hop whose rate is measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RateControl {
-    /// At an estimate of the rate; right where the hop has one rate and is nobody else's.
-    #[default]
-    Estimate,
-    /// Within a window; on trial, for hops whose rate changes or that others use too.
-    Window,
-}
-
-impl RateControl {
-    /// Returns whether a window bounds what is outstanding.
-    pub(crate) fn is_window(self) -> bool {
-        self == Self::Window
     }
 }
 

@@ -90,7 +90,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             bearer_mtu,
             shared_air: config.air.sharing(),
             rate: config.hop.rate.0,
-            windowed: config.hop.rate_control.is_window(),
             snoop_cache: config.snoop.cache.0,
             streams: Some(config.split.streams()),
         },

@@ -27,6 +27,10 @@ const DOUBLINGS_COMPETING: u32 = 3;
 const ADOPTION: Duration = Duration::from_secs(10);
 /// A wait that varies by no more than this and a frame is a path's, and no queue's.
 const FLAT: Duration = Duration::from_millis(1);
+/// How long a step of the wait is believed to explain it.
+const LEAP: Duration = Duration::from_secs(1);
+/// A step is longer than so many frames take.
+const LEAP_FRAMES: u64 = 3;
 /// A queue that was never empty for so long is tested.
 const NEVER_EMPTY: Duration = Duration::from_secs(8);
 /// The window of late spans so many round trips, and at least this.
@@ -70,6 +74,14 @@ pub(crate) struct Test {
     is_routine: bool,
 }
 
+/// A long step from one wait to the next, in microseconds.
+#[derive(Debug, Clone, Copy)]
+struct Leap {
+    at: Instant,
+    from: i64,
+    to: i64,
+}
+
 /// Whose the queue is taken to be.
 #[derive(Debug)]
 pub(crate) enum Mode {
@@ -100,6 +112,9 @@ pub(crate) struct Rivals {
     pub(crate) mode: Mode,
     shallowest: Extreme,
     deepest: Extreme,
+    /// The latest long step from one wait to the next.
+    leap: Option<Leap>,
+    former: i64,
     watched_since: Option<Instant>,
     empty_at: Instant,
     next_test: Instant,
@@ -115,6 +130,8 @@ impl Default for Rivals {
             mode: Mode::Starting,
             shallowest: Extreme::smallest(LOOK_MIN),
             deepest: Extreme::largest(LOOK_MIN),
+            leap: None,
+            former: 0,
             watched_since: None,
             empty_at: Instant::ZERO,
             next_test: Instant::ZERO,
@@ -132,6 +149,11 @@ impl Rivals {
             .max(LOOK_MIN)
             .max(view.frame_time * LOOK_FRAMES);
         let shallowest = self.watch(now, view.wait, look);
+        let from = std::mem::replace(&mut self.former, view.wait);
+        if view.wait - from > (view.frame_time * LEAP_FRAMES).as_micros() as i64 {
+            let to = view.wait;
+            self.leap = Some(Leap { at: now, from, to });
+        }
         if view.wait < view.empty {
             self.empty_at = now;
         }
@@ -195,7 +217,14 @@ impl Rivals {
         let believable = self.adopted_at.is_none_or(|at| now.since(at) > ADOPTION);
         let spread = self.deepest.get().map_or(0, |deepest| deepest - shallowest);
         let flat = spread <= (FLAT + view.frame_time.scaled(5, 4)).as_micros() as i64;
-        if rested && beyond && believable && flat {
+        // A queue grows by what comes to it; a path becomes longer at once.
+        let near = (FLAT + view.frame_time * 2).as_micros() as i64;
+        let leapt = self.leap.is_some_and(|leap| {
+            now.since(leap.at) < LEAP
+                && (leap.to - shallowest).abs() < near
+                && (leap.to - leap.from) * 4 > shallowest * 3
+        });
+        if rested && beyond && believable && flat && leapt && !view.fell {
             self.adopted_at = Some(now);
             self.watch_anew();
             return Verdict::Adopt(shallowest);

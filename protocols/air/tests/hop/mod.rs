@@ -44,8 +44,8 @@ impl Hop {
 
     pub(crate) fn new(rate: BitRate, delay: Duration, seed: u64) -> Self {
         Self {
-            air: if crate::WINDOWED {
-                Air::new(None).windowed()
+            air: if crate::GRANTED {
+                Air::new(None).granted()
             } else {
                 Air::new(None)
             },

@@ -134,11 +134,8 @@ impl Arq {
             }
             if is_lost {
                 order.lost(settled.number);
-                if settled.repair && fade.is_none() {
-                    causes.put_off(settled.departure());
-                } else {
-                    stats.sent.causes.add(LossCause::Fade);
-                }
+                let in_fade = !settled.repair || fade.is_some();
+                causes.put_off(settled.departure(), in_fade);
             } else {
                 fate.arrived += 1;
                 order.arrived(now, settled.number);

@@ -109,7 +109,6 @@ impl Setting {
             key: private_key(&name(index)),
             peers,
             bearer_mtu: hosts::BearerMtu::up_to(1500),
-            windowed: false,
             shared_air,
             rate: None,
             snoop_cache: Bytes::mebi(2),

@@ -108,7 +108,6 @@ struct Setting {
     split: [SplitTerms; 2],
     /// Whether the mobile host keeps no timers for streams.
     lean: bool,
-    windowed: bool,
     bearer_mtu: hosts::BearerMtu,
 }
 
@@ -122,7 +121,6 @@ impl Setting {
             tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
             split: [SplitTerms::Never; 2],
             lean: false,
-            windowed: false,
             bearer_mtu: paths::usual(),
         }
     }
@@ -160,7 +158,6 @@ fn host(index: usize, setting: Setting) -> Host {
         key: private_key(names[index]),
         peers: vec![peer],
         bearer_mtu: setting.bearer_mtu,
-        windowed: setting.windowed,
         shared_air: None,
         rate: None,
         snoop_cache: Bytes::mebi(32),
@@ -197,15 +194,6 @@ impl Pair {
     pub(crate) fn on_terms(link: Link, seed: u64, tcp: [TcpTerms; 2]) -> Self {
         let setting = Setting {
             tcp,
-            ..Setting::usual(seed)
-        };
-        Self::with(link, setting)
-    }
-
-    /// A pair over `link` whose ends bound what is outstanding by a window.
-    pub(crate) fn windowed(link: Link, seed: u64) -> Self {
-        let setting = Setting {
-            windowed: true,
             ..Setting::usual(seed)
         };
         Self::with(link, setting)

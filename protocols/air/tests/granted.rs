@@ -1,0 +1,6 @@
+//! An air that somebody else grants: its rate is estimated.
+
+mod cases;
+mod hop;
+
+const GRANTED: bool = true;

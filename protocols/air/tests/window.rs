@@ -1,6 +1,0 @@
-//! An air with a window.
-
-mod cases;
-mod hop;
-
-const WINDOWED: bool = true;
