@@ -267,9 +267,8 @@ impl Control {
         }
         let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
         self.note_emptiness(now, (empty, limited, lost), (span, bytes));
-        if outstanding > self.window() + FRAMES_LEAST * self.frame {
-            self.rivals.draining();
-        }
+        let most = self.window() + FRAMES_LEAST * self.frame;
+        self.rivals.set_draining(outstanding > most);
         self.consult(now, sample, limited);
         self.advance(
             now,

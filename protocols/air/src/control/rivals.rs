@@ -27,6 +27,8 @@ const DOUBLINGS_COMPETING: u32 = 3;
 const ADOPTION: Duration = Duration::from_secs(10);
 /// A wait that varies by no more than this and a frame is a path's, and no queue's.
 const FLAT: Duration = Duration::from_millis(1);
+/// A queue stands for long from so many times the wanted wait and so many microseconds on.
+const TOWERING: (i64, i64) = (2, 15_000);
 /// How long a step of the wait is believed to explain it.
 const LEAP: Duration = Duration::from_secs(1);
 /// A step is longer than so many frames take.
@@ -116,8 +118,11 @@ pub(crate) struct Rivals {
     leap: Option<Leap>,
     former: i64,
     watched_since: Option<Instant>,
+    is_draining: bool,
     empty_at: Instant,
     next_test: Instant,
+    /// When the last test ended.
+    tested: Instant,
     adopted_at: Option<Instant>,
     /// Tests in a row that said "ours", and "not ours".
     alone: u32,
@@ -133,8 +138,10 @@ impl Default for Rivals {
             leap: None,
             former: 0,
             watched_since: None,
+            is_draining: false,
             empty_at: Instant::ZERO,
             next_test: Instant::ZERO,
+            tested: Instant::ZERO,
             adopted_at: None,
             alone: 0,
             competing: 0,
@@ -167,7 +174,7 @@ impl Rivals {
                 self.doubt(now, view, (shallowest, rested))
             }
             Mode::Testing(test) => {
-                if view.sent > test.from {
+                if view.sent > test.from && !self.is_draining {
                     let pause = WATCH.max(view.unloaded / 2);
                     test.ends.get_or_insert(now + pause);
                     test.least = Some(test.least.map_or(view.wait, |least| least.min(view.wait)));
@@ -198,9 +205,9 @@ impl Rivals {
         (now.since(since) > look).then_some(shallowest)
     }
 
-    /// More is outstanding than may be, so the queue that there is says nothing.
-    pub(crate) fn draining(&mut self) {
-        self.watch_anew();
+    /// Whether more is outstanding than may be, so that the queue that there is says nothing yet.
+    pub(crate) fn set_draining(&mut self, is_draining: bool) {
+        self.is_draining = is_draining;
     }
 
     fn watch_anew(&mut self) {
@@ -211,6 +218,9 @@ impl Rivals {
 
     /// The queue may not be ours.
     fn doubt(&mut self, now: Instant, view: View, (shallowest, rested): (i64, bool)) -> Verdict {
+        if self.is_draining {
+            return Verdict::None;
+        }
         let beyond = shallowest > view.wanted * 3 / 2 + 3_000;
         let lasting = now.since(self.empty_at) > NEVER_EMPTY;
         let pressed = view.fell && shallowest > (view.wanted / 2).max(view.empty);
@@ -229,7 +239,10 @@ impl Rivals {
             self.watch_anew();
             return Verdict::Adopt(shallowest);
         }
-        let doubtful = rested && (beyond || pressed);
+        // What stands so long is tested at little cost: the window is cut anyway.
+        let towers =
+            shallowest > view.wanted * TOWERING.0 + TOWERING.1 && now >= self.tested + PAUSE;
+        let doubtful = (rested || towers) && (beyond || pressed);
         if doubtful || lasting {
             let verdict = self.test(view, (shallowest, view.former));
             if let Mode::Testing(test) = &mut self.mode {
@@ -262,6 +275,7 @@ impl Rivals {
         let (numerator, denominator) = OURS;
         let ours = least * denominator < test.before * numerator || least < view.empty + 1_000;
         self.watch_anew();
+        self.tested = now;
         if !ours {
             self.alone = 0;
             self.next_test = now + PAUSE * (1 << self.competing.min(DOUBLINGS_COMPETING));

@@ -5,7 +5,7 @@ use wire::hop::{AckRanges, expand};
 
 use super::{Arq, FADING};
 use crate::acknowledge::DELAY_MAX;
-use crate::cause::{Departure, LossCause};
+use crate::cause::Departure;
 use crate::ledger::{Content, Outcome, Settled};
 use crate::stats::Fade;
 use crate::{LinkEvent, Output, Sample};
