@@ -31,7 +31,7 @@ const FRAMES: u64 = 16;
 /// More frames than this that are lost together are lost in a fade.
 const FADE: u64 = 3;
 /// Bytes that tell whether it is the hop that delays them, and not a host that is busy.
-const STRETCH: u64 = 6 * FRAME;
+const STRETCH: u64 = 4 * FRAME;
 /// Clocks and schedulers blur a time by so many microseconds.
 const BLUR: i64 = 500;
 /// Frames that may always be outstanding.
@@ -288,7 +288,7 @@ impl Control {
     }
 
     fn take(&mut self, measured: BitRate, (exact, limited): (bool, bool)) {
-        if self.rate.is_none() && !limited && measured < INITIAL {
+        if self.rate.is_none() && !limited && !exact && measured < INITIAL {
             return;
         }
         let former = self.rate.unwrap_or(measured);

@@ -102,6 +102,9 @@ pub(crate) struct Delays {
 const INTERVAL_MAX: i64 = 25_000;
 /// A greater difference of two waits is an outage's, in microseconds.
 const JITTER_MAX: i64 = 50_000;
+/// What the way back may add to twice the smallest round trip, in microseconds: on a medium that both directions share,
+/// what waits there waits for us, and would wait longer for a window that made room for it.
+const WAY_BACK: i64 = 25_000;
 /// A round takes so many microseconds, at least.
 const ROUND_LEAST: i64 = 10_000;
 /// The smoothed round trip moves one part in so many with each.
@@ -186,7 +189,9 @@ impl Delays {
     /// Returns the round trip without waits in this direction, once it is known, with the time that an arrival waits
     /// for its acknowledgement in the mean.
     pub(crate) fn unloaded(&self) -> Option<Duration> {
-        let micros = self.unloaded? + self.interval / 2;
+        let shortest = self.shortest.get().unwrap_or_default();
+        let most = shortest * 2 + WAY_BACK;
+        let micros = self.unloaded?.min(most) + self.interval / 2;
         Some(Duration::from_micros(micros.max(0) as u64))
     }
 
