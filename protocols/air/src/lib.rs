@@ -1,8 +1,8 @@
 //! One shared air: how fast it is, and when it is free.
 //!
-//! [`Air`] bounds what is outstanding by the rate of the hop, which it measures by the times at which frames *arrive*: a
-//! loss on the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in the
-//! hop, and whoever else fills the queue of the hop is met as an equal. Where it is [`Air::granted`], it only measures.
+//! [`Air`] bounds what is outstanding by the rate of the hop, which it measures by the times at which frames *arrive*:
+//! a loss on the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in
+//! the hop, and whoever else fills that of the hop is met as an equal. Where it is [`Air::granted`], it only measures.
 //!
 //! [`SharedAir`] is the air of several destinations, who take turns on it.
 

@@ -73,8 +73,8 @@ impl Silence {
         self.since = Some(now);
     }
 
-    /// Something of so many `bytes` was sent when so many were outstanding, of those that may be, on a hop that `fill`
-    /// bytes keep busy for a while.
+    /// Something of so many `bytes` was sent when so many were outstanding, of those that may be, on a hop that
+    /// `fill` bytes keep busy for a while.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
@@ -94,8 +94,8 @@ impl Silence {
         }
     }
 
-    /// Returns when something may leave although so many bytes are outstanding, more than may be, on a hop whose rate is
-    /// known or `starts` to be.
+    /// Returns when something may leave although so many bytes are outstanding, more than may be, on a hop whose rate
+    /// is known or `starts` to be.
     pub(crate) fn opens_at(
         &self,
         (outstanding, window): (u64, u64),

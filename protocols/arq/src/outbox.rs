@@ -1,12 +1,12 @@
 //! Everything that this end has to send: flows, their turns, and what is due again.
 
 mod admission;
+mod write;
 
 use std::ops::Range;
 
 use units::{Duration, Instant};
 use wire::hop::FrameWriter;
-use wire::packet::Packet;
 
 use crate::Config;
 use crate::brief::BriefSender;
@@ -19,6 +19,7 @@ use crate::stats::SentStats;
 use crate::stream::StreamSender;
 use crate::table::FlowTable;
 use crate::watch::{Pattern, Watch};
+use write::{write_stream, write_transport};
 
 /// A flow that has said nothing for so long ends.
 const IDLE: Duration = Duration::from_secs(60);
@@ -470,66 +471,4 @@ impl Outbox {
     pub(crate) fn abandoned(&self) -> u64 {
         self.brief.abandoned
     }
-}
-
-/// Writes a packet of the split transport.
-fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Content {
-    let bytes = &packet.buffer[..];
-    frame.transport(bytes.len(), |out| out.copy_from_slice(bytes));
-    Content::Transport(bytes.len() as u16)
-}
-
-/// Writes the next range of a held flow's stream; `None` if the frame has no room for it.
-fn write_stream(
-    (slot, flow): (usize, &mut Flow),
-    frame: &mut FrameWriter,
-    (span, (may_extend, fresh)): (&mut u64, (bool, bool)),
-    stats: &mut SentStats,
-) -> Option<Content> {
-    let number = flow.stream.as_ref()?.number;
-    let room = frame.stream_room(number);
-    if room < ROOM_MIN {
-        return None;
-    }
-    while may_extend
-        && flow
-            .stream
-            .as_ref()
-            .is_some_and(|s| !s.has_repairs(fresh) && s.unsent() < room as u64)
-    {
-        let Some(packet) = flow.dequeue() else { break };
-        if let Some(stream) = &mut flow.stream {
-            stream.push(packet);
-        }
-    }
-    let ending = flow.ending == Some(Ending::Due);
-    let stream = flow.stream.as_mut()?;
-    let room_beyond = HELD_MAX.saturating_sub(*span).min(room as u64);
-    let next = stream.next_range(room, fresh && room_beyond > 0);
-    let repair = stream.has_sent(&next);
-    let range = if repair {
-        next
-    } else {
-        next.start..next.end.min(next.start + room_beyond)
-    };
-    let end = ending && range.end == stream.end();
-    if end {
-        flow.ending = Some(Ending::Sent);
-    }
-    let length = range.end - range.start;
-    if repair {
-        stats.bytes_repeated += length;
-    }
-    let before = stream.span();
-    frame.stream((number, range.start), (length as usize, end), |out| {
-        stream.send(&range, out);
-    });
-    *span += stream.span() - before;
-    Some(Content::Stream {
-        slot,
-        flow: number,
-        range,
-        end,
-        again: repair,
-    })
 }
