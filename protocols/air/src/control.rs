@@ -2,7 +2,7 @@
 //!
 //! What is outstanding is bounded by the rate at which bytes arrive, times the round trip without queues and the
 //! [wanted wait](wanted): a window, not a pace, so that a hop that stops carrying is not flooded. Where the queue turns
-//! out to be [others'](rivals), the window is that of one of them: `docs/decisions/0015-a-window-on-trial.md`.
+//! out to be [others'](rivals), the window is that of one of them: `docs/decisions/0015-a-window.md`.
 
 mod advance;
 mod cubic;

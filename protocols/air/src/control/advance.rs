@@ -14,6 +14,8 @@ const START_WAIT: (i64, i64) = (4_000, 16_000);
 const FELL: (u64, u64) = (4, 5);
 /// What a mark leaves of the window for a round trip, as RFC 8511 has it for TCP.
 const MARKED: (u64, u64) = (17, 20);
+/// A loss is told by one of so many frames behind it.
+const TOLD_BY: u64 = 4;
 /// What a path that turned out to be longer keeps of its window.
 const KEPT: (u64, u64) = (9, 10);
 
@@ -114,7 +116,9 @@ impl Control {
                 let heard = self.heard.map_or(0, |heard| heard.wait);
                 let deepest = self.heard.map_or(0, |heard| heard.deepest);
                 if marked || (lost && heard * 2 > deepest) {
-                    cubic.congested(sample.sent_total, self.counts.sent);
+                    // A loss is told by one that left later, so those next to the last before are of the same round.
+                    let newest = self.counts.sent + TOLD_BY * self.frame;
+                    cubic.congested(sample.sent_total, newest);
                 } else {
                     let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
                     cubic.arrived(now, (bytes, self.frame), unloaded);
