@@ -73,6 +73,10 @@ fn packets_are_conserved_in_order_and_counted() {
             if number % 4 == 0 {
                 mobile.send(&payload).unwrap();
             }
+            // A busy machine reads late, and what is beyond the buffer of its socket never comes to the emulator.
+            if number % 50 == 0 {
+                thread::sleep(Duration::from_millis(2));
+            }
         }
         (down.join().unwrap(), up.join().unwrap())
     });
