@@ -183,7 +183,7 @@ impl Config {
 
     /// The timers and windows of a present-day kernel, with SACK.
     pub fn modern() -> Self {
-        let config = Self {
+        let mut config = Self {
             send_buffer: Bytes::mebi(1),
             send_low_water: Bytes::ZERO,
             receive_buffer: Bytes::mebi(1),
@@ -209,6 +209,7 @@ impl Config {
             },
             ..Self::bsd()
         };
+        config.recovery.careful = true;
         config.with_policy(Policy::SackNew)
     }
 
