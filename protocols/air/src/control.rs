@@ -173,6 +173,12 @@ impl Control {
         self.unloaded() + self.queueing()
     }
 
+    /// Returns the round trip of what leaves behind so many outstanding bytes. What the last arrival waited for may
+    /// have been an outage, and nothing waits for longer than they take.
+    pub(crate) fn round_trip_behind(&self, outstanding: Bytes) -> Duration {
+        self.unloaded() + self.queueing().min(self.rate().time_for(outstanding))
+    }
+
     /// Returns the bytes that it holds beside its own.
     pub(crate) fn memory(&self) -> usize {
         self.deliveries.memory()
@@ -195,9 +201,8 @@ impl Control {
     /// Returns the rate at which frames leave while so many bytes are outstanding: it spreads what the window leaves
     /// over a round trip.
     pub(crate) fn pace(&self, outstanding: u64) -> BitRate {
-        if self.rate.is_none() {
-            return INITIAL;
-        }
+        // A start ends by a queue, so that a host that is late at times does not remain at what it could send.
+        let least = if self.is_starting() { INITIAL } else { LEAST };
         let window = self.window();
         let wait = match self.rivals.mode {
             Mode::Starting | Mode::Alone | Mode::Testing(_) => {
@@ -207,7 +212,7 @@ impl Control {
         };
         let base = BitRate::of(Bytes::new(window), self.unloaded() + wait).unwrap_or(INITIAL);
         let room = window.saturating_sub(outstanding);
-        base.scaled(window + room, window).max(LEAST)
+        base.scaled(window + room, window).max(least)
     }
 
     /// A frame of so many bytes is sent.
@@ -263,7 +268,7 @@ impl Control {
         if let Some((measured, busy)) = measured {
             let testing = matches!(self.rivals.mode, Mode::Testing(_));
             let exact = busy && (!testing || heard.wait > self.wanted_wait());
-            self.take(measured.max(LEAST), (exact, limited));
+            self.take(now, measured.max(LEAST), (exact, limited));
         }
         let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
         self.note_emptiness(now, (empty, limited, lost), (span, bytes));
@@ -273,7 +278,7 @@ impl Control {
         self.advance(
             now,
             sample,
-            ((lost > 0, sample.marked > 0), limited || is_full),
+            ((lost > 0, sample.marked > 0), (limited, limited || is_full)),
         );
     }
 
@@ -287,7 +292,7 @@ impl Control {
         }
     }
 
-    fn take(&mut self, measured: BitRate, (exact, limited): (bool, bool)) {
+    fn take(&mut self, now: Instant, measured: BitRate, (exact, limited): (bool, bool)) {
         if self.rate.is_none() && !limited && !exact && measured < INITIAL {
             return;
         }
@@ -304,6 +309,9 @@ impl Control {
             old - old / SMOOTHING + new / SMOOTHING
         };
         self.rate = Some(rate);
+        if exact || limited || measured >= former {
+            self.deliveries.believe(now, measured);
+        }
         self.smoothed = BitRate::from_bits_per_second(smoothed).max(LEAST);
     }
 

@@ -27,9 +27,6 @@ const BLIND_MAX: Bytes = Bytes::kibi(40);
 /// The pace beyond it, until one is, and while what was measured is in doubt.
 const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
 
-/// Probes of an outage may be worth a part of what the hop carries in a round trip and this.
-const FILL: Duration = Duration::from_millis(200);
-
 /// The pacer, the window and the rate of one medium.
 #[derive(Debug)]
 pub struct Air {
@@ -270,7 +267,8 @@ impl Window {
         if self.outstanding < window {
             return Instant::ZERO;
         }
-        let round_trip = has_learned.then(|| self.control.round_trip());
+        let round_trip =
+            has_learned.then(|| self.control.round_trip_behind(Bytes::new(self.outstanding)));
         self.silence.opens_at(
             (self.outstanding, window),
             (round_trip, self.control.is_starting()),
@@ -281,12 +279,9 @@ impl Window {
         self.control.sent(bytes);
         let frame = pace.time_for(Bytes::new(self.control.frame()));
         let window = self.control.window();
-        let fill = self
-            .control
-            .rate()
-            .bytes_in(self.control.round_trip() + FILL);
+        let hop = (self.control.rate(), self.control.round_trip());
         self.silence
-            .sent(now, (self.outstanding, window), (bytes, fill, frame));
+            .sent(now, (self.outstanding, window), (bytes, frame), hop);
     }
 
     fn learn(&mut self, now: Instant, sample: &Sample) {

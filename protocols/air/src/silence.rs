@@ -3,7 +3,7 @@
 //! In an outage frames wait in the hop, and whatever is added only makes them wait longer; in a fade they are gone, and
 //! the next ones probe its end. Which of the two a silence is shows only behind it, so the last one decides.
 
-use units::{Bytes, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 /// A silence lasts for one and a half round trips and this.
 const DELAYED: Duration = Duration::from_millis(25);
@@ -13,8 +13,10 @@ const BEYOND: u64 = 4;
 const GRACE: Duration = Duration::from_millis(7);
 /// How often a frame may leave in an outage, at least.
 const PROBES: Duration = Duration::from_millis(5);
-/// While an outage grows by a factor of e, this part of what fills the hop may leave.
+/// While an outage grows by a factor of e, one part in so many may leave of what the hop carries in its round trip and
+/// this time.
 const PROBED: u64 = 2;
+const FILL: Duration = Duration::from_millis(200);
 /// The first silence may be a fade of so long.
 const SWALLOWED: Duration = Duration::from_millis(50);
 /// The patience before anything was heard.
@@ -73,13 +75,14 @@ impl Silence {
         self.since = Some(now);
     }
 
-    /// Something of so many `bytes` was sent when so many were outstanding, of those that may be, on a hop that
-    /// `fill` bytes keep busy for a while.
+    /// Something of so many `bytes` was sent, a `frame` of which takes so long, when so many were outstanding, of those
+    /// that may be, on a hop of this rate and round trip.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
         (outstanding, window): (u64, u64),
-        (bytes, fill, frame): (Bytes, Bytes, Duration),
+        (bytes, frame): (Bytes, Duration),
+        (rate, round_trip): (BitRate, Duration),
     ) {
         self.since.get_or_insert(now);
         self.grace = GRACE.max(frame * 2);
@@ -89,6 +92,7 @@ impl Silence {
         // Acknowledgements that leave meanwhile put no probe off.
         if outstanding >= window && now >= self.next_probe {
             let lasted = self.since.map_or(Duration::ZERO, |since| now.since(since));
+            let fill = rate.bytes_in(round_trip + FILL);
             let spacing = lasted.scaled(bytes.get() * PROBED, fill.get().max(1));
             self.next_probe = now + PROBES.max(spacing);
         }

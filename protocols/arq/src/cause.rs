@@ -2,9 +2,8 @@
 //!
 //! A queue that overflows is as long as it ever is, so what is lost there had much ahead of it: bytes that were sent
 //! before it and not delivered yet when it came to the queue, or a wait as long as any of late. A loss on the air
-//! happens
-//! at any length of the queue. So a loss at a long queue is congestion, unless the hop loses as much of what meets a
-//! short one. No clocks are compared: what counts are differences between delays.
+//! happens at any length of the queue. So a loss at a long queue is congestion, unless the hop loses as much of what
+//! meets a short one. No clocks are compared: what counts are differences between delays.
 
 use std::collections::VecDeque;
 
@@ -148,7 +147,7 @@ pub struct Causes {
     wait: Largest,
     long: Tally,
     short: Tally,
-    /// Losses that are told with the next arrival.
+    /// Losses that are told with the next arrival, and whether they fell into a silence.
     pending: Vec<(Departure, bool)>,
 }
 
@@ -216,7 +215,7 @@ impl Causes {
     }
 
     /// A transmission was lost in a silence, when nothing arrived that had left as late.
-    fn note_silent(&mut self, departure: Departure) -> LossCause {
+    fn cause_in_silence(&self, departure: Departure) -> LossCause {
         let is_long = self.is_long(self.ahead_of(departure), self.wait_at(departure.sent_total));
         if is_long && self.is_crowded() {
             LossCause::Congestion
@@ -237,7 +236,7 @@ impl Causes {
         let mut pending = std::mem::take(&mut self.pending);
         for (departure, in_silence) in pending.drain(..) {
             counts.add(if in_silence {
-                self.note_silent(departure)
+                self.cause_in_silence(departure)
             } else {
                 self.note_loss(departure)
             });

@@ -9,6 +9,8 @@ use crate::stall::Grace;
 pub(crate) struct Pace {
     pub(crate) rate: Option<BitRate>,
     pub(crate) last_heard: Instant,
+    /// When the last silence ended: what left before it says how long that was, and not how long the hop takes.
+    pub(crate) silent_until: Instant,
     /// Frames of the other end are missing since the last that acknowledged something: they may have done so too.
     pub(crate) has_missed: bool,
     /// Whether silence may be judged, and whether what nobody confirmed may be sent again.

@@ -1,7 +1,7 @@
 //! How the window follows what arrives.
 
 use arq::Sample;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 use super::rivals::{Mode, Verdict, View};
 use super::wanted::WantedWait;
@@ -45,15 +45,17 @@ impl Control {
         let wait = self.heard.map_or(0, |heard| heard.wait);
         let frame = self.frame_time();
         let peak = self.deliveries.peak().unwrap_or(self.smoothed);
-        let rate = self.rate.unwrap_or(self.smoothed);
         let (numerator, denominator) = FELL;
         let unloaded = self.unloaded();
+        // Where the rate has fallen, a frame takes longer than those that told the smallest delay.
+        let slow = self.smoothed.time_for(Bytes::new(self.frame));
         View {
             wait,
             wanted: self.wanted_wait(),
-            empty: WantedWait::none(frame),
+            empty: WantedWait::none(slow.max(frame)),
             unloaded,
-            fell: rate < peak.scaled(numerator, denominator),
+            rate: self.smoothed,
+            fell: self.smoothed < peak.scaled(numerator, denominator),
             former: peak
                 .bytes_in(unloaded + Duration::from_micros(wait.max(0) as u64))
                 .get(),
@@ -69,7 +71,7 @@ impl Control {
         &mut self,
         now: Instant,
         sample: &Sample,
-        ((lost, marked), full): ((bool, bool), bool),
+        ((lost, marked), (limited, full)): ((bool, bool), (bool, bool)),
     ) {
         let Some(rate) = self.rate else {
             return;
@@ -77,11 +79,17 @@ impl Control {
         let unloaded = self.unloaded();
         let frame = self.frame_time();
         let wait = self.counts.waits.into_iter().min().unwrap_or(0);
+        let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
         match &mut self.rivals.mode {
             Mode::Starting => {
                 let least = Duration::from_micros(WantedWait::least(frame) as u64);
                 let window = rate.scaled(2, 1).bytes_in(unloaded + least).get();
-                self.window = window.max(INITIAL_WINDOW);
+                // Where acknowledgements take longer than the round trip, as the other end is busy, twice the rate may
+                // be no more than this window lets through an empty hop.
+                let empty = wait < WantedWait::none(frame);
+                let stuck = limited && empty && window <= self.window;
+                let grown = if stuck { self.window + bytes / 4 } else { 0 };
+                self.window = window.max(grown).max(INITIAL_WINDOW);
                 let (least, most) = START_WAIT;
                 let eighth = (unloaded / 8).as_micros() as i64;
                 let long = eighth.clamp(least, most).max(WantedWait::least(frame));
@@ -120,7 +128,6 @@ impl Control {
                     let newest = self.counts.sent + TOLD_BY * self.frame;
                     cubic.congested(sample.sent_total, newest);
                 } else {
-                    let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
                     cubic.arrived(now, (bytes, self.frame), unloaded);
                 }
                 self.window = cubic.bytes(self.frame);

@@ -8,7 +8,7 @@ const LEAST: u64 = 4;
 const PART: u64 = 1_024;
 
 /// A congestion window, in frames.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     /// In parts of a frame.
     window: u64,

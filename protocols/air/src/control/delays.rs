@@ -2,8 +2,10 @@
 
 use units::{Duration, Instant};
 
-/// How long a smallest or largest value is remembered, at least; at most twice as long.
+/// How long a smallest or largest value is remembered, at least, and for how many round trips; at most twice as long.
+/// Tests of the queue come sooner.
 const BASE_WINDOW: Duration = Duration::from_secs(10);
+const BASE_ROUNDS: u64 = 25;
 const WAIT_WINDOW: Duration = Duration::from_millis(2_500);
 
 /// The extreme value of late: that of the current window and of the one before.
@@ -142,6 +144,9 @@ impl Delays {
             self.interval += (apart - self.interval) / SMOOTHING;
         }
         let delay = at - sample.sent_at.since_origin().as_micros() as i64;
+        let shortest = self.shortest().unwrap_or_default();
+        self.base
+            .set_window(BASE_WINDOW.max(shortest * BASE_ROUNDS));
         let base = self.base.note(now, delay);
         self.offset = self.offset.min(delay - base);
         let wait = delay - base - self.offset;
@@ -164,14 +169,12 @@ impl Delays {
         let round = Duration::from_micros(shortest.max(ROUND_LEAST) as u64);
         let (since, least) = self.round.get_or_insert((now, unloaded));
         *least = (*least).min(unloaded);
-        let former = self.unloaded.unwrap_or(unloaded);
-        if now.since(*since) < round {
-            self.unloaded = Some(former);
-            return;
+        let smoothed = self.unloaded.get_or_insert(unloaded);
+        if now.since(*since) >= round {
+            let most = *smoothed * 2 + ROUND_LEAST;
+            *smoothed += ((*least).min(most) - *smoothed) / ROUNDS;
+            self.round = None;
         }
-        let most = former * 2 + ROUND_LEAST;
-        self.unloaded = Some(former + ((*least).min(most) - former) / ROUNDS);
-        self.round = None;
     }
 
     /// Takes so much of the wait for a delay that is not a queue's.

@@ -116,10 +116,13 @@ impl Deliveries {
         let sure = self.sure.note(now, came.bits_per_second() as i64) as u64;
         let (numerator, denominator) = CARRIED_MOST;
         let most = BitRate::from_bits_per_second(sure).scaled(numerator, denominator);
-        let measured = carried.min(most);
-        self.peak.note(now, measured.bits_per_second() as i64);
-        self.crest.note(now, measured.bits_per_second() as i64);
-        Some(measured)
+        Some(carried.min(most))
+    }
+
+    /// Takes note that the hop carries at this rate, and not only that it has carried so much of what was there.
+    pub(crate) fn believe(&mut self, now: Instant, rate: BitRate) {
+        self.peak.note(now, rate.bits_per_second() as i64);
+        self.crest.note(now, rate.bits_per_second() as i64);
     }
 
     /// Returns the bytes sent within the last span.

@@ -6,7 +6,7 @@
 //! is that of one CUBIC flow. Copa's mode switch (Arun and Balakrishnan 2018) infers the same without the test, which
 //! jitter and changing rates mislead.
 
-use units::{Duration, Instant};
+use units::{BitRate, Duration, Instant};
 
 use super::cubic::Cubic;
 use super::delays::Extreme;
@@ -25,6 +25,8 @@ const DOUBLINGS_ALONE: u32 = 5;
 const DOUBLINGS_COMPETING: u32 = 3;
 /// A path that became longer is believed in without a test only once in so long.
 const ADOPTION: Duration = Duration::from_secs(10);
+/// Others may have stopped if the rate is so much higher than when they were found.
+const FREED: (u64, u64) = (4, 3);
 /// A wait that varies by no more than this and a frame is a path's, and no queue's.
 const FLAT: Duration = Duration::from_millis(1);
 /// A queue stands for long from so many times the wanted wait and so many microseconds on.
@@ -33,8 +35,9 @@ const TOWERING: (i64, i64) = (2, 15_000);
 const LEAP: Duration = Duration::from_secs(1);
 /// A step is longer than so many frames take.
 const LEAP_FRAMES: u64 = 3;
-/// A queue that was never empty for so long is tested.
+/// A queue that was never empty for so long, and for so many round trips, is tested.
 const NEVER_EMPTY: Duration = Duration::from_secs(8);
+const NEVER_EMPTY_ROUNDS: u64 = 20;
 /// The window of late spans so many round trips, and at least this.
 const LOOK_ROUNDS: u64 = 5;
 const LOOK_FRAMES: u64 = 12;
@@ -50,7 +53,8 @@ pub(crate) struct View {
     pub(crate) empty: i64,
     /// The round trip without the wait.
     pub(crate) unloaded: Duration,
-    /// Whether the rate is far below that of late.
+    /// The rate, and whether it is far below that of late.
+    pub(crate) rate: BitRate,
     pub(crate) fell: bool,
     /// The window that gives the rate of late with the present wait.
     pub(crate) former: u64,
@@ -66,8 +70,8 @@ pub(crate) struct View {
 #[derive(Debug)]
 pub(crate) struct Test {
     before: i64,
-    /// What the window becomes if the queue is not ours.
-    window: u64,
+    /// What bounds the window if the queue is not ours.
+    window: Cubic,
     /// Only what left later tells.
     from: u64,
     ends: Option<Instant>,
@@ -121,8 +125,9 @@ pub(crate) struct Rivals {
     is_draining: bool,
     empty_at: Instant,
     next_test: Instant,
-    /// When the last test ended.
+    /// When the last test ended, and the rate then.
     tested: Instant,
+    rate: BitRate,
     adopted_at: Option<Instant>,
     /// Tests in a row that said "ours", and "not ours".
     alone: u32,
@@ -142,6 +147,7 @@ impl Default for Rivals {
             empty_at: Instant::ZERO,
             next_test: Instant::ZERO,
             tested: Instant::ZERO,
+            rate: BitRate::from_bits_per_second(0),
             adopted_at: None,
             alone: 0,
             competing: 0,
@@ -186,8 +192,11 @@ impl Rivals {
                 Verdict::None
             }
             Mode::Competing(cubic) => {
-                if rested && limited {
-                    let window = cubic.bytes(view.frame);
+                // More than before comes through where others have stopped.
+                let freed = view.rate > self.rate.scaled(FREED.0, FREED.1);
+                let soon = freed && now >= self.tested + PAUSE;
+                if (rested || soon) && limited {
+                    let window = cubic.clone();
                     return self.test(view, (shallowest.unwrap_or(view.wait), window));
                 }
                 Verdict::None
@@ -222,7 +231,8 @@ impl Rivals {
             return Verdict::None;
         }
         let beyond = shallowest > view.wanted * 3 / 2 + 3_000;
-        let lasting = now.since(self.empty_at) > NEVER_EMPTY;
+        let lasting =
+            now.since(self.empty_at) > NEVER_EMPTY.max(view.unloaded * NEVER_EMPTY_ROUNDS);
         let pressed = view.fell && shallowest > (view.wanted / 2).max(view.empty);
         let believable = self.adopted_at.is_none_or(|at| now.since(at) > ADOPTION);
         let spread = self.deepest.get().map_or(0, |deepest| deepest - shallowest);
@@ -244,7 +254,8 @@ impl Rivals {
             shallowest > view.wanted * TOWERING.0 + TOWERING.1 && now >= self.tested + PAUSE;
         let doubtful = (rested || towers) && (beyond || pressed);
         if doubtful || lasting {
-            let verdict = self.test(view, (shallowest, view.former));
+            let window = Cubic::new(view.former / view.frame.max(1));
+            let verdict = self.test(view, (shallowest, window));
             if let Mode::Testing(test) = &mut self.mode {
                 test.is_routine = !doubtful;
             }
@@ -254,7 +265,7 @@ impl Rivals {
     }
 
     /// Begins a test.
-    fn test(&mut self, view: View, (before, window): (i64, u64)) -> Verdict {
+    fn test(&mut self, view: View, (before, window): (i64, Cubic)) -> Verdict {
         self.mode = Mode::Testing(Test {
             before,
             window,
@@ -276,11 +287,12 @@ impl Rivals {
         let ours = least * denominator < test.before * numerator || least < view.empty + 1_000;
         self.watch_anew();
         self.tested = now;
+        self.rate = view.rate;
         if !ours {
             self.alone = 0;
             self.next_test = now + PAUSE * (1 << self.competing.min(DOUBLINGS_COMPETING));
             self.competing += 1;
-            self.mode = Mode::Competing(Cubic::new(test.window / view.frame.max(1)));
+            self.mode = Mode::Competing(test.window);
             return Verdict::None;
         }
         let competed = std::mem::take(&mut self.competing) > 0;

@@ -1,4 +1,9 @@
 //! A hop with a queue, a rate and a delay: just enough to make arrivals.
+#![allow(
+    clippy::allow_attributes,
+    dead_code,
+    reason = "each test file uses a part of it"
+)]
 
 use std::collections::VecDeque;
 
@@ -11,6 +16,18 @@ const FRAME: Bytes = Bytes::new(1_514);
 /// How often the other end says what has arrived.
 const REPORTS: Duration = Duration::from_millis(2);
 
+/// The other end's clock; times are in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Clock {
+    Right,
+    /// It has been set, by so much.
+    Jumped(i64),
+    /// Everything arrives at once, it says.
+    Stands,
+    /// Each time is wrong, by up to so much.
+    Scatters(u64),
+}
+
 /// One direction of a hop, and the air that learns from it.
 pub(crate) struct Hop {
     pub(crate) air: Air,
@@ -21,6 +38,8 @@ pub(crate) struct Hop {
     pub(crate) frame: Bytes,
     /// Parts in a million by which the other end's clock is fast.
     pub(crate) drift: i64,
+    /// What the other end says of its clock instead of the time.
+    pub(crate) clock: Clock,
     pub(crate) sent: Bytes,
     /// The longest wait in the hop's queue.
     pub(crate) worst: Duration,
@@ -33,7 +52,7 @@ pub(crate) struct Hop {
     /// A report that waits for others to join it.
     tail: Option<(Instant, Sample)>,
     /// Bytes lost so far.
-    lost: Bytes,
+    pub(crate) lost: Bytes,
     /// Bytes that had been sent with the last one that is known to have arrived.
     heard: Bytes,
 }
@@ -54,6 +73,7 @@ impl Hop {
             loss: Probability::NEVER,
             frame: FRAME,
             drift: 0,
+            clock: Clock::Right,
             sent: Bytes::ZERO,
             worst: Duration::ZERO,
             delay,
@@ -137,6 +157,12 @@ impl Hop {
         let micros = arrives.since_origin().as_micros() as i64;
         // The other clock began elsewhere and wraps within the run.
         let theirs = micros + micros * self.drift / 1_000_000 + 4_294_000_000;
+        let theirs = match self.clock {
+            Clock::Right => theirs,
+            Clock::Jumped(by) => theirs + by,
+            Clock::Stands => 4_294_000_000,
+            Clock::Scatters(by) => theirs + self.chance.below(by) as i64,
+        };
         let sample = Sample {
             sent_at: self.now,
             sent_total: self.sent.get(),

@@ -80,7 +80,7 @@ impl Arq {
         {
             let delay = Duration::from_micros(ack.delay);
             let sample = arrived.since(latest.sent_at).saturating_sub(delay);
-            if latest.asked {
+            if latest.asked && latest.sent_at >= self.pace.silent_until {
                 self.round_trip.sample(now, sample);
                 self.path.round_trip(now, &self.round_trip);
                 self.set_limits();
@@ -186,6 +186,7 @@ impl Arq {
         self.pace.last_heard = now;
         self.pace.next_probe = Instant::ZERO;
         if let Some(fade) = self.fade.take() {
+            self.pace.silent_until = now;
             let lasted = now.since(fade.since);
             if is_lossy {
                 self.outbox.fresh_first = false;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use channel::Direction;
 use machine::{Machine, earlier};
 use rivals::Kind;
-use units::{Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 use super::{Cargo, GATEWAY, MOBILE, Pair, ends};
 
@@ -32,6 +32,20 @@ impl Pair {
             self.channel.handle_input(self.now, input);
             self.drain_channel();
         }
+    }
+
+    /// Lets so much time pass; returns the longest wait for a download meanwhile, on a hop of this rate, and whether
+    /// it is as on a hop that has always had it to itself.
+    pub(crate) fn watch_queue(&mut self, span: Duration, rate: BitRate) -> (Duration, bool) {
+        let end = self.now + span;
+        let mut most = Bytes::ZERO;
+        while self.now < end {
+            most = most.max(self.channel.waiting(Direction::Down).bytes);
+            self.run_for(Duration::from_millis(10));
+        }
+        let frames = rate.time_for(Bytes::new(1_514)) * 4;
+        let waits = rate.time_for(most);
+        (waits, waits < Duration::from_millis(15) + frames)
     }
 
     pub(crate) fn run_until(&mut self, end: Instant) {

@@ -14,6 +14,7 @@ pub(crate) mod paths;
 pub(crate) mod place;
 mod traffic;
 pub(crate) mod trouble;
+pub(crate) mod tunnels;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
