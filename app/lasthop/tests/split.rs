@@ -185,12 +185,11 @@ fn what_the_fixed_host_refuses_is_refused_with_its_reason() {
             assert_eq!(refused(address), ErrorKind::ConnectionRefused);
             let nobody = SocketAddr::new(NOBODY.parse().unwrap(), 80);
             assert_eq!(refused(nobody), ErrorKind::HostUnreachable);
+            // A SYN that the kernel repeats just before the answer comes asks once more.
             let told = split(&hosts);
-            assert_eq!(
-                (&told["joined"], &told["refused"]),
-                (&0.into(), &2.into()),
-                "{told}"
-            );
+            assert_eq!(told["joined"], 0, "{told}");
+            assert_eq!(told["refused"], told["asked"], "{told}");
+            assert!(told["refused"].as_u64() >= Some(2), "{told}");
         }
     });
 }
