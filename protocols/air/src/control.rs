@@ -278,7 +278,11 @@ impl Control {
         self.advance(
             now,
             sample,
-            ((lost > 0, sample.marked > 0), (limited, limited || is_full)),
+            (
+                (lost > 0, sample.marked > 0),
+                limited || is_full,
+                outstanding,
+            ),
         );
     }
 

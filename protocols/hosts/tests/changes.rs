@@ -7,8 +7,8 @@ use support::{Pair, Traffic};
 use units::{BitRate, Duration, Instant};
 
 const SEED: u64 = 5;
-/// From the beginning of the download to the change.
-const BEFORE: Duration = Duration::from_secs(5);
+/// From the beginning of the download to the change: what a change finds the hop doing decides much.
+const CHANGES: [Duration; 2] = [Duration::from_millis(5_000), Duration::from_millis(9_101)];
 /// A share is taken over so long.
 const WATCHED: Duration = Duration::from_millis(300);
 const SECOND: Duration = Duration::from_secs(1);
@@ -18,44 +18,53 @@ const PAYLOAD: f64 = 0.94;
 type Hop = (u64, u64);
 
 /// A download across a hop that changes by `steps`, until just before the first of them.
-fn download((rate, trip): Hop, steps: &str) -> Pair {
+fn download((rate, trip): Hop, at: Duration, steps: &str) -> Pair {
     let delay = trip / 2;
     let each = format!("rate = '{rate} Mbit/s', delay = '{delay} ms', queue = '1000 packets'");
     let text = format!("each = {{ {each}, schedule = [{steps}] }}");
     let link = Link::from_toml(&text, "changes.toml").expect("a link");
     let mut pair = Pair::over(link, SEED, 0);
     pair.add(Traffic::bulk(1));
-    pair.run_until(Instant::ZERO + BEFORE);
+    pair.run_until(Instant::ZERO + at);
     pair
 }
 
-/// A step of a schedule, so long after the change.
-fn step(after: Duration, change: &str) -> String {
-    let at = (BEFORE + after).as_millis();
-    format!("{{ at = '{at} ms', {change} }},")
+/// A step of a schedule.
+fn step(at: Duration, change: &str) -> String {
+    format!("{{ at = '{} ms', {change} }},", at.as_millis())
 }
 
-fn rate_step(after: Duration, rate: u64) -> String {
-    step(after, &format!("rate = '{rate} Mbit/s'"))
+fn rate_step(at: Duration, rate: u64) -> String {
+    step(at, &format!("rate = '{rate} Mbit/s'"))
 }
 
 /// The share of `rate` Mbit/s that is used after so long.
-fn share(pair: &mut Pair, rate: u64, after: Duration) -> f64 {
+fn share(pair: &mut Pair, rate: u64, (after, watched): (Duration, Duration)) -> f64 {
     pair.run_for(after);
     let before = pair.received(1).payload;
-    pair.run_for(WATCHED);
+    pair.run_for(watched);
     let received = pair.received(1);
     assert!(received.in_order);
-    let bound = BitRate::from_megabits(rate).bytes_in(WATCHED).get() as f64 * PAYLOAD;
+    let bound = BitRate::from_megabits(rate).bytes_in(watched).get() as f64 * PAYLOAD;
     (received.payload - before) as f64 / bound
 }
 
-/// Prints what was found, and fails if some of it is marked.
-fn check(rows: Vec<(bool, String)>) {
-    for (_, told) in &rows {
-        println!("{told}");
+/// Prints what each row gives for a change at each of [`CHANGES`], and fails if some of it is marked as bad.
+fn check<Row: Copy>(
+    rows: impl IntoIterator<Item = Row>,
+    result: impl Fn(Row, Duration) -> (bool, String),
+) {
+    let mut bad = Vec::new();
+    for row in rows {
+        for at in CHANGES {
+            let (good, told) = result(row, at);
+            let told = format!("{told}, changed after {at}");
+            println!("{told}");
+            if !good {
+                bad.push(told);
+            }
+        }
     }
-    let bad: Vec<_> = rows.into_iter().filter(|(good, _)| !good).collect();
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
@@ -67,9 +76,9 @@ fn is_used(name: &str, share: f64, least: f64) -> (bool, String) {
 /// The aim is for 40 ms; it is reached with 10 and 100 ms too, and not with 300 ms.
 #[test]
 fn three_times_the_rate_is_used_within_a_second() {
-    let row = |(from, to, trip): (u64, u64, u64)| {
-        let mut pair = download((from, trip), &rate_step(Duration::ZERO, to));
-        let share = share(&mut pair, to, SECOND);
+    let row = |(from, to, trip): (u64, u64, u64), at| {
+        let mut pair = download((from, trip), at, &rate_step(at, to));
+        let share = share(&mut pair, to, (SECOND, WATCHED));
         is_used(&format!("{from} to {to} Mbit/s, {trip} ms"), share, 0.8)
     };
     let rows = [
@@ -81,14 +90,14 @@ fn three_times_the_rate_is_used_within_a_second() {
         (20, 60, 40),
         (20, 60, 100),
     ];
-    check(rows.into_iter().map(row).collect());
+    check(rows, row);
 }
 
 /// A second after the rate has fallen the queue is as on a steady hop, and stays so.
 #[test]
 fn a_fifth_of_the_rate_leaves_no_queue() {
-    let row = |(from, to, trip): (u64, u64, u64)| {
-        let mut pair = download((from, trip), &rate_step(Duration::ZERO, to));
+    let row = |(from, to, trip): (u64, u64, u64), at| {
+        let mut pair = download((from, trip), at, &rate_step(at, to));
         pair.run_for(SECOND);
         let (waits, good) = pair.watch_queue(SECOND * 4, BitRate::from_megabits(to));
         (good, format!("{from} to {to} Mbit/s, {trip} ms: {waits}"))
@@ -103,7 +112,7 @@ fn a_fifth_of_the_rate_leaves_no_queue() {
         (10, 2, 40),
         (10, 2, 100),
     ];
-    check(rows.into_iter().map(row).collect());
+    check(rows, row);
 }
 
 const OUTAGES: [(Hop, u64); 7] = [
@@ -123,22 +132,22 @@ fn soon((_, trip): Hop) -> Duration {
 
 #[test]
 fn it_goes_on_after_an_outage_that_lost_all() {
-    let row = |(hop, seconds): (Hop, u64)| {
-        let mut pair = download(hop, "");
+    let row = |(hop, seconds): (Hop, u64), at| {
+        let mut pair = download(hop, at, "");
         let outage = SECOND * seconds;
         pair.blackout = pair.now..pair.now + outage;
         pair.run_for(outage);
-        let share = share(&mut pair, hop.0, soon(hop));
+        let share = share(&mut pair, hop.0, (soon(hop), WATCHED));
         is_used(&format!("{hop:?}, {seconds} s"), share, 0.8)
     };
     let more = [((60, 10), 60)];
-    check(OUTAGES.into_iter().chain(more).map(row).collect());
+    check(OUTAGES.into_iter().chain(more), row);
 }
 
 /// A download across a hop that has just stood still for so long, and has kept what was on it.
-fn stalled(hop: Hop, stall: Duration) -> Pair {
-    let steps = rate_step(Duration::ZERO, 0) + &rate_step(stall, hop.0);
-    let mut pair = download(hop, &steps);
+fn stalled(hop: Hop, at: Duration, stall: Duration) -> Pair {
+    let steps = rate_step(at, 0) + &rate_step(at + stall, hop.0);
+    let mut pair = download(hop, at, &steps);
     pair.run_for(stall);
     pair
 }
@@ -150,9 +159,9 @@ fn dropped(pair: &Pair) -> u64 {
 /// In the last two rows the queue runs over meanwhile.
 #[test]
 fn it_goes_on_after_a_stall_that_kept_what_was_on_the_hop() {
-    let row = |(hop, seconds): (Hop, u64)| {
-        let mut pair = stalled(hop, SECOND * seconds);
-        let share = share(&mut pair, hop.0, soon(hop));
+    let row = |(hop, seconds): (Hop, u64), at| {
+        let mut pair = stalled(hop, at, SECOND * seconds);
+        let share = share(&mut pair, hop.0, (soon(hop), WATCHED));
         is_used(
             &format!("{hop:?}, {seconds} s, {} dropped", dropped(&pair)),
             share,
@@ -160,20 +169,20 @@ fn it_goes_on_after_a_stall_that_kept_what_was_on_the_hop() {
         )
     };
     let more = [((60, 10), 10), ((40, 40), 10)];
-    check(OUTAGES.into_iter().chain(more).map(row).collect());
+    check(OUTAGES.into_iter().chain(more), row);
 }
 
-/// A row is the rate in Mbit/s, the round trip in milliseconds before and after, and the share that is used after two
-/// seconds.
+/// A row is the rate in Mbit/s, the round trip in milliseconds before and after, and the share that is used in the second
+/// that begins two seconds after the change.
 ///
-/// The aim is 0.8 of the rate. A path that is longer by 44 ms reaches that from 20 and 40 ms. From 100 ms it has about
-/// 0.7 at times: the smallest round trip of before holds for seconds, and what has come upon it counts as a queue.
+/// The aim is 0.8 of the rate. A path that is longer by 44 ms reaches that from 20 and 40 ms. From 100 ms it may have 0.77
+/// at 60 Mbit/s: a test of whose the wait is then cuts the window for a tenth of a second.
 #[test]
 fn another_path_is_used_within_two_seconds() {
-    let row = |(rate, from, to, least): (u64, u64, u64, f64)| {
-        let steps = step(Duration::ZERO, &format!("delay = '{} ms'", to / 2));
-        let mut pair = download((rate, from), &steps);
-        let share = share(&mut pair, rate, SECOND * 2);
+    let row = |(rate, from, to, least): (u64, u64, u64, f64), at| {
+        let steps = step(at, &format!("delay = '{} ms'", to / 2));
+        let mut pair = download((rate, from), at, &steps);
+        let share = share(&mut pair, rate, (SECOND * 2, SECOND));
         is_used(&format!("{rate} Mbit/s, {from} to {to} ms"), share, least)
     };
     let rows = [
@@ -183,12 +192,12 @@ fn another_path_is_used_within_two_seconds() {
         (5, 40, 84, 0.8),
         (20, 40, 84, 0.8),
         (60, 40, 84, 0.8),
-        (5, 100, 144, 0.6),
-        (20, 100, 144, 0.6),
-        (60, 100, 144, 0.6),
+        (5, 100, 144, 0.8),
+        (20, 100, 144, 0.8),
+        (60, 100, 144, 0.75),
         (5, 40, 10, 0.8),
         (20, 40, 10, 0.8),
         (5, 100, 70, 0.8),
     ];
-    check(rows.into_iter().map(row).collect());
+    check(rows, row);
 }

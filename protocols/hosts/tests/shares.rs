@@ -199,13 +199,13 @@ fn when_the_others_stop_their_queue_goes() {
     }
 }
 
-/// In fair shares, what each tunnel gets of a hop in the second quarter of a minute, if they begin one after the other.
+/// In fair shares, what each tunnel gets of a hop in half a minute, if they begin one after the other before that.
 fn among_tunnels(hop: (u64, u64, u64), count: usize) -> Vec<f64> {
     let cell = Cell::new(hop, &[]);
     let mut tunnels = Tunnels::new(&cell.link(), SEED, (count, SECOND * 3));
     tunnels.run_until(Instant::ZERO + SECOND * 15);
     let before = tunnels.received();
-    tunnels.run_until(Instant::ZERO + SECOND * 30);
+    tunnels.run_until(Instant::ZERO + SECOND * 45);
     let got = tunnels.received();
     let got: Vec<_> = got
         .iter()

@@ -5,12 +5,16 @@ mod support;
 use channel::Link;
 use hosts::Input;
 use machine::RandomStream;
+use rivals::Kind;
+use support::ends::Ends;
 use support::{GATEWAY, MOBILE, Pair, Traffic};
-use units::{BitRate, Duration, Instant};
+use units::{BitRate, Bytes, Duration, Instant};
 
 const STARTS: u64 = 100;
 /// Rates in Mbit/s and one-way delays in milliseconds.
 const HOPS: [(u64, u64); 5] = [(2, 20), (10, 50), (20, 20), (50, 10), (100, 40)];
+/// Hops that hold more than a round of a short download.
+const LONG: [(u64, u64); 3] = [(100, 40), (50, 100), (50, 300)];
 const WATCHED: Duration = Duration::from_millis(300);
 
 /// A pair across a hop of `rate` Mbit/s and `delay` milliseconds.
@@ -72,5 +76,31 @@ fn half_the_rate_comes_soon_after_minutes_of_little() {
         pair.run_until(Instant::ZERO + Duration::from_secs(60));
         let share = share(&mut pair, hop);
         assert!(share > 0.5, "{hop:?}: {share:.2}");
+    }
+}
+
+/// What TCP sends in slow start doubles with each round trip, and none of it waits here for another.
+#[test]
+fn a_short_download_takes_no_round_trip_more_than_slow_start() {
+    // Segments of 1,448 bytes, 10 in the first round.
+    for (rounds, bytes) in [(3, 100_000), (4, 215_000), (5, 445_000)] {
+        for (rate, delay) in LONG {
+            let mut pair = pair(rate, delay, 1);
+            pair.run_for(Duration::from_secs(1));
+            let began = pair.now;
+            pair.connect(Ends::new(&Kind::Cubic.config()), (GATEWAY, bytes));
+            while pair.ends().read(MOBILE) != (bytes, true) {
+                pair.run_for(Duration::from_millis(1));
+            }
+            let took = pair.now.since(began);
+            let delay = Duration::from_millis(delay);
+            // Before the rate is known, frames leave at 10 Mbit/s; a tenth of them is headers.
+            let first = BitRate::from_megabits(10).time_for(Bytes::new(110_000));
+            let rest = BitRate::from_megabits(rate).time_for(Bytes::new(bytes - 100_000)) * 2;
+            let bound = delay * 2 * (1 + rounds) + first + rest + Duration::from_millis(5);
+            let told = format!("{bytes} at {rate} Mbit/s, {delay}: {took}, bound {bound}");
+            println!("{told}");
+            assert!(took < bound, "{told}");
+        }
     }
 }

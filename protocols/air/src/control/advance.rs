@@ -10,6 +10,8 @@ use super::{Control, GROWTH, INITIAL_WINDOW};
 /// A start ends once frames wait for an eighth of the round trip, but between these bounds, in microseconds (as
 /// RFC 9406 §4.2 has it).
 const START_WAIT: (i64, i64) = (4_000, 16_000);
+/// What may be outstanding at most before a rate is measured, in bytes.
+const UNMEASURED: u64 = 8 * INITIAL_WINDOW;
 /// The rate has fallen if it is below so much of that of late.
 const FELL: (u64, u64) = (4, 5);
 /// What a mark leaves of the window for a round trip, as RFC 8511 has it for TCP.
@@ -48,7 +50,10 @@ impl Control {
         let (numerator, denominator) = FELL;
         let unloaded = self.unloaded();
         // Where the rate has fallen, a frame takes longer than those that told the smallest delay.
-        let slow = self.smoothed.time_for(Bytes::new(self.frame));
+        let slow = self
+            .rate
+            .map_or(self.smoothed, |rate| rate.min(self.smoothed));
+        let slow = slow.time_for(Bytes::new(self.frame));
         View {
             wait,
             wanted: self.wanted_wait(),
@@ -71,25 +76,28 @@ impl Control {
         &mut self,
         now: Instant,
         sample: &Sample,
-        ((lost, marked), (limited, full)): ((bool, bool), (bool, bool)),
+        ((lost, marked), full, outstanding): ((bool, bool), bool, u64),
     ) {
+        let frame = self.frame_time();
+        let wait = self.counts.waits.into_iter().min().unwrap_or(0);
+        let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
+        if self.is_starting() && wait < WantedWait::none(frame) && outstanding > self.window / 2 {
+            // What TCP sends in slow start doubles with each round trip, and must not wait here meanwhile.
+            let most = self.rate.map_or(UNMEASURED, |rate| {
+                rate.scaled(4, 1).bytes_in(self.unloaded()).get()
+            });
+            self.window = (self.window + bytes).min(most).max(self.window);
+        }
+        self.counts.arrived = sample.sent_total;
         let Some(rate) = self.rate else {
             return;
         };
         let unloaded = self.unloaded();
-        let frame = self.frame_time();
-        let wait = self.counts.waits.into_iter().min().unwrap_or(0);
-        let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
         match &mut self.rivals.mode {
             Mode::Starting => {
                 let least = Duration::from_micros(WantedWait::least(frame) as u64);
                 let window = rate.scaled(2, 1).bytes_in(unloaded + least).get();
-                // Where acknowledgements take longer than the round trip, as the other end is busy, twice the rate may
-                // be no more than this window lets through an empty hop.
-                let empty = wait < WantedWait::none(frame);
-                let stuck = limited && empty && window <= self.window;
-                let grown = if stuck { self.window + bytes / 4 } else { 0 };
-                self.window = window.max(grown).max(INITIAL_WINDOW);
+                self.window = window.max(self.window);
                 let (least, most) = START_WAIT;
                 let eighth = (unloaded / 8).as_micros() as i64;
                 let long = eighth.clamp(least, most).max(WantedWait::least(frame));
@@ -133,6 +141,5 @@ impl Control {
                 self.window = cubic.bytes(self.frame);
             }
         }
-        self.counts.arrived = sample.sent_total;
     }
 }

@@ -249,10 +249,11 @@ impl Rivals {
             self.watch_anew();
             return Verdict::Adopt(shallowest);
         }
-        // What stands so long is tested at little cost: the window is cut anyway.
-        let towers =
-            shallowest > view.wanted * TOWERING.0 + TOWERING.1 && now >= self.tested + PAUSE;
-        let doubtful = (rested || towers) && (beyond || pressed);
+        // What stands so long is tested at little cost: the window is cut anyway. And a wait that stays as it is although
+        // the window shrinks is not of our making.
+        let towers = shallowest > view.wanted * TOWERING.0 + TOWERING.1;
+        let soon = (towers || (beyond && flat)) && now >= self.tested + PAUSE;
+        let doubtful = (rested || soon) && (beyond || pressed);
         if doubtful || lasting {
             let window = Cubic::new(view.former / view.frame.max(1));
             let verdict = self.test(view, (shallowest, window));
@@ -292,7 +293,13 @@ impl Rivals {
             self.alone = 0;
             self.next_test = now + PAUSE * (1 << self.competing.min(DOUBLINGS_COMPETING));
             self.competing += 1;
-            self.mode = Mode::Competing(test.window);
+            // A wait that has come during the test, by a rival or a longer path, is part of what it makes room for.
+            let has_grown = least > test.before * 2 + FLAT.as_micros() as i64;
+            self.mode = Mode::Competing(if has_grown {
+                Cubic::new(view.former / view.frame.max(1))
+            } else {
+                test.window
+            });
             return Verdict::None;
         }
         let competed = std::mem::take(&mut self.competing) > 0;
