@@ -63,6 +63,19 @@ fn an_interface_that_carries_less_is_used_as_it_is() {
 }
 
 #[test]
+fn jumbo_frames_are_used_where_they_pass() {
+    if !able() {
+        return;
+    }
+    let hosts = Hosts::create();
+    for host in [&hosts.gateway, &hosts.mobile] {
+        set_mtu(host, "air", 9_000);
+    }
+    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
+    download(&hosts, 9_000);
+}
+
+#[test]
 fn a_path_that_comes_to_carry_less_is_followed() {
     if !able() {
         return;

@@ -399,6 +399,7 @@ impl Machine for Arq {
                 self.path.rate(now, rate);
                 self.set_limits();
             }
+            Input::LeastRate(rate) => self.path.rate(now, rate),
             Input::Path(news) => self.path_news(now, news),
         }
     }

@@ -142,6 +142,8 @@ pub enum Input {
     Elsewhere(Bytes),
     /// The rate of the hop, as far as it is known: it sizes the queues.
     Rate(BitRate),
+    /// What the hop carries at least, while its rate is not known.
+    LeastRate(BitRate),
     /// News of the path that frames take.
     Path(PathNews),
     /// Whether frames can be sent at all, as at first; while they cannot, nothing is granted, and nothing is due again.

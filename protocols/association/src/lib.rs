@@ -360,11 +360,25 @@ impl Association {
         if self.linked && !self.arq.has_content(now) {
             self.air.idle();
         }
-        // While the rate is a guess no queue is too long: a drop now would cost its flow far more.
-        let rate = self.known_rate().map(|rate| rate.max(self.air.crest()));
-        if let Some(rate) = rate.filter(|rate| *rate != self.told) {
-            self.told = rate;
-            self.arq.handle_input(now, arq::Input::Rate(rate));
+        self.tell_rate(now);
+    }
+
+    /// Tells the link repair what is known of the rate.
+    fn tell_rate(&mut self, now: Instant) {
+        if let Some(rate) = self.known_rate() {
+            let rate = rate.max(self.air.crest());
+            if rate != self.told {
+                self.told = rate;
+                self.arq.handle_input(now, arq::Input::Rate(rate));
+            }
+            return;
+        }
+        // While the rate is a guess no queue is too long: a drop now would cost its flow far more. But a hop that is never
+        // full, such as a fast network, carries longer frames all the same.
+        let least = self.air.measured().map(|measured| measured.rate);
+        if let Some(least) = least.filter(|least| *least > self.told.scaled(2, 1)) {
+            self.told = least;
+            self.arq.handle_input(now, arq::Input::LeastRate(least));
         }
     }
 
