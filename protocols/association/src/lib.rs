@@ -373,8 +373,8 @@ impl Association {
             }
             return;
         }
-        // While the rate is a guess no queue is too long: a drop now would cost its flow far more. But a hop that is never
-        // full, such as a fast network, carries longer frames all the same.
+        // While the rate is a guess no queue is too long: a drop now would cost its flow far more. But a hop that is
+        // never full, such as a fast network, carries longer frames all the same.
         let least = self.air.measured().map(|measured| measured.rate);
         if let Some(least) = least.filter(|least| *least > self.told.scaled(2, 1)) {
             self.told = least;

@@ -172,11 +172,11 @@ fn it_goes_on_after_a_stall_that_kept_what_was_on_the_hop() {
     check(OUTAGES.into_iter().chain(more), row);
 }
 
-/// A row is the rate in Mbit/s, the round trip in milliseconds before and after, and the share that is used in the second
-/// that begins two seconds after the change.
+/// A row is the rate in Mbit/s, the round trip in milliseconds before and after, and the share that is used in the
+/// second that begins two seconds after the change.
 ///
-/// The aim is 0.8 of the rate. A path that is longer by 44 ms reaches that from 20 and 40 ms. From 100 ms it may have 0.77
-/// at 60 Mbit/s: a test of whose the wait is then cuts the window for a tenth of a second.
+/// The aim is 0.8 of the rate. A path that is longer by 44 ms reaches that from 20 and 40 ms. From 100 ms it may have
+/// 0.77 at 60 Mbit/s: a test of whose the wait is then cuts the window for a tenth of a second.
 #[test]
 fn another_path_is_used_within_two_seconds() {
     let row = |(rate, from, to, least): (u64, u64, u64, f64), at| {

@@ -249,7 +249,7 @@ impl Rivals {
             self.watch_anew();
             return Verdict::Adopt(shallowest);
         }
-        // What stands so long is tested at little cost: the window is cut anyway. And a wait that stays as it is although
+        // What stands so long is tested at little cost: the window is cut anyway. And a wait that stays as it is while
         // the window shrinks is not of our making.
         let towers = shallowest > view.wanted * TOWERING.0 + TOWERING.1;
         let soon = (towers || (beyond && flat)) && now >= self.tested + PAUSE;
