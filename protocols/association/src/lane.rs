@@ -14,6 +14,9 @@ const LANE: Duration = Duration::from_millis(4);
 const LANE_FRAMES: usize = 3;
 const LANE_MOST: Bytes = Bytes::kibi(256);
 
+/// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
+const LATE: Duration = Duration::from_millis(2);
+
 impl Association {
     pub(crate) fn tell_streams(&mut self, now: Instant, input: streams::Input) {
         match &mut self.streams {
@@ -90,6 +93,38 @@ impl Association {
         let heard = self.air.learned_at().filter(|_| is_open).unwrap_or(now);
         let unanswered = now.since(heard).saturating_sub(self.arq.round_trip().1);
         self.air.queueing().max(unanswered)
+    }
+
+    /// A deadline was missed, so this process has not run meanwhile; what came then may be handed in before it is told.
+    pub(crate) fn notice_stall(&mut self, now: Instant) {
+        let due = self.poll_timeout().map(|due| due.max(self.ran_at));
+        if let Some(due) = due.filter(|due| *due + LATE < now) {
+            self.arq.stalled(now);
+            // What the hop carried meanwhile is less than it could have.
+            self.air.idle();
+            self.patience.stalled(now);
+            self.recent.stalled(now.since(due));
+        }
+        self.ran_at = now;
+    }
+
+    /// Tells the link repair what is known of the rate.
+    pub(crate) fn tell_rate(&mut self, now: Instant) {
+        if let Some(rate) = self.known_rate() {
+            let rate = rate.max(self.air.crest());
+            if rate != self.told {
+                self.told = rate;
+                self.arq.handle_input(now, arq::Input::Rate(rate));
+            }
+            return;
+        }
+        // While the rate is a guess no queue is too long: a drop now would cost its flow far more. But a hop that is
+        // never full, such as a fast network, carries longer frames all the same.
+        let least = self.air.measured().map(|measured| measured.rate);
+        if let Some(least) = least.filter(|least| *least > self.told.scaled(2, 1)) {
+            self.told = least;
+            self.arq.handle_input(now, arq::Input::LeastRate(least));
+        }
     }
 
     /// Notes how it is now.

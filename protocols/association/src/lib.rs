@@ -38,9 +38,6 @@ use wire::flow::{Class, FlowKey, is_bulk_udp};
 use wire::ip::{Ecn, IpPacket, Protocol};
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
-/// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
-const LATE: Duration = Duration::from_millis(2);
-
 /// What can happen to an [`Association`].
 #[derive(Debug, Clone)]
 pub enum Input {
@@ -115,6 +112,8 @@ pub struct Association {
     streams: Option<Streams>,
     /// Whether their timers may go off.
     patience: Grace,
+    /// When this process ran last, as far as is known.
+    ran_at: Instant,
     marks: Marks,
     flows: KnownFlows,
     recent: Recent,
@@ -142,6 +141,7 @@ impl Association {
             granted: None,
             streams: None,
             patience: Grace::default(),
+            ran_at: Instant::ZERO,
             marks: Marks::default(),
             flows: KnownFlows::new(None),
             recent: Recent::default(),
@@ -363,25 +363,6 @@ impl Association {
         self.tell_rate(now);
     }
 
-    /// Tells the link repair what is known of the rate.
-    fn tell_rate(&mut self, now: Instant) {
-        if let Some(rate) = self.known_rate() {
-            let rate = rate.max(self.air.crest());
-            if rate != self.told {
-                self.told = rate;
-                self.arq.handle_input(now, arq::Input::Rate(rate));
-            }
-            return;
-        }
-        // While the rate is a guess no queue is too long: a drop now would cost its flow far more. But a hop that is
-        // never full, such as a fast network, carries longer frames all the same.
-        let least = self.air.measured().map(|measured| measured.rate);
-        if let Some(least) = least.filter(|least| *least > self.told.scaled(2, 1)) {
-            self.told = least;
-            self.arq.handle_input(now, arq::Input::LeastRate(least));
-        }
-    }
-
     /// Passes on outputs; returns how many of them were frames.
     fn drain(&mut self, now: Instant) -> usize {
         let mut frames = 0;
@@ -414,6 +395,7 @@ impl Machine for Association {
     type Output = Output;
 
     fn handle_input(&mut self, now: Instant, input: Input) {
+        self.notice_stall(now);
         match input {
             Input::Packet(packet) => self.packet(now, packet),
             Input::Frame {
@@ -454,13 +436,7 @@ impl Machine for Association {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if let Some(due) = self.poll_timeout().filter(|due| *due + LATE < now) {
-            self.arq.stalled(now);
-            // What the hop carried meanwhile is less than it could have.
-            self.air.idle();
-            self.patience.stalled(now);
-            self.recent.stalled(now.since(due));
-        }
+        self.notice_stall(now);
         self.arq.handle_timeout(now);
         self.tcp.handle_timeout(now);
         if let Some(streams) = &mut self.streams
