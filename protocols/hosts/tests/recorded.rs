@@ -29,11 +29,7 @@ fn hop() -> Link {
             "{way} = {{ mahimahi = '{recording}.{way}', delay = '{delay}', queue = '{queue}' }}\n"
         )
     };
-    let read = |name: &str| {
-        std::fs::read_to_string(name)
-            .map(Into::into)
-            .map_err(|error| error.to_string())
-    };
+    let read = |name: &str| std::fs::read_to_string(name).map_err(|error| error.to_string());
     Link::from_toml_with(&(side("down") + &side("up")), "recorded.toml", &read).expect("a link")
 }
 
