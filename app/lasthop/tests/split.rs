@@ -186,6 +186,7 @@ fn what_the_fixed_host_refuses_is_refused_with_its_reason() {
             let nobody = SocketAddr::new(NOBODY.parse().unwrap(), 80);
             assert_eq!(refused(nobody), ErrorKind::HostUnreachable);
             // A SYN that the kernel repeats just before the answer comes asks once more.
+            hosts.wait_until("all are answered", || split(&hosts)["open"] == 0);
             let told = split(&hosts);
             assert_eq!(told["joined"], 0, "{told}");
             assert_eq!(told["refused"], told["asked"], "{told}");

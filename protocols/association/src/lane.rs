@@ -110,10 +110,11 @@ impl Association {
 
     /// Tells the link repair what is known of the rate.
     pub(crate) fn tell_rate(&mut self, now: Instant) {
+        let (told, was_known) = self.told;
         if let Some(rate) = self.known_rate() {
             let rate = rate.max(self.air.crest());
-            if rate != self.told {
-                self.told = rate;
+            if !was_known || rate != told {
+                self.told = (rate, true);
                 self.arq.handle_input(now, arq::Input::Rate(rate));
             }
             return;
@@ -121,8 +122,8 @@ impl Association {
         // While the rate is a guess no queue is too long: a drop now would cost its flow far more. But a hop that is
         // never full, such as a fast network, carries longer frames all the same.
         let least = self.air.measured().map(|measured| measured.rate);
-        if let Some(least) = least.filter(|least| *least > self.told.scaled(2, 1)) {
-            self.told = least;
+        if let Some(least) = least.filter(|least| !was_known && *least > told.scaled(2, 1)) {
+            self.told = (least, false);
             self.arq.handle_input(now, arq::Input::LeastRate(least));
         }
     }

@@ -101,8 +101,8 @@ pub struct Association {
     /// What may be held, snoop's cache aside.
     memory: Bytes,
     outputs: VecDeque<Output>,
-    /// The rate that the link repair was last told of.
-    told: BitRate,
+    /// The rate that the link repair was last told of, and whether it was more than the least one.
+    told: (BitRate, bool),
     malformed: u64,
     linked: bool,
     /// Where others use the air too, somebody else grants it.
@@ -135,7 +135,7 @@ impl Association {
             arq: Arq::new(config),
             air: Air::new(rate),
             outputs: VecDeque::new(),
-            told: BitRate::ZERO,
+            told: (BitRate::ZERO, false),
             malformed: 0,
             linked: true,
             granted: None,
