@@ -97,7 +97,11 @@ impl Association {
 
     /// A deadline was missed, so this process has not run meanwhile; what came then may be handed in before it is told.
     pub(crate) fn notice_stall(&mut self, now: Instant) {
-        let due = self.poll_timeout().map(|due| due.max(self.ran_at));
+        let ran_at = std::mem::replace(&mut self.ran_at, now);
+        if ran_at + LATE >= now {
+            return;
+        }
+        let due = self.poll_timeout().map(|due| due.max(ran_at));
         if let Some(due) = due.filter(|due| *due + LATE < now) {
             self.arq.stalled(now);
             // What the hop carried meanwhile is less than it could have.
@@ -105,7 +109,6 @@ impl Association {
             self.patience.stalled(now);
             self.recent.stalled(now.since(due));
         }
-        self.ran_at = now;
     }
 
     /// Tells the link repair what is known of the rate.

@@ -41,12 +41,7 @@ fn rate_step(at: Duration, rate: u64) -> String {
 /// The share of `rate` Mbit/s that is used after so long.
 fn share(pair: &mut Pair, rate: u64, (after, watched): (Duration, Duration)) -> f64 {
     pair.run_for(after);
-    let before = pair.received(1).payload;
-    pair.run_for(watched);
-    let received = pair.received(1);
-    assert!(received.in_order);
-    let bound = BitRate::from_megabits(rate).bytes_in(watched).get() as f64 * PAYLOAD;
-    (received.payload - before) as f64 / bound
+    pair.used(1, BitRate::from_megabits(rate), watched) / PAYLOAD
 }
 
 /// Prints what each row gives for a change at each of [`CHANGES`], and fails if some of it is marked as bad.

@@ -3,7 +3,7 @@
 mod support;
 
 use channel::{Direction, Link};
-use rivals::Kind;
+use rivals::{Kind, Percentiles};
 use support::ends::Ends;
 use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
@@ -33,12 +33,6 @@ fn hop() -> Link {
     Link::from_toml_with(&(side("down") + &side("up")), "recorded.toml", &read).expect("a link")
 }
 
-/// So many hundredths of the values are no longer.
-fn percentile(times: &[Duration], hundredths: usize) -> Duration {
-    let place = times.len() * hundredths / 100;
-    times.get(place).copied().unwrap_or_default()
-}
-
 #[test]
 #[ignore = "RECORDING=path/of/name DELAY='20 ms' QUEUE='1000 packets' LASTS=40: prints and asserts nothing"]
 fn a_recorded_hop() {
@@ -57,14 +51,12 @@ fn a_recorded_hop() {
             "cubic" => pair.ends().read(MOBILE).0,
             _ => pair.received(1).payload,
         };
-        let mut times: Vec<_> = pair.replies.iter().map(|(_, time)| *time).collect();
-        times.sort_unstable();
+        let Percentiles { median, p95 } =
+            Percentiles::of(pair.replies.iter().map(|(_, time)| *time));
         let rate = carried as f64 * 8e-6 / seconds as f64;
         let dropped = pair.channel.counters(Direction::Down).dropped_queue.packets;
         println!(
-            "{inside} inside: {rate:.2} Mbit/s, requests {} (median), {} (p95), {dropped} dropped by the queue",
-            percentile(&times, 50),
-            percentile(&times, 95)
+            "{inside} inside: {rate:.2} Mbit/s, requests {median} (median), {p95} (p95), {dropped} dropped by the queue"
         );
     }
 }

@@ -64,15 +64,9 @@ impl Cell {
         let before = delivered(&pair);
         pair.run_until(until);
         assert!(pair.received(1).in_order);
-        let got: Vec<_> = delivered(&pair)
-            .iter()
-            .zip(&before)
-            .map(|(after, before)| after - before)
-            .collect();
-        let fair = got.iter().sum::<u64>() as f64 / got.len() as f64;
-        let used = got.iter().sum::<u64>() as f64
-            / BitRate::from_megabits(self.rate).bytes_in(span).get() as f64;
-        let own = got[0] as f64 / fair;
+        let (shares, all) = fair_shares(&before, &delivered(&pair));
+        let carried = BitRate::from_megabits(self.rate).bytes_in(span).get();
+        let (own, used) = (shares[0], all as f64 / carried as f64);
         (pair, Outcome { own, used })
     }
 
@@ -98,6 +92,17 @@ struct Outcome {
     used: f64,
 }
 
+/// What each got from `before` to `after`, in fair shares, and all together, in bytes.
+fn fair_shares(before: &[u64], after: &[u64]) -> (Vec<f64>, u64) {
+    let got = after
+        .iter()
+        .zip(before)
+        .map(|(after, before)| after - before);
+    let all: u64 = got.clone().sum();
+    let fair = all as f64 / after.len() as f64;
+    (got.map(|got| got as f64 / fair).collect(), all)
+}
+
 /// Bytes of the download, and of each of the others.
 fn delivered(pair: &Pair) -> Vec<u64> {
     let others = (0..pair.rivals.len()).map(|number| pair.rival_delivered(number));
@@ -110,10 +115,13 @@ const AIM: RangeInclusive<f64> = 0.7..=1.25;
 /// With what is before it, a minute.
 const COUNTED: Duration = Duration::from_secs(52);
 
+/// Round trips in milliseconds, and the queue in quarters of a bandwidth-delay product.
+const HOPS: [(u64, u64); 6] = [(20, 1), (20, 4), (20, 16), (80, 1), (80, 4), (80, 16)];
+
 /// Each hop, with so many others of each kind.
 fn matrix(rate: u64) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for (trip, quarters) in [(20, 1), (20, 4), (20, 16), (80, 1), (80, 4), (80, 16)] {
+    for (trip, quarters) in HOPS {
         let hop = (rate, trip, quarters);
         for kind in [Cubic, Bbr] {
             cells.extend([1, 2, 4, 8].map(|count| Cell::new(hop, &vec![kind; count])));
@@ -206,14 +214,7 @@ fn among_tunnels(hop: (u64, u64, u64), count: usize) -> Vec<f64> {
     tunnels.run_until(Instant::ZERO + SECOND * 15);
     let before = tunnels.received();
     tunnels.run_until(Instant::ZERO + SECOND * 45);
-    let got = tunnels.received();
-    let got: Vec<_> = got
-        .iter()
-        .zip(&before)
-        .map(|(got, before)| got - before)
-        .collect();
-    let fair = got.iter().sum::<u64>() as f64 / count as f64;
-    let shares: Vec<_> = got.iter().map(|got| *got as f64 / fair).collect();
+    let (shares, _) = fair_shares(&before, &tunnels.received());
     println!("{}, {count} tunnels: {shares:.2?}", cell.name());
     shares
 }
@@ -235,7 +236,7 @@ fn tunnels_share_a_hop_among_themselves() {
 #[ignore = "takes minutes"]
 fn all_shares_among_tunnels() {
     for rate in [20, 100] {
-        for (trip, quarters) in [(20, 1), (20, 4), (20, 16), (80, 1), (80, 4), (80, 16)] {
+        for (trip, quarters) in HOPS {
             for count in [2, 4] {
                 among_tunnels((rate, trip, quarters), count);
             }

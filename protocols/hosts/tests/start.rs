@@ -44,10 +44,7 @@ fn chat(pair: &mut Pair, random: &mut RandomStream) {
 fn share(pair: &mut Pair, (rate, delay): (u64, u64)) -> f64 {
     pair.add(Traffic::bulk(1));
     pair.run_for(Duration::from_millis(delay) * 16 + Duration::from_millis(200));
-    let before = pair.received(1).payload;
-    pair.run_for(WATCHED);
-    let carried = pair.received(1).payload - before;
-    carried as f64 / BitRate::from_megabits(rate).bytes_in(WATCHED).get() as f64
+    pair.used(1, BitRate::from_megabits(rate), WATCHED)
 }
 
 #[test]

@@ -66,6 +66,13 @@ pub(crate) struct View {
     pub(crate) frame_time: Duration,
 }
 
+impl View {
+    /// Returns the CUBIC flow that has the rate of late with the present wait.
+    fn former_flow(&self) -> Cubic {
+        Cubic::new(self.former / self.frame.max(1))
+    }
+}
+
 /// A test of whose the queue is.
 #[derive(Debug)]
 pub(crate) struct Test {
@@ -255,8 +262,7 @@ impl Rivals {
         let soon = (towers || (beyond && flat)) && now >= self.tested + PAUSE;
         let doubtful = (rested || soon) && (beyond || pressed);
         if doubtful || lasting {
-            let window = Cubic::new(view.former / view.frame.max(1));
-            let verdict = self.test(view, (shallowest, window));
+            let verdict = self.test(view, (shallowest, view.former_flow()));
             if let Mode::Testing(test) = &mut self.mode {
                 test.is_routine = !doubtful;
             }
@@ -296,7 +302,7 @@ impl Rivals {
             // A wait that has come during the test, by a rival or a longer path, is part of what it makes room for.
             let has_grown = least > test.before * 2 + FLAT.as_micros() as i64;
             self.mode = Mode::Competing(if has_grown {
-                Cubic::new(view.former / view.frame.max(1))
+                view.former_flow()
             } else {
                 test.window
             });

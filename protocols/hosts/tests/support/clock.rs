@@ -48,6 +48,15 @@ impl Pair {
         (waits, waits < Duration::from_millis(15) + frames)
     }
 
+    /// Lets so much time pass; returns the payload that comes to `port` meanwhile, of what `rate` carries.
+    pub(crate) fn used(&mut self, port: u16, rate: BitRate, span: Duration) -> f64 {
+        let before = self.received(port).payload;
+        self.run_for(span);
+        let received = self.received(port);
+        assert!(received.in_order);
+        (received.payload - before) as f64 / rate.bytes_in(span).get() as f64
+    }
+
     pub(crate) fn run_until(&mut self, end: Instant) {
         while self.now < end {
             self.feed();

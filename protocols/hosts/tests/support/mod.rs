@@ -46,6 +46,9 @@ const WALL: u64 = 1_800_000_000_000_000_000;
 /// The port of small requests and their replies.
 const REQUESTS: u16 = 9_000;
 
+/// What waits at a host while its bulk flows go on.
+const BACKLOG: Bytes = Bytes::kibi(40);
+
 /// What crosses the channel.
 #[derive(Clone)]
 pub(crate) enum Cargo {
@@ -434,9 +437,7 @@ impl Pair {
                 continue;
             }
             let status = self.status(host);
-            let mut room = Bytes::kibi(40)
-                .get()
-                .saturating_sub(status.hop.queued.get());
+            let mut room = BACKLOG.get().saturating_sub(status.hop.queued.get());
             let mine = |traffic: &Traffic| traffic.from == host;
             while status.keys_age.is_some() && room > 0 && self.traffic.iter().any(mine) {
                 for index in 0..self.traffic.len() {

@@ -7,13 +7,10 @@ use units::{Bytes, Duration, Instant};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use super::{AROUND_UDP, GATEWAY, MOBILE, Received, Setting, Traffic, WALL, end, host};
+use super::{AROUND_UDP, BACKLOG, GATEWAY, MOBILE, Received, Setting, Traffic, WALL, end, host};
 
 /// A datagram with its tunnel and the host that it goes to.
 type Crossing = (usize, usize, PacketBuffer);
-
-/// What waits at a gateway while its download goes on.
-const BACKLOG: Bytes = Bytes::kibi(40);
 
 struct Tunnel {
     hosts: [Host; 2],
@@ -25,8 +22,8 @@ struct Tunnel {
 
 /// The tunnels and their hop.
 pub(crate) struct Tunnels {
-    pub(crate) channel: Channel<Crossing>,
-    pub(crate) now: Instant,
+    channel: Channel<Crossing>,
+    now: Instant,
     list: Vec<Tunnel>,
 }
 
