@@ -93,6 +93,7 @@ impl Arq {
         let mut stats = self.stats.clone();
         stats.sent.packets_abandoned = self.outbox.abandoned();
         stats.sent.packets_capped = self.outbox.capped();
+        stats.sent.packets_held_already = self.outbox.held_already();
         stats.sent.packets_in_common = self.outbox.in_common();
         stats.ecn = EcnStats {
             outwards: self.ledger.marks.ability(),

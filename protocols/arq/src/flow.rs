@@ -217,6 +217,9 @@ impl Flow {
         }
         self.queued += packet.buffer.len();
         self.storage += packet.buffer.capacity();
+        if let Some(stream) = &mut self.stream {
+            stream.held.hold(&packet);
+        }
         self.queue.push_back(Waiting { since: now, packet });
         let rested = self.last_drop.is_none_or(|at| now.since(at) > interval);
         if self.queued <= limit || !rested || self.queue.len() < 2 {
@@ -231,8 +234,14 @@ impl Flow {
             return 0;
         }
         let before = oldest.buffer.len();
+        if let Some(stream) = &mut self.stream {
+            stream.held.release(oldest);
+        }
         if queue::drop_first_segment(oldest) {
             self.queued -= before - oldest.buffer.len();
+            if let Some(stream) = &mut self.stream {
+                stream.held.hold(oldest);
+            }
         } else {
             self.dequeue();
         }
@@ -305,6 +314,23 @@ impl Flow {
             None => self.delay.rest(),
         }
         self.delay.take_marked()
+    }
+
+    /// Whether `packet` repeats data that still wait to be delivered, and says nothing else.
+    pub(crate) fn has(&self, packet: &Packet) -> bool {
+        let stream = self.stream.as_ref();
+        stream.is_some_and(|stream| stream.held.has(packet))
+    }
+
+    /// Drops the packet that has waited longest; returns its length in bytes.
+    pub(crate) fn drop_oldest(&mut self) -> usize {
+        let Some(packet) = self.dequeue() else {
+            return 0;
+        };
+        if let Some(stream) = &mut self.stream {
+            stream.held.release(&packet);
+        }
+        packet.buffer.len()
     }
 
     /// Takes the packet that has waited longest.

@@ -20,6 +20,7 @@ mod controlled_delay;
 mod fair;
 mod filter;
 mod flow;
+mod held;
 mod inbox;
 mod ledger;
 mod limits;

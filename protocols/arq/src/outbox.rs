@@ -62,6 +62,8 @@ struct Counts {
     in_common: u64,
     /// Those that were marked.
     marked: u64,
+    /// Those that repeated data which still wait to be delivered.
+    held_already: u64,
 }
 
 impl Outbox {
@@ -119,6 +121,11 @@ impl Outbox {
         self.counts.in_common
     }
 
+    /// Packets that repeated data which still wait to be delivered.
+    pub(crate) fn held_already(&self) -> u64 {
+        self.counts.held_already
+    }
+
     /// Packets marked because their flow's queue stood.
     pub(crate) fn marked(&self) -> u64 {
         self.counts.marked
@@ -149,8 +156,7 @@ impl Outbox {
     /// Drops a packet of the split transport: the path carries less than when it was made, and whoever made it sends it
     /// again.
     fn drop_too_long(&mut self, slot: usize) {
-        let packet = self.table.change(slot, Flow::dequeue).flatten();
-        self.queued -= packet.map_or(0, |packet| packet.buffer.len());
+        self.queued -= self.table.change(slot, Flow::drop_oldest).unwrap_or(0);
     }
 
     /// Sends `content` again without news of it; false if nobody waits for it any more.

@@ -59,6 +59,8 @@ pub struct SentStats {
     pub packets_dropped: u64,
     /// Packets dropped because this end may keep no more for the other, or let no more wait.
     pub packets_capped: u64,
+    /// Packets of TCP that repeated what this end still had to deliver, and did not cross again.
+    pub packets_held_already: u64,
     /// Packets that had no flow of their own, since there were too many new ones: they shared one.
     pub packets_in_common: u64,
     /// Fades: times in which nothing came through.

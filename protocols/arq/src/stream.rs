@@ -6,6 +6,7 @@ use std::ops::Range;
 use wire::hop::{RecordHead, RecordWriter};
 use wire::packet::Packet;
 
+use crate::held::HeldData;
 use crate::ranges::RangeSet;
 
 /// One packet in the stream.
@@ -58,6 +59,8 @@ pub(crate) struct StreamSender {
     lost: RangeSet,
     /// Presumed to be lost, since nothing was heard: a hop that only delays has it still.
     doubted: RangeSet,
+    /// Which data of its connection wait for the stream or in it, if it is one of TCP.
+    pub(crate) held: HeldData,
 }
 
 impl StreamSender {
@@ -89,7 +92,7 @@ impl StreamSender {
             packets: self.records.len(),
             storage: self.storage,
             slots: self.records.capacity() * size_of::<Record>(),
-            tables: size_of::<Self>() + noted,
+            tables: size_of::<Self>() + noted + self.held.memory(),
         }
     }
 
@@ -99,6 +102,7 @@ impl StreamSender {
         self.islands.shrink();
         self.lost.shrink();
         self.doubted.shrink();
+        self.held.shrink();
     }
 
     /// The next range to send, at most `room` bytes: what is lost, then what is doubted, unless `fresh` bytes go before
@@ -199,8 +203,10 @@ impl StreamSender {
                 .front()
                 .is_some_and(|record| record.end() <= self.confirmed)
             {
-                let gone = self.records.pop_front();
-                self.storage -= gone.map_or(0, |gone| gone.packet.buffer.capacity());
+                if let Some(gone) = self.records.pop_front() {
+                    self.storage -= gone.packet.buffer.capacity();
+                    self.held.release(&gone.packet);
+                }
             }
         }
         news

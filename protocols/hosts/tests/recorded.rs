@@ -2,15 +2,15 @@
 
 mod support;
 
-use channel::{Direction, Link};
-use rivals::{Kind, Percentiles};
+use channel::{Counters, Direction, Link};
+use rivals::{Kind, Percentiles, alone};
 use support::ends::Ends;
 use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Where the transfers begin in a recording.
-const SKIPPED: Duration = Duration::from_secs(2);
+/// Seconds into the recording at which the transfers begin: a run for each.
+const STARTS: [u64; 5] = [2, 3, 4, 5, 6];
 const SEED: u64 = 1;
 const ENDLESS: u64 = 1 << 40;
 
@@ -33,30 +33,102 @@ fn hop() -> Link {
     Link::from_toml_with(&(side("down") + &side("up")), "recorded.toml", &read).expect("a link")
 }
 
+/// What one run gave.
+struct Run {
+    /// Mbit/s.
+    goodput: f64,
+    requests: Percentiles,
+    /// Per cent of the packets, by the hop's queue.
+    dropped: f64,
+}
+
+impl Run {
+    fn new(goodput: f64, requests: Percentiles, down: &Counters) -> Self {
+        let offered = down.offered.packets.max(1) as f64;
+        Self {
+            goodput,
+            requests,
+            dropped: down.dropped_queue.packets as f64 * 100.0 / offered,
+        }
+    }
+
+    /// TCP without a tunnel.
+    fn alone(hop: &Link, kind: Kind, (begin, length): (Instant, Duration)) -> Self {
+        let outcome = alone(hop, SEED, kind, (begin, begin..begin + length));
+        let goodput = outcome.goodput.bits_per_second() as f64 * 1e-6;
+        Self::new(goodput, outcome.requests, &outcome.down)
+    }
+
+    /// A tunnel with a connection of this kind inside, or with packets that are always there.
+    fn through(hop: &Link, inside: Option<Kind>, (begin, length): (Instant, Duration)) -> Self {
+        let mut pair = Pair::over(hop.clone(), SEED, 0);
+        pair.run_until(begin);
+        match inside {
+            Some(kind) => pair.connect(Ends::new(&kind.config()), (GATEWAY, ENDLESS)),
+            None => pair.add(Traffic::bulk(1)),
+        }
+        pair.add_requests(begin);
+        pair.run_for(length);
+        let carried = match inside {
+            Some(_) => pair.ends().read(MOBILE).0,
+            None => pair.received(1).payload,
+        };
+        let requests = Percentiles::of(pair.replies.iter().map(|(_, time)| *time));
+        let goodput = carried as f64 * 8e-6 / length.as_secs_f64();
+        Self::new(goodput, requests, pair.channel.counters(Direction::Down))
+    }
+}
+
+/// The median of what each run gives, with the least and the most.
+fn spread(values: impl Iterator<Item = f64>) -> String {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let median = values[values.len() / 2];
+    let (least, most) = (values[0], values[values.len() - 1]);
+    format!("{median:.2} ({least:.2} to {most:.2})")
+}
+
 #[test]
 #[ignore = "RECORDING=path/of/name DELAY='20 ms' QUEUE='1000 packets' LASTS=40: prints and asserts nothing"]
 fn a_recorded_hop() {
-    let (hop, seconds) = (hop(), given("LASTS", "40").parse().expect("a number"));
-    for inside in ["cubic", "greedy"] {
-        let mut pair = Pair::over(hop.clone(), SEED, 0);
-        pair.run_until(Instant::ZERO + SKIPPED);
-        if inside == "cubic" {
-            pair.connect(Ends::new(&Kind::Cubic.config()), (GATEWAY, ENDLESS));
-        } else {
-            pair.add(Traffic::bulk(1));
-        }
-        pair.add_requests(pair.now);
-        pair.run_for(SECOND * seconds);
-        let carried = match inside {
-            "cubic" => pair.ends().read(MOBILE).0,
-            _ => pair.received(1).payload,
+    let length = SECOND * given("LASTS", "40").parse().expect("a number");
+    let hop = hop();
+    let all = |run: &dyn Fn((Instant, Duration)) -> Run| {
+        STARTS.map(|start| run((Instant::ZERO + SECOND * start, length)))
+    };
+    let cubic = all(&|span| Run::alone(&hop, Kind::Cubic, span));
+    let bbr = all(&|span| Run::alone(&hop, Kind::Bbr, span));
+    let inside = |kind| all(&|span| Run::through(&hop, kind, span));
+    let (with_cubic, with_bbr) = (inside(Some(Kind::Cubic)), inside(Some(Kind::Bbr)));
+    let greedy = inside(None);
+    println!(
+        "median (least to most) of {} starts; Mbit/s, of the better TCP alone; median and",
+        STARTS.len()
+    );
+    println!("95th percentile of requests, of those beside BBR alone; % dropped by the queue");
+    for (name, runs) in [
+        ("CUBIC alone", &cubic),
+        ("BBR alone", &bbr),
+        ("lasthop, CUBIC inside", &with_cubic),
+        ("lasthop, BBR inside", &with_bbr),
+        ("lasthop, greedy", &greedy),
+    ] {
+        let each = || runs.iter().enumerate();
+        let best = |index: usize| cubic[index].goodput.max(bbr[index].goodput);
+        let goodput = spread(runs.iter().map(|run| run.goodput));
+        let share = spread(each().map(|(index, run)| run.goodput / best(index)));
+        let times = |which: fn(&Percentiles) -> Duration| {
+            spread(each().map(|(index, run)| {
+                let beside = which(&bbr[index].requests).as_secs_f64();
+                which(&run.requests).as_secs_f64() / beside
+            }))
         };
-        let Percentiles { median, p95 } =
-            Percentiles::of(pair.replies.iter().map(|(_, time)| *time));
-        let rate = carried as f64 * 8e-6 / seconds as f64;
-        let dropped = pair.channel.counters(Direction::Down).dropped_queue.packets;
-        println!(
-            "{inside} inside: {rate:.2} Mbit/s, requests {median} (median), {p95} (p95), {dropped} dropped by the queue"
+        let (median, p95) = (times(|times| times.median), times(|times| times.p95));
+        let milliseconds = spread(
+            runs.iter()
+                .map(|run| run.requests.median.as_secs_f64() * 1e3),
         );
+        let dropped = spread(runs.iter().map(|run| run.dropped));
+        println!("{name}: {goodput}, {share}; {milliseconds} ms, {median}, {p95}; {dropped}");
     }
 }

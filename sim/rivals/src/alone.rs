@@ -110,10 +110,16 @@ impl Outcome {
     }
 }
 
-/// Lets one connection download over `link` with a small request beside it each 100 ms, and counts within `span`.
-pub fn alone(link: &Link, seed: u64, kind: Kind, span: Range<Instant>) -> Outcome {
+/// Lets one connection download over `link` from `begin` on, with a small request beside it each 100 ms, and counts within
+/// `span`.
+pub fn alone(
+    link: &Link,
+    seed: u64,
+    kind: Kind,
+    (begin, span): (Instant, Range<Instant>),
+) -> Outcome {
     let mut alone = Alone::new(link, seed);
-    let whole = Instant::ZERO..span.end;
+    let whole = begin..span.end;
     let bulk = alone.rivals.add(kind, Direction::Down, whole.clone());
     let requests = alone.rivals.add_requests(REQUESTS, whole);
     alone.run_until(span.end);

@@ -17,6 +17,11 @@ impl Outbox {
         key: FlowKey,
         lane: Lane,
     ) -> u64 {
+        let known = self.table.find(&key).and_then(|slot| self.table.get(slot));
+        if known.is_some_and(|flow| flow.has(&packet)) {
+            self.counts.held_already += 1;
+            return 0;
+        }
         while !self.has_room_for(&packet) {
             self.counts.capped += 1;
             if !self.push_out(&key) {
@@ -52,9 +57,9 @@ impl Outbox {
         if waiting(self.longest) <= own {
             return false;
         }
-        let packet = self.table.change(self.longest, Flow::dequeue).flatten();
-        self.queued -= packet.as_ref().map_or(0, |packet| packet.buffer.len());
-        packet.is_some()
+        let dropped = self.table.change(self.longest, Flow::drop_oldest);
+        self.queued -= dropped.unwrap_or(0);
+        dropped.is_some_and(|length| length > 0)
     }
 
     fn has_room_for(&self, packet: &Packet) -> bool {
