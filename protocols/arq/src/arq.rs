@@ -315,15 +315,22 @@ impl Arq {
     fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
         let spacing = self.ack_spacing();
+        let interval = spacing.max(Duration::from_millis(4));
+        let holds = self.fade.is_some() && self.pace.holds;
         Pattern {
             twice: self.losses.is_noisy() && slow,
-            fading: self.pace.fading_until.is_some_and(|until| now < until),
+            fading: !holds && self.pace.fading_until.is_some_and(|until| now < until),
             rate: self.pace.rate,
             young: self.pace.rate.map_or(YOUNG, |rate| {
                 rate.bytes_in(self.round_trip.smallest()).get() * YOUNG_PRODUCTS
             }),
             expected: self.round_trip.patience(spacing),
-            interval: spacing.max(Duration::from_millis(4)),
+            interval: if holds {
+                self.doubt_interval(now).max(interval)
+            } else {
+                interval
+            },
+            heard: self.held_from(),
         }
     }
 

@@ -218,18 +218,18 @@ impl Ledger {
         self.entries.get(self.presumed).map(|entry| entry.sent_at)
     }
 
-    /// Presumes lost what left `patience` ago or earlier; `due` gets what it carried. Returns how
-    /// many transmissions that were.
+    /// Presumes lost what left `patience` ago or earlier, of that the `most` oldest; `due` gets what it carried. Returns
+    /// how many transmissions that were.
     pub(crate) fn presume_lost(
         &mut self,
         now: Instant,
-        patience: Duration,
+        (patience, most): (Duration, usize),
         mut due: impl FnMut(&Content),
     ) -> usize {
         let mut count = 0;
         let mut first = 0;
         for (index, entry) in self.entries.iter_mut().enumerate() {
-            if entry.sent_at + patience > now {
+            if entry.sent_at + patience > now || count >= most {
                 break;
             }
             let contents = first..first + usize::from(entry.contents);

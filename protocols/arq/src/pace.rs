@@ -18,6 +18,10 @@ pub(crate) struct Pace {
     pub(crate) repeats: Grace,
     /// Fades are to be expected until then.
     pub(crate) fading_until: Option<Instant>,
+    /// The last silence has lost nothing: what left before it waited in the hop until that went on.
+    pub(crate) holds: bool,
+    /// On such a hop, when something may be presumed lost again.
+    pub(crate) next_doubt: Instant,
     /// When the next probe of a long fade may leave.
     pub(crate) next_probe: Instant,
     /// Nothing can be sent at all.

@@ -42,10 +42,19 @@ pub(crate) struct Pattern {
     pub(crate) expected: Duration,
     /// How soon the next repeat follows once it is overdue.
     pub(crate) interval: Duration,
+    /// No confirmation is expected of what left before, as much waits in the hop, until something has come from then on.
+    pub(crate) heard: Instant,
     /// What the hop carries, if that is known.
     pub(crate) rate: Option<BitRate>,
     /// A stream of fewer bytes is young.
     pub(crate) young: u64,
+}
+
+impl Pattern {
+    /// When the confirmation of what left then is overdue.
+    fn overdue_from(&self, sent_at: Instant) -> Instant {
+        sent_at.max(self.heard) + self.expected
+    }
 }
 
 /// One content.
@@ -165,8 +174,9 @@ impl Watch {
     pub(crate) fn next_due(&self, pattern: Pattern) -> Option<Instant> {
         let early = self.early.front().map(|(due, _)| *due);
         let expected = self.expected.front();
-        let expected = expected.map(|first| first.sent_at + pattern.expected);
-        let overdue = (!self.overdue.is_empty()).then_some(self.next_repeat);
+        let expected = expected.map(|first| pattern.overdue_from(first.sent_at));
+        let overdue = self.next_repeat.max(pattern.overdue_from(pattern.heard));
+        let overdue = (!self.overdue.is_empty()).then_some(overdue);
         machine::earlier(early, machine::earlier(expected, overdue))
     }
 
@@ -183,7 +193,7 @@ impl Watch {
                 self.repeat_early(now, pattern, watched, &mut repeat);
             }
         }
-        let is_late = |first: &Watched, by| first.sent_at + pattern.expected <= by;
+        let is_late = |first: &Watched, by| pattern.overdue_from(first.sent_at) <= by;
         let any = self
             .expected
             .front()
@@ -198,7 +208,8 @@ impl Watch {
             }
             self.overdue.push(late);
         }
-        if self.overdue.is_empty() || now < self.next_repeat {
+        let rests = now < self.next_repeat || now < pattern.overdue_from(pattern.heard);
+        if self.overdue.is_empty() || rests {
             return;
         }
         self.overdue.retain(|late| repeat(&late.content));
@@ -231,7 +242,7 @@ impl Watch {
             }
             watched.repeated = true;
         }
-        let overdue = watched.sent_at + pattern.expected;
+        let overdue = pattern.overdue_from(watched.sent_at);
         if pattern.fading && watched.persistent && now + SPACED < overdue {
             self.early.push_back((now + SPACED, watched));
         } else if watched.persistent {

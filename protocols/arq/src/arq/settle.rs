@@ -12,6 +12,9 @@ use crate::{LinkEvent, Output, Sample};
 
 /// While it is not known how prompt the other end is, silence is no fade before it has lasted so much longer.
 const UNKNOWN: Duration = Duration::from_millis(250);
+/// On a hop that holds what waits in it, copies leave so far apart in a silence.
+const DOUBT_LEAST: Duration = Duration::from_millis(20);
+const DOUBT_MOST: Duration = Duration::from_millis(500);
 
 impl Settled {
     fn departure(&self) -> Departure {
@@ -185,8 +188,10 @@ impl Arq {
     fn heard(&mut self, now: Instant, is_lossy: bool) {
         self.pace.last_heard = now;
         self.pace.next_probe = Instant::ZERO;
+        self.pace.next_doubt = Instant::ZERO;
         if let Some(fade) = self.fade.take() {
             self.pace.silent_until = now;
+            self.pace.holds = !is_lossy;
             let lasted = now.since(fade.since);
             if is_lossy {
                 self.outbox.fresh_first = false;
@@ -204,19 +209,22 @@ impl Arq {
 
     pub(super) fn presume_lost(&mut self, now: Instant) {
         let patience = self.round_trip.patience(DELAY_MAX);
+        let since = self.pace.last_heard.max(now - patience);
+        let is_told =
+            self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
+        // Copies of what waits would wait behind it: a few are enough to find out that it does not.
+        let most = if self.pace.holds { 1 } else { usize::MAX };
         let Self { ledger, outbox, .. } = self;
-        let count = ledger.presume_lost(now, patience, |content: &Content| {
+        let count = ledger.presume_lost(now, (patience, most), |content: &Content| {
             outbox.doubt(now, content);
         });
         outbox.resume();
         if count == 0 {
             return;
         }
+        self.pace.next_doubt = now + self.doubt_interval(now);
         self.path.silent(now);
         self.stats.sent.frames_presumed_lost += count as u64;
-        let since = self.pace.last_heard.max(now - patience);
-        let is_told =
-            self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
         if self.fade.is_none() && is_told {
             let expected_before = self.pace.fading_until;
             // A hop that has lost nothing in a silence of late has only delayed what waits in it now.
@@ -236,6 +244,25 @@ impl Arq {
     /// When silence has lasted so long that something is wrong.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let oldest = self.ledger.oldest_open()?;
-        Some(oldest + self.round_trip.patience(DELAY_MAX))
+        let due = oldest.max(self.held_from()) + self.round_trip.patience(DELAY_MAX);
+        Some(if self.pace.holds {
+            due.max(self.pace.next_doubt)
+        } else {
+            due
+        })
+    }
+
+    /// When something was heard last, on a hop that holds what waits in it: what left before may still come.
+    pub(super) fn held_from(&self) -> Instant {
+        if self.pace.holds {
+            self.pace.last_heard
+        } else {
+            Instant::ZERO
+        }
+    }
+
+    /// How far apart copies leave in a silence of a hop that holds what waits in it.
+    pub(super) fn doubt_interval(&self, now: Instant) -> Duration {
+        (now.since(self.pace.last_heard) / 4).clamp(DOUBT_LEAST, DOUBT_MOST)
     }
 }
