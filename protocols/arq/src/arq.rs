@@ -315,22 +315,18 @@ impl Arq {
     fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
         let spacing = self.ack_spacing();
-        let interval = spacing.max(Duration::from_millis(4));
-        let holds = self.fade.is_some() && self.pace.holds;
+        let sparing = self.fade.is_some() && self.copy_spacing(now).is_some();
         Pattern {
             twice: self.losses.is_noisy() && slow,
-            fading: !holds && self.pace.fading_until.is_some_and(|until| now < until),
+            fading: !sparing && self.pace.fading_until.is_some_and(|until| now < until),
             rate: self.pace.rate,
             young: self.pace.rate.map_or(YOUNG, |rate| {
                 rate.bytes_in(self.round_trip.smallest()).get() * YOUNG_PRODUCTS
             }),
             expected: self.round_trip.patience(spacing),
-            interval: if holds {
-                self.doubt_interval(now).max(interval)
-            } else {
-                interval
-            },
+            interval: spacing.max(Duration::from_millis(4)),
             heard: self.held_from(),
+            sparing,
         }
     }
 

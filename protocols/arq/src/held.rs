@@ -10,8 +10,8 @@ use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
 
 use crate::ranges::RangeSet;
 
-/// How far the places of a new connection lie beyond those of the one before it with the same ports.
-const APART: u64 = 1 << 33;
+/// Places have these bits beyond their sequence numbers at first, so that there are some below them too.
+const BEYOND: u64 = 1 << 33;
 
 /// What a segment says beside its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Default for HeldData {
     fn default() -> Self {
         Self {
             ranges: RangeSet::default(),
-            latest: APART,
+            latest: BEYOND,
             said: None,
         }
     }
@@ -60,9 +60,9 @@ impl HeldData {
             return;
         };
         if tcp.flags().contains(TcpFlags::SYN) {
-            let numbers = u64::from(u32::MAX);
+            // Another connection with the same ports.
             self.ranges = RangeSet::default();
-            self.latest = ((self.latest + APART) & !numbers) | u64::from(tcp.sequence_number().0);
+            self.latest = BEYOND | u64::from(tcp.sequence_number().0);
         }
         let range = self.range(&tcp);
         self.latest = self.latest.max(range.end);

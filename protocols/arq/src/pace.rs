@@ -1,8 +1,36 @@
 //! What the past decides of when to send.
 
-use units::{BitRate, Instant};
+use units::{BitRate, Duration, Instant};
 
 use crate::stall::Grace;
+
+/// How far apart copies leave in a silence, at least and at most, unless silences lose what is on its way.
+const COPIES_LEAST: Duration = Duration::from_millis(20);
+const COPIES_MOST: Duration = Duration::from_millis(500);
+
+/// What silences do with what has left before them, judged by the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Silences {
+    /// There has been none.
+    #[default]
+    Unknown,
+    /// Nothing was lost: it waited in the hop until that went on, and copies would wait behind it.
+    Hold,
+    /// Something was lost, and the first copy after the silence is of use.
+    Lose,
+}
+
+impl Silences {
+    /// How far apart copies leave in a silence that has lasted for so long; nothing where they cost nothing.
+    pub(crate) fn spacing(self, lasted: Duration) -> Option<Duration> {
+        let part = match self {
+            Self::Unknown => 16,
+            Self::Hold => 4,
+            Self::Lose => return None,
+        };
+        Some((lasted / part).clamp(COPIES_LEAST, COPIES_MOST))
+    }
+}
 
 /// What the times of the past decide.
 #[derive(Debug, Default)]
@@ -18,9 +46,9 @@ pub(crate) struct Pace {
     pub(crate) repeats: Grace,
     /// Fades are to be expected until then.
     pub(crate) fading_until: Option<Instant>,
-    /// The last silence has lost nothing: what left before it waited in the hop until that went on.
-    pub(crate) holds: bool,
-    /// On such a hop, when something may be presumed lost again.
+    /// What the last silence did with what had left before it.
+    pub(crate) silences: Silences,
+    /// When something may be presumed lost again in this silence.
     pub(crate) next_doubt: Instant,
     /// When the next probe of a long fade may leave.
     pub(crate) next_probe: Instant,

@@ -42,8 +42,10 @@ pub(crate) struct Pattern {
     pub(crate) expected: Duration,
     /// How soon the next repeat follows once it is overdue.
     pub(crate) interval: Duration,
-    /// No confirmation is expected of what left before, as much waits in the hop, until something has come from then on.
+    /// On a hop that holds what waits in it, when something was heard last: what left before is not late yet.
     pub(crate) heard: Instant,
+    /// In a silence copies would wait behind what they are copies of: whoever presumes losses sends a few.
+    pub(crate) sparing: bool,
     /// What the hop carries, if that is known.
     pub(crate) rate: Option<BitRate>,
     /// A stream of fewer bytes is young.
@@ -176,7 +178,8 @@ impl Watch {
         let expected = self.expected.front();
         let expected = expected.map(|first| pattern.overdue_from(first.sent_at));
         let overdue = self.next_repeat.max(pattern.overdue_from(pattern.heard));
-        let overdue = (!self.overdue.is_empty()).then_some(overdue);
+        let repeats = !self.overdue.is_empty() && !pattern.sparing;
+        let overdue = repeats.then_some(overdue);
         machine::earlier(early, machine::earlier(expected, overdue))
     }
 
@@ -209,7 +212,7 @@ impl Watch {
             self.overdue.push(late);
         }
         let rests = now < self.next_repeat || now < pattern.overdue_from(pattern.heard);
-        if self.overdue.is_empty() || rests {
+        if self.overdue.is_empty() || pattern.sparing || rests {
             return;
         }
         self.overdue.retain(|late| repeat(&late.content));

@@ -7,14 +7,12 @@ use super::{Arq, FADING};
 use crate::acknowledge::DELAY_MAX;
 use crate::cause::Departure;
 use crate::ledger::{Content, Outcome, Settled};
+use crate::pace::Silences;
 use crate::stats::Fade;
 use crate::{LinkEvent, Output, Sample};
 
 /// While it is not known how prompt the other end is, silence is no fade before it has lasted so much longer.
 const UNKNOWN: Duration = Duration::from_millis(250);
-/// On a hop that holds what waits in it, copies leave so far apart in a silence.
-const DOUBT_LEAST: Duration = Duration::from_millis(20);
-const DOUBT_MOST: Duration = Duration::from_millis(500);
 
 impl Settled {
     fn departure(&self) -> Departure {
@@ -191,7 +189,11 @@ impl Arq {
         self.pace.next_doubt = Instant::ZERO;
         if let Some(fade) = self.fade.take() {
             self.pace.silent_until = now;
-            self.pace.holds = !is_lossy;
+            self.pace.silences = if is_lossy {
+                Silences::Lose
+            } else {
+                Silences::Hold
+            };
             let lasted = now.since(fade.since);
             if is_lossy {
                 self.outbox.fresh_first = false;
@@ -213,7 +215,8 @@ impl Arq {
         let is_told =
             self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
         // Copies of what waits would wait behind it: a few are enough to find out that it does not.
-        let most = if self.pace.holds { 1 } else { usize::MAX };
+        let spacing = self.copy_spacing(now);
+        let most = spacing.map_or(usize::MAX, |_| 1);
         let Self { ledger, outbox, .. } = self;
         let count = ledger.presume_lost(now, (patience, most), |content: &Content| {
             outbox.doubt(now, content);
@@ -222,7 +225,7 @@ impl Arq {
         if count == 0 {
             return;
         }
-        self.pace.next_doubt = now + self.doubt_interval(now);
+        self.pace.next_doubt = now + spacing.unwrap_or_default();
         self.path.silent(now);
         self.stats.sent.frames_presumed_lost += count as u64;
         if self.fade.is_none() && is_told {
@@ -245,24 +248,23 @@ impl Arq {
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let oldest = self.ledger.oldest_open()?;
         let due = oldest.max(self.held_from()) + self.round_trip.patience(DELAY_MAX);
-        Some(if self.pace.holds {
-            due.max(self.pace.next_doubt)
-        } else {
-            due
-        })
+        Some(due.max(self.pace.next_doubt))
     }
 
     /// When something was heard last, on a hop that holds what waits in it: what left before may still come.
     pub(super) fn held_from(&self) -> Instant {
-        if self.pace.holds {
+        if self.pace.silences == Silences::Hold {
             self.pace.last_heard
         } else {
             Instant::ZERO
         }
     }
 
-    /// How far apart copies leave in a silence of a hop that holds what waits in it.
-    pub(super) fn doubt_interval(&self, now: Instant) -> Duration {
-        (now.since(self.pace.last_heard) / 4).clamp(DOUBT_LEAST, DOUBT_MOST)
+    /// How far apart copies leave in a silence, where the hop may hold what they are copies of.
+    pub(super) fn copy_spacing(&self, now: Instant) -> Option<Duration> {
+        let silences = self.pace.silences;
+        let is_silence = self.fade.is_some() || silences == Silences::Hold;
+        let spacing = silences.spacing(now.since(self.pace.last_heard));
+        spacing.filter(|_| is_silence)
     }
 }

@@ -5,6 +5,7 @@ mod brief;
 mod conformance;
 mod fades;
 mod flows;
+mod held;
 mod losses;
 mod marks;
 mod memory;

@@ -203,6 +203,19 @@ impl Script {
         script
     }
 
+    /// One that knows, beside that, that a silence has lost what was on its way; but no fade is to be expected.
+    pub(crate) fn losing(config: Config, round_trip: Duration) -> Self {
+        let mut script = Self::knowing(config, round_trip);
+        script.brief(u16::MAX, 40);
+        let sent = script.run(round_trip * 10, Duration::from_millis(1));
+        let last = sent[sent.len() - 1].number;
+        script.ack(&[(last, last)]);
+        script.wait(Duration::from_secs(40));
+        script.places.remove(&u16::MAX);
+        script.events.clear();
+        script
+    }
+
     pub(crate) fn input(&mut self, input: Input) {
         self.arq.handle_input(self.now, input);
         self.drain();

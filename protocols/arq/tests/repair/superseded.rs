@@ -14,7 +14,7 @@ use wire::tcp::{AirLoss, SeqRange, TcpFlags, TcpSegmentOptions, Timestamps};
 use crate::script::{Script, usual};
 
 /// A plain acknowledgement of everything before `number`.
-fn acknowledgment(number: u32) -> TcpSegment {
+pub(crate) fn acknowledgment(number: u32) -> TcpSegment {
     let address = |host, port| SocketAddrV4::new([10, 9, 0, host].into(), port);
     TcpSegment {
         source: address(2, 5_000),
@@ -28,7 +28,7 @@ fn acknowledgment(number: u32) -> TcpSegment {
     }
 }
 
-fn packet(segment: &TcpSegment) -> Packet {
+pub(crate) fn packet(segment: &TcpSegment) -> Packet {
     let mut buffer = PacketBuffer::with_room(segment.packet_length(), 0);
     segment.encode(buffer.grow(segment.packet_length()));
     let mut packet = Packet::new(buffer);
@@ -36,7 +36,7 @@ fn packet(segment: &TcpSegment) -> Packet {
     packet
 }
 
-fn wait(end: &mut Script, packet: Packet) {
+pub(crate) fn wait(end: &mut Script, packet: Packet) {
     let key = FlowKey::of(&IpPacket::parse(&packet.buffer).expect("a packet"));
     let class = Class::Held;
     end.input(Input::Packet { packet, key, class });
