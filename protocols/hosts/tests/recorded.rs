@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::ops::Range;
+
 use channel::{Counters, Direction, Link};
 use rivals::{Kind, Percentiles, alone};
 use support::ends::Ends;
@@ -33,6 +35,37 @@ fn hop() -> Link {
     Link::from_toml_with(&(side("down") + &side("up")), "recorded.toml", &read).expect("a link")
 }
 
+/// The one-way delay that 95 hundredths of the time have at most: at each instant, the age of the latest datagram that has
+/// come (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 5.1).
+fn delay(crossings: impl Iterator<Item = (Instant, Instant)>, span: Range<Instant>) -> Duration {
+    let (mut ages, mut latest, mut now) = (Vec::new(), Instant::ZERO, span.start);
+    for (sent, came) in crossings {
+        while now < came.min(span.end) {
+            ages.push(now.since(latest));
+            now += Duration::from_millis(1);
+        }
+        latest = latest.max(sent);
+    }
+    ages.sort_unstable();
+    ages.get(ages.len() * 95 / 100).copied().unwrap_or_default()
+}
+
+/// The delay of somebody who knows when the hop carries what.
+fn least_delay(span: Range<Instant>) -> Duration {
+    let recording = given("RECORDING", "") + ".down";
+    let recording = std::fs::read_to_string(recording).expect("a recording");
+    let base: u64 = given("DELAY", "20 ms")
+        .trim_end_matches(" ms")
+        .parse()
+        .expect("milliseconds");
+    let carries = recording
+        .lines()
+        .map(|line| line.parse().expect("milliseconds"));
+    let crossings =
+        carries.map(|at: u64| (Instant::from_millis(at), Instant::from_millis(at + base)));
+    delay(crossings, span)
+}
+
 /// What one run gave.
 struct Run {
     /// Mbit/s.
@@ -40,6 +73,8 @@ struct Run {
     requests: Percentiles,
     /// Per cent of the packets, by the hop's queue.
     dropped: f64,
+    /// Milliseconds beyond what the hop takes, see [`delay`].
+    delay: Option<f64>,
 }
 
 impl Run {
@@ -49,6 +84,7 @@ impl Run {
             goodput,
             requests,
             dropped: down.dropped_queue.packets as f64 * 100.0 / offered,
+            delay: None,
         }
     }
 
@@ -68,6 +104,7 @@ impl Run {
             None => pair.add(Traffic::bulk(1)),
         }
         pair.add_requests(begin);
+        pair.crossings = Some(Vec::new());
         pair.run_for(length);
         let carried = match inside {
             Some(_) => pair.ends().read(MOBILE).0,
@@ -75,7 +112,13 @@ impl Run {
         };
         let requests = Percentiles::of(pair.replies.iter().map(|(_, time)| *time));
         let goodput = carried as f64 * 8e-6 / length.as_secs_f64();
-        Self::new(goodput, requests, pair.channel.counters(Direction::Down))
+        let span = begin..begin + length;
+        let crossings = pair.crossings.take().unwrap_or_default();
+        let own = delay(crossings.into_iter(), span.clone()).saturating_sub(least_delay(span));
+        Self {
+            delay: Some(own.as_secs_f64() * 1e3),
+            ..Self::new(goodput, requests, pair.channel.counters(Direction::Down))
+        }
     }
 }
 
@@ -105,7 +148,10 @@ fn a_recorded_hop() {
         "median (least to most) of {} starts; Mbit/s, of the better TCP alone; median and",
         STARTS.len()
     );
-    println!("95th percentile of requests, of those beside BBR alone; % dropped by the queue");
+    println!(
+        "95th percentile of requests, of those beside BBR alone; % dropped by the queue; and for"
+    );
+    println!("lasthop the 95th percentile of the one-way delay that it brings about itself, in ms");
     for (name, runs) in [
         ("CUBIC alone", &cubic),
         ("BBR alone", &bbr),
@@ -129,6 +175,14 @@ fn a_recorded_hop() {
                 .map(|run| run.requests.median.as_secs_f64() * 1e3),
         );
         let dropped = spread(runs.iter().map(|run| run.dropped));
-        println!("{name}: {goodput}, {share}; {milliseconds} ms, {median}, {p95}; {dropped}");
+        let delays: Vec<_> = runs.iter().filter_map(|run| run.delay).collect();
+        let delay = if delays.is_empty() {
+            String::new()
+        } else {
+            "; ".to_owned() + &spread(delays.into_iter())
+        };
+        println!(
+            "{name}: {goodput}, {share}; {milliseconds} ms, {median}, {p95}; {dropped}{delay}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use units::Bytes;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use super::{AROUND_UDP, Cargo, Pair};
+use super::{AROUND_UDP, Cargo, MOBILE, Pair};
 
 impl Pair {
     pub(super) fn launch(&mut self, host: usize, buffer: PacketBuffer) {
@@ -18,7 +18,7 @@ impl Pair {
         }
         let direction = [Direction::Up, Direction::Down][host];
         let size = Bytes::from(buffer.len() + AROUND_UDP);
-        let payload = Cargo::Datagram(1 - host, buffer);
+        let payload = Cargo::Datagram(1 - host, buffer, self.now);
         let input = channel::Input::Send {
             direction,
             size,
@@ -60,8 +60,11 @@ impl Pair {
 
     fn delivered(&mut self, cargo: Cargo) {
         match cargo {
-            Cargo::Datagram(host, buffer) => {
+            Cargo::Datagram(host, buffer, sent) => {
                 self.datagrams += 1;
+                if let Some(crossings) = self.crossings.as_mut().filter(|_| host == MOBILE) {
+                    crossings.push((sent, self.now));
+                }
                 self.trouble.delay(self.now, (host, buffer));
             }
             Cargo::Rival(crossing) => self.rivals.take(self.now, crossing),

@@ -52,8 +52,8 @@ const BACKLOG: Bytes = Bytes::kibi(40);
 /// What crosses the channel.
 #[derive(Clone)]
 pub(crate) enum Cargo {
-    /// A datagram of the tunnel, with the host that it goes to.
-    Datagram(usize, PacketBuffer),
+    /// A datagram of the tunnel, with the host that it goes to, and when it was sent.
+    Datagram(usize, PacketBuffer, Instant),
     /// A segment of somebody else.
     Rival(Crossing),
     /// A packet of somebody who sends at a constant rate.
@@ -100,6 +100,8 @@ pub(crate) struct Pair {
     pub(crate) place: place::Place,
     /// Deadlines that came, of each host.
     pub(crate) wakes: [u64; 2],
+    /// When each datagram to the mobile host was sent and came, while that is noted.
+    pub(crate) crossings: Option<Vec<(Instant, Instant)>>,
 }
 
 /// What a pair is made from.
@@ -242,6 +244,7 @@ impl Pair {
             sought: Vec::new(),
             place: place::Place::default(),
             wakes: [0; 2],
+            crossings: None,
         };
         for host in [MOBILE, GATEWAY] {
             pair.input(host, Input::Wall(WALL));

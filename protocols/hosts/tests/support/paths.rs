@@ -41,7 +41,7 @@ impl Pair {
 
     /// The channel has dropped a datagram.
     pub(super) fn note_drop(&mut self, direction: Direction, payload: &Cargo, cause: Cause) {
-        let Cargo::Datagram(to, _) = payload else {
+        let Cargo::Datagram(to, ..) = payload else {
             return;
         };
         let mtu = self.link.plan(direction).at(self.now).0.mtu;
