@@ -13,6 +13,7 @@ use crate::shell::{Failure, Shell};
 use self::scheme::{Beside, Scheme};
 
 pub(crate) mod end;
+mod plot;
 mod report;
 mod run;
 mod scheme;
@@ -63,6 +64,9 @@ pub(crate) struct Options {
     /// Where the rows go, as JSON
     #[arg(long, value_name = "FILE", default_value = "target/bench-world.json")]
     json: PathBuf,
+    /// Draw the plane of goodput and delay, as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// The program, once this one is alone
     #[arg(long, hide = true)]
     alone: Option<PathBuf>,
@@ -123,6 +127,11 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
         }
     }
     report::print(&rows);
+    if let Some(path) = &options.plot {
+        let path = shell.root.join(path);
+        plot::draw(&rows, &path)
+            .map_err(|error| Failure::Found(format!("cannot draw {}: {error}", path.display())))?;
+    }
     super::keep(shell, &options.json, &rows)
 }
 

@@ -73,10 +73,14 @@ fn share(row: &Row, ours: bool) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::{Row, best, share};
 
-    fn row(scheme: &str, goodput_bps: f64, rivals_bps: Vec<f64>) -> Row {
+    pub(in crate::bench::world) fn row(
+        scheme: &str,
+        goodput_bps: f64,
+        rivals_bps: Vec<f64>,
+    ) -> Row {
         Row {
             link: "a".into(),
             scheme: scheme.into(),

@@ -1,0 +1,124 @@
+//! The plane of goodput and delay.
+
+use std::error::Error;
+use std::path::Path;
+
+use plotters::prelude::*;
+
+use super::Row;
+use crate::bench::spread::spread;
+
+const SIZE: (u32, u32) = (860, 480);
+/// The palette of Okabe and Ito (2008), which those who see colours differently can tell apart.
+const COLORS: [RGBColor; 5] = [
+    RGBColor(213, 94, 0),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+];
+
+/// The runs of one scheme on one link: median, least and most.
+struct Point {
+    link: String,
+    scheme: String,
+    /// Milliseconds, the 95th percentile of requests.
+    delay: [f64; 3],
+    /// Mbit/s.
+    goodput: [f64; 3],
+}
+
+fn points(rows: &[Row]) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for row in rows {
+        let is_same = |point: &Point| (&point.link, &point.scheme) == (&row.link, &row.scheme);
+        if points.iter().any(is_same) {
+            continue;
+        }
+        let of = || {
+            let same = |other: &&Row| (&other.link, &other.scheme) == (&row.link, &row.scheme);
+            rows.iter().filter(same)
+        };
+        let delay = spread(of().map(|row| row.request_p95_ms));
+        let goodput = spread(of().map(|row| row.goodput_bps / 1e6));
+        if let (Some(delay), Some(goodput)) = (delay, goodput) {
+            points.push(Point {
+                link: row.link.clone(),
+                scheme: row.scheme.clone(),
+                delay,
+                goodput,
+            });
+        }
+    }
+    points
+}
+
+/// Draws each scheme's median with its spread, in Mbit/s over the 95th percentile of requests, into an SVG file.
+pub(super) fn draw(rows: &[Row], path: &Path) -> Result<(), Box<dyn Error>> {
+    let points = points(rows);
+    if points.is_empty() {
+        return Ok(());
+    }
+    let of = |which: fn(&Point) -> [f64; 3]| points.iter().flat_map(which);
+    let shortest = of(|point| point.delay).fold(f64::MAX, f64::min).max(0.1);
+    let longest = of(|point| point.delay).fold(shortest, f64::max);
+    let most = of(|point| point.goodput).fold(0.0, f64::max);
+    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(&root)
+        .margin(12)
+        .x_label_area_size(44)
+        .y_label_area_size(56)
+        .build_cartesian_2d((shortest / 1.5..longest * 1.5).log_scale(), 0.0..most * 1.1)?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_desc("95th percentile of small requests, ms (better to the left)")
+        .y_desc("goodput, Mbit/s (better above)")
+        .x_label_formatter(&|delay| format!("{delay:.0}"))
+        .draw()?;
+    for (point, color) in points.iter().zip(COLORS.iter().cycle()) {
+        let ([delay, soonest, latest], [goodput, least, most]) = (point.delay, point.goodput);
+        let cross = [
+            vec![(soonest, goodput), (latest, goodput)],
+            vec![(delay, least), (delay, most)],
+        ];
+        let dot = Circle::new((delay, goodput), 5, color.filled());
+        chart
+            .draw_series(std::iter::once(dot))?
+            .label(format!("{}, {}", point.scheme, point.link))
+            .legend(move |place| Circle::new(place, 5, color.filled()));
+        let lines = cross.map(|line| PathElement::new(line, color.stroke_width(2)));
+        chart.draw_series(lines)?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::LowerLeft)
+        .background_style(WHITE.mix(0.85))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{draw, points};
+    use crate::bench::world::report::tests::row;
+
+    #[test]
+    fn each_scheme_has_a_point_with_the_spread_of_its_runs() {
+        let rows = [
+            row("cubic", 3e6, Vec::new()),
+            row("lasthop", 2e6, Vec::new()),
+            row("cubic", 5e6, Vec::new()),
+        ];
+        let points = points(&rows);
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[0].goodput, [4.0, 3.0, 5.0]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("plane.svg");
+        draw(&rows, &path).expect("a plane");
+        let text = std::fs::read_to_string(path).expect("a file");
+        assert!(text.contains("lasthop, a") && text.contains("</svg>"));
+    }
+}
