@@ -22,7 +22,8 @@ const COLORS: [RGBColor; 5] = [
 struct Point {
     link: String,
     scheme: String,
-    /// Milliseconds, the 95th percentile of requests.
+    /// Seconds that requests took, the median and the 95th percentile.
+    typical: [f64; 3],
     delay: [f64; 3],
     /// Mbit/s.
     goodput: [f64; 3],
@@ -39,12 +40,14 @@ fn points(rows: &[Row]) -> Vec<Point> {
             let same = |other: &&Row| (&other.link, &other.scheme) == (&row.link, &row.scheme);
             rows.iter().filter(same)
         };
-        let delay = spread(of().map(|row| row.request_p95_ms));
+        let typical = spread(of().map(|row| row.request_median_ms / 1e3));
+        let delay = spread(of().map(|row| row.request_p95_ms / 1e3));
         let goodput = spread(of().map(|row| row.goodput_bps / 1e6));
-        if let (Some(delay), Some(goodput)) = (delay, goodput) {
+        if let (Some(typical), Some(delay), Some(goodput)) = (typical, delay, goodput) {
             points.push(Point {
                 link: row.link.clone(),
                 scheme: row.scheme.clone(),
+                typical,
                 delay,
                 goodput,
             });
@@ -53,14 +56,16 @@ fn points(rows: &[Row]) -> Vec<Point> {
     points
 }
 
-/// Draws each scheme's median with its spread, in Mbit/s over the 95th percentile of requests, into an SVG file.
+/// Draws each scheme's medians with their spread, in Mbit/s over what small requests took, into an SVG file.
 pub(super) fn draw(rows: &[Row], path: &Path) -> Result<(), Box<dyn Error>> {
     let points = points(rows);
     if points.is_empty() {
         return Ok(());
     }
     let of = |which: fn(&Point) -> [f64; 3]| points.iter().flat_map(which);
-    let shortest = of(|point| point.delay).fold(f64::MAX, f64::min).max(0.1);
+    // The axis of delays is that of their binary logarithm.
+    let place = |seconds: f64| seconds.max(1e-4).log2();
+    let shortest = of(|point| point.typical).fold(f64::MAX, f64::min);
     let longest = of(|point| point.delay).fold(shortest, f64::max);
     let most = of(|point| point.goodput).fold(0.0, f64::max);
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
@@ -69,21 +74,26 @@ pub(super) fn draw(rows: &[Row], path: &Path) -> Result<(), Box<dyn Error>> {
         .margin(12)
         .x_label_area_size(44)
         .y_label_area_size(56)
-        .build_cartesian_2d((shortest / 1.5..longest * 1.5).log_scale(), 0.0..most * 1.1)?;
+        .build_cartesian_2d(place(shortest) - 0.5..place(longest) + 0.5, 0.0..most * 1.1)?;
     chart
         .configure_mesh()
         .light_line_style(WHITE)
-        .x_desc("95th percentile of small requests, ms (better to the left)")
-        .y_desc("goodput, Mbit/s (better above)")
-        .x_label_formatter(&|delay| format!("{delay:.0}"))
+        .x_desc(
+            "seconds for a small request: median (hollow) and 95th percentile; better to the left",
+        )
+        .y_desc("goodput, Mbit/s; better above")
+        .x_label_formatter(&|delay| format!("{:.3}", delay.exp2()))
         .draw()?;
     for (point, color) in points.iter().zip(COLORS.iter().cycle()) {
         let ([delay, soonest, latest], [goodput, least, most]) = (point.delay, point.goodput);
         let cross = [
-            vec![(soonest, goodput), (latest, goodput)],
-            vec![(delay, least), (delay, most)],
+            vec![(place(soonest), goodput), (place(latest), goodput)],
+            vec![(place(delay), least), (place(delay), most)],
         ];
-        let dot = Circle::new((delay, goodput), 5, color.filled());
+        let typical = (place(point.typical[0]), goodput);
+        let hollow = Circle::new(typical, 5, color.stroke_width(2));
+        chart.draw_series(std::iter::once(hollow))?;
+        let dot = Circle::new((place(delay), goodput), 5, color.filled());
         chart
             .draw_series(std::iter::once(dot))?
             .label(format!("{}, {}", point.scheme, point.link))
