@@ -124,7 +124,8 @@ mod tests {
         ];
         let points = points(&rows);
         assert_eq!(points.len(), 2);
-        assert_eq!(points[0].goodput, [4.0, 3.0, 5.0]);
+        let whole = points[0].goodput.map(|goodput| goodput as u64);
+        assert_eq!(whole, [4, 3, 5]);
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("plane.svg");
         draw(&rows, &path).expect("a plane");
