@@ -24,11 +24,14 @@ fn given(name: &str, usual: &str) -> String {
 /// The hop that the environment describes.
 fn hop() -> Link {
     let (delay, queue) = (given("DELAY", "20 ms"), given("QUEUE", "1000 packets"));
+    let loss = std::env::var("LOSS").ok();
+    let errors = loss.map(|loss| format!(", errors = {{ model = 'independent', p = '{loss}' }}"));
+    let errors = errors.unwrap_or_default();
     let recording = std::env::var("RECORDING")
         .expect("RECORDING is the path of a recording without .down and .up");
     let side = |way: &str| {
         format!(
-            "{way} = {{ mahimahi = '{recording}.{way}', delay = '{delay}', queue = '{queue}' }}\n"
+            "{way} = {{ mahimahi = '{recording}.{way}', delay = '{delay}', queue = '{queue}'{errors} }}\n"
         )
     };
     let read = |name: &str| std::fs::read_to_string(name).map_err(|error| error.to_string());
@@ -132,7 +135,7 @@ fn spread(values: impl Iterator<Item = f64>) -> String {
 }
 
 #[test]
-#[ignore = "RECORDING=path/of/name DELAY='20 ms' QUEUE='1000 packets' LASTS=40: prints and asserts nothing"]
+#[ignore = "RECORDING=path/of/name DELAY='20 ms' QUEUE='1000 packets' LASTS=40 LOSS='1 %': prints and asserts nothing"]
 fn a_recorded_hop() {
     let length = SECOND * given("LASTS", "40").parse().expect("a number");
     let hop = hop();
