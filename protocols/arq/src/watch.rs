@@ -43,7 +43,7 @@ pub(crate) struct Pattern {
     /// How soon the next repeat follows once it is overdue.
     pub(crate) interval: Duration,
     /// On a hop that holds what waits in it, when something was heard last: what left before is not late yet.
-    pub(crate) heard: Instant,
+    pub(crate) heard: Option<Instant>,
     /// In a silence copies would wait behind what they are copies of: whoever presumes losses sends a few.
     pub(crate) sparing: bool,
     /// What the hop carries, if that is known.
@@ -55,7 +55,13 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// When the confirmation of what left then is overdue.
     fn overdue_from(&self, sent_at: Instant) -> Instant {
-        sent_at.max(self.heard) + self.expected
+        self.heard.map_or(sent_at, |heard| heard.max(sent_at)) + self.expected
+    }
+
+    /// Until when nothing that is overdue is repeated.
+    fn rests_until(&self) -> Instant {
+        self.heard
+            .map_or(Instant::ZERO, |heard| heard + self.expected)
     }
 }
 
@@ -177,9 +183,8 @@ impl Watch {
         let early = self.early.front().map(|(due, _)| *due);
         let expected = self.expected.front();
         let expected = expected.map(|first| pattern.overdue_from(first.sent_at));
-        let overdue = self.next_repeat.max(pattern.overdue_from(pattern.heard));
         let repeats = !self.overdue.is_empty() && !pattern.sparing;
-        let overdue = repeats.then_some(overdue);
+        let overdue = repeats.then(|| self.next_repeat.max(pattern.rests_until()));
         machine::earlier(early, machine::earlier(expected, overdue))
     }
 
@@ -211,7 +216,7 @@ impl Watch {
             }
             self.overdue.push(late);
         }
-        let rests = now < self.next_repeat || now < pattern.overdue_from(pattern.heard);
+        let rests = now < self.next_repeat.max(pattern.rests_until());
         if self.overdue.is_empty() || pattern.sparing || rests {
             return;
         }

@@ -247,17 +247,15 @@ impl Arq {
     /// When silence has lasted so long that something is wrong.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let oldest = self.ledger.oldest_open()?;
-        let due = oldest.max(self.held_from()) + self.round_trip.patience(DELAY_MAX);
+        let from = self.held_from().map_or(oldest, |heard| heard.max(oldest));
+        let due = from + self.round_trip.patience(DELAY_MAX);
         Some(due.max(self.pace.next_doubt))
     }
 
     /// When something was heard last, on a hop that holds what waits in it: what left before may still come.
-    pub(super) fn held_from(&self) -> Instant {
-        if self.pace.silences == Silences::Hold {
-            self.pace.last_heard
-        } else {
-            Instant::ZERO
-        }
+    pub(super) fn held_from(&self) -> Option<Instant> {
+        let holds = self.pace.silences == Silences::Hold;
+        holds.then_some(self.pace.last_heard)
     }
 
     /// How far apart copies leave in a silence, where the hop may hold what they are copies of.
