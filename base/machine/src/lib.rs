@@ -6,12 +6,10 @@
 pub mod conformance;
 mod random;
 mod rules;
-mod timers;
 mod token_bucket;
 
 pub use random::RandomStream;
 pub use rules::{ConfigError, check_rules};
-pub use timers::{TimerName, Timers};
 pub use token_bucket::TokenBucket;
 use units::Instant;
 

@@ -1,6 +1,6 @@
-//! The tools of the contract: streams, timers, and a conformance check that finds what it should.
+//! The tools of the contract: streams, and a conformance check that finds what it should.
 
-use machine::{Machine, RandomStream, TimerName, Timers, conformance};
+use machine::{Machine, RandomStream, conformance};
 use units::{Duration, Instant};
 
 #[test]
@@ -48,33 +48,6 @@ fn uniform_draws_reach_both_ends() {
     assert_eq!(seen.len(), 4);
     assert_eq!((seen.first(), seen.last()), (Some(&low), Some(&high)));
     let _ = stream.uniform(Duration::ZERO, Duration::MAX);
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Alarm {
-    First,
-    Second,
-}
-
-impl TimerName for Alarm {
-    const ALL: &'static [Self] = &[Self::First, Self::Second];
-
-    fn index(self) -> usize {
-        self as usize
-    }
-}
-
-#[test]
-fn timers_go_off_once() {
-    let mut timers = Timers::default();
-    timers.set(Alarm::Second, Instant::from_millis(2));
-    timers.set(Alarm::First, Instant::from_millis(5));
-    assert_eq!(timers.next(), Some(Instant::from_millis(2)));
-    assert_eq!(timers.expire(Instant::from_millis(1)), None);
-    assert_eq!(timers.expire(Instant::from_millis(9)), Some(Alarm::First));
-    assert_eq!(timers.expire(Instant::from_millis(9)), Some(Alarm::Second));
-    assert_eq!(timers.expire(Instant::from_millis(9)), None);
-    assert_eq!(timers.next(), None);
 }
 
 /// Echoes each number after a delay; `flaw` breaks one rule.
