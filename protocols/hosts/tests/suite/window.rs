@@ -1,11 +1,10 @@
 //! What is outstanding, where the hop's rate changes or others use it too.
 
-mod support;
-
 use channel::{Direction, Link};
 use rivals::Kind;
-use support::{Pair, Traffic};
 use units::{Duration, Instant};
+
+use crate::support::{Pair, Traffic};
 
 const SEED: u64 = 3;
 const SPAN: Duration = Duration::from_secs(40);

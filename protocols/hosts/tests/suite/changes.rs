@@ -1,10 +1,9 @@
 //! A hop that changes under a running download: how soon it is used as one that has always been so.
 
-mod support;
-
 use channel::{Direction, Link};
-use support::{Pair, Traffic};
 use units::{BitRate, Duration, Instant};
+
+use crate::support::{Pair, Traffic};
 
 const SEED: u64 = 5;
 /// From the beginning of the download to the change: what a change finds the hop doing decides much.

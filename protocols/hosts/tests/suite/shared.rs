@@ -1,10 +1,9 @@
 //! One gateway and its mobiles on one air, each with fades of its own.
 
-mod support;
-
 use scheduler::config::Discipline;
-use support::cell::{Cell, Fades, RATE, Setting, WARM_UP};
 use units::{BitRate, Duration};
+
+use crate::support::cell::{Cell, Fades, RATE, Setting, WARM_UP};
 
 const MOBILES: usize = 8;
 const SPAN: Duration = Duration::from_secs(10);

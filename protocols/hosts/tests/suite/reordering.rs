@@ -1,10 +1,9 @@
 //! A hop whose frames overtake each other: what is only late is not sent again.
 
-mod support;
-
 use channel::Link;
-use support::{GATEWAY, Pair, Traffic};
 use units::Duration;
+
+use crate::support::{GATEWAY, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -1,14 +1,13 @@
 //! A hop whose way back stands still now and then, and keeps what waits: as cellular ones do.
 
-mod support;
-
 use std::fmt::Write;
 
 use channel::{Direction, Link};
 use rivals::{Kind, Percentiles, alone};
-use support::ends::Ends;
-use support::{GATEWAY, MOBILE, Pair};
 use units::{Duration, Instant};
+
+use crate::support::ends::Ends;
+use crate::support::{GATEWAY, MOBILE, Pair};
 
 const BEGIN: Instant = Instant::from_millis(1_000);
 const SPAN: Duration = Duration::from_secs(40);

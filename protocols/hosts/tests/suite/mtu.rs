@@ -1,13 +1,12 @@
 //! Hops that carry shorter or longer packets than Ethernet, and say so or not: what crosses, and when.
 
-mod support;
-
 use channel::Link;
 use hosts::{BearerMtu, Input, PathReport, TcpMethod};
-use support::ends::Ends;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use tcp::Config;
 use units::{Duration, Instant};
+
+use crate::support::ends::Ends;
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(10);

@@ -1,11 +1,10 @@
 //! What applications are told of outages, in virtual time.
 
-mod support;
-
 use hosts::{EventKind, Input};
 use signals::{Condition, Event};
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
+
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 

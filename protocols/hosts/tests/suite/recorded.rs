@@ -1,14 +1,13 @@
 //! A download, and small requests beside it, across recorded hops: by hand, as the project has no recordings.
 
-mod support;
-
 use std::ops::Range;
 
 use channel::{Counters, Direction, Link};
 use rivals::{Kind, Percentiles, alone};
-use support::ends::Ends;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
+
+use crate::support::ends::Ends;
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Seconds into the recording at which the transfers begin: a run for each.

@@ -1,21 +1,20 @@
 //! One of eight mobiles on one air behaves as badly as it can: the others keep their share, and what the gateway
 //! holds stays within what it says that it may hold.
 
-mod support;
-
 use std::sync::OnceLock;
 
 use hosts::{Caps, Input, Output, TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
-use support::Traffic;
-use support::cell::{Cell, Fades, Setting, Station, WARM_UP, name};
-use support::intruder::{
-    Behaviour, Intruder, acknowledgement, brief, frame, initiation, stream as stream_chunk, varint,
-};
 use units::{Bytes, Duration, Instant};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
+
+use crate::support::Traffic;
+use crate::support::cell::{Cell, Fades, Setting, Station, WARM_UP, name};
+use crate::support::intruder::{
+    Behaviour, Intruder, acknowledgement, brief, frame, initiation, stream as stream_chunk, varint,
+};
 
 const MOBILES: usize = 8;
 const LAST: usize = MOBILES - 1;

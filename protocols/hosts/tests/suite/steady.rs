@@ -1,12 +1,11 @@
 //! What a transfer costs and how it treats others, while all is as usual.
 
-mod support;
-
 use std::ops::RangeInclusive;
 
 use channel::{Direction, Link};
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
+
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,13 +1,12 @@
 //! The tunnel on a hop that is not its own: TCP connections of other people cross the same queue.
 
-mod support;
-
 use channel::{Direction, Link};
 use rivals::{Kind, Percentiles, alone};
-use support::ends::Ends;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use tcp::{Config, Control};
 use units::{Duration, Instant};
+
+use crate::support::ends::Ends;
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 /// 20 Mbit/s, 20 ms each way, a queue of one bandwidth-delay product.
 fn link() -> Link {

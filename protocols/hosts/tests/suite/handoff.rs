@@ -1,11 +1,10 @@
 //! A mobile host moves between two access points of its gateway's network: its state stays, and the loss is repaired
 //! as a fade.
 
-mod support;
-
 use hosts::{EventKind, Input, Registration};
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::Duration;
+
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(1);

@@ -1,11 +1,10 @@
 //! Why frames are lost: what a host tells, beside what the channel knows.
 
-mod support;
-
 use arq::LossCounts;
 use channel::{Counters, Direction, Link};
-use support::{GATEWAY, Pair, Traffic};
 use units::Duration;
+
+use crate::support::{GATEWAY, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -24,7 +23,7 @@ fn counters(pair: &Pair) -> (LossCounts, Counters) {
 fn download(link: Link, others: Option<&str>, seconds: u64) -> Losses {
     let mut pair = Pair::over(link, 9, 0);
     if let Some(others) = others {
-        pair.trouble.others = Some(support::trouble::Others::of(
+        pair.trouble.others = Some(crate::support::trouble::Others::of(
             others.parse().expect("a rate"),
         ));
     }

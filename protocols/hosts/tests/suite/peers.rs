@@ -1,14 +1,13 @@
 //! One gateway, two mobiles: what belongs to one cannot be taken by the other.
 
-mod support;
-
 use hosts::{Caps, Config, Host, Input, Output, Peer, Role, SplitTerms, TcpTerms};
 use machine::{Machine, RandomStream};
-use support::{Received, Traffic, port_of, private_key};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
+
+use crate::support::{Received, Traffic, port_of, private_key};
 
 const NAMES: [&str; 3] = ["gateway", "one", "two"];
 const PLACES: [&str; 3] = ["10.0.0.1:1", "10.0.0.2:2", "10.0.0.3:3"];

@@ -1,14 +1,13 @@
 //! How soon a hop is used once there is something to send.
 
-mod support;
-
 use channel::Link;
 use hosts::Input;
 use machine::RandomStream;
 use rivals::Kind;
-use support::ends::Ends;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{BitRate, Bytes, Duration, Instant};
+
+use crate::support::ends::Ends;
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const STARTS: u64 = 100;
 /// Rates in Mbit/s and one-way delays in milliseconds.

@@ -1,13 +1,12 @@
 //! Who repairs TCP is agreed in the handshake, and each way brings every byte: real TCP endpoints, virtual time.
 
-mod support;
-
 use channel::Link;
 use hosts::{EventKind, TcpMethod, TcpTerms};
-use support::ends::Ends;
-use support::{GATEWAY, MOBILE, Pair};
 use tcp::Config;
 use units::Duration;
+
+use crate::support::ends::Ends;
+use crate::support::{GATEWAY, MOBILE, Pair};
 
 const BYTES: u64 = 3_000_000;
 const METHODS: [TcpMethod; 3] = [TcpMethod::Arq, TcpMethod::Snoop, TcpMethod::Plain];

@@ -1,11 +1,10 @@
 //! Faults in the middle of a transfer: fades of minutes, restarts, and datagrams that nobody sent.
 
-mod support;
-
 use hosts::EventKind;
 use proptest::prelude::*;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
+
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,12 +1,11 @@
 //! Hosts that get no processor for a while: what they miss is no fade, and needs no repair.
 
-mod support;
-
 use channel::Link;
 use hosts::EventKind;
-use support::trouble::Share;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Duration, Instant};
+
+use crate::support::trouble::Share;
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);

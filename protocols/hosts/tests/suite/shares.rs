@@ -1,14 +1,13 @@
 //! A download beside other people's on one hop: which share each gets, and what is left when they stop.
 
-mod support;
-
 use std::ops::RangeInclusive;
 
 use channel::Link;
 use rivals::Kind::{self, Bbr, Cubic};
-use support::tunnels::Tunnels;
-use support::{Pair, Traffic};
 use units::{BitRate, Duration, Instant};
+
+use crate::support::tunnels::Tunnels;
+use crate::support::{Pair, Traffic};
 
 const SEED: u64 = 7;
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,7 +1,5 @@
 //! Streams of TCP that is split, across a lossy hop in virtual time: agreed on in the handshake, whole or reset.
 
-mod support;
-
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -9,8 +7,9 @@ use channel::{Direction, Link};
 use hosts::{EventKind, Input, Profile, StreamLane, StreamNews};
 use mtcp::{Addresses, ConnectionId, Reason};
 use redirector::{Chunks, Content};
-use support::{GATEWAY, MOBILE, Pair};
 use units::{Duration, Instant};
+
+use crate::support::{GATEWAY, MOBILE, Pair};
 
 /// What leave a driver gives in advance.
 const LEAVE: u64 = 256 << 10;

@@ -1,12 +1,11 @@
 //! A gateway whose name has another address by now.
 
-mod support;
-
 use hosts::Input;
-use support::place::Place;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::Duration;
 use wire::address::HopAddress;
+
+use crate::support::place::Place;
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 

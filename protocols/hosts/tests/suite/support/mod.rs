@@ -1,9 +1,4 @@
 //! Two hosts, a channel and a clock.
-#![allow(
-    clippy::allow_attributes,
-    dead_code,
-    reason = "each test file uses a part of it"
-)]
 
 pub(crate) mod cell;
 mod clock;

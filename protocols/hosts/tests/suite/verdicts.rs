@@ -1,13 +1,12 @@
 //! What a host says limits the hop, each second, beside what is true: the channel, the processors and the applications
 //! are known here.
 
-mod support;
-
 use channel::{Direction, Link};
 use hosts::{Input, LimitedBy};
-use support::trouble::{Others, Share};
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{BitRate, Bytes, Duration, Instant};
+
+use crate::support::trouble::{Others, Share};
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -1,11 +1,10 @@
 //! A gateway's list of its mobile hosts: who is here, who has left, who has fallen silent; and how a gateway is found
 //! on a link.
 
-mod support;
-
 use hosts::{EventKind, Input, Registration};
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::{Bytes, Duration};
+
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 

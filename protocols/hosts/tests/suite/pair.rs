@@ -1,9 +1,8 @@
 //! A mobile host and its gateway over a channel, in virtual time, with the wiring that the daemons use.
 
-mod support;
-
-use support::{Pair, Traffic};
 use units::{Duration, Instant};
+
+use crate::support::{Pair, Traffic};
 
 /// Runs bulk traffic down the named link and returns the pair.
 fn bulk(link: &str, seconds: u64) -> Pair {

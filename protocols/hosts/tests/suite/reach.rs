@@ -1,10 +1,9 @@
 //! A host whose datagrams cannot leave it, since its link is down.
 
-mod support;
-
 use hosts::Input;
-use support::{GATEWAY, MOBILE, Pair, Traffic};
 use units::Duration;
+
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 
