@@ -1,4 +1,4 @@
-//! The experiments as the lab runs them.
+//! The experiments of MTCP, as the lab runs them.
 
 use experiment::{Published, text};
 use papers::mtcp00::EXPERIMENTS;

@@ -1,4 +1,4 @@
-//! The experiments as the lab runs them.
+//! The experiments of CSDP, as the lab runs them.
 
 use experiment::text;
 use papers::csdp96::EXPERIMENTS;

@@ -1,4 +1,4 @@
-//! The experiments as the lab runs them.
+//! The experiments of both NFS papers, as the lab runs them.
 
 use experiment::{Published, Table, text};
 use papers::{nfs95, nfs97};

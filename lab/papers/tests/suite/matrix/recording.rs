@@ -11,7 +11,7 @@ use units::{Bytes, Duration, Instant};
 const HEAD: &str = "\
 # What probes met on the built-in link 'wifi-edge': Wi-Fi at the edge of coverage, fades of 100 ms that a frame in
 # twenty survives, and single losses between them. A probe of 100 bytes towards the mobile host every 2 ms, seed 1, for
-# 60 s; bad from the first of them that was lost to the next that arrived. lab/papers/tests/matrix/recording.rs made it.
+# 60 s; bad from the first of them that was lost to the next that arrived. A test of lab/papers made it.
 ";
 const PROBE: Bytes = Bytes::new(100);
 const EVERY: Duration = Duration::from_millis(2);

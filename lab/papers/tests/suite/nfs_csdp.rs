@@ -1,4 +1,4 @@
-//! The experiments as the lab runs them.
+//! The experiments in which NFS meets CSDP, as the lab runs them.
 
 use experiment::{Table, text};
 use papers::nfs_csdp::EXPERIMENTS;
