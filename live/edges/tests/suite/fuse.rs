@@ -1,9 +1,5 @@
 //! A file system that is mounted, against the real kernel. Needs root and `/dev/fuse`.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod support;
-
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -98,7 +94,7 @@ impl Rig {
         let descriptor = match mount(folder.path(), &options) {
             Ok(descriptor) => descriptor,
             Err(error) => {
-                support::skip(&error.to_string());
+                crate::support::skip(&error.to_string());
                 return None;
             }
         };

@@ -1,8 +1,6 @@
 //! TUN devices of the kernel, joined by a relay between two network namespaces: what kernel TCP and
 //! UDP send into the one comes out of the other. Needs root and `/dev/net/tun`.
 
-mod tunnel;
-
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -12,9 +10,10 @@ use edges::clock;
 use edges::tun::{Offload, PacketDevice, TunDevice, TunOptions};
 use edges::udp::{UdpBearer, UdpOptions};
 use edges::wait::{Interest, Waiter};
-use tunnel::{Tunnel, namespace_or_skip};
 use units::Duration;
 use wire::packet::PacketBuffer;
+
+use crate::tunnel::{Tunnel, namespace_or_skip};
 
 const MEBIBYTES: usize = 8;
 

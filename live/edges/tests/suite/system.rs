@@ -1,9 +1,5 @@
 //! Links, routes, address translation and their undoing, in network namespaces that the tests make.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::Command;
@@ -13,7 +9,8 @@ use edges::nat::Masquerade;
 use edges::netlink::{IpVersion, MAIN_TABLE, Netlink, NetlinkError, Route, RouteKind, Rule};
 use edges::sysctl::{self, SysctlError};
 use edges::undo::UndoLog;
-use support::{Pair, address, net, privileged};
+
+use crate::support::{Pair, address, net, privileged};
 
 #[test]
 fn a_tcp_connection_crosses_a_veth_pair_between_namespaces() {
@@ -251,14 +248,14 @@ fn threads_and_children_start_inside_the_namespace() {
 
 #[test]
 fn address_translation_hides_the_mobiles_and_goes_with_the_log() {
-    if !privileged() || !support::has_program("nft") {
+    if !privileged() || !crate::support::has_program("nft") {
         return;
     }
     let inner = Pair::create(net("10.7.0.2/24"), net("10.7.0.1/24"));
     let gateway = &inner.right;
     let outer = Namespace::create().unwrap();
     gateway
-        .run(|| support::connect(&outer, net("192.0.2.1/24"), net("192.0.2.9/24")))
+        .run(|| crate::support::connect(&outer, net("192.0.2.1/24"), net("192.0.2.9/24")))
         .unwrap();
     inner
         .left

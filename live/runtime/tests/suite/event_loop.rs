@@ -1,13 +1,8 @@
 //! The loop between in-memory twins of its devices.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod echo;
-
 use std::os::fd::AsFd;
 use std::time::Duration as Patience;
 
-use echo::Echo;
 use edges::bearer::{Arrival, DatagramBearer};
 use edges::memory::{MemoryBearer, MemoryDevice};
 use edges::namespace::Namespace;
@@ -18,6 +13,8 @@ use runtime::control::{Control, ask_status};
 use runtime::{EventLoop, Finder, Ports, Stopped};
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
+
+use crate::echo::Echo;
 
 /// So long a test waits for what must come; it decides nothing but how long a failure takes.
 const LONG: Duration = Duration::from_secs(20);

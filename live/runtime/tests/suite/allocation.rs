@@ -1,14 +1,13 @@
 //! In steady state a packet costs the loop no allocation, in either direction.
 
-mod echo;
-
-use echo::Echo;
 use edges::bearer::{Arrival, DatagramBearer};
 use edges::memory::{MemoryBearer, MemoryDevice};
 use edges::tun::PacketDevice;
 use runtime::{EventLoop, Ports, Stopped};
 use units::Instant;
 use wire::packet::{Packet, PacketBuffer};
+
+use crate::echo::Echo;
 
 /// Fewer than the loop's share of one turn.
 const PACKETS: usize = 50;

@@ -1,7 +1,5 @@
 //! The socket of signals: newcomers, slow readers, crowds, and a daemon that comes and goes.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -1,9 +1,6 @@
 //! The Ethernet bearer over a veth pair: content and order are kept, nobody else is heard, and it outlives its
 //! interface. It needs root (or a user namespace of one's own); where that is missing it says so and is skipped, but
 //! under CI=true it fails.
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod support;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,10 +10,11 @@ use edges::clock;
 use edges::ethernet::{EthernetBearer, EthernetOptions};
 use edges::netlink::Netlink;
 use edges::wait::{Interest, Waiter};
-use support::{Pair, net, privileged};
 use units::Duration;
 use wire::address::HopAddress;
 use wire::packet::PacketBuffer;
+
+use crate::support::{Pair, net, privileged};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -190,7 +188,7 @@ fn outlive(one: &mut EthernetBearer, pair: &Pair) {
     netlink.delete_link("near").unwrap();
     assert_eq!(one.follow_network().unwrap(), Footing::Lost);
     assert_eq!(one.send(to, &[datagram(3, 60)]).dropped, 1);
-    support::connect(&pair.right, net("10.0.0.1/24"), net("10.0.0.2/24"));
+    crate::support::connect(&pair.right, net("10.0.0.1/24"), net("10.0.0.2/24"));
     assert_eq!(one.follow_network().unwrap(), Footing::Found);
     let mut other = open(pair, "far", 0x88b5).unwrap();
     join(one, &mut other);

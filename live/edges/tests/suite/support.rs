@@ -1,9 +1,4 @@
 //! What the tests of the system share.
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test program uses its own part"
-)]
 
 use std::net::IpAddr;
 

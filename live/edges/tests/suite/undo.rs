@@ -1,9 +1,5 @@
 //! What a process adds to the system goes when it ends, or when the next one starts after a crash.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod support;
-
 use std::fs;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -13,7 +9,8 @@ use edges::namespace::Namespace;
 use edges::netlink::{IpVersion, MAIN_TABLE, Netlink, Route, Rule};
 use edges::sysctl;
 use edges::undo::{UndoError, UndoLog, UndoStep};
-use support::{net, privileged};
+
+use crate::support::{net, privileged};
 
 /// All that the namespace holds, for comparison.
 fn state() -> (Vec<String>, Vec<Route>, Vec<Rule>, String) {
@@ -134,7 +131,7 @@ fn kill_9_leaves_nothing_for_long() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
             .args([
-                "changes_everything_and_waits",
+                "undo::changes_everything_and_waits",
                 "--exact",
                 "--ignored",
                 "--nocapture",
