@@ -106,7 +106,15 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Bench::Tunnel(options) => tunnel::run(&shell, options),
         Bench::Simulator(options) => simulator::run(&shell, options),
         Bench::Emulate => {
-            let test = ["test", "--release", "-p", "lasthop", "--test", "emulator"];
+            let test = [
+                "test",
+                "--release",
+                "-p",
+                "lasthop",
+                "--test",
+                "suite",
+                "emulator::",
+            ];
             let mut command = shell.cargo(&test);
             command.args(["--", "--ignored", "--nocapture", "--test-threads", "1"]);
             shell.run(command).map(drop)

@@ -1,7 +1,7 @@
 //! CPU time at the edges: UDP datagrams in trains over loopback, and super-packets through a TUN
 //! device. `cargo bench -p edges`; the second part needs root and says so where it is missing.
 
-#[path = "../tests/tunnel/mod.rs"]
+#[path = "../tests/suite/tunnel.rs"]
 mod tunnel;
 
 use std::io::{Read, Write};

@@ -1,6 +1,6 @@
 //! What a packet costs: `cargo bench -p mtcp`.
 
-#[path = "../tests/support/pair.rs"]
+#[path = "../tests/suite/pair.rs"]
 mod pair;
 
 use divan::Bencher;

@@ -1,0 +1,154 @@
+//! What one mobile host, or a stranger, does to a gateway from the command line: the others get all of theirs, and the
+//! gateway takes no more memory than it says.
+//!
+//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
+//! is skipped, but under CI=true it fails.
+
+use std::io::{ErrorKind, Read};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use machine::RandomStream;
+use serde_json::Value;
+use session::{Config, Endpoint, Limits, Output, PeerConfig, PrivateKey, PublicKey, Role};
+use units::{Bytes, Instant};
+
+use crate::support::able;
+use crate::support::cell::{Cell, LONG, MOBILES, inner, outer};
+
+/// The mobile host that is killed, and the one whose place in the air a stranger takes.
+const KILLED: usize = MOBILES - 1;
+const STRANGER: usize = MOBILES;
+const HANDSHAKES: u64 = 10_000;
+/// Datagrams to the mobile host that is gone.
+const FLOOD: usize = 60_000;
+
+/// The initiation of somebody who knows the gateway, but whom it does not know.
+fn initiation(number: u64, gateway: PublicKey) -> Vec<u8> {
+    let mut stream = RandomStream::named(number, "stranger");
+    let mut entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
+    let config = Config {
+        private_key: PrivateKey::generate(&mut entropy),
+        wall_clock_at_origin: 1_800_000_000_000_000_000,
+        limits: Limits::default(),
+    };
+    let mut endpoint = Endpoint::new(config, entropy);
+    let peer = PeerConfig {
+        public_key: gateway,
+        preshared_key: None,
+        role: Role::Initiator,
+        features: 0,
+    };
+    let peer = endpoint.add_peer(peer).unwrap();
+    endpoint.connect(Instant::ZERO, peer).unwrap();
+    match endpoint.poll_output() {
+        Some(Output::Transmit { datagram, .. }) => datagram,
+        other => panic!("it asks for nothing: {other:?}"),
+    }
+}
+
+/// A stranger asks ten thousand times and hears nothing.
+fn ask(cell: &Cell) {
+    let gateway = cell.public_key(0).parse().unwrap();
+    let bind = || UdpSocket::bind((outer(STRANGER), 0)).unwrap();
+    let socket = cell.hosts[STRANGER].run(bind).unwrap();
+    let to = format!("{}:51830", outer(0));
+    for number in 0..HANDSHAKES {
+        socket.send_to(&initiation(number, gateway), &to).unwrap();
+    }
+    socket.set_nonblocking(true).unwrap();
+    let heard = socket.recv_from(&mut [0; 2_000]);
+    assert_eq!(heard.unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+/// A mobile host begins to fetch without end; it has got some of that when this returns.
+fn begin_to_fetch(cell: &Cell) -> [TcpStream; 2] {
+    let listener = cell.hosts[0].run(|| TcpListener::bind((inner(0), 0)).unwrap());
+    let listener = listener.unwrap();
+    let address = listener.local_addr().unwrap();
+    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
+    let mut stream = cell.hosts[KILLED].run(connect).unwrap();
+    let (sender, _) = listener.accept().unwrap();
+    let mut writer = sender.try_clone().unwrap();
+    thread::spawn(move || {
+        // It ends when nobody reads any more.
+        let _ = std::io::copy(&mut std::io::repeat(7), &mut writer);
+    });
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.read_exact(&mut vec![0; 100_000]).unwrap();
+    [sender, stream]
+}
+
+/// Small datagrams of many flows, to a mobile host that is gone.
+fn flood(cell: &Cell) {
+    let bind = || UdpSocket::bind((inner(0), 0)).unwrap();
+    let socket = cell.hosts[0].run(bind).unwrap();
+    for number in 0..FLOOD {
+        let port = 1_024 + (number % 50_000) as u16;
+        // What the device has no room for is lost here already.
+        let _ = socket.send_to(&[7; 20], (inner(KILLED), port));
+        if number % 100 == 0 {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+fn hop(cell: &Cell, mobile: usize) -> Value {
+    cell.peers()[mobile - 1]["hop"].clone()
+}
+
+#[test]
+fn one_that_is_killed_and_a_stranger_that_floods_cost_the_others_nothing() {
+    if !able() {
+        return;
+    }
+    let cell = Cell::create("[caps]\nmemory = \"16 MiB\"\nnew_flows = 1000\n");
+    let gateway = cell.start(0);
+    let mut mobiles: Vec<_> = (1..STRANGER).map(|host| cell.start(host)).collect();
+    cell.wait_until("all are connected", || {
+        let peers = cell.peers();
+        let mut connected = peers.iter().take(STRANGER - 1);
+        peers.len() == MOBILES && connected.all(|peer| !peer["keys_age"].is_null())
+    });
+    let streams = begin_to_fetch(&cell);
+    let killed = mobiles.pop().unwrap();
+    thread::scope(|scope| {
+        let fetching = [1, 2].map(|mobile| {
+            let cell = &cell;
+            scope.spawn(move || cell.fetch(mobile))
+        });
+        // Dropped is killed, without a word to the gateway.
+        drop(killed);
+        flood(&cell);
+        ask(&cell);
+        for fetched in fetching {
+            fetched.join().unwrap();
+        }
+    });
+    drop(streams);
+    let status: Value = serde_json::from_str(&cell.status(&["--json"])).unwrap();
+    let most: Bytes = status["memory_most"].as_str().unwrap().parse().unwrap();
+    let peak = gateway.peak();
+    println!("{peak} of {most}");
+    assert!(peak <= most, "{peak} of {most}");
+    let gone = hop(&cell, KILLED);
+    let held: Bytes = gone["memory"].as_str().unwrap().parse().unwrap();
+    assert!(held <= Bytes::mebi(16), "{held}");
+    assert!(
+        gone["packets_of_refused_flows"].as_u64().unwrap() > 0,
+        "{gone}"
+    );
+    let dropped = &status["host"]["datagrams_dropped"].to_string();
+    assert!(
+        dropped.contains("UnknownPeer") && dropped.contains("OverBudget"),
+        "{dropped}"
+    );
+    let said = format!("takes at most {most} of memory");
+    cell.wait_until("the log says the same", || cell.log(0).contains(&said));
+    assert!(cell.status(&[]).contains(&format!("at most {most} in all")));
+    mobiles
+        .into_iter()
+        .chain([gateway])
+        .for_each(crate::support::cell::Running::terminate);
+}

@@ -1,0 +1,24 @@
+//! The program as a user runs it, and the daemons between real network namespaces.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod abuse;
+mod command_line;
+mod daemons;
+mod demo;
+mod ecn;
+mod emulator;
+mod ethernet;
+mod file_server;
+mod host_network;
+mod hostile_split;
+mod lab;
+mod mount;
+mod nfs_command;
+mod nfs_ganesha;
+mod path_mtu;
+mod shared_air;
+mod signals;
+mod split;
+mod support;
+mod tcp_methods;

@@ -1,0 +1,152 @@
+//! `tcp = "snoop"` and `"plain"` with the kernel's own TCP over a lossy emulated hop. Needs what the daemons'
+//! tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use edges::namespace::Namespace;
+use edges::sysctl;
+use serde_json::Value;
+
+use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able};
+
+const BYTES: usize = 2 << 20;
+/// So long an end waits for the other; it decides nothing but how long a failure takes.
+const LONG: Duration = Duration::from_mins(1);
+/// What two ends may agree on, and which of it is on.
+const OPTIONS: [&str; 3] = ["sack", "timestamps", "window_scaling"];
+const SETTINGS: [[bool; 3]; 5] = [
+    [true, true, true],
+    [false, true, true],
+    [true, false, true],
+    [true, true, false],
+    [false, false, false],
+];
+
+/// The hosts, connected, with TCP by this method.
+fn connected(method: &str) -> (Hosts, [Daemon; 2]) {
+    let hosts = Hosts::over_air(LOSSY_LINK);
+    hosts.configure_more("gateway", "public_key", &format!("tcp = \"{method}\""));
+    let daemons = [hosts.start("gateway"), hosts.start("mobile")];
+    hosts.wait_until_connected();
+    for end in ["gateway", "mobile"] {
+        hosts.wait_until("the ends agree", || tcp(&hosts, end)["method"] == method);
+    }
+    (hosts, daemons)
+}
+
+/// What a daemon says of TCP.
+fn tcp(hosts: &Hosts, end: &str) -> Value {
+    hosts.status(end)["host"]["peers"][0]["hop"]["tcp"].take()
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+fn configure(host: &Namespace, setting: [bool; 3]) {
+    let set = || {
+        for (option, on) in OPTIONS.iter().zip(setting) {
+            sysctl::set(
+                &format!("net/ipv4/tcp_{option}"),
+                if on { "1" } else { "0" },
+            )
+            .unwrap();
+        }
+        // Nothing that one connection learned may serve the next.
+        sysctl::set("net/ipv4/tcp_no_metrics_save", "1").unwrap();
+    };
+    host.run(set).unwrap();
+}
+
+/// Segments that the TCP of this host has sent again.
+fn retransmitted(host: &Namespace) -> u64 {
+    let text = host
+        .run(|| fs::read_to_string("/proc/thread-self/net/snmp").unwrap())
+        .unwrap();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let place = names.split(' ').position(|name| name == "RetransSegs");
+    let value = values.split(' ').nth(place.unwrap()).unwrap();
+    value.parse().unwrap()
+}
+
+/// The mobile host connects; one end sends and the other checks every byte.
+fn transfer(hosts: &Hosts, upload: bool) {
+    let content: Vec<u8> = (0..BYTES)
+        .map(|at| (at ^ at >> 8 ^ at >> 16) as u8)
+        .collect();
+    let listen = || TcpListener::bind(SocketAddr::new(FIXED_HOST, 0)).unwrap();
+    let listener = hosts.fixed.run(listen).unwrap();
+    let address = listener.local_addr().unwrap();
+    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
+    let mobile = hosts.mobile.run(connect).unwrap();
+    let (fixed, _) = listener.accept().unwrap();
+    let (mut sender, mut receiver) = if upload {
+        (mobile, fixed)
+    } else {
+        (fixed, mobile)
+    };
+    sender.set_write_timeout(Some(LONG)).unwrap();
+    receiver.set_read_timeout(Some(LONG)).unwrap();
+    std::thread::scope(|scope| {
+        let content = &content;
+        scope.spawn(move || sender.write_all(content).unwrap());
+        let mut received = Vec::with_capacity(BYTES);
+        receiver.read_to_end(&mut received).unwrap();
+        let length = received.len();
+        assert!(
+            received == *content,
+            "{length} of {BYTES} bytes, or wrong ones"
+        );
+    });
+}
+
+/// A file in each setting, both ways; returns what the senders sent again, downloads and uploads.
+fn in_every_setting(hosts: &Hosts) -> [u64; 2] {
+    let mut sums = [0; 2];
+    for setting in SETTINGS {
+        configure(&hosts.mobile, setting);
+        configure(&hosts.fixed, setting);
+        for (upload, sum) in [false, true].into_iter().zip(&mut sums) {
+            let sender = if upload { &hosts.mobile } else { &hosts.fixed };
+            let before = retransmitted(sender);
+            transfer(hosts, upload);
+            *sum += retransmitted(sender) - before;
+        }
+    }
+    sums
+}
+
+#[test]
+fn snoop_repairs_the_kernels_tcp_in_every_setting() {
+    if !able() {
+        return;
+    }
+    let (hosts, daemons) = connected("plain");
+    let plain = in_every_setting(&hosts);
+    let status = tcp(&hosts, "gateway");
+    assert!(
+        status["agent"].is_null() && status["mobile"].is_null(),
+        "{status}"
+    );
+    drop((hosts, daemons));
+
+    let (hosts, _daemons) = connected("snoop");
+    let snoop = in_every_setting(&hosts);
+    let (gateway, mobile) = (tcp(&hosts, "gateway"), tcp(&hosts, "mobile"));
+    let told = format!("plain {plain:?}, snoop {snoop:?}\n{gateway}\n{mobile}");
+    println!("{told}");
+    let agent = &gateway["agent"];
+    assert!(
+        count(&agent["repairs"]) > 0 && count(&agent["held"]) > 0,
+        "{told}"
+    );
+    assert!(count(&agent["upload"]["asked"]) > 0, "{told}");
+    assert!(count(&mobile["mobile"]["repairs"]) > 0, "{told}");
+    for (snoop, plain) in snoop.iter().zip(&plain) {
+        assert!(snoop < plain, "{told}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Hop frames: the document's vectors, round trips, and no panic on any bytes.
+
+use proptest::prelude::*;
+use wire::hop::{AckFields, Chunk, EcnCounts, Frame, FrameWriter, MalformedFrame, expand};
+use wire::packet::PacketBuffer;
+
+const ROOM: usize = 1_400;
+
+fn writer(number: u64) -> FrameWriter {
+    FrameWriter::new(PacketBuffer::with_room(2_048, 32), number, ROOM)
+}
+
+fn chunks(bytes: &[u8]) -> Vec<Chunk<'_>> {
+    Frame::parse(bytes)
+        .expect("a frame")
+        .chunks()
+        .map(|chunk| chunk.expect("a chunk"))
+        .collect()
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|b| *b != b' ').collect();
+    let digit = |b: &u8| char::from(*b).to_digit(16).expect("a digit") as u8;
+    digits
+        .chunks(2)
+        .map(|pair| digit(&pair[0]) << 4 | digit(&pair[1]))
+        .collect()
+}
+
+#[test]
+fn the_documents_vectors_hold() {
+    let document = include_str!("../../../../docs/hop-frame.md");
+    let mut frames: [FrameWriter; 10] = std::array::from_fn(|index| match index {
+        7 => FrameWriter::new(PacketBuffer::with_room(64, 32), 8, 12),
+        _ => writer(index as u64 + 1),
+    });
+    let copy = |from: &'static [u8]| move |to: &mut [u8]| to.copy_from_slice(from);
+    frames[0].probe();
+    frames[1].stream((5, 1000), (3, false), copy(b"abc"));
+    frames[2].stream((300, 0), (3, true), copy(b"abc"));
+    frames[2].probe();
+    frames[3].brief((9, 0), (2, true, true), copy(b"xy"));
+    frames[4].brief((9, 100), (1, true, false), copy(b"z"));
+    let fields = AckFields {
+        largest: 20,
+        arrival: 500_000,
+        delay: 1_000,
+        counts: None,
+    };
+    let counts = Some(EcnCounts {
+        capable: 17,
+        marked: 300,
+    });
+    frames[9].ack(AckFields { counts, ..fields }, [(18, 20), (14, 15)], 100);
+    frames[5].ack(fields, [(18, 20), (14, 15)], 100);
+    frames[6].transport(2, copy(b"ab"));
+    frames[6].transport(1, copy(b"c"));
+    frames[7].probe();
+    frames[7].pad();
+    frames[8].probe_after_long();
+    let vectors: Vec<Vec<u8>> = document
+        .lines()
+        .filter_map(|line| line.strip_prefix("| number ")?.split('`').nth(1).map(hex))
+        .collect();
+    let written: Vec<Vec<u8>> = frames
+        .into_iter()
+        .map(|frame| frame.finish().to_vec())
+        .collect();
+    assert_eq!(written, vectors);
+}
+
+#[test]
+fn a_full_stream_chunk_costs_twelve_bytes_in_all() {
+    let mut frame = writer(1);
+    let room = frame.stream_room(16_383);
+    assert_eq!(room, ROOM - 12);
+    frame.stream((16_383, u64::MAX), (room, false), |bytes| bytes.fill(1));
+    assert_eq!(frame.stream_room(1), 0);
+    assert_eq!(frame.finish().len(), ROOM);
+}
+
+#[test]
+fn several_chunks_share_a_frame_and_fill_it_to_the_brim() {
+    let mut frame = writer(7);
+    frame.stream((1, 10), (100, false), |bytes| bytes.fill(1));
+    frame.brief((2, 0), (40, true, true), |bytes| bytes.fill(2));
+    frame.transport(50, |bytes| bytes.fill(4));
+    let room = frame.stream_room(3);
+    frame.stream((3, 30), (room, false), |bytes| bytes.fill(3));
+    let bytes = frame.finish();
+    assert_eq!(bytes.len(), ROOM);
+    let lengths: Vec<usize> = chunks(&bytes)
+        .iter()
+        .map(|chunk| match chunk {
+            Chunk::Stream { bytes, .. } | Chunk::Brief { bytes, .. } | Chunk::Transport(bytes) => {
+                bytes.len()
+            }
+            Chunk::Ack(_) | Chunk::Probe { .. } | Chunk::Padding(_) => 0,
+        })
+        .collect();
+    assert_eq!(lengths, [100, 40, 50, room]);
+}
+
+#[test]
+fn says_what_is_wrong() {
+    assert_eq!(Frame::parse(&[0x10]).err(), Some(MalformedFrame::Short(1)));
+    assert_eq!(
+        Frame::parse(&[0x20, 0, 0, 0, 0]).err(),
+        Some(MalformedFrame::Version(2))
+    );
+    let unknown = Frame::parse(&[0x10, 0, 0, 0, 0, 0xf0]).expect("a header");
+    assert_eq!(unknown.chunks().next(), Some(Err(MalformedFrame::Kind(15))));
+    let cut = Frame::parse(&[0x10, 0, 0, 0, 0, 0x13, 1]).expect("a header");
+    assert_eq!(cut.chunks().next(), Some(Err(MalformedFrame::Cut(1))));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+        if let Ok(frame) = Frame::parse(&bytes) {
+            for chunk in frame.chunks() {
+                if let Ok(Chunk::Ack(ack)) = chunk {
+                    let _ = ack.visit(expand(ack.largest, 1 << 33), |start, end| assert!(start <= end));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn acknowledgements_round_trip(
+        base in 1_000_000u64..1 << 40,
+        steps in proptest::collection::vec((2u64..500, 0u64..500), 1..40),
+        counts in proptest::option::of((0u64..1 << 62, 0u64..1 << 62)),
+    ) {
+        let counts = counts.map(|(capable, marked)| EcnCounts { capable, marked });
+        let mut ranges = vec![(base - 5, base)];
+        for (gap, run) in steps {
+            let below = ranges.last().expect("not empty").0;
+            ranges.push((below - gap - run, below - gap));
+        }
+        let mut frame = writer(1);
+        let fields = AckFields { largest: base, arrival: 1, delay: 2, counts };
+        prop_assert!(frame.ack(fields, ranges.iter().copied(), ROOM));
+        let bytes = frame.finish();
+        let Chunk::Ack(ack) = chunks(&bytes)[0] else { panic!("no acknowledgement") };
+        prop_assert_eq!(ack.counts, counts);
+        let mut read = Vec::new();
+        ack.visit(expand(ack.largest, base + 77), |start, end| read.push((start, end))).expect("valid");
+        prop_assert_eq!(read, ranges);
+    }
+
+    #[test]
+    fn numbers_expand_to_the_nearest(near: u64, distance in -(1i64 << 31) + 1..1i64 << 31) {
+        let near = near >> 1;
+        let number = near.saturating_add_signed(distance);
+        prop_assert_eq!(expand(number as u32, near), number);
+    }
+}

@@ -1,9 +1,0 @@
-//! The experiments of both NFS papers.
-
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-#[path = "../support/claims.rs"]
-mod claims;
-#[path = "../support/lab.rs"]
-mod lab;
-mod tables;

@@ -1,0 +1,12 @@
+//! The experiments of the papers: their golden tables, and which claims hold.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod claims;
+mod csdp96;
+mod lab;
+mod matrix;
+mod mtcp00;
+mod nfs;
+mod nfs_csdp;
+mod ton97;

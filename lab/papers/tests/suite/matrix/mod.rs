@@ -1,0 +1,4 @@
+//! The matrix of schemes and channels.
+
+mod recording;
+mod tables;

@@ -1,0 +1,4 @@
+//! The experiments of the comparison.
+
+mod tables;
+mod upload;

@@ -1,8 +1,0 @@
-//! The experiments of the comparison.
-
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-#[path = "../support/lab.rs"]
-mod lab;
-mod tables;
-mod upload;

@@ -1,0 +1,13 @@
+//! The edges against the real kernel, and their twins in memory.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod ethernet;
+mod fuse;
+mod support;
+mod system;
+mod tun;
+mod tunnel;
+mod udp;
+mod undo;
+mod waiting;

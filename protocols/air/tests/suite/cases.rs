@@ -1,0 +1,267 @@
+//! The pacer and the rate, on arrivals as a channel would make them.
+
+use units::{BitRate, Bytes, Duration, Instant};
+
+use crate::hop::{Hop, air};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Makes tests of these functions, on each kind of air.
+macro_rules! on_each_air {
+    ($($case:ident)*) => {
+        /// An air of its own: a window bounds what is outstanding.
+        mod own {
+            $(#[test]
+            fn $case() {
+                super::$case(false);
+            })*
+        }
+
+        /// An air that somebody else grants: its rate is estimated.
+        mod granted {
+            $(#[test]
+            fn $case() {
+                super::$case(true);
+            })*
+        }
+    };
+}
+
+on_each_air! {
+    pacing_is_exact_over_time
+    a_rest_is_not_made_up_for
+    the_estimate_finds_every_rate_at_every_distance
+    the_estimate_finds_a_slow_rate_at_every_distance
+    small_frames_wait_for_small_frames
+    a_halved_rate_is_followed_within_ten_round_trips
+    a_doubled_rate_is_followed_within_thirty_round_trips
+    losses_do_not_lower_it
+    clocks_that_drift_do_not_fool_it
+    the_start_does_not_flood_a_slow_hop
+    it_outlives_a_rest
+    a_trickle_does_not_lower_it
+    a_few_late_frames_do_not_end_the_start
+}
+
+fn megabits(count: u64) -> BitRate {
+    BitRate::from_megabits(count)
+}
+
+/// Deviation in thousandths.
+fn off(rate: BitRate, right: BitRate) -> u64 {
+    let (rate, right) = (rate.bits_per_second(), right.bits_per_second());
+    rate.abs_diff(right) * 1_000 / right
+}
+
+fn pacing_is_exact_over_time(granted: bool) {
+    for rate in [BitRate::from_kilobits(64), megabits(7), megabits(1_000)] {
+        let mut air = air(granted, Some(rate));
+        let mut now = Instant::from_millis(5);
+        let (start, mut sent) = (now, Bytes::ZERO);
+        for round in 0..20_000_u64 {
+            now = now.max(air.free_at());
+            let grant = air.grant(now).expect("the air is free at its own time");
+            // Frames of all sizes; the last of a grant exceeds it, as the contract allows.
+            let frame = Bytes::new(60 + round * 37 % 1_454);
+            let mut spent = Bytes::ZERO;
+            while spent < grant {
+                spent += frame;
+            }
+            air.spent(now, spent);
+            sent += spent;
+            // A driver that is late by up to 3 ms makes up for it.
+            now += Duration::from_micros(round % 3_000);
+        }
+        let span = air.free_at().since(start);
+        let achieved = BitRate::of(sent, span).expect("time has passed");
+        assert!(off(achieved, rate) <= 1, "{achieved} in place of {rate}");
+    }
+}
+
+fn a_rest_is_not_made_up_for(granted: bool) {
+    let mut air = air(granted, Some(megabits(10)));
+    let now = Instant::from_millis(10_000);
+    let mut sent = Bytes::ZERO;
+    while let Some(grant) = air.grant(now) {
+        air.spent(now, grant);
+        sent += grant;
+    }
+    assert!(
+        sent <= Bytes::new(14_000),
+        "{sent} at once after 10 s of rest"
+    );
+}
+
+fn the_estimate_finds_every_rate_at_every_distance(granted: bool) {
+    for rate in [2, 20, 100, 1_000].map(megabits) {
+        finds(granted, rate);
+    }
+}
+
+fn the_estimate_finds_a_slow_rate_at_every_distance(granted: bool) {
+    finds(granted, BitRate::from_kilobits(64));
+}
+
+/// A slow way back that carries acknowledgements: each waits for a few of its like, not for full frames.
+fn small_frames_wait_for_small_frames(granted: bool) {
+    let rate = BitRate::from_bits_per_second(19_200);
+    let mut hop = Hop::new(granted, rate, Duration::from_millis(20), 1);
+    hop.frame = Bytes::new(120);
+    hop.run(SECOND * 20, Hop::BUSY);
+    hop.worst = Duration::ZERO;
+    hop.run(SECOND * 20, Hop::BUSY);
+    assert!(off(hop.air.rate(), rate) <= 60, "{}", hop.air.rate());
+    let bound = rate.time_for(hop.frame) * 6;
+    assert!(hop.worst < bound, "{} in the queue", hop.worst);
+}
+
+fn finds(granted: bool, rate: BitRate) {
+    for micros in [100, 5_000, 50_000, 300_000] {
+        let delay = Duration::from_micros(micros);
+        let mut hop = Hop::new(granted, rate, delay, 1);
+        hop.run(SECOND * 20, Hop::BUSY);
+        let before = hop.sent;
+        hop.worst = Duration::ZERO;
+        // Tests that keep the smallest delay known come each eight seconds or so.
+        hop.run(SECOND * 16, Hop::BUSY);
+        let sent = Bytes::new(hop.sent.get() - before.get());
+        let used = BitRate::of(sent, SECOND * 16).expect("time has passed");
+        assert!(
+            off(used, rate) <= 40 + 2_560_000 / rate.bits_per_second(),
+            "sent at {used} over {rate}, {delay} each way"
+        );
+        assert!(
+            off(hop.air.rate(), rate) <= 60,
+            "{} at {rate}, {delay}",
+            hop.air.rate()
+        );
+        let bound = Duration::from_millis(60).max(rate.time_for(Bytes::new(1_514)) * 8);
+        assert!(
+            hop.worst < bound,
+            "{} in the queue at {rate}, {delay}",
+            hop.worst
+        );
+    }
+}
+
+/// How long after a change to `rate` the pace stays within a tenth of it, in milliseconds.
+fn settles(granted: bool, from: BitRate, rate: BitRate, delay: Duration) -> u64 {
+    let mut hop = Hop::new(granted, from, delay, 2);
+    hop.run(SECOND * 10, Hop::BUSY);
+    hop.rate = rate;
+    let changed = hop.now;
+    let mut last_off = changed;
+    for _ in 0..1_000 {
+        hop.run(Duration::from_millis(10), Hop::BUSY);
+        if off(hop.air.rate(), rate) > 100 {
+            last_off = hop.now;
+        }
+    }
+    last_off.since(changed).as_millis()
+}
+
+fn a_halved_rate_is_followed_within_ten_round_trips(granted: bool) {
+    for milliseconds in [5, 50, 150] {
+        let delay = Duration::from_millis(milliseconds);
+        let took = settles(granted, megabits(20), megabits(10), delay);
+        let bound = 20 * milliseconds.max(10);
+        assert!(took <= bound, "{took} ms with {delay} each way");
+    }
+}
+
+fn a_doubled_rate_is_followed_within_thirty_round_trips(granted: bool) {
+    for milliseconds in [5, 50, 150] {
+        let delay = Duration::from_millis(milliseconds);
+        let took = settles(granted, megabits(10), megabits(20), delay);
+        let bound = 60 * milliseconds.max(20);
+        assert!(took <= bound, "{took} ms with {delay} each way");
+    }
+}
+
+fn losses_do_not_lower_it(granted: bool) {
+    let mut hop = Hop::new(granted, megabits(20), Duration::from_millis(20), 3);
+    hop.loss = "30 %".parse().expect("a probability");
+    hop.run(SECOND * 20, Hop::BUSY);
+    assert!(
+        off(hop.air.rate(), megabits(20)) <= 60,
+        "{}",
+        hop.air.rate()
+    );
+}
+
+fn clocks_that_drift_do_not_fool_it(granted: bool) {
+    for drift in [-100, 100] {
+        let mut hop = Hop::new(granted, megabits(5), Duration::from_millis(20), 4);
+        hop.drift = drift;
+        hop.run(SECOND * 10, Hop::BUSY);
+        let before = hop.sent;
+        hop.worst = Duration::ZERO;
+        hop.run(SECOND * 600, Hop::BUSY);
+        let sent = Bytes::new(hop.sent.get() - before.get());
+        let used = BitRate::of(sent, SECOND * 600).expect("time has passed");
+        assert!(
+            off(used, megabits(5)) <= 30,
+            "sent at {used} with {drift} ppm"
+        );
+        assert!(
+            hop.worst < Duration::from_millis(80),
+            "{} with {drift} ppm",
+            hop.worst
+        );
+    }
+}
+
+fn the_start_does_not_flood_a_slow_hop(granted: bool) {
+    let delay = Duration::from_millis(20);
+    let mut hop = Hop::new(granted, BitRate::from_kilobits(64), delay, 7);
+    hop.run(SECOND, Hop::BUSY);
+    assert!(
+        hop.sent < Bytes::kibi(64),
+        "{} in the first second",
+        hop.sent
+    );
+}
+
+fn it_outlives_a_rest(granted: bool) {
+    let mut hop = Hop::new(granted, megabits(20), Duration::from_millis(20), 5);
+    hop.run(SECOND * 10, Hop::BUSY);
+    let before = hop.air.rate();
+    hop.now += SECOND * 300;
+    assert_eq!(hop.air.rate(), before);
+    hop.run(SECOND, Hop::BUSY);
+    assert!(
+        off(hop.air.rate(), megabits(20)) <= 60,
+        "{}",
+        hop.air.rate()
+    );
+}
+
+fn a_trickle_does_not_lower_it(granted: bool) {
+    let mut hop = Hop::new(granted, megabits(20), Duration::from_millis(20), 6);
+    hop.run(SECOND * 10, Hop::BUSY);
+    // A frame each 100 ms, then one each 5 ms: 0.1 and 2.4 Mbit/s.
+    for spacing in [100, 5] {
+        hop.run(SECOND * 60, Duration::from_millis(spacing));
+        assert!(
+            hop.air.rate() >= megabits(19),
+            "{} after {spacing} ms",
+            hop.air.rate()
+        );
+    }
+}
+
+/// A host was busy for a while, before anything is known of the rate.
+fn a_few_late_frames_do_not_end_the_start(granted: bool) {
+    for frame in [109, 1_199] {
+        for stall in [25, 40, 100] {
+            let mut hop = Hop::new(granted, megabits(200), Duration::from_millis(5), 8);
+            hop.frame = Bytes::new(frame);
+            let spacing = Duration::from_millis(10);
+            hop.run(Duration::from_millis(205), spacing);
+            hop.stall(Duration::from_millis(stall));
+            hop.run(Duration::from_millis(200), spacing);
+            let rate = hop.air.rate();
+            assert!(rate >= megabits(10), "{rate} after {stall} ms");
+        }
+    }
+}

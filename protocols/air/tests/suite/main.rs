@@ -1,0 +1,5 @@
+//! An air: who may send, and when.
+
+mod cases;
+mod clock;
+mod hop;

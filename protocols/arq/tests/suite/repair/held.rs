@@ -1,0 +1,121 @@
+//! Segments that their sender repeats while the hop still has to deliver the first copy.
+
+use units::{BitRate, Duration, SeqNumber};
+use wire::TcpSegment;
+use wire::tcp::{SeqRange, TcpFlags, Timestamps};
+
+use super::script::{Script, usual};
+use super::superseded::{acknowledgment, packet, wait};
+
+const LENGTH: u16 = 1_000;
+
+/// The segment with this number of those that follow each other.
+fn data(number: u32) -> TcpSegment {
+    let mut segment = acknowledgment(9);
+    segment.sequence = SeqNumber(u32::MAX - 2_500) + number * u32::from(LENGTH);
+    segment.payload = LENGTH;
+    segment
+}
+
+/// The same, sent again: its clock has gone on.
+fn again(number: u32) -> TcpSegment {
+    let mut segment = data(number);
+    segment.flags = TcpFlags::ACK | TcpFlags::PSH;
+    let (value, echo) = (7, 8);
+    segment.options.timestamps = Some(Timestamps { value, echo });
+    segment
+}
+
+/// An end that has sent six segments of eight, and their numbers on the air.
+fn sent() -> (Script, (u64, u64)) {
+    let mut end = Script::knowing(usual(), Duration::from_millis(20));
+    (0..6).for_each(|number| wait(&mut end, packet(&data(number))));
+    let sent = end.send_all();
+    let numbers = (sent[0].number, sent[sent.len() - 1].number);
+    (6..8).for_each(|number| wait(&mut end, packet(&data(number))));
+    (end, numbers)
+}
+
+/// Whether a segment is left out of what waits.
+fn is_left_out(end: &mut Script, segment: &TcpSegment) -> bool {
+    let (before, waiting) = (end.stats().sent.packets_held_already, end.arq.queued());
+    wait(end, packet(segment));
+    let left_out = end.stats().sent.packets_held_already > before;
+    assert_eq!(left_out, end.arq.queued() == waiting);
+    left_out
+}
+
+#[test]
+fn what_is_still_to_be_delivered_does_not_cross_again() {
+    let (mut end, numbers) = sent();
+    for number in 0..8 {
+        assert!(is_left_out(&mut end, &again(number)), "segment {number}");
+    }
+    end.wait(Duration::from_millis(20));
+    end.ack(&[numbers]);
+    for number in 0..6 {
+        assert!(
+            !is_left_out(&mut end, &again(number)),
+            "segment {number} has arrived"
+        );
+    }
+    assert!(is_left_out(&mut end, &again(7)));
+    assert_eq!(end.stats().sent.packets_dropped, 0);
+}
+
+#[test]
+fn what_says_more_crosses() {
+    let changed = |change: fn(&mut TcpSegment)| {
+        let mut segment = data(3);
+        change(&mut segment);
+        segment
+    };
+    for news in [
+        changed(|segment| segment.acknowledgment = SeqNumber(10)),
+        changed(|segment| segment.window += 1),
+        changed(|segment| segment.flags = TcpFlags::ACK | TcpFlags::FIN),
+        changed(|segment| segment.payload = 0),
+        changed(|segment| segment.sequence = segment.sequence + 5_000),
+        changed(|segment| segment.sequence = segment.sequence - 4_000),
+        changed(|segment| {
+            let (start, end) = (SeqNumber(40), SeqNumber(50));
+            segment.options.sack.push(SeqRange { start, end });
+        }),
+    ] {
+        let (mut end, _) = sent();
+        assert!(is_left_out(&mut end, &data(3)));
+        assert!(!is_left_out(&mut end, &news), "{news:?}");
+    }
+}
+
+#[test]
+fn what_this_end_dropped_comes_again() {
+    let mut end = Script::knowing(usual(), Duration::from_millis(20));
+    end.input(arq::Input::Rate(BitRate::from_megabits(2)));
+    let all = 100;
+    (0..all).for_each(|number| wait(&mut end, packet(&data(number))));
+    let dropped = end.stats().sent.packets_dropped;
+    assert!((3..50).contains(&dropped), "{dropped}");
+    let missing = (0..all).filter(|number| !end_has(&mut end, *number));
+    assert_eq!(missing.count() as u64, dropped);
+}
+
+/// Whether the segment waits at the end, whose queue is full.
+fn end_has(end: &mut Script, number: u32) -> bool {
+    let before = end.stats().sent.packets_held_already;
+    wait(end, packet(&data(number)));
+    end.stats().sent.packets_held_already > before
+}
+
+#[test]
+fn a_new_connection_with_the_same_ports_is_another() {
+    let (mut end, _) = sent();
+    let mut first = data(2);
+    first.flags = TcpFlags::SYN;
+    first.payload = 0;
+    assert!(!is_left_out(&mut end, &first));
+    for number in [3, 1, 4] {
+        assert!(!is_left_out(&mut end, &data(number)), "segment {number}");
+        assert!(is_left_out(&mut end, &again(number)), "segment {number}");
+    }
+}

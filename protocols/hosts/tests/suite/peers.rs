@@ -1,0 +1,212 @@
+//! One gateway, two mobiles: what belongs to one cannot be taken by the other.
+
+use hosts::{Caps, Config, Host, Input, Output, Peer, Role, SplitTerms, TcpTerms};
+use machine::{Machine, RandomStream};
+use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
+use wire::ip::Ecn;
+use wire::packet::{Packet, PacketBuffer};
+
+use crate::support::{Received, Traffic, port_of, private_key};
+
+const NAMES: [&str; 3] = ["gateway", "one", "two"];
+const PLACES: [&str; 3] = ["10.0.0.1:1", "10.0.0.2:2", "10.0.0.3:3"];
+const INNER: [&str; 3] = ["", "10.9.0.2", "10.9.0.3"];
+const DELAY: Duration = Duration::from_millis(5);
+
+fn place(index: usize) -> HopAddress {
+    PLACES[index].parse().expect("an address")
+}
+
+fn peer(index: usize, prefix: (&str, u8)) -> Peer {
+    Peer {
+        name: NAMES[index].into(),
+        public: private_key(NAMES[index]).public_key(),
+        preshared: None,
+        endpoint: (index == 0).then(|| place(0)),
+        prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
+        tcp: TcpTerms::Follow,
+        split: SplitTerms::Never,
+        caps: Caps::default(),
+        weight: 1,
+    }
+}
+
+fn host(index: usize) -> Host {
+    let (role, peers) = match index {
+        0 => (
+            Role::Gateway,
+            vec![peer(1, (INNER[1], 32)), peer(2, (INNER[2], 32))],
+        ),
+        _ => (Role::Mobile, vec![peer(0, ("0.0.0.0", 0))]),
+    };
+    let config = Config {
+        role,
+        key: private_key(NAMES[index]),
+        peers,
+        bearer_mtu: hosts::BearerMtu::up_to(1500),
+        shared_air: None,
+        rate: None,
+        snoop_cache: Bytes::mebi(32),
+        streams: None,
+    };
+    let mut stream = RandomStream::named(9, NAMES[index]);
+    let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
+    Host::new(config, entropy).expect("a host")
+}
+
+/// A gateway and its mobiles on a hop that only delays.
+struct Net {
+    hosts: [Host; 3],
+    now: Instant,
+    flying: Vec<(Instant, usize, HopAddress, PacketBuffer)>,
+    packets: [Vec<Packet>; 3],
+}
+
+impl Net {
+    /// All connected.
+    fn new() -> Self {
+        let mut net = Self {
+            hosts: [host(0), host(1), host(2)],
+            now: Instant::ZERO,
+            flying: Vec::new(),
+            packets: <[Vec<Packet>; 3]>::default(),
+        };
+        for index in 0..3 {
+            net.input(index, Input::Wall(1_800_000_000_000_000_000));
+        }
+        net.run_for(Duration::from_secs(1));
+        net
+    }
+
+    fn input(&mut self, index: usize, input: Input) {
+        self.hosts[index].handle_input(self.now, input);
+        self.drain(index);
+    }
+
+    fn drain(&mut self, from: usize) {
+        while let Some(output) = self.hosts[from].poll_output() {
+            match output {
+                Output::Datagram { to, buffer, .. } => {
+                    let to = (0..3).find(|index| place(*index) == to).expect("a host");
+                    self.flying
+                        .push((self.now + DELAY, to, place(from), buffer));
+                }
+                Output::Packet(packet) => self.packets[from].push(packet),
+                Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => {}
+            }
+        }
+    }
+
+    fn run_for(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.now < end {
+            self.now += Duration::from_millis(1);
+            while let Some(at) = self.flying.iter().position(|(due, ..)| *due <= self.now) {
+                let (arrived, to, from, buffer) = self.flying.remove(at);
+                let input = Input::Datagram {
+                    from,
+                    arrived,
+                    ecn: Ecn::NotCapable,
+                    buffer,
+                };
+                self.input(to, input);
+            }
+            for index in 0..3 {
+                self.hosts[index].handle_timeout(self.now);
+                self.drain(index);
+            }
+        }
+    }
+
+    fn refused(&self, peer: usize) -> u64 {
+        self.hosts[0].status(self.now).peers[peer - 1].packets_refused
+    }
+}
+
+/// The next packet of `traffic`, as if the second mobile's: its inner address in place of the first's.
+fn as_second(traffic: &mut Traffic) -> Packet {
+    let mut packet = traffic.next();
+    let field = if traffic.from == 0 { 12..16 } else { 16..20 };
+    packet.buffer[field].copy_from_slice(&[10, 9, 0, 3]);
+    packet
+}
+
+#[test]
+fn each_mobile_gets_its_own() {
+    let mut net = Net::new();
+    let (mut first, mut second) = (Traffic::bulk(1), Traffic::bulk(2));
+    for _ in 0..20 {
+        net.input(0, Input::Packet(first.next()));
+        let packet = as_second(&mut second);
+        net.input(0, Input::Packet(packet));
+    }
+    net.run_for(Duration::from_secs(2));
+    for (host, port) in [(1, 1), (2, 2)] {
+        let mut received = Received::begin();
+        for packet in &net.packets[host] {
+            assert_eq!(port_of(packet), port);
+            received.note(packet);
+        }
+        assert!(received.in_order && received.packets == 20, "{received:?}");
+    }
+}
+
+#[test]
+fn the_address_of_another_cannot_be_used() {
+    let mut net = Net::new();
+    let (mut stolen, mut genuine) = (Traffic::upload(1), Traffic::upload(2));
+    for _ in 0..10 {
+        // The second mobile sends with the first one's inner address, and with its own.
+        net.input(2, Input::Packet(stolen.next()));
+        let packet = as_second(&mut genuine);
+        net.input(2, Input::Packet(packet));
+    }
+    net.run_for(Duration::from_secs(2));
+    assert_eq!(net.packets[0].len(), 10);
+    assert!(net.packets[0].iter().all(|packet| port_of(packet) == 2));
+    assert_eq!((net.refused(1), net.refused(2)), (0, 10));
+}
+
+#[test]
+fn what_belongs_to_nobody_goes_nowhere() {
+    let mut net = Net::new();
+    let mut packet = Traffic::bulk(1).next();
+    packet.buffer[16..20].copy_from_slice(&[10, 9, 0, 4]);
+    net.input(0, Input::Packet(packet));
+    net.run_for(Duration::from_secs(1));
+    assert!(net.packets[1].is_empty() && net.packets[2].is_empty());
+    assert_eq!(net.hosts[0].status(net.now).packets_unroutable, 1);
+}
+
+#[test]
+fn a_stranger_gets_no_answer() {
+    let mut net = Net::new();
+    let stranger: HopAddress = "203.0.113.5:5".parse().expect("an address");
+    let mut stream = RandomStream::named(1, "stranger");
+    for kind in 0..=255_u8 {
+        for length in [0, 1, 4, 32, 60, 92, 148, 160, 1_400] {
+            let mut bytes = vec![0; length];
+            stream.fill(&mut bytes);
+            if let Some(first) = bytes.first_mut() {
+                *first = kind;
+            }
+            let arrived = net.now;
+            let input = Input::Datagram {
+                from: stranger,
+                arrived,
+                ecn: Ecn::NotCapable,
+                buffer: PacketBuffer::copy_of(&bytes),
+            };
+            net.hosts[0].handle_input(net.now, input);
+            assert_eq!(net.hosts[0].poll_output(), None, "an answer to kind {kind}");
+        }
+    }
+    let status = net.hosts[0].status(net.now);
+    let dropped: u64 = status
+        .datagrams_dropped
+        .iter()
+        .map(|(_, count)| count)
+        .sum();
+    assert_eq!(dropped, 256 * 9);
+}

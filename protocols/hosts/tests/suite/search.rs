@@ -1,0 +1,84 @@
+//! A gateway whose name has another address by now.
+
+use hosts::Input;
+use units::Duration;
+use wire::address::HopAddress;
+
+use crate::support::place::Place;
+use crate::support::{GATEWAY, MOBILE, Pair, Traffic};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn elsewhere() -> HopAddress {
+    "203.0.113.77:51830".parse().expect("an address")
+}
+
+/// A pair in the midst of a transfer, whose gateway has just moved to another address.
+fn moved() -> Pair {
+    let mut pair = Pair::new("l2-clean", 7);
+    pair.add(Traffic::bulk(1));
+    pair.add(Traffic::upload(2));
+    pair.run_for(SECOND * 5);
+    assert_eq!(pair.sought, [], "it answers, so nobody looks for it");
+    // What is on its way has come from the old place.
+    pair.blackout = pair.now..pair.now + SECOND;
+    pair.run_for(SECOND);
+    pair.place = Place::moved_to(elsewhere());
+    pair
+}
+
+#[test]
+fn a_gateway_that_does_not_answer_is_looked_for_ever_more_seldom() {
+    let mut pair = moved();
+    let begun = pair.now;
+    pair.run_for(SECOND * 200);
+    let times: Vec<u64> = pair
+        .sought
+        .iter()
+        .map(|(at, _)| at.since(begun).as_millis() / 1_000)
+        .collect();
+    assert!(
+        matches!(times[..], [4..=6, 14..=21, 34..=47, ..]),
+        "{times:?}"
+    );
+    assert!(times.len() <= 8, "{times:?}");
+}
+
+#[test]
+fn it_is_found_at_its_new_place_and_nothing_is_lost() {
+    let mut pair = moved();
+    pair.run_for(SECOND * 20);
+    let before = pair.received(1).payload;
+    pair.input(
+        MOBILE,
+        Input::Found {
+            peer: 0,
+            at: elsewhere(),
+        },
+    );
+    pair.run_for(SECOND * 8);
+    assert_eq!(pair.status(MOBILE).endpoint, Some(elsewhere()));
+    assert!(pair.received(1).payload > before);
+    assert!(pair.received(1).in_order);
+}
+
+#[test]
+fn false_places_change_nothing_and_are_few() {
+    let mut pair = moved();
+    pair.place = Place::default();
+    let begun = pair.now;
+    pair.blackout = begun..begun + SECOND * 20;
+    pair.run_for(SECOND * 20);
+    let known = pair.status(MOBILE).endpoint;
+    for number in 0..=255 {
+        let at = HopAddress::Udp(([198, 51, 100, number], 51_830).into());
+        pair.input(MOBILE, Input::Found { peer: 0, at });
+        pair.input(GATEWAY, Input::Found { peer: 0, at });
+        pair.input(MOBILE, Input::Found { peer: 9, at });
+    }
+    pair.run_for(SECOND * 8);
+    assert_eq!(pair.status(MOBILE).endpoint, known);
+    let before = pair.received(1).payload;
+    pair.run_for(SECOND * 3);
+    assert!(pair.received(1).payload > before, "the known place goes on");
+}

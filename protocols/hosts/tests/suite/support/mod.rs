@@ -1,0 +1,467 @@
+//! Two hosts, a channel and a clock.
+
+pub(crate) mod cell;
+mod clock;
+mod crossing;
+pub(crate) mod ends;
+pub(crate) mod intruder;
+pub(crate) mod paths;
+pub(crate) mod place;
+mod traffic;
+pub(crate) mod trouble;
+pub(crate) mod tunnels;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use channel::{Channel, Direction, Link};
+use hosts::{
+    Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
+    StreamLane, StreamLimits, StreamNews, TcpMethod, TcpTerms,
+};
+use machine::{Machine, RandomStream};
+use rivals::{Crossing, Rivals};
+use session::{Entropy, PrivateKey};
+pub(crate) use traffic::{Received, Traffic, port_of};
+use units::{Bytes, Duration, Instant};
+use wire::address::HopAddress;
+use wire::ip::Ecn;
+use wire::packet::{Packet, PacketBuffer};
+
+pub(crate) const MOBILE: usize = 0;
+pub(crate) const GATEWAY: usize = 1;
+/// Where they are, by version of the outer protocol.
+const ENDS: [[&str; 2]; 2] = [
+    ["10.0.0.2:5000", "10.0.0.1:5000"],
+    ["[fd00::2]:5000", "[fd00::1]:5000"],
+];
+const AROUND_UDP: usize = 14 + 20 + 8;
+/// Unix time at the start.
+const WALL: u64 = 1_800_000_000_000_000_000;
+/// The port of small requests and their replies.
+const REQUESTS: u16 = 9_000;
+
+/// What waits at a host while its bulk flows go on.
+const BACKLOG: Bytes = Bytes::kibi(40);
+
+/// What crosses the channel.
+#[derive(Clone)]
+pub(crate) enum Cargo {
+    /// A datagram of the tunnel, with the host that it goes to, and when it was sent.
+    Datagram(usize, PacketBuffer, Instant),
+    /// A segment of somebody else.
+    Rival(Crossing),
+    /// A packet of somebody who sends at a constant rate.
+    Other,
+}
+
+/// A mobile host and its gateway.
+pub(crate) struct Pair {
+    pub(crate) hosts: [Host; 2],
+    pub(crate) channel: Channel<Cargo>,
+    /// Somebody else's connections across the same channel.
+    pub(crate) rivals: Rivals,
+    pub(crate) now: Instant,
+    /// While nothing comes through at all.
+    pub(crate) blackout: Range<Instant>,
+    /// The last datagrams that were sent, with the host that they go to.
+    pub(crate) recent: VecDeque<(usize, PacketBuffer)>,
+    pub(crate) events: Vec<(Instant, usize, EventKind)>,
+    /// When each request was sent, and how long its reply took.
+    pub(crate) replies: Vec<(Instant, Duration)>,
+    /// What was told of streams, and by which host.
+    pub(crate) stream_news: VecDeque<(usize, StreamLane, StreamNews)>,
+    /// A mark over every output with its time and host.
+    pub(crate) mark: u64,
+    /// Allocations inside the hosts while they are counted.
+    pub(crate) allocations: Option<u64>,
+    pub(crate) trouble: trouble::Trouble,
+    pub(crate) network: paths::Network,
+    link: Link,
+    setting: Setting,
+    traffic: Vec<Traffic>,
+    requests: Option<(Traffic, Traffic, Instant)>,
+    waiting: VecDeque<Instant>,
+    received: BTreeMap<u16, Received>,
+    pending: VecDeque<(usize, Output)>,
+    ends: Option<ends::Ends>,
+    /// Datagrams that have left the channel.
+    datagrams: u64,
+    /// A host whose datagrams are refused by its own system, and how many were.
+    pub(crate) severed: Option<usize>,
+    pub(crate) refused: u64,
+    /// When the mobile host looked for which peer.
+    pub(crate) sought: Vec<(Instant, usize)>,
+    pub(crate) place: place::Place,
+    /// Deadlines that came, of each host.
+    pub(crate) wakes: [u64; 2],
+    /// When each datagram to the mobile host was sent and came, while that is noted.
+    pub(crate) crossings: Option<Vec<(Instant, Instant)>>,
+}
+
+/// What a pair is made from.
+#[derive(Clone, Copy)]
+struct Setting {
+    seed: u64,
+    lives: [u64; 2],
+    outer: usize,
+    tcp: [TcpTerms; 2],
+    split: [SplitTerms; 2],
+    /// Whether the mobile host keeps no timers for streams.
+    lean: bool,
+    bearer_mtu: hosts::BearerMtu,
+}
+
+impl Setting {
+    /// As most tests want it.
+    fn usual(seed: u64) -> Self {
+        Self {
+            seed,
+            lives: [0; 2],
+            outer: 0,
+            tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Arq)],
+            split: [SplitTerms::Never; 2],
+            lean: false,
+            bearer_mtu: paths::usual(),
+        }
+    }
+}
+
+fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
+    let mut stream = RandomStream::named(seed, name);
+    Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
+}
+
+pub(crate) fn private_key(name: &str) -> PrivateKey {
+    PrivateKey::generate(&mut *entropy(1, name))
+}
+
+fn host(index: usize, setting: Setting) -> Host {
+    let names = ["mobile", "gateway"];
+    let prefixes = match index {
+        MOBILE => vec![("0.0.0.0", 0), ("::", 0)],
+        _ => vec![("10.9.0.2", 32), ("fd09::2", 128)],
+    };
+    let address = |(text, length): (&str, u8)| (text.parse().expect("an address"), length);
+    let peer = Peer {
+        name: names[1 - index].into(),
+        public: private_key(names[1 - index]).public_key(),
+        preshared: None,
+        endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
+        prefixes: prefixes.into_iter().map(address).collect(),
+        tcp: setting.tcp[index],
+        split: setting.split[index],
+        caps: Caps::default(),
+        weight: 1,
+    };
+    let config = Config {
+        role: [Role::Mobile, Role::Gateway][index],
+        key: private_key(names[index]),
+        peers: vec![peer],
+        bearer_mtu: setting.bearer_mtu,
+        shared_air: None,
+        rate: None,
+        snoop_cache: Bytes::mebi(32),
+        streams: Some(StreamLimits {
+            receive_buffer: None,
+            connections: 512,
+            lean: setting.lean && index == MOBILE,
+        }),
+    };
+    let name = format!("{} in life {}", names[index], setting.lives[index]);
+    Host::new(config, entropy(setting.seed, &name)).expect("a host")
+}
+
+fn end(setting: Setting, host: usize) -> HopAddress {
+    ENDS[setting.outer][host].parse().expect("an address")
+}
+
+impl Pair {
+    /// A pair over a named link.
+    pub(crate) fn new(link: &str, seed: u64) -> Self {
+        Self::over(Link::named(link).expect("a link"), seed, 0)
+    }
+
+    /// A pair over `link`; `outer` is 0 for IPv4 and 1 for IPv6.
+    pub(crate) fn over(link: Link, seed: u64, outer: usize) -> Self {
+        let setting = Setting {
+            outer,
+            ..Setting::usual(seed)
+        };
+        Self::with(link, setting)
+    }
+
+    /// A pair over `link` whose mobile and gateway have these terms for TCP.
+    pub(crate) fn on_terms(link: Link, seed: u64, tcp: [TcpTerms; 2]) -> Self {
+        let setting = Setting {
+            tcp,
+            ..Setting::usual(seed)
+        };
+        Self::with(link, setting)
+    }
+
+    /// A pair over `link` whose gateway wants streams in a profile; the mobile host may be lean.
+    pub(crate) fn with_streams(link: Link, seed: u64, (profile, lean): (Profile, bool)) -> Self {
+        let setting = Setting {
+            split: [SplitTerms::Follow, SplitTerms::Choose(profile)],
+            lean,
+            ..Setting::usual(seed)
+        };
+        Self::with(link, setting)
+    }
+
+    fn with(link: Link, setting: Setting) -> Self {
+        let mut pair = Self {
+            hosts: [host(MOBILE, setting), host(GATEWAY, setting)],
+            channel: Channel::new(&link, setting.seed),
+            rivals: Rivals::new(),
+            now: Instant::ZERO,
+            blackout: Instant::ZERO..Instant::ZERO,
+            recent: VecDeque::new(),
+            events: Vec::new(),
+            replies: Vec::new(),
+            stream_news: VecDeque::new(),
+            mark: 0,
+            allocations: None,
+            trouble: trouble::Trouble::none(setting.seed),
+            network: paths::Network::default(),
+            link,
+            setting,
+            traffic: Vec::new(),
+            requests: None,
+            waiting: VecDeque::new(),
+            received: BTreeMap::new(),
+            pending: VecDeque::new(),
+            ends: None,
+            datagrams: 0,
+            severed: None,
+            refused: 0,
+            sought: Vec::new(),
+            place: place::Place::default(),
+            wakes: [0; 2],
+            crossings: None,
+        };
+        for host in [MOBILE, GATEWAY] {
+            pair.input(host, Input::Wall(WALL));
+        }
+        pair
+    }
+
+    pub(crate) fn add(&mut self, traffic: Traffic) {
+        self.traffic.push(traffic);
+    }
+
+    /// A TCP connection of the mobile host with the fixed host takes the place of all other traffic; one end
+    /// sends so many bytes.
+    pub(crate) fn connect(&mut self, mut ends: ends::Ends, transfer: (usize, u64)) {
+        ends.begin(self.now, transfer);
+        self.ends = Some(ends);
+    }
+
+    /// The connection.
+    pub(crate) fn ends(&self) -> &ends::Ends {
+        self.ends.as_ref().expect("a connection")
+    }
+
+    /// Carries what the ends of the connection send.
+    fn exchange(&mut self) {
+        while let Some((host, packet)) = self
+            .ends
+            .as_mut()
+            .and_then(|ends| ends.poll_packet(self.now))
+        {
+            self.input(host, Input::Packet(packet));
+        }
+    }
+
+    /// From `start` on the mobile sends 200 bytes each 100 ms, and the fixed host answers at once.
+    pub(crate) fn add_requests(&mut self, start: Instant) {
+        let (up, down) = (Traffic::upload(REQUESTS), Traffic::bulk(REQUESTS));
+        self.requests = Some((up, down, start));
+    }
+
+    /// A new life of a host: its key is all that it keeps.
+    pub(crate) fn restart(&mut self, index: usize) {
+        self.setting.lives[index] += 1;
+        self.hosts[index] = host(index, self.setting);
+        self.input(index, Input::Wall(WALL + self.now.as_nanos()));
+    }
+
+    /// What has arrived on `port`.
+    pub(crate) fn received(&self, port: u16) -> Received {
+        self.received.get(&port).cloned().unwrap_or_default()
+    }
+
+    /// Payload that arrived, as a share of what the link could carry in `time`.
+    pub(crate) fn share(&self, port: u16, time: Duration) -> f64 {
+        let span = Instant::ZERO..Instant::ZERO + time;
+        let bound = self
+            .link
+            .capacity(Direction::Down, self.setting.seed, span)
+            .unwrap_or(Bytes::new(1));
+        self.received(port).payload as f64 / bound.get() as f64
+    }
+
+    /// What the link could carry from `start` until now.
+    pub(crate) fn capacity(&self, direction: Direction, start: Instant) -> Bytes {
+        let bound = self
+            .link
+            .capacity(direction, self.setting.seed, start..self.now);
+        bound.expect("a link with a rate")
+    }
+
+    pub(crate) fn status(&self, host: usize) -> PeerStatus {
+        self.hosts[host].status(self.now).peers[0].clone()
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        format!("{:?}", self.status(GATEWAY).hop)
+    }
+
+    /// How long a packet sent by `direction` at `at` would wait for the end of a fade.
+    pub(crate) fn fade_left(&self, direction: Direction, at: Instant) -> Duration {
+        let until = at + Duration::from_secs(60);
+        let mut good = true;
+        for change in self.channel.state_changes(direction, until) {
+            if change.at > at {
+                let wait = change.at.since(at);
+                return if good { Duration::ZERO } else { wait };
+            }
+            good = change.good;
+        }
+        Duration::ZERO
+    }
+
+    /// A datagram that reaches `host`, whoever sent it.
+    pub(crate) fn inject(&mut self, host: usize, from: HopAddress, bytes: &[u8]) {
+        let (arrived, buffer) = (self.now, PacketBuffer::copy_of(bytes));
+        let input = Input::Datagram {
+            from,
+            arrived,
+            ecn: Ecn::NotCapable,
+            buffer,
+        };
+        self.input(host, input);
+    }
+
+    /// Where a host is.
+    pub(crate) fn address(&self, host: usize) -> HopAddress {
+        let moved = self.place.gateway.filter(|_| host == GATEWAY);
+        moved.unwrap_or_else(|| end(self.setting, host))
+    }
+
+    pub(crate) fn input(&mut self, host: usize, input: Input) {
+        let now = self.now;
+        let Some(input) = self.trouble.pass(host, now, input) else {
+            return;
+        };
+        self.act(host, |machine| machine.handle_input(now, input));
+    }
+
+    /// Lets a host do something and carries out what comes of it.
+    fn act(&mut self, host: usize, action: impl FnOnce(&mut Host)) {
+        let (machine, pending) = (&mut self.hosts[host], &mut self.pending);
+        pending.reserve(1_000);
+        let work = || {
+            action(machine);
+            while let Some(output) = machine.poll_output() {
+                pending.push_back((host, output));
+            }
+        };
+        match &mut self.allocations {
+            Some(count) => *count += allocation_counter::measure(work).count_total,
+            None => work(),
+        }
+        while let Some((host, output)) = self.pending.pop_front() {
+            self.note(host, &output);
+            self.carry_out(host, output);
+        }
+    }
+
+    /// Mixes an output into the mark (FNV-1a).
+    fn note(&mut self, host: usize, output: &Output) {
+        let bytes: &[u8] = match output {
+            Output::Datagram { buffer, .. } => buffer,
+            Output::Packet(packet) => &packet.buffer,
+            Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => &[],
+        };
+        let head = [host as u8, bytes.len() as u8];
+        let time = self.now.as_nanos().to_le_bytes();
+        for byte in time.iter().chain(&head).chain(bytes) {
+            self.mark = (self.mark ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn carry_out(&mut self, host: usize, output: Output) {
+        match output {
+            Output::Datagram { to, .. } if self.severed == Some(host) => {
+                self.refused += 1;
+                self.input(host, Input::Unreachable(to));
+            }
+            Output::Datagram { to, buffer, .. } => {
+                if !self.is_refused(host, &buffer) && self.passes(host, to) {
+                    self.launch(host, buffer);
+                }
+            }
+            Output::Packet(packet) => self.released(host, &packet),
+            Output::Streams { lane, news } => self.stream_news.push_back((host, lane, news)),
+            Output::Seek { peer } => self.sought.push((self.now, peer)),
+            Output::Event(event) => self.events.push((self.now, host, event.kind)),
+        }
+    }
+
+    fn released(&mut self, host: usize, packet: &Packet) {
+        let port = port_of(packet);
+        if let Some(ends) = self.ends.as_mut().filter(|_| port != REQUESTS) {
+            return ends.take(self.now, host, packet);
+        }
+        if port != REQUESTS {
+            let received = self.received.entry(port).or_insert_with(Received::begin);
+            received.note(packet);
+        } else if host == GATEWAY {
+            if let Some((_, down, _)) = &mut self.requests {
+                let reply = down.packet(200);
+                self.input(GATEWAY, Input::Packet(reply));
+            }
+        } else if let Some(sent) = self.waiting.pop_front() {
+            self.replies.push((sent, self.now.since(sent)));
+        }
+    }
+
+    /// Keeps every source's queue filled, in turns.
+    fn feed(&mut self) {
+        for host in [MOBILE, GATEWAY] {
+            if !self.trouble.runs(host, self.now) {
+                continue;
+            }
+            let status = self.status(host);
+            let mut room = BACKLOG.get().saturating_sub(status.hop.queued.get());
+            let mine = |traffic: &Traffic| traffic.from == host;
+            while status.keys_age.is_some() && room > 0 && self.traffic.iter().any(mine) {
+                for index in 0..self.traffic.len() {
+                    if mine(&self.traffic[index]) {
+                        let packet = self.traffic[index].next();
+                        room = room.saturating_sub(packet.buffer.len() as u64);
+                        self.input(host, Input::Packet(packet));
+                    }
+                }
+            }
+        }
+    }
+
+    fn request(&mut self) {
+        if let Some((up, _, next)) = &mut self.requests
+            && *next <= self.now
+        {
+            *next += Duration::from_millis(100);
+            let packet = up.packet(200);
+            self.waiting.push_back(self.now);
+            self.input(MOBILE, Input::Packet(packet));
+        }
+    }
+
+    /// Stops the bulk flows.
+    pub(crate) fn stop(&mut self) {
+        self.traffic.clear();
+    }
+}

@@ -1,0 +1,5 @@
+//! URLs, and what goes over the wire.
+
+mod allocation;
+mod url;
+mod wire;

@@ -1,0 +1,4 @@
+//! The redirector, as scripts and beside a model.
+
+mod model;
+mod script;

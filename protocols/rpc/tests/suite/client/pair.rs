@@ -1,0 +1,293 @@
+//! A client and a server, and a seeded channel between them that loses, repeats, delays and overtakes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use machine::{Machine, RandomStream, earlier};
+use rpc::message::{Call, Refusal, Reply};
+use rpc::{Adaptive, Exponential, Failure, HybridLinear, Input, Linear, LinkEvent, Output, Policy};
+use units::{Duration, Instant, Probability};
+
+use super::drive::{Driven, call, config, millis};
+
+const CALLS: u64 = 500;
+
+/// Executes calls and, with a cache, repeats replies to what it knows.
+struct Server {
+    cache: Option<BTreeMap<u32, Bytes>>,
+    /// How often each call was carried out, by its arguments.
+    executed: BTreeMap<Vec<u8>, u32>,
+}
+
+impl Server {
+    fn answer(&mut self, datagram: &[u8]) -> Option<Bytes> {
+        let call = match Call::parse(datagram) {
+            Ok(call) => call,
+            Err(error) => return error.answer().map(|reply| written(&reply)),
+        };
+        if let Some(known) = self.cache.as_ref().and_then(|cache| cache.get(&call.xid)) {
+            return Some(known.clone());
+        }
+        let count = self.executed.entry(call.arguments.to_vec()).or_default();
+        *count += 1;
+        // As MKDIR: what exists cannot be made again.
+        let outcome = match *count {
+            1 => Ok(call.arguments),
+            _ => Err(Refusal::SystemError),
+        };
+        let xid = call.xid;
+        let reply = written(&Reply { xid, outcome });
+        if let Some(cache) = &mut self.cache {
+            cache.insert(xid, reply.clone());
+        }
+        Some(reply)
+    }
+}
+
+fn written(reply: &Reply<'_>) -> Bytes {
+    let mut bytes = Vec::new();
+    reply.write(&mut bytes);
+    bytes.into()
+}
+
+/// What the channel between them does besides delaying.
+struct Hop {
+    /// Of a hundred messages, those that are lost and those that arrive twice.
+    lost: u64,
+    doubled: u64,
+    /// When fades begin and end, in turns; what is sent or arrives in one is lost.
+    changes: Vec<Instant>,
+    /// The client is told.
+    signals: bool,
+}
+
+impl Hop {
+    fn losing() -> Self {
+        Self {
+            lost: 20,
+            doubled: 5,
+            changes: Vec::new(),
+            signals: false,
+        }
+    }
+
+    /// Good for up to 2 s and bad for up to twice `bad`, as in the papers.
+    fn fading(bad: Duration, signals: bool, chance: &mut RandomStream) -> Self {
+        let mut at = Instant::ZERO;
+        let mut changes = Vec::new();
+        for _ in 0..1_000 {
+            for mean in [Duration::from_secs(1), bad] {
+                at += chance.uniform(Duration::ZERO, mean * 2);
+                changes.push(at);
+            }
+        }
+        Self {
+            lost: 0,
+            doubled: 0,
+            changes,
+            signals,
+        }
+    }
+
+    fn is_bad(&self, at: Instant) -> bool {
+        self.changes.partition_point(|change| *change <= at) % 2 == 1
+    }
+}
+
+struct Pair {
+    driven: Driven,
+    server: Server,
+    chance: RandomStream,
+    /// By arrival; the number keeps equal ones apart.
+    flying: BTreeMap<(Instant, u64), (bool, Bytes)>,
+    thrown: u64,
+    hop: Hop,
+    answers: BTreeMap<u64, (Result<Bytes, Failure>, u32)>,
+}
+
+impl Pair {
+    fn new(policy: Policy, cache: bool, seed: u64) -> Self {
+        let config = rpc::Config {
+            in_flight: 4,
+            ..config(policy)
+        };
+        Self {
+            driven: Driven::new(config),
+            server: Server {
+                cache: cache.then(BTreeMap::new),
+                executed: BTreeMap::new(),
+            },
+            chance: RandomStream::named(seed, "channel"),
+            flying: BTreeMap::new(),
+            thrown: 0,
+            hop: Hop::losing(),
+            answers: BTreeMap::new(),
+        }
+    }
+
+    fn throw(&mut self, to_server: bool, bytes: &Bytes) {
+        let now = self.driven.now;
+        let mut happens = |percent| self.chance.chance(Probability::ratio(percent, 100));
+        let copies = u32::from(!happens(self.hop.lost)) + u32::from(happens(self.hop.doubled));
+        for _ in 0..copies {
+            let arrival = now + self.chance.uniform(millis(5), millis(50));
+            if self.hop.is_bad(now) || self.hop.is_bad(arrival) {
+                continue;
+            }
+            self.thrown += 1;
+            self.flying
+                .insert((arrival, self.thrown), (to_server, bytes.clone()));
+        }
+    }
+
+    fn carry_out(&mut self, outputs: Vec<Output>) {
+        for output in outputs {
+            match output {
+                Output::Send(bytes) => self.throw(true, &bytes),
+                Output::Answer(answer) => {
+                    let known = (answer.result, answer.transmissions);
+                    let twice = self.answers.insert(answer.ticket.0, known);
+                    assert_eq!(twice, None, "{:?} was answered twice", answer.ticket);
+                }
+                _ => {}
+            }
+        }
+        assert!(self.driven.client.in_flight() <= 4);
+    }
+
+    fn run(&mut self) {
+        for ticket in 0..CALLS {
+            let outputs = self.driven.input(call(ticket));
+            self.carry_out(outputs);
+        }
+        let mut changes = std::mem::take(&mut self.hop.changes).into_iter();
+        self.hop.changes = changes.as_slice().to_vec();
+        let mut change = changes.next();
+        while (self.answers.len() as u64) < CALLS {
+            let arrival = self.flying.keys().next().map(|(at, _)| *at);
+            let next = earlier(change, earlier(arrival, self.driven.client.poll_timeout()));
+            self.driven.now = next.expect("something happens").max(self.driven.now);
+            let left = CALLS - self.answers.len() as u64;
+            assert!(
+                self.driven.now < Instant::from_millis(36_000_000),
+                "{left} calls without an answer"
+            );
+            if let Some(at) = change.filter(|at| *at <= self.driven.now) {
+                self.report(at);
+                change = changes.next();
+            } else if arrival.is_some_and(|arrival| arrival <= self.driven.now) {
+                self.arrive();
+            } else {
+                self.driven.client.handle_timeout(self.driven.now);
+                let outputs = self.driven.outputs();
+                self.carry_out(outputs);
+            }
+        }
+    }
+
+    /// A fade has begun or ended.
+    fn report(&mut self, at: Instant) {
+        if self.hop.signals {
+            let event = if self.hop.is_bad(at) {
+                LinkEvent::FadeBegan
+            } else {
+                LinkEvent::FadeEnded { kept: false }
+            };
+            let outputs = self.driven.input(Input::Link(event));
+            self.carry_out(outputs);
+        }
+    }
+
+    fn arrive(&mut self) {
+        let (_, (to_server, bytes)) = self.flying.pop_first().expect("one arrives");
+        if !to_server {
+            let outputs = self.driven.input(Input::Received(bytes));
+            self.carry_out(outputs);
+        } else if let Some(reply) = self.server.answer(&bytes) {
+            self.throw(false, &reply);
+        }
+    }
+}
+
+fn policies() -> [Policy; 4] {
+    [
+        Policy::Exponential(Exponential::default()),
+        Policy::Linear(Linear::default()),
+        Policy::HybridLinear(HybridLinear::default()),
+        Policy::Adaptive(Adaptive::default()),
+    ]
+}
+
+#[test]
+fn every_call_is_answered_once_and_a_cache_lets_it_happen_once() {
+    for policy in policies() {
+        let mut pair = Pair::new(policy, true, 1);
+        pair.run();
+        for (ticket, (result, _)) in &pair.answers {
+            assert_eq!(
+                result.as_deref(),
+                Ok(&ticket.to_be_bytes()[..]),
+                "{policy:?}"
+            );
+        }
+        assert!(pair.server.executed.values().all(|count| *count == 1));
+        let counters = pair.driven.client.counters();
+        assert!(counters.repeated.total() > 100, "{policy:?}: {counters:?}");
+        assert!(counters.received.late > 0 && counters.received.unknown == 0);
+    }
+}
+
+#[test]
+fn what_happened_twice_is_marked_where_there_is_no_cache() {
+    for policy in policies() {
+        let mut pair = Pair::new(policy, false, 2);
+        pair.run();
+        let refused: BTreeSet<u64> = pair
+            .answers
+            .iter()
+            .filter(|(_, (result, _))| result.is_err())
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        assert!(refused.len() > 20, "{policy:?}: {}", refused.len());
+        // Only the channel's own copies can make a call that was sent once happen twice.
+        let unmarked = refused.iter().filter(|ticket| pair.answers[ticket].1 == 1);
+        assert!(unmarked.count() < refused.len() / 4, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_shorter_wait_that_is_measured_is_faster_on_a_lossy_channel() {
+    let time = |policy| {
+        let mut pair = Pair::new(policy, true, 3);
+        pair.run();
+        let repeated = pair.driven.client.counters().repeated.total();
+        (pair.driven.now, repeated)
+    };
+    let [exponential, _, hybrid, adaptive] = policies().map(time);
+    assert!(adaptive.0 < hybrid.0 && hybrid.0 < exponential.0);
+    // And what it sends for nothing is bounded.
+    assert!(adaptive.1 < hybrid.1 * 3 / 2, "{adaptive:?} {hybrid:?}");
+}
+
+/// Fades that nobody repairs: the papers' loss process, without their queues.
+#[test]
+fn through_fades_the_adaptive_policy_is_fastest_and_faster_with_reports() {
+    for bad in [40, 80, 160] {
+        let spent = |policy, signals| {
+            let mut pair = Pair::new(policy, true, 4);
+            let mut chance = RandomStream::named(bad, "fades");
+            pair.hop = Hop::fading(millis(bad), signals, &mut chance);
+            pair.run();
+            let counters = pair.driven.client.counters();
+            (pair.driven.now.since_origin(), counters.repeated.total())
+        };
+        let adaptive = Policy::Adaptive(Adaptive::default());
+        let exponential = spent(Policy::Exponential(Exponential::default()), false);
+        let hybrid = spent(Policy::HybridLinear(HybridLinear::default()), false);
+        let without = spent(adaptive, false);
+        let with = spent(adaptive, true);
+        assert!(with.0 < without.0 && without.0 < hybrid.0 && hybrid.0 <= exponential.0);
+        // What it repeats for nothing, beside the calls that the fades made it repeat.
+        assert!(with.1 <= hybrid.1 * 2, "{bad} ms: {with:?} {hybrid:?}");
+    }
+}

@@ -1,0 +1,5 @@
+//! The engine, and the traces that it writes.
+
+mod common;
+mod engine;
+mod traces;
