@@ -1,5 +1,5 @@
-//! Whose turn it is to load the machine: tests of one module run beside each other, those of two modules never do, since
-//! some of them judge times and shares.
+//! Whose turn it is to load the machine: tests of one module run beside each other, those of two modules never do,
+//! since some of them judge times and shares.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
