@@ -1,5 +1,5 @@
-//! Which bytes of a TCP connection this end still has to deliver: what its sender repeats meanwhile, as its timer has gone
-//! off while the hop stood still, need not cross twice.
+//! Which bytes of a TCP connection this end still has to deliver: what its sender repeats meanwhile, as its timer has
+//! gone off while the hop stood still, need not cross twice.
 
 use std::ops::Range;
 

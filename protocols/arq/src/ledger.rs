@@ -218,8 +218,8 @@ impl Ledger {
         self.entries.get(self.presumed).map(|entry| entry.sent_at)
     }
 
-    /// Presumes lost what left `patience` ago or earlier, of that the `most` oldest; `due` gets what it carried. Returns
-    /// how many transmissions that were.
+    /// Presumes lost what left `patience` ago or earlier, of that the `most` oldest; `due` gets what it carried.
+    /// Returns the number of those transmissions.
     pub(crate) fn presume_lost(
         &mut self,
         now: Instant,

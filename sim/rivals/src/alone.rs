@@ -110,8 +110,8 @@ impl Outcome {
     }
 }
 
-/// Lets one connection download over `link` from `begin` on, with a small request beside it each 100 ms, and counts within
-/// `span`.
+/// Lets one connection download over `link` from `begin` on, with a small request beside it each 100 ms, and counts
+/// within `span`.
 pub fn alone(
     link: &Link,
     seed: u64,

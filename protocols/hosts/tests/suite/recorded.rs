@@ -37,8 +37,8 @@ fn hop() -> Link {
     Link::from_toml_with(&(side("down") + &side("up")), "recorded.toml", &read).expect("a link")
 }
 
-/// The one-way delay that 95 hundredths of the time have at most: at each instant, the age of the latest datagram that has
-/// come (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 5.1).
+/// The one-way delay that 95 hundredths of the time have at most: at each instant, the age of the latest datagram that
+/// has come (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 5.1).
 fn delay(crossings: impl Iterator<Item = (Instant, Instant)>, span: Range<Instant>) -> Duration {
     let (mut ages, mut latest, mut now) = (Vec::new(), Instant::ZERO, span.start);
     for (sent, came) in crossings {
