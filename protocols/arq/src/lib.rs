@@ -6,12 +6,12 @@
 //! a loss in one flow never holds another. The frame is that of `docs/hop-frame.md`.
 //!
 //! A transmission is known to be lost when a later one is acknowledged, and the time is over by which this hop is
-//! known to reorder, none on most; or presumed
-//! lost when no acknowledgement came within a round trip and some. Where silences lose what was sent before them
-//! (fades), what is outstanding is sent again and again while nothing comes through, oldest first and without
-//! back-off: the data itself probes the fade, and the first frame after it is of use. After [`Config::feed`] of silence
-//! small probes take its place. Where the last silence lost nothing, all that is outstanding waits in the hop, and copies leave
-//! rarer the longer a silence lasts; in the first one too, if not as rare.
+//! known to reorder, none on most; or presumed lost when no acknowledgement came within a round trip and some.
+//! Where silences lose what was sent before them (fades), what is outstanding is sent again and again while nothing
+//! comes through, oldest first and without back-off: the data itself probes the fade, and the first frame after it
+//! is of use. After [`Config::feed`] of silence small probes take its place. Where the last silence lost nothing,
+//! all that is outstanding waits in the hop, and copies leave rarer the longer a silence lasts; in the first one
+//! too, if not as rare.
 //!
 //! What TCP sends again although this end still has to deliver it does not cross a second time.
 
