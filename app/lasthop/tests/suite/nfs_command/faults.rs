@@ -43,6 +43,19 @@ fn losses_duplicates_and_delays() {
 }
 
 #[test]
+fn a_server_that_wants_more_time_before_it_says_what_it_can_do() {
+    let rig = Rig::new("udp", Config::default());
+    rig.write("file", &content(1_000, 9));
+    rig.server.input(Input::Fault(Fault::Refuse {
+        procedure: Procedure::FileSystemInfo,
+        status: Status::TryLater,
+        calls: 1,
+    }));
+    rig.done(&["cp", "file", &rig.url("")]);
+    assert_eq!(rig.stored("file"), Some(content(1_000, 9)));
+}
+
+#[test]
 fn a_server_that_restarts_while_it_is_written_to() {
     let mut config = Config::default();
     config.service.per_byte = Duration::from_nanos(20);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use edges::clock;
 use nfs::attach::{self, AttachError};
 use nfs::portmap::{self, GET_PORT, GetPort, Port};
-use nfs::{FileHandle, FileSystemInfo, Limits, List, Path, ServerAbilities, Value, mount};
+use nfs::{FileHandle, FileSystemInfo, Limits, List, Path, ServerAbilities, Status, Value, mount};
 use rpc::Class;
 use units::Duration;
 
@@ -22,6 +22,8 @@ use crate::files::{Protocol, SourcePort};
 const NFS_PORT: u16 = 2_049;
 /// How long a port mapper has to answer, and how long a transport has to show that it works where there is another.
 const PROBE: Duration = Duration::from_secs(3);
+/// How long to wait when a server wants to be asked again later (`NFS3ERR_JUKEBOX`).
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How many exports are listed in an error.
 const SHOWN_EXPORTS: usize = 16;
 /// How many addresses of a host are tried.
@@ -358,12 +360,37 @@ impl Steps<'_> {
         let failed = |tried| ConnectError::Mount { host, tried };
         let results = self.ask(mount, mount::Procedure::Mount.into(), &path);
         let root = attach::handle_of(path, &results.map_err(unless_cut(failed))?, &Limits::USUAL)?;
-        let host = self.server.host.clone();
-        let failed = |tried| ConnectError::Nfs { host, tried };
-        let information = FileSystemInfo { root };
-        let results = self.ask(nfs, nfs::Procedure::FileSystemInfo.into(), &information);
-        let abilities = attach::abilities(&results.map_err(unless_cut(failed))?, &Limits::USUAL)?;
-        Ok((root, abilities))
+        Ok((root, self.abilities(root, nfs)?))
+    }
+
+    /// Asks what the server can do with an export. One that wants more time is asked again, until the deadline.
+    fn abilities(&self, root: FileHandle, nfs: &mut Caller) -> Result<ServerAbilities, StepError> {
+        loop {
+            let host = self.server.host.clone();
+            let failed = |tried| ConnectError::Nfs { host, tried };
+            let information = FileSystemInfo { root };
+            let results = self.ask(nfs, nfs::Procedure::FileSystemInfo.into(), &information);
+            match attach::abilities(&results.map_err(unless_cut(failed))?, &Limits::USUAL) {
+                Err(AttachError::Refused(Status::TryLater))
+                    if self.bounded(AGAIN_AFTER) == AGAIN_AFTER =>
+                {
+                    self.rest(AGAIN_AFTER)?;
+                }
+                abilities => return Ok(abilities?),
+            }
+        }
+    }
+
+    /// Waits for so long, unless it is interrupted.
+    fn rest(&self, pause: Duration) -> Result<(), ConnectError> {
+        let until = clock::monotonic() + pause;
+        while clock::monotonic() < until {
+            if (self.setting.interrupted)() {
+                return Err(ConnectError::Interrupted);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
 
     /// The results of a call that may take what time is left.
