@@ -19,7 +19,7 @@ use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::limits::{QueueLimits, Shares};
 use crate::outbox::Outbox;
-use crate::pace::Pace;
+use crate::pace::{Pace, Silences};
 use crate::path::Path;
 use crate::reorder::Reordering;
 use crate::round_trip::RoundTrip;
@@ -315,7 +315,7 @@ impl Arq {
     fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
         let spacing = self.ack_spacing();
-        let sparing = self.fade.is_some() && self.copy_spacing(now).is_some();
+        let sparing = self.fade.is_some() && self.pace.silences != Silences::Lose;
         Pattern {
             twice: self.losses.is_noisy() && slow,
             fading: !sparing && self.pace.fading_until.is_some_and(|until| now < until),

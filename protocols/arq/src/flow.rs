@@ -234,16 +234,14 @@ impl Flow {
             return 0;
         }
         let before = oldest.buffer.len();
-        if let Some(stream) = &mut self.stream {
-            stream.held.release(oldest);
-        }
         if queue::drop_first_segment(oldest) {
-            self.queued -= before - oldest.buffer.len();
+            let dropped = before - oldest.buffer.len();
+            self.queued -= dropped;
             if let Some(stream) = &mut self.stream {
-                stream.held.hold(oldest);
+                stream.held.shortened(oldest, dropped);
             }
         } else {
-            self.dequeue();
+            self.drop_oldest();
         }
         1
     }

@@ -77,6 +77,15 @@ impl HeldData {
         }
     }
 
+    /// So many bytes of data that came before those of `packet`, in the same packet, have been dropped.
+    pub(crate) fn shortened(&mut self, packet: &Packet, dropped: usize) {
+        if let Some((tcp, _)) = segment(packet) {
+            let start = self.range(&tcp).start;
+            self.ranges
+                .remove(start.saturating_sub(dropped as u64)..start);
+        }
+    }
+
     /// Bytes that it holds beside its own.
     pub(crate) fn memory(&self) -> usize {
         self.ranges.memory()

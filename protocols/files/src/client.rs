@@ -290,7 +290,7 @@ impl Client {
 }
 
 /// How long to wait when a server wants to be asked again later (`NFS3ERR_JUKEBOX`), and when it could not write.
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
+pub const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How long to wait before data are written again that the server refused.
 const REFUSED_AFTER: Duration = Duration::from_secs(10);
 

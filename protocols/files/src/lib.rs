@@ -15,7 +15,7 @@ mod events;
 mod node;
 mod window;
 
-pub use client::Client;
+pub use client::{AGAIN_AFTER, Client};
 pub use config::{
     BLOCK_MAX, BLOCK_MIN, BlockSize, Config, ConfigError, ServerLimits, Validity, Window, Writes,
 };

@@ -189,17 +189,14 @@ impl Arq {
         self.pace.next_doubt = Instant::ZERO;
         if let Some(fade) = self.fade.take() {
             self.pace.silent_until = now;
-            self.pace.silences = if is_lossy {
-                Silences::Lose
-            } else {
-                Silences::Hold
-            };
             let lasted = now.since(fade.since);
             if is_lossy {
+                self.pace.silences = Silences::Lose;
                 self.outbox.fresh_first = false;
                 self.stats.sent.fades += 1;
                 self.stats.sent.faded += lasted;
             } else {
+                self.pace.silences = Silences::Hold;
                 self.pace.fading_until = fade.expected_before;
             }
             let tries = &self.config.tries;
@@ -211,9 +208,6 @@ impl Arq {
 
     pub(super) fn presume_lost(&mut self, now: Instant) {
         let patience = self.round_trip.patience(DELAY_MAX);
-        let since = self.pace.last_heard.max(now - patience);
-        let is_told =
-            self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
         // Copies of what waits would wait behind it: a few are enough to find out that it does not.
         let spacing = self.copy_spacing(now);
         let most = spacing.map_or(usize::MAX, |_| 1);
@@ -228,6 +222,9 @@ impl Arq {
         self.pace.next_doubt = now + spacing.unwrap_or_default();
         self.path.silent(now);
         self.stats.sent.frames_presumed_lost += count as u64;
+        let since = self.pace.last_heard.max(now - patience);
+        let is_told =
+            self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
         if self.fade.is_none() && is_told {
             let expected_before = self.pace.fading_until;
             // A hop that has lost nothing in a silence of late has only delayed what waits in it now.

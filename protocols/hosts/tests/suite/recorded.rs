@@ -38,7 +38,7 @@ fn hop() -> Link {
 }
 
 /// The one-way delay that 95 hundredths of the time have at most: at each instant, the age of the latest datagram that
-/// has come (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 5.1).
+/// has come (Winstein, Sivaraman, Balakrishnan, NSDI 2013).
 fn delay(crossings: impl Iterator<Item = (Instant, Instant)>, span: Range<Instant>) -> Duration {
     let (mut ages, mut latest, mut now) = (Vec::new(), Instant::ZERO, span.start);
     for (sent, came) in crossings {

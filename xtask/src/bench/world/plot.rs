@@ -6,6 +6,7 @@ use std::path::Path;
 use plotters::prelude::*;
 
 use super::Row;
+use super::report::by_scheme;
 use crate::bench::spread::spread;
 
 const SIZE: (u32, u32) = (860, 480);
@@ -29,31 +30,22 @@ struct Point {
     goodput: [f64; 3],
 }
 
-fn points(rows: &[Row]) -> Vec<Point> {
-    let mut points: Vec<Point> = Vec::new();
-    for row in rows {
-        let is_same = |point: &Point| (&point.link, &point.scheme) == (&row.link, &row.scheme);
-        if points.iter().any(is_same) {
-            continue;
-        }
-        let of = || {
-            let same = |other: &&Row| (&other.link, &other.scheme) == (&row.link, &row.scheme);
-            rows.iter().filter(same)
-        };
-        let typical = spread(of().map(|row| row.request_median_ms / 1e3));
-        let delay = spread(of().map(|row| row.request_p95_ms / 1e3));
-        let goodput = spread(of().map(|row| row.goodput_bps / 1e6));
-        if let (Some(typical), Some(delay), Some(goodput)) = (typical, delay, goodput) {
-            points.push(Point {
-                link: row.link.clone(),
-                scheme: row.scheme.clone(),
-                typical,
-                delay,
-                goodput,
-            });
-        }
+impl Point {
+    fn new(runs: &[&Row]) -> Option<Self> {
+        let of = |which: fn(&Row) -> f64| spread(runs.iter().map(|row| which(row)));
+        Some(Self {
+            link: runs[0].link.clone(),
+            scheme: runs[0].scheme.clone(),
+            typical: of(|row| row.request_median_ms / 1e3)?,
+            delay: of(|row| row.request_p95_ms / 1e3)?,
+            goodput: of(|row| row.goodput_bps / 1e6)?,
+        })
     }
-    points
+}
+
+fn points(rows: &[Row]) -> Vec<Point> {
+    let groups = by_scheme(rows);
+    groups.iter().filter_map(|runs| Point::new(runs)).collect()
 }
 
 /// Draws each scheme's medians with their spread, in Mbit/s over what small requests took, into an SVG file.
@@ -67,7 +59,8 @@ pub(super) fn draw(rows: &[Row], path: &Path) -> Result<(), Box<dyn Error>> {
     let place = |seconds: f64| seconds.max(1e-4).log2();
     let shortest = of(|point| point.typical).fold(f64::MAX, f64::min);
     let longest = of(|point| point.delay).fold(shortest, f64::max);
-    let most = of(|point| point.goodput).fold(0.0, f64::max);
+    // An axis without length would have no end of marks.
+    let most = of(|point| point.goodput).fold(0.001, f64::max);
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&root)

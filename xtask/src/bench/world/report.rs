@@ -10,17 +10,9 @@ pub(super) fn print(rows: &[Row]) {
          p95 of the better p95 | dropped by the queue, % | of a fair share | the others, of theirs |\n\
          |---|---|---|---|---|---|---|---|---|---|"
     );
-    let mut done: Vec<(&str, &str)> = Vec::new();
-    for row in rows {
-        let key = (row.link.as_str(), row.scheme.as_str());
-        if done.contains(&key) {
-            continue;
-        }
-        done.push(key);
-        let of = || {
-            rows.iter()
-                .filter(move |row| (row.link.as_str(), row.scheme.as_str()) == key)
-        };
+    for runs in by_scheme(rows) {
+        let row = runs[0];
+        let of = || runs.iter().copied();
         let ratio = of().filter_map(|row| Some(row.goodput_bps / best(rows, row)?.0));
         let p95 = of().filter_map(|row| Some(row.request_p95_ms / best(rows, row)?.1));
         let shares = |ours: bool| of().filter_map(move |row| share(row, ours));
@@ -43,6 +35,19 @@ pub(super) fn print(rows: &[Row]) {
     }
     let late = rows.iter().map(|row| row.late).max().unwrap_or_default();
     println!("\nThe emulator missed at most {late} deadlines by more than 2 ms in a run.");
+}
+
+/// The runs of each scheme on each link, in the order of their first.
+pub(super) fn by_scheme(rows: &[Row]) -> Vec<Vec<&Row>> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        let is_same = |first: &Row| (&first.link, &first.scheme) == (&row.link, &row.scheme);
+        match groups.iter_mut().find(|runs| is_same(runs[0])) {
+            Some(runs) => runs.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups
 }
 
 /// The most goodput of TCP alone on that link with that seed, and the least 95th percentile.

@@ -5,6 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use bytes::Bytes;
 use edges::clock;
+use files::AGAIN_AFTER;
 use nfs::attach::{self, AttachError};
 use nfs::portmap::{self, GET_PORT, GetPort, Port};
 use nfs::{FileHandle, FileSystemInfo, Limits, List, Path, ServerAbilities, Status, Value, mount};
@@ -22,8 +23,6 @@ use crate::files::{Protocol, SourcePort};
 const NFS_PORT: u16 = 2_049;
 /// How long a port mapper has to answer, and how long a transport has to show that it works where there is another.
 const PROBE: Duration = Duration::from_secs(3);
-/// How long to wait when a server wants to be asked again later (`NFS3ERR_JUKEBOX`).
-const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How many exports are listed in an error.
 const SHOWN_EXPORTS: usize = 16;
 /// How many addresses of a host are tried.

@@ -36,11 +36,17 @@ fn sent() -> (Script, (u64, u64)) {
     (end, numbers)
 }
 
+/// Whether a segment comes that is held already.
+fn is_held(end: &mut Script, segment: &TcpSegment) -> bool {
+    let before = end.stats().sent.packets_held_already;
+    wait(end, packet(segment));
+    end.stats().sent.packets_held_already > before
+}
+
 /// Whether a segment is left out of what waits.
 fn is_left_out(end: &mut Script, segment: &TcpSegment) -> bool {
-    let (before, waiting) = (end.stats().sent.packets_held_already, end.arq.queued());
-    wait(end, packet(segment));
-    let left_out = end.stats().sent.packets_held_already > before;
+    let waiting = end.arq.queued();
+    let left_out = is_held(end, segment);
     assert_eq!(left_out, end.arq.queued() == waiting);
     left_out
 }
@@ -96,15 +102,8 @@ fn what_this_end_dropped_comes_again() {
     (0..all).for_each(|number| wait(&mut end, packet(&data(number))));
     let dropped = end.stats().sent.packets_dropped;
     assert!((3..50).contains(&dropped), "{dropped}");
-    let missing = (0..all).filter(|number| !end_has(&mut end, *number));
+    let missing = (0..all).filter(|number| !is_held(&mut end, &data(*number)));
     assert_eq!(missing.count() as u64, dropped);
-}
-
-/// Whether the segment waits at the end, whose queue is full.
-fn end_has(end: &mut Script, number: u32) -> bool {
-    let before = end.stats().sent.packets_held_already;
-    wait(end, packet(&data(number)));
-    end.stats().sent.packets_held_already > before
 }
 
 #[test]
