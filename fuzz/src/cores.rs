@@ -192,6 +192,7 @@ pub fn host_datagrams(bytes: &[u8]) {
         rate: None,
         snoop_cache: Bytes::mebi(1),
         streams: None,
+        split: None,
     };
     let mut host = Host::new(config, entropy("gateway draws")).expect("a host");
     let mut now = Instant::from_millis(1);

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use machine::{Machine, RandomStream};
 use mtcp::packet::{Addresses, Cid, Control, Kind, Malformed, Packet, Profile};
-use mtcp::{Accepts, Config, ConnectionId, Endpoint, Input, Output, Reason, Selective};
+use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Reason, Selective};
 use redirector::Chunks;
 use units::{Duration, Instant};
 use wire::checksum::Sum;
@@ -69,9 +69,6 @@ fn config(setting: u8) -> Config {
         2 => Selective::Cumulative,
         _ => Selective::Smart,
     };
-    if setting & 0x40 != 0 {
-        config.accepts = Accepts::Listened;
-    }
     config
 }
 
@@ -121,7 +118,6 @@ impl Session {
             0 => ConnectionId::Arrived(u64::from(byte(2) / 4)),
             _ => ConnectionId::Opened(1),
         };
-        let address = ([10, 0, 0, byte(2)], number).into();
         let input = match kind % 16 {
             0 => return self.wait(number),
             1 | 2 => Input::Write(id, owned(&vec![0; number.into()])),
@@ -129,10 +125,7 @@ impl Session {
             4 if kind > 200 => Input::Abort(id, Reason::Aborted),
             4 if kind > 100 => Input::Close(id),
             4 => Input::Accept(id),
-            5 if kind > 100 => Input::Refuse(id, Reason::Refused),
-            5 => Input::Listen(address),
-            6 if kind > 100 => Input::AllowListener(address),
-            6 => Input::RefuseListener(address, Reason::Refused),
+            5 | 6 => Input::Refuse(id, Reason::Refused),
             7 if kind > 128 => return self.move_connection(),
             7 => Input::Room(number.into()),
             _ => match self.packet(rest) {

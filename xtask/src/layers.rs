@@ -45,13 +45,14 @@ const HOUSE: &[Layer] = &[
             "session",
             "air",
             "association",
+            "split",
             "hosts",
         ],
         sees: &["base"],
     },
     Layer {
         folder: "sim",
-        crates: &["channel", "rivals", "simulator"],
+        crates: &["channel", "rivals", "simulator", "sockets"],
         sees: &["base", "protocols"],
     },
     Layer {

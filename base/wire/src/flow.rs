@@ -1,6 +1,6 @@
 //! Which flow a packet belongs to, and what repair that flow wants.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::icmp::IcmpMessage;
 use crate::ip::{IpPacket, Protocol, Transport, Version};
@@ -27,6 +27,26 @@ pub struct FlowKey {
     pub source_port: u16,
     /// The receiver's port; the identifier of an ICMP echo; 0 for fragments and all others.
     pub destination_port: u16,
+}
+
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ends {
+    /// The end that asked for it.
+    pub source: SocketAddr,
+    /// The end that was asked.
+    pub destination: SocketAddr,
+}
+
+impl Ends {
+    /// Returns the ends of the connection that `packet` asks for.
+    pub fn of(packet: &IpPacket<'_>) -> Self {
+        let flow = FlowKey::of(packet);
+        Self {
+            source: (flow.source, flow.source_port).into(),
+            destination: (flow.destination, flow.destination_port).into(),
+        }
+    }
 }
 
 impl FlowKey {

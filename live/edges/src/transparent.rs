@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::buffer::spare_capacity;
 use rustix::net::RecvFlags;
 use socket2::{Domain, Protocol, Socket, Type};
+use wire::flow::Ends;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -22,15 +23,6 @@ const PIECES: usize = 16;
 pub struct TransparentListener {
     socket: Socket,
     port: u16,
-}
-
-/// Between whom a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ends {
-    /// Who asked for it.
-    pub source: SocketAddr,
-    /// Whom it was asked of.
-    pub destination: SocketAddr,
 }
 
 impl TransparentListener {

@@ -5,7 +5,6 @@ mod catch_up;
 mod paths;
 mod status;
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -25,8 +24,7 @@ use crate::host::Driven;
 use crate::moderation::Moderation;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
-use crate::split::StreamPort;
-use crate::split::port::Asked;
+use crate::sockets::Sockets;
 
 /// Tokens of what is waited for; those of the control socket's clients follow, and, far behind, those who listen.
 const DEVICE: u64 = 0;
@@ -35,7 +33,7 @@ const SIGNALS: u64 = 2;
 const CONTROL: u64 = 3;
 const NETWORK: u64 = 4;
 const ANNOUNCER: u64 = 5;
-const STREAMS: u64 = 6;
+const SOCKETS: u64 = 6;
 const FINDER: u64 = 7;
 const FIRST_CLIENT: u64 = 8;
 const FIRST_SUBSCRIBER: u64 = 1 << 32;
@@ -53,8 +51,6 @@ const SETTLING: Duration = Duration::from_millis(100);
 /// What the program takes beside what its host holds, at most: itself, buffers of the ports, datagrams that wait for
 /// room in the socket, and storage that is kept for the next packets.
 pub const MEMORY_BESIDE: Bytes = Bytes::mebi(64);
-/// How often it is asked at most by which way connections cross the hop.
-const CHOICE_INTERVAL: Duration = Duration::from_millis(50);
 /// How often the host is told the wall clock.
 const WALL_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -104,7 +100,6 @@ pub struct EventLoop<H, D, B> {
     blocked: bool,
     started: Instant,
     next_wall: Instant,
-    next_choice: Instant,
     /// When the host is told that the network has changed.
     news_due: Option<Instant>,
     moderation: Moderation,
@@ -115,18 +110,16 @@ struct Work {
     outbox: Outbox,
     counters: LoopCounters,
     events: Vec<Event>,
-    /// The thread that splits TCP, and what it has asked.
-    streams: Option<StreamPort>,
-    asked: VecDeque<Asked>,
+    /// The sockets of TCP that is split.
+    sockets: Option<Sockets>,
     finder: Option<Finder>,
 }
 
 impl Work {
-    fn new(streams: Option<StreamPort>, finder: Option<Finder>) -> Self {
+    fn new(sockets: Option<Sockets>, finder: Option<Finder>) -> Self {
         Self {
-            streams,
+            sockets,
             finder,
-            asked: VecDeque::new(),
             outbox: Outbox::new(OUTBOX),
             counters: LoopCounters::default(),
             events: Vec::new(),
@@ -140,7 +133,7 @@ struct Found {
     device: bool,
     bearer: bool,
     network: bool,
-    streams: bool,
+    sockets: bool,
     stopped: Option<Stopped>,
 }
 
@@ -154,7 +147,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             Some(port) => waiter.add(port.as_fd(), token, Interest::Readable),
             None => Ok(()),
         };
-        watch(ports.streams.as_ref().map(|port| port as _), STREAMS)?;
+        watch(ports.sockets.as_ref().map(|port| port as _), SOCKETS)?;
         watch(ports.signals.as_ref().map(|port| port as _), SIGNALS)?;
         watch(ports.control.as_ref().map(|port| port as _), CONTROL)?;
         watch(ports.network.as_ref().map(|port| port as _), NETWORK)?;
@@ -164,13 +157,12 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         let started = clock::monotonic();
         Ok(Self {
             host,
-            work: Work::new(ports.streams.take(), ports.finder.take()),
+            work: Work::new(ports.sockets.take(), ports.finder.take()),
             ports,
             waiter,
             blocked: false,
             started,
             next_wall: started,
-            next_choice: started,
             news_due: None,
             moderation: Moderation::default(),
         })
@@ -183,8 +175,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
     /// What the program takes of memory at most.
     pub fn memory_most(&self) -> Bytes {
-        let parts = self.ports.parts.iter().map(|part| part.memory.get());
-        self.host.memory_most() + MEMORY_BESIDE + Bytes::new(parts.sum())
+        let sockets = self.work.sockets.as_ref().map(Sockets::memory);
+        self.host.memory_most() + MEMORY_BESIDE + sockets.unwrap_or_default()
     }
 
     /// What the loop has done so far.
@@ -205,7 +197,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 Found {
                     device: true,
                     bearer: true,
-                    streams: true,
+                    sockets: true,
                     ..Found::default()
                 }
             } else {
@@ -216,8 +208,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
                 self.tell_refusals();
                 self.flush()?;
             }
-            if found.streams {
-                self.ask_streams();
+            if found.sockets {
+                self.read_sockets()?;
             }
             // While datagrams wait for room, packets wait in the device, whose queue is bounded too.
             if found.device && !self.blocked {
@@ -286,14 +278,18 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     fn wait(&mut self) -> Result<Found, RuntimeError> {
         let own = machine::earlier(self.news_due, Some(self.next_wall));
         let deadline = machine::earlier(self.host.poll_timeout(), own);
-        let timeout = deadline.map(|deadline| deadline.since(clock::monotonic()));
+        let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);
+        let timeout = match deadline {
+            _ if needs_flush => Some(Duration::ZERO),
+            deadline => deadline.map(|deadline| deadline.since(clock::monotonic())),
+        };
         self.work.counters.waits += 1;
         let mut found = Found::default();
         let mut askers: [Option<u64>; 16] = [None; 16];
         for (ready, asker) in self.waiter.wait(timeout)?.zip(&mut askers) {
             match ready.token {
                 DEVICE => found.device = true,
-                STREAMS => found.streams = true,
+                SOCKETS => found.sockets = true,
                 BEARER => found.bearer = ready.readable,
                 SIGNALS => found.stopped = self.ports.signals.as_mut().and_then(ending),
                 WOKEN => found.stopped = Some(Stopped::Woken),
@@ -314,18 +310,13 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(found)
     }
 
-    /// Asks streams for what the thread that splits TCP wants of them.
-    fn ask_streams(&mut self) {
-        let Some(port) = &self.work.streams else {
-            return;
-        };
-        let mut asked = std::mem::take(&mut self.work.asked);
-        port.take(&mut asked);
-        let now = clock::monotonic();
-        for (lane, input) in asked.drain(..) {
-            self.tell(now, Input::Streams { lane, input });
+    /// Takes what has become ready of the sockets.
+    fn read_sockets(&mut self) -> io::Result<()> {
+        if let Some(sockets) = &mut self.work.sockets {
+            sockets.take_ready()?;
+            self.carry_out();
         }
-        self.work.asked = asked;
+        Ok(())
     }
 
     /// Notes that the network has changed.
@@ -382,21 +373,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(batch)
     }
 
-    /// Has connections cross the hop by the way that is better now.
-    fn choose(&mut self) {
-        let Some(port) = &self.work.streams else {
-            return;
-        };
-        let now = clock::monotonic();
-        if now >= self.next_choice {
-            self.next_choice = now + CHOICE_INTERVAL;
-            port.choose(|peer| self.host.choice(peer));
-        }
-    }
-
     /// Takes the device's share of a turn.
     fn read_device(&mut self) -> Result<(), RuntimeError> {
-        self.choose();
         let mut bytes = 0;
         for _ in 0..PACKETS_A_TURN {
             let Some(packet) = self.ports.device.receive().map_err(RuntimeError::Device)? else {
@@ -414,10 +392,11 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Hands on what waits: news of streams, and datagrams to the bearer, whose room is watched where some are left.
+    /// Hands on what waits: bytes to sockets, and datagrams to the bearer, whose room is watched where some are left.
     fn flush(&mut self) -> io::Result<()> {
-        if let Some(port) = &mut self.work.streams {
-            port.flush();
+        if let Some(sockets) = &mut self.work.sockets {
+            sockets.flush();
+            self.carry_out();
         }
         self.work.outbox.flush(&mut self.ports.bearer);
         while let Some(to) = self.work.outbox.poll_unreachable() {

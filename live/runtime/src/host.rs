@@ -1,6 +1,6 @@
 //! What the loop drives.
 
-use hosts::{Choice, Host, Input, Output};
+use hosts::{Host, Input, Output, SplitStatus};
 use machine::Machine;
 use serde_json::Value;
 use units::{Bytes, Instant};
@@ -14,8 +14,8 @@ pub trait Driven: Machine<Input = Input, Output = Output> {
     /// What it may hold, at most.
     fn memory_most(&self) -> Bytes;
 
-    /// By which way TCP connections with a peer cross the hop that begin now, where that is chosen for each.
-    fn choice(&self, _peer: usize) -> Option<Choice> {
+    /// Returns what has become of connections that are split, where they are.
+    fn split_status(&self) -> Option<SplitStatus> {
         None
     }
 }
@@ -30,7 +30,7 @@ impl Driven for Host {
         self.memory().1
     }
 
-    fn choice(&self, peer: usize) -> Option<Choice> {
-        self.choice(peer)
+    fn split_status(&self) -> Option<SplitStatus> {
+        self.split_status()
     }
 }

@@ -9,7 +9,7 @@ pub mod files;
 pub mod mount;
 pub mod privileges;
 pub mod signals;
-pub mod split;
+pub mod sockets;
 
 mod event_loop;
 mod finder;
@@ -26,4 +26,4 @@ pub use event_loop::{EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Stopp
 pub use finder::Finder;
 pub use host::Driven;
 pub use outbox::Outbox;
-pub use ports::{Part, Ports};
+pub use ports::Ports;

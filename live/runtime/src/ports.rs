@@ -2,13 +2,11 @@
 
 use edges::netlink::NetworkWatch;
 use edges::signals::Signals;
-use serde_json::Value;
-use units::Bytes;
 
 use crate::control::Control;
 use crate::finder::Finder;
 use crate::signals::Announcer;
-use crate::split::StreamPort;
+use crate::sockets::Sockets;
 
 /// What a loop works with.
 pub struct Ports<D, B> {
@@ -24,22 +22,10 @@ pub struct Ports<D, B> {
     pub network: Option<NetworkWatch>,
     /// Who tells applications of fades and hand-offs.
     pub announcer: Option<Announcer>,
-    /// The thread that splits TCP, if it is split here.
-    pub streams: Option<StreamPort>,
+    /// The sockets of TCP that is split, where it is.
+    pub sockets: Option<Sockets>,
     /// Who finds out where a peer is now.
     pub finder: Option<Finder>,
-    /// Other parts of the program.
-    pub parts: Vec<Part>,
-}
-
-/// A part of the program that works beside the loop, in its status.
-pub struct Part {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes of memory at most.
-    pub memory: Bytes,
-    /// How it does now.
-    pub status: Box<dyn Fn() -> Value + Send>,
 }
 
 impl<D, B> Ports<D, B> {
@@ -52,9 +38,8 @@ impl<D, B> Ports<D, B> {
             control: None,
             network: None,
             announcer: None,
-            streams: None,
+            sockets: None,
             finder: None,
-            parts: Vec::new(),
         }
     }
 }

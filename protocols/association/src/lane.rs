@@ -46,7 +46,7 @@ impl Association {
                 streams::Output::Cross(packet) => {
                     self.arq.handle_input(now, arq::Input::Transport(packet));
                 }
-                streams::Output::Tell(told) => self.outputs.push_back(Output::Streams(told)),
+                streams::Output::News(news) => self.outputs.push_back(Output::Streams(news)),
             }
         }
     }

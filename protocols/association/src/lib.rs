@@ -14,6 +14,7 @@ mod sending;
 mod status;
 mod streams;
 mod tcp;
+mod vocabulary;
 
 use std::collections::VecDeque;
 
@@ -33,6 +34,7 @@ pub use streams::{StreamConfig, StreamStatus};
 use tcp::TcpLane;
 pub use tcp::{TcpConfig, TcpMethod};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
+pub use vocabulary::{Profile, Reason, StreamAddresses, StreamId, StreamNews, StreamRequest};
 use wire::checksum::verify_transport_checksum;
 use wire::flow::{Class, FlowKey, is_bulk_udp};
 use wire::ip::{Ecn, IpPacket, Protocol};
@@ -52,9 +54,8 @@ pub enum Input {
         /// The field of the outer header that it came in.
         ecn: Ecn,
     },
-    /// Something is asked of its streams; [`mtcp::Input::Read`] gives leave for so many bytes more, which come as they
-    /// arrive. Without streams it means nothing.
-    Streams(mtcp::Input<Chunks>),
+    /// Something is asked of its streams. Without streams it means nothing.
+    Streams(StreamRequest<Chunks>),
     /// Whether frames can be sent at all; without a link everything waits. It is there at first.
     Link(bool),
     /// Of an air that is shared: so many bytes may go on it.
@@ -77,8 +78,8 @@ pub enum Input {
 pub enum Output {
     /// A packet has crossed the hop.
     Packet(Packet),
-    /// Its streams tell something. What is finished has been handed on whole.
-    Streams(mtcp::Output<Chunks>),
+    /// News of its streams.
+    Streams(StreamNews<Chunks>),
     /// Seal this frame and send it.
     Frame {
         /// The frame.

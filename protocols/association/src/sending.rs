@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mtcp::ConnectionId;
+use crate::StreamId;
 
 /// What each stream may always have waiting.
 pub(crate) const FIRST: u64 = 32 << 10;
@@ -32,7 +32,7 @@ impl Stream {
 pub(crate) struct Sending {
     /// What the endpoint takes of one.
     most: u64,
-    streams: BTreeMap<ConnectionId, Stream>,
+    streams: BTreeMap<StreamId, Stream>,
     /// What all have beyond their first bytes.
     beyond: u64,
 }
@@ -48,7 +48,7 @@ impl Sending {
     }
 
     /// The endpoint takes `room` more; gives what the driver is to be told instead, if anything.
-    pub(crate) fn has_room(&mut self, id: ConnectionId, room: u64) -> Option<u64> {
+    pub(crate) fn has_room(&mut self, id: StreamId, room: u64) -> Option<u64> {
         let waiting = self.most.saturating_sub(room);
         let stream = Stream {
             waiting,
@@ -59,7 +59,7 @@ impl Sending {
     }
 
     /// The driver has written so much; the same.
-    pub(crate) fn wrote(&mut self, id: ConnectionId, count: u64) -> Option<u64> {
+    pub(crate) fn wrote(&mut self, id: StreamId, count: u64) -> Option<u64> {
         let mut stream = *self.streams.get(&id)?;
         stream.waiting += count;
         stream.offered = stream.offered.saturating_sub(count);
@@ -68,19 +68,19 @@ impl Sending {
     }
 
     /// A stream is gone.
-    pub(crate) fn forget(&mut self, id: ConnectionId) {
+    pub(crate) fn forget(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.remove(&id) {
             self.beyond -= stream.beyond();
         }
     }
 
-    fn put(&mut self, id: ConnectionId, stream: Stream) {
+    fn put(&mut self, id: StreamId, stream: Stream) {
         let former = self.streams.insert(id, stream);
         self.beyond -= former.map_or(0, Stream::beyond);
         self.beyond += stream.beyond();
     }
 
-    fn offer(&mut self, id: ConnectionId, stream: Stream) -> Option<u64> {
+    fn offer(&mut self, id: StreamId, stream: Stream) -> Option<u64> {
         let free = IN_ALL.saturating_sub(self.beyond);
         let own = stream.beyond();
         let share = FIRST + own + free.saturating_sub(own) / 2;
@@ -105,7 +105,7 @@ mod tests {
 
     /// How much is waiting when `count` drivers write all that they are told of in turns, and nothing is acknowledged.
     fn filled(sending: &mut Sending, streams: std::ops::Range<u64>) -> Vec<u64> {
-        let ids: Vec<_> = streams.map(ConnectionId::Opened).collect();
+        let ids: Vec<_> = streams.map(StreamId::Opened).collect();
         let mut told: Vec<_> = ids.iter().map(|id| sending.has_room(*id, MOST)).collect();
         while told.iter().any(Option::is_some) {
             for (id, told) in ids.iter().zip(&mut told) {
@@ -130,8 +130,8 @@ mod tests {
         assert!(all.iter().all(|waiting| *waiting >= FIRST), "{all:?}");
         let late = filled(&mut sending, 1_000..1_001);
         assert!(late[0] >= FIRST, "{late:?}");
-        (0..1_000).for_each(|id| sending.forget(ConnectionId::Opened(id)));
-        sending.forget(ConnectionId::Opened(1_000));
+        (0..1_000).for_each(|id| sending.forget(StreamId::Opened(id)));
+        sending.forget(StreamId::Opened(1_000));
         assert_eq!((sending.beyond, sending.streams.len()), (0, 0));
         assert_eq!(filled(&mut sending, 0..1), [MOST]);
     }
@@ -141,7 +141,7 @@ mod tests {
     fn a_stream_whose_bytes_are_acknowledged_goes_on() {
         let mut sending = Sending::new(MOST);
         filled(&mut sending, 0..1_000);
-        let id = ConnectionId::Opened(7);
+        let id = StreamId::Opened(7);
         let mut told = sending.has_room(id, MOST);
         for _ in 0..100 {
             let room = told.expect("all of it was acknowledged");
@@ -159,7 +159,7 @@ mod tests {
     fn many_that_write_nothing_leave_all_to_one_that_does() {
         let mut sending = Sending::new(MOST);
         for id in 0..2_000 {
-            sending.has_room(ConnectionId::Arrived(id), MOST);
+            sending.has_room(StreamId::Arrived(id), MOST);
         }
         assert_eq!(filled(&mut sending, 0..1), [MOST]);
     }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_small_buffer_is_used_whole() {
         let mut sending = Sending::new(10_000);
-        let id = ConnectionId::Opened(1);
+        let id = StreamId::Opened(1);
         assert_eq!(sending.has_room(id, 10_000), Some(10_000));
         assert_eq!(sending.wrote(id, 6_000), None);
         assert_eq!(sending.wrote(id, 4_000), None);

@@ -1,16 +1,17 @@
 //! Streams of TCP that is split: they cross the hop as MTCP, in the plain lane, and never stand in a queue there.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 use machine::{ConfigError, Machine, RandomStream};
-use mtcp::{ConnectionId, Endpoint, Packet, Profile};
+use mtcp::{Endpoint, Packet};
 use redirector::{Chunks, Content};
 use serde::Serialize;
 use units::{Duration, Instant};
 use wire::packet::{HEADROOM, PacketBuffer};
 
 use crate::sending::{self, Sending};
+use crate::{Profile, StreamId, StreamNews, StreamRequest};
 
 /// How streams cross one association.
 #[derive(Debug, Clone)]
@@ -43,9 +44,8 @@ const PACKET: usize = 1_400;
 /// What can happen to [`Streams`].
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// The driver asks for something. [`mtcp::Input::Read`] is a standing order: it gives leave for so many bytes
-    /// more, which are handed on as they come.
-    Asked(mtcp::Input<Chunks>),
+    /// The driver asks for something.
+    Asked(StreamRequest<Chunks>),
     /// A packet has crossed the hop.
     Arrived(PacketBuffer),
     /// The lane takes so many bytes now.
@@ -57,8 +57,8 @@ pub(crate) enum Input {
 pub(crate) enum Output {
     /// Send the packet across the hop.
     Cross(PacketBuffer),
-    /// Tell the driver. [`mtcp::Output::Finished`] comes when all has been handed on.
-    Tell(mtcp::Output<Chunks>),
+    /// Pass the news to the driver.
+    News(StreamNews<Chunks>),
 }
 
 /// What streams have done, for the operator.
@@ -72,23 +72,11 @@ pub struct StreamStatus {
     pub counters: mtcp::Counters,
 }
 
-/// What the driver may be given of one stream.
-#[derive(Debug, Default)]
-struct Reading {
-    /// For so many bytes more it gave leave.
-    wanted: u64,
-    /// So many are there.
-    readable: u64,
-    /// Nothing comes after them.
-    finished: bool,
-}
-
 /// All connections with one other end.
 #[derive(Debug)]
 pub(crate) struct Streams {
     profile: Profile,
     endpoint: Endpoint<Chunks>,
-    readings: BTreeMap<ConnectionId, Reading>,
     sending: Sending,
     /// What may be held.
     most: units::Bytes,
@@ -169,7 +157,6 @@ impl Streams {
             most: config.memory(&settings),
             sending: Sending::new(settings.send_buffer.get()),
             endpoint: Endpoint::new(settings, config.random)?,
-            readings: BTreeMap::new(),
             outputs: VecDeque::new(),
             expected: Duration::ZERO,
         })
@@ -198,59 +185,32 @@ impl Streams {
         }
     }
 
-    fn asked(&mut self, now: Instant, input: mtcp::Input<Chunks>) {
-        match input {
-            mtcp::Input::Read(id, count) => {
-                if let Some(reading) = self.readings.get_mut(&id) {
-                    reading.wanted += count;
-                    self.read(now, id);
-                }
+    fn asked(&mut self, now: Instant, request: StreamRequest<Chunks>) {
+        let input = match request {
+            StreamRequest::Open { number, addresses } => mtcp::Input::Open { number, addresses },
+            StreamRequest::Accept(id) => mtcp::Input::Accept(id),
+            StreamRequest::Refuse(id, reason) => mtcp::Input::Refuse(id, reason),
+            StreamRequest::Read(id, count) => mtcp::Input::Read(id, count),
+            StreamRequest::Close(id) => mtcp::Input::Close(id),
+            StreamRequest::Abort(id, reason) => {
+                self.sending.forget(id);
+                mtcp::Input::Abort(id, reason)
             }
-            mtcp::Input::Write(id, content) => {
+            StreamRequest::Write(id, content) => {
                 let count = content.length();
-                self.endpoint
-                    .handle_input(now, mtcp::Input::Write(id, content));
-                let offer = self.sending.wrote(id, count);
-                self.offer(id, offer);
-            }
-            input => {
-                match &input {
-                    mtcp::Input::Open { number, .. } => {
-                        let id = ConnectionId::Opened(*number);
-                        self.readings.entry(id).or_default();
-                    }
-                    // Nothing more will be told of it.
-                    mtcp::Input::Abort(id, _) | mtcp::Input::Refuse(id, _) => self.forget(*id),
-                    _ => {}
-                }
+                let input = mtcp::Input::Write(id, content);
                 self.endpoint.handle_input(now, input);
+                let offer = self.sending.wrote(id, count);
+                return self.offer(id, offer);
             }
-        }
-    }
-
-    /// Tells the driver how much it may write.
-    fn offer(&mut self, id: ConnectionId, offer: Option<u64>) {
-        let tell = |room| Output::Tell(mtcp::Output::Writable(id, room));
-        self.outputs.extend(offer.map(tell));
-    }
-
-    fn forget(&mut self, id: ConnectionId) {
-        self.readings.remove(&id);
-        self.sending.forget(id);
-    }
-
-    /// Takes what is there and wanted.
-    fn read(&mut self, now: Instant, id: ConnectionId) {
-        let Some(reading) = self.readings.get_mut(&id) else {
-            return;
         };
-        let count = reading.wanted.min(reading.readable);
-        if count > 0 {
-            reading.wanted -= count;
-            reading.readable -= count;
-            self.endpoint
-                .handle_input(now, mtcp::Input::Read(id, count));
-        }
+        self.endpoint.handle_input(now, input);
+    }
+
+    /// Says how many bytes the driver may write.
+    fn offer(&mut self, id: StreamId, offer: Option<u64>) {
+        let writable = |room| Output::News(StreamNews::Writable(id, room));
+        self.outputs.extend(offer.map(writable));
     }
 
     fn arrived(&mut self, now: Instant, buffer: &[u8]) {
@@ -265,60 +225,33 @@ impl Streams {
         self.endpoint.handle_input(now, input);
     }
 
-    fn drain(&mut self, now: Instant) {
+    fn drain(&mut self) {
         while let Some(output) = self.endpoint.poll_output() {
-            match output {
+            let news = match output {
                 mtcp::Output::Packet(packet) => {
                     self.outputs.push_back(Output::Cross(write(&packet)));
-                }
-                mtcp::Output::Readable(id, bytes) => {
-                    if let Some(reading) = self.readings.get_mut(&id) {
-                        reading.readable = bytes;
-                    }
-                    self.read(now, id);
-                }
-                mtcp::Output::Finished(id) => {
-                    if let Some(reading) = self.readings.get_mut(&id) {
-                        reading.finished = true;
-                    }
-                    self.finish(id);
+                    continue;
                 }
                 mtcp::Output::Writable(id, room) => {
                     let offer = self.sending.has_room(id, room);
                     self.offer(id, offer);
+                    continue;
                 }
-                output => self.tell(output),
-            }
-        }
-    }
-
-    fn tell(&mut self, output: mtcp::Output<Chunks>) {
-        let given = match &output {
-            mtcp::Output::Arrived(id, _) => {
-                self.readings.entry(*id).or_default();
-                None
-            }
-            mtcp::Output::Reset(id, _) | mtcp::Output::Closed(id) => {
-                self.forget(*id);
-                None
-            }
-            mtcp::Output::Data(id, _) => Some(*id),
-            _ => None,
-        };
-        self.outputs.push_back(Output::Tell(output));
-        if let Some(id) = given {
-            self.finish(id);
-        }
-    }
-
-    /// Tells that a stream has ended, once all of it was handed on.
-    fn finish(&mut self, id: ConnectionId) {
-        let reading = self.readings.get_mut(&id);
-        if reading
-            .is_some_and(|reading| reading.readable == 0 && std::mem::take(&mut reading.finished))
-        {
-            let finished = mtcp::Output::Finished(id);
-            self.outputs.push_back(Output::Tell(finished));
+                mtcp::Output::Closed(id) => {
+                    self.sending.forget(id);
+                    continue;
+                }
+                mtcp::Output::Reset(id, reason) => {
+                    self.sending.forget(id);
+                    StreamNews::Reset(id, reason)
+                }
+                mtcp::Output::Arrived(id, addresses) => StreamNews::Arrived(id, addresses),
+                mtcp::Output::Connected(id) => StreamNews::Connected(id),
+                mtcp::Output::Readable(id, count) => StreamNews::Readable(id, count),
+                mtcp::Output::Data(id, content) => StreamNews::Data(id, content),
+                mtcp::Output::Finished(id) => StreamNews::Finished(id),
+            };
+            self.outputs.push_back(Output::News(news));
         }
     }
 }
@@ -333,12 +266,12 @@ impl Machine for Streams {
             Input::Arrived(buffer) => self.arrived(now, &buffer),
             Input::Room(bytes) => self.endpoint.handle_input(now, mtcp::Input::Room(bytes)),
         }
-        self.drain(now);
+        self.drain();
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.endpoint.handle_timeout(now);
-        self.drain(now);
+        self.drain();
     }
 
     fn poll_output(&mut self) -> Option<Output> {

@@ -36,6 +36,8 @@ pub struct Config {
     pub snoop_cache: Bytes,
     /// What streams of each peer may take, where TCP is split; nothing where this host makes none.
     pub streams: Option<StreamLimits>,
+    /// How TCP is split, where it is.
+    pub split: Option<split::Config>,
 }
 
 /// A peer. It may hold a secret and so has no `Debug`.

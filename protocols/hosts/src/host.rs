@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 
 use association::LinkEvent;
 use machine::Machine;
+use redirector::Chunks;
 use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, DropCause, Endpoint, Entropy, PeerId, Received, Route,
 };
+use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
@@ -46,6 +48,8 @@ pub struct Host {
     pub(crate) role: Role,
     pub(crate) endpoint: Endpoint,
     pub(crate) peers: Vec<Peer>,
+    /// Where TCP is split.
+    pub(crate) splitter: Option<Splitter<Chunks>>,
     /// Where peers share one air; elsewhere each has its own.
     pub(crate) sharing: Option<Sharing>,
     pub(crate) routes: Routes,
@@ -107,6 +111,7 @@ impl Host {
         Ok(Self {
             role: config.role,
             endpoint,
+            splitter: config.split.map(Splitter::new),
             sharing,
             peers,
             routes,
@@ -186,6 +191,12 @@ impl Host {
     }
 
     fn packet(&mut self, now: Instant, packet: Packet) {
+        if !self.split(now, Origin::Host, &packet) {
+            self.route(now, packet);
+        }
+    }
+
+    pub(crate) fn route(&mut self, now: Instant, packet: Packet) {
         let owner = IpPacket::parse(&packet.buffer)
             .ok()
             .and_then(|parsed| self.routes.owner(parsed.destination()));
@@ -305,7 +316,7 @@ impl Host {
         };
         let is_fresh = kind == (EventKind::Established { fresh: true });
         let refused = is_fresh
-            .then(|| self.began_anew(index, features, from))
+            .then(|| self.began_anew(now, index, features, from))
             .flatten();
         let presence = &mut self.peers[index].presence;
         match event {
@@ -322,6 +333,7 @@ impl Host {
     /// A peer has begun anew, with these features; gives what it refused.
     fn began_anew(
         &mut self,
+        now: Instant,
         index: usize,
         features: u64,
         from: Option<HopAddress>,
@@ -344,7 +356,7 @@ impl Host {
                 .is_refused(profile)
                 .then_some(EventKind::StreamsRefused),
         };
-        self.renew_streams(index, streams.map(|(_, profile)| profile));
+        self.renew_streams(now, index, streams.map(|(_, profile)| profile));
         refused
     }
 
@@ -360,8 +372,8 @@ impl Host {
                     sent += self.peers[index].association.on_wire(&frame);
                     self.send(now, index, (frame, ecn));
                 }
-                association::Output::Packet(packet) => self.release(index, packet),
-                association::Output::Streams(told) => self.told(now, index, told),
+                association::Output::Packet(packet) => self.release(now, index, packet),
+                association::Output::Streams(news) => self.stream_news(now, index, news),
                 association::Output::Event(event) => {
                     let kind = match event {
                         LinkEvent::FadeBegan => EventKind::FadeBegan,
@@ -402,12 +414,14 @@ impl Host {
     }
 
     /// Hands on a packet that has crossed the hop, if its sender may use its source address.
-    fn release(&mut self, index: usize, packet: Packet) {
+    fn release(&mut self, now: Instant, index: usize, packet: Packet) {
         let source = IpPacket::parse(&packet.buffer)
             .ok()
             .map(|parsed| parsed.source());
         if source.and_then(|source| self.routes.owner(source)) == Some(index) {
-            self.outputs.push_back(Output::Packet(packet));
+            if !self.split(now, Origin::Hop, &packet) {
+                self.outputs.push_back(Output::Packet(packet));
+            }
         } else {
             self.peers[index].packets_refused += 1;
         }
@@ -442,7 +456,7 @@ impl Machine for Host {
                 ecn,
                 buffer,
             } => self.datagram(now, (from, arrived, ecn), buffer),
-            Input::Streams { lane, input } => self.ask_streams(now, lane, input),
+            Input::System(event) => self.system(now, event),
             Input::PortRefused(at) => self.port_refused(now, at),
             Input::Wall(wall) => self.wall(now, wall),
             Input::Unreachable(to) => self.refused(now, to),
@@ -453,13 +467,18 @@ impl Machine for Host {
             Input::Leave => self.leave(now),
         }
         self.follow_sessions(now, None);
-        self.share(now);
+        self.settle(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.endpoint.handle_timeout(now);
         self.follow_sessions(now, None);
         self.try_due(now);
+        if let Some(splitter) = &mut self.splitter
+            && splitter.poll_timeout().is_some_and(|due| due <= now)
+        {
+            splitter.handle_timeout(now);
+        }
         for index in 0..self.peers.len() {
             if self.peers[index]
                 .association
@@ -474,7 +493,7 @@ impl Machine for Host {
             sharing.air.handle_timeout(now);
             sharing.changed = 0..self.peers.len();
         }
-        self.share(now);
+        self.settle(now);
     }
 
     fn poll_output(&mut self) -> Option<Output> {
@@ -489,6 +508,8 @@ impl Machine for Host {
             .min();
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
         let own = machine::earlier(own, self.next_try());
+        let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
+        let own = machine::earlier(own, split);
         machine::earlier(own, associations)
     }
 }

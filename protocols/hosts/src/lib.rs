@@ -5,7 +5,6 @@
 //! leaves, and opens, checks and hands on what arrives. Nothing is decided here that a part can decide.
 
 mod caps;
-mod choice;
 mod config;
 mod event;
 mod host;
@@ -21,18 +20,18 @@ mod streams;
 mod terms;
 mod verdict;
 
+pub use association::Profile;
 pub use association::TcpMethod;
 pub use caps::Caps;
-pub use choice::{Because, Choice, HopCondition};
 pub use config::{Config, Peer, Role};
 pub use event::{Event, EventKind};
 pub use host::{Host, HostError};
-pub use mtcp::Profile;
 pub use pathmtu::Config as BearerMtu;
 pub use presence::Registration;
 use redirector::Chunks;
+pub use split::{Because, Choice, HopCondition, Scope, SplitStatus, SystemEvent, SystemRequest};
 pub use status::{PeerStatus, Status};
-pub use streams::{Scope, StreamLane, StreamLimits, StreamNews};
+pub use streams::StreamLimits;
 pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
 pub use verdict::{Facts, Limit, LimitedBy, Reach};
@@ -58,14 +57,8 @@ pub enum Input {
     },
     /// The network says that no process takes datagrams at this address. It may be forged, so it is only told.
     PortRefused(HopAddress),
-    /// Something is asked of a peer's streams; [`mtcp::Input::Read`] gives leave for so many bytes more, which come as
-    /// they arrive.
-    Streams {
-        /// Whose.
-        lane: StreamLane,
-        /// What.
-        input: mtcp::Input<Chunks>,
-    },
+    /// Something happened in the system that splitting TCP uses: sockets and addresses.
+    System(SystemEvent<Chunks>),
     /// The wall clock: nanoseconds since 1970-01-01 UTC. Told at the start and then each minute.
     Wall(u64),
     /// A datagram for that address could not leave this host: its link is down, or there is no route. Nothing is sent
@@ -116,13 +109,8 @@ pub enum Output {
         /// The field that its IP header is to have.
         ecn: Ecn,
     },
-    /// News of a peer's streams.
-    Streams {
-        /// Whose.
-        lane: StreamLane,
-        /// What.
-        news: StreamNews,
-    },
+    /// Something is asked of the system that splitting TCP uses.
+    System(SystemRequest<Chunks>),
     /// A peer has not answered for some seconds: find out where its name leads now. It comes at most every ten seconds,
     /// and ever more seldom.
     Seek {

@@ -221,6 +221,6 @@ impl Host {
         peer.association = fresh.after(&mut peer.association);
         peer.association
             .handle_input(now, association::Input::Link(false));
-        self.renew_streams(index, None);
+        self.renew_streams(now, index, None);
     }
 }

@@ -1,13 +1,15 @@
-//! Streams of TCP that is split, which belong to a peer.
+//! TCP that is split: the splitter, and the streams that it uses, which belong to a peer.
 
-use association::{Association, StreamConfig};
+use association::{Association, Reason, StreamAddresses, StreamConfig, StreamNews, StreamRequest};
 use machine::{ConfigError, Machine, RandomStream};
 use redirector::Chunks;
 use session::Entropy;
+use split::{Choice, Origin, Scope, SplitStatus, Splitter, SystemEvent};
 use units::{Bytes, Instant};
+use wire::packet::Packet;
 
 use crate::host::Host;
-use crate::{Choice, Output, Profile, Role};
+use crate::{Output, Profile, Role};
 
 /// What streams may take of a host, where TCP is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,35 +20,6 @@ pub struct StreamLimits {
     pub connections: usize,
     /// Whether this host keeps no timers for connections that stand: its peers do, and must not be lean too.
     pub lean: bool,
-}
-
-/// The streams of a peer, in one of its lives: those of an earlier one are gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StreamLane {
-    /// Which peer, in the order of the configuration.
-    pub peer: usize,
-    /// Counts the times that it began anew.
-    pub life: u32,
-}
-
-/// Which connections are to cross the hop as streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// All.
-    Every,
-    /// Those for which the hop is such that it pays ([`Choice`]).
-    Chosen,
-}
-
-/// What is told of the streams of a peer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StreamNews {
-    /// They can be used from now on, in this profile.
-    Begun(Profile, Scope),
-    /// They are gone, with all that was on its way.
-    Over,
-    /// What they tell. What is finished has been handed on whole.
-    Told(mtcp::Output<Chunks>),
 }
 
 /// Makes the streams of all peers.
@@ -102,61 +75,103 @@ impl StreamMaker {
 }
 
 impl Host {
-    /// Something is asked of streams; of those that are gone it means nothing.
-    pub(crate) fn ask_streams(
-        &mut self,
-        now: Instant,
-        lane: StreamLane,
-        input: mtcp::Input<Chunks>,
-    ) {
-        let Some(peer) = self.peers.get_mut(lane.peer) else {
+    /// A peer has begun anew: the streams of its former life are gone, and those of this one can be used.
+    pub(crate) fn renew_streams(&mut self, now: Instant, peer: usize, profile: Option<Profile>) {
+        let former = std::mem::replace(&mut self.peers[peer].profile, profile);
+        self.peers[peer].life += 1;
+        let scope = self.peers[peer].scope();
+        let Some(splitter) = &mut self.splitter else {
             return;
         };
-        if peer.life == lane.life && peer.profile.is_some() {
-            let input = association::Input::Streams(input);
-            peer.association.handle_input(now, input);
-            self.forward(now, lane.peer);
+        if former.is_some() {
+            splitter.handle_input(now, split::Input::StreamsEnded { peer });
+        }
+        if let Some(profile) = profile {
+            let began = split::Input::StreamsBegan {
+                peer,
+                profile,
+                scope,
+            };
+            splitter.handle_input(now, began);
         }
     }
 
-    /// A peer has begun anew: the streams of its former life are gone, and those of this one can be used.
-    pub(crate) fn renew_streams(&mut self, index: usize, profile: Option<Profile>) {
-        let peer = &mut self.peers[index];
-        let former = peer.profile.take().map(|_| (peer.life, StreamNews::Over));
-        peer.life += 1;
-        peer.profile = profile;
-        let scope = peer.scope();
-        let present = profile.map(|profile| (peer.life, StreamNews::Begun(profile, scope)));
-        for (life, news) in former.into_iter().chain(present) {
-            let lane = StreamLane { peer: index, life };
-            self.outputs.push_back(Output::Streams { lane, news });
-        }
-    }
-
-    /// By which way connections with a peer cross the hop that begin now, where that is chosen for each.
+    /// Returns the way by which connections with a peer cross the hop that begin now, where that is chosen for each.
     pub fn choice(&self, index: usize) -> Option<Choice> {
         let peer = self.peers.get(index)?;
         (peer.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
     }
 
-    /// Hands on what the streams of a peer tell. Connections in addresses that are not the peer's own are refused.
-    pub(crate) fn told(&mut self, now: Instant, index: usize, told: mtcp::Output<Chunks>) {
-        let lane = StreamLane {
-            peer: index,
-            life: self.peers[index].life,
+    /// Returns what has become of connections that are split, where they are.
+    pub fn split_status(&self) -> Option<SplitStatus> {
+        self.splitter.as_ref().map(Splitter::status)
+    }
+
+    /// Hands a packet to the splitter if it matters there; returns true if it ends there.
+    pub(crate) fn split(&mut self, now: Instant, origin: Origin, packet: &Packet) -> bool {
+        let Some(splitter) = &mut self.splitter else {
+            return false;
         };
-        if let mtcp::Output::Arrived(id, addresses) = &told
-            && self.role == Role::Gateway
-            && self.routes.owner(addresses.source().ip()) != Some(index)
+        let choose = |peer: usize| self.peers[peer].choice();
+        let Some(found) = splitter.examine(origin, packet, choose) else {
+            return false;
+        };
+        let is_held = found.holds_packet();
+        splitter.handle_input(now, split::Input::Found(found));
+        is_held
+    }
+
+    /// Hands on news of a peer's streams. Connections in addresses that are not the peer's own are refused.
+    pub(crate) fn stream_news(&mut self, now: Instant, peer: usize, news: StreamNews<Chunks>) {
+        if let StreamNews::Arrived(id, addresses) = &news
+            && (self.splitter.is_none() || self.is_foreign(peer, addresses))
         {
-            let peer = &mut self.peers[index];
-            peer.packets_refused += 1;
-            let refuse = mtcp::Input::Refuse(*id, mtcp::Reason::Unreachable);
+            self.peers[peer].packets_refused += 1;
+            let refuse = StreamRequest::Refuse(*id, Reason::Unreachable);
             let input = association::Input::Streams(refuse);
-            peer.association.handle_input(now, input);
-            return;
+            self.peers[peer].association.handle_input(now, input);
+        } else if let Some(splitter) = &mut self.splitter {
+            splitter.handle_input(now, split::Input::Stream { peer, news });
         }
-        let news = StreamNews::Told(told);
-        self.outputs.push_back(Output::Streams { lane, news });
+    }
+
+    fn is_foreign(&self, peer: usize, addresses: &StreamAddresses) -> bool {
+        self.role == Role::Gateway && self.routes.owner(addresses.source().ip()) != Some(peer)
+    }
+
+    /// Something happened in the driver's system.
+    pub(crate) fn system(&mut self, now: Instant, event: SystemEvent<Chunks>) {
+        if let Some(splitter) = &mut self.splitter {
+            splitter.handle_input(now, split::Input::System(event));
+        }
+    }
+
+    /// Carries out what the splitter asks for, and shares the air, until both are at rest.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        loop {
+            self.share(now);
+            if !self.follow_splitter(now) {
+                return;
+            }
+        }
+    }
+
+    /// Carries out what the splitter asks for; returns true if it asked for anything.
+    fn follow_splitter(&mut self, now: Instant) -> bool {
+        let mut has_asked = false;
+        while let Some(output) = self.splitter.as_mut().and_then(Splitter::poll_output) {
+            has_asked = true;
+            match output {
+                split::Output::ToHost(packet) => self.outputs.push_back(Output::Packet(packet)),
+                split::Output::ToHop(packet) => self.route(now, packet),
+                split::Output::Stream { peer, request } => {
+                    let input = association::Input::Streams(request);
+                    self.peers[peer].association.handle_input(now, input);
+                    self.forward(now, peer);
+                }
+                split::Output::System(request) => self.outputs.push_back(Output::System(request)),
+            }
+        }
+        has_asked
     }
 }

@@ -1,7 +1,7 @@
 //! What the two ends of a hop settle in their handshake, by feature bits (`docs/session.md`).
 
+use association::Profile;
 use association::TcpMethod;
-use mtcp::Profile;
 
 /// TCP may cross in the plain lane.
 const TCP_PLAIN: u64 = 1;

@@ -21,8 +21,6 @@ pub(crate) const PACKET_MIN: u16 = 128;
 pub struct Config {
     /// The widest profile: what a connection offers, and the most that it agrees to.
     pub profile: Profile,
-    /// For whom connections are taken.
-    pub accepts: Accepts,
     /// Keep no timers once a connection is made: neither for retransmissions, nor for acknowledgements, nor for round
     /// trips. The other end, which must not be lean too, polls. Meant for mobile hosts (the paper's future work).
     pub lean: bool,
@@ -43,17 +41,6 @@ pub struct Config {
     pub timing: Timing,
     /// What bounds the tables, and how long they wait.
     pub limits: Limits,
-}
-
-/// For whom connections are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Accepts {
-    /// For any address: a gateway.
-    #[default]
-    Any,
-    /// For addresses at which this endpoint listens: a mobile host.
-    Listened,
 }
 
 /// A receive buffer that grows.
@@ -196,9 +183,7 @@ pub struct Limits {
     /// Of those, the ones that are not made yet: so many that this end asked for, and so many that the other one did.
     /// So a flood of requests towards a listener leaves room for the listener's own.
     pub half_open: usize,
-    /// Addresses listened at.
-    pub listeners: usize,
-    /// Attempts to open a connection, or to tell of a listener, that go without any answer.
+    /// Attempts to open a connection that go without any answer.
     pub attempts: u32,
     /// How long a connection may take to open, answers from third hosts included.
     pub opening: Duration,
@@ -209,7 +194,6 @@ impl Config {
     pub fn paper() -> Self {
         Self {
             profile: Profile::Paper,
-            accepts: Accepts::Any,
             lean: false,
             packet: 1_500,
             send_buffer: Bytes::kibi(16),
@@ -433,7 +417,6 @@ impl Default for Limits {
         Self {
             connections: 4_096,
             half_open: 1_024,
-            listeners: 256,
             attempts: 5,
             opening: Duration::from_secs(180),
         }

@@ -1,23 +1,21 @@
 //! The endpoint: all connections with one other end, as a machine.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use machine::{Machine, RandomStream, earlier};
+use machine::{Machine, RandomStream};
 use redirector::Content;
 use units::{Bytes, Instant};
 
 use crate::connection::{Connection, Identity, Phase, Status};
 use crate::counters::{Connections, Refused};
-use crate::listeners::Listeners;
 use crate::offer::Known;
 use crate::packet::{Cid, Control, Data, Kind};
 use crate::state::{ConnectionState, ResumeError};
 use crate::table::Table;
 use crate::tick::Ticks;
 use crate::{
-    Accepts, Addresses, Config, ConfigError, ConnectionId, Counters, Input, Output, Packet, Reason,
+    Addresses, Config, ConfigError, ConnectionId, Counters, Input, Output, Packet, Reason,
 };
 
 /// Packets of unknown connections that are answered in a tick; more are only counted.
@@ -32,7 +30,6 @@ pub struct Endpoint<C> {
     /// What the hop takes, in bytes; unbounded until the driver says how much.
     room: Option<u64>,
     table: Table<C>,
-    listeners: Listeners,
     /// What the other end understands.
     known: Known,
     outputs: VecDeque<Output<C>>,
@@ -52,7 +49,6 @@ impl<C: Content + Clone> Endpoint<C> {
     pub fn new(config: Config, random: RandomStream) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
-            listeners: Listeners::new(&config),
             now: Instant::ZERO,
             room: None,
             table: Table::new(config.room_to_grow()),
@@ -90,12 +86,6 @@ impl<C: Content + Clone> Endpoint<C> {
     pub fn status(&self, id: ConnectionId) -> Option<Status> {
         let connection = self.table.get(self.table.own_of(id)?)?;
         Some(connection.status())
-    }
-
-    /// Whether the other end listens at `address` and may: what a gateway needs to know when a connection for it
-    /// comes in.
-    pub fn has_listener(&self, address: SocketAddr) -> bool {
-        self.listeners.has_other(address)
     }
 
     /// Takes a connection that is made out of this endpoint, so that another one can go on with it: nothing is sent,
@@ -230,7 +220,7 @@ impl<C: Content + Clone> Endpoint<C> {
     }
 
     fn arrive_control(&mut self, control: &Control) {
-        let (now, address) = (self.now, control.addresses.source());
+        let now = self.now;
         match control.kind {
             Kind::Syn => self.arrive_syn(control),
             Kind::SynAck => {
@@ -249,13 +239,12 @@ impl<C: Content + Clone> Endpoint<C> {
                 }
             }
             Kind::Reset(reason) => self.arrive_reset(control, reason),
-            Kind::Listen => {
-                let takes = self.config.accepts == Accepts::Any;
-                let answer = self.listeners.asked(address, takes, &self.config);
-                self.outputs.extend(answer);
-            }
-            Kind::Listening => self.outputs.extend(self.listeners.noted(address)),
-            Kind::Unlisten(reason) => self.outputs.extend(self.listeners.ended(address, reason)),
+            // A gateway asks for every connection when a fixed host does, so nothing is noted (docs/decisions/0012).
+            Kind::Listen => self.answer_stray(&Control {
+                kind: Kind::Unlisten(Reason::Refused),
+                ..*control
+            }),
+            Kind::Listening | Kind::Unlisten(_) => self.refused.strays += 1,
         }
     }
 
@@ -307,15 +296,9 @@ impl<C: Content + Clone> Endpoint<C> {
             self.refused.busy += 1;
             return Some(Reason::Busy);
         }
-        let nobody = self.config.accepts == Accepts::Listened
-            && !self.listeners.has_own(syn.addresses.destination());
         let mismatch =
             syn.addresses.least_profile() > self.config.profile || (syn.lean && self.config.lean);
-        let reason = match (nobody, mismatch) {
-            (true, _) => Some(Reason::NotListening),
-            (false, true) => Some(Reason::Profile),
-            (false, false) => None,
-        };
+        let reason = mismatch.then_some(Reason::Profile);
         self.refused.unwanted += u64::from(reason.is_some());
         reason
     }
@@ -330,12 +313,8 @@ impl<C: Content + Clone> Endpoint<C> {
             self.refused.strays += 1;
             return;
         };
-        let destination = connection.addresses.destination();
         if !connection.arrive_reset(control, reason, now) {
             self.refused.forged_resets += 1;
-        } else if reason == Reason::NotListening && self.listeners.has_other(destination) {
-            self.outputs
-                .extend(self.listeners.ended(destination, reason));
         }
     }
 
@@ -372,7 +351,6 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
 
     fn handle_input(&mut self, now: Instant, input: Input<C>) {
         self.now = now;
-        let config = &self.config;
         match input {
             Input::Packet(packet) => self.arrive(packet),
             Input::Room(bytes) => self.room = Some(bytes),
@@ -391,22 +369,6 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
             Input::Read(id, count) => self.with(id, |connection| connection.read(count)),
             Input::Close(id) => self.with(id, Connection::close),
             Input::Abort(id, reason) => self.with(id, |connection| connection.abort(reason, now)),
-            Input::Listen(address) => {
-                let output = self.listeners.listen(address, config, now);
-                self.outputs.push_back(output);
-            }
-            Input::Unlisten(address) => {
-                let output = self.listeners.unlisten(address, config);
-                self.outputs.extend(output);
-            }
-            Input::AllowListener(address) => {
-                let output = self.listeners.allow(address, config);
-                self.outputs.extend(output);
-            }
-            Input::RefuseListener(address, reason) => {
-                let output = self.listeners.refuse(address, reason, config);
-                self.outputs.extend(output);
-            }
         }
     }
 
@@ -415,8 +377,6 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
         while let Some(connection) = self.table.next_due(now) {
             connection.time_out(now);
         }
-        self.listeners
-            .time_out(now, &self.config, &mut self.outputs);
     }
 
     fn poll_output(&mut self) -> Option<Output<C>> {
@@ -439,6 +399,6 @@ impl<C: Content + Clone> Machine for Endpoint<C> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        earlier(self.table.deadline(), self.listeners.deadline())
+        self.table.deadline()
     }
 }

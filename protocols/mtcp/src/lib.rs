@@ -54,7 +54,7 @@
 //! ```
 //!
 //! # How to read it
-//! 1. `endpoint.rs` is the machine, and `table.rs` and `listeners.rs` what it knows; `connection.rs` joins the two
+//! 1. `endpoint.rs` is the machine, and `table.rs` what it knows; `connection.rs` joins the two
 //!    halves of a connection, with the handshake (`connection/open.rs`), what arrives (`connection/arrive.rs`) and the
 //!    timers (`connection/ask.rs`).
 //! 2. `sender.rs`: what acknowledgements tell, what is repeated, what goes out next; `sender/flight.rs`: what was sent.
@@ -68,7 +68,6 @@ mod counters;
 mod cycle;
 mod deadlines;
 mod endpoint;
-mod listeners;
 mod numbers;
 mod offer;
 pub mod packet;
@@ -81,8 +80,8 @@ mod table;
 mod tick;
 
 pub use config::{
-    Accepts, Acknowledging, AutoBuffer, Clock, Config, ConfigError, Limits, OnTimeout, Repair,
-    Selective, Timing,
+    Acknowledging, AutoBuffer, Clock, Config, ConfigError, Limits, OnTimeout, Repair, Selective,
+    Timing,
 };
 pub use connection::{Phase, Status};
 pub use counters::{Connections, Counters, Received, Refused, Sent, Traffic};
@@ -90,8 +89,6 @@ pub use endpoint::Endpoint;
 pub use packet::{Addresses, Packet, Profile};
 pub use reason::Reason;
 pub use state::{ConnectionState, ResumeError};
-
-use std::net::SocketAddr;
 
 use units::Duration;
 
@@ -137,14 +134,6 @@ pub enum Input<C> {
     Close(ConnectionId),
     /// End at once, with a reset.
     Abort(ConnectionId, Reason),
-    /// Connections to this address are wanted here; the other end is told.
-    Listen(SocketAddr),
-    /// They are not any more.
-    Unlisten(SocketAddr),
-    /// The other end may listen at this address.
-    AllowListener(SocketAddr),
-    /// It may not, or may not any longer.
-    RefuseListener(SocketAddr, Reason),
 }
 
 /// What an [`Endpoint`] asks of its driver, or tells it.
@@ -168,13 +157,4 @@ pub enum Output<C> {
     Reset(ConnectionId, Reason),
     /// Both streams have ended, and all of them was acknowledged and read. The name may be used again.
     Closed(ConnectionId),
-    /// The other end wants to listen at this address: answer with [`Input::AllowListener`] or
-    /// [`Input::RefuseListener`].
-    ListenerAsked(SocketAddr),
-    /// The other end does not listen there any more.
-    ListenerGone(SocketAddr),
-    /// The other end took note of this end's listening.
-    Listening(SocketAddr),
-    /// It refused, or did not answer.
-    ListenRefused(SocketAddr, Reason),
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::split::{End, Mobile};
 use clap::Args;
 use edges::nat::Masquerade;
 use edges::netlink::Route;
@@ -9,7 +10,6 @@ use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, TcpTerms};
 use ipnet::{IpNet, Ipv6Net};
 use runtime::signals::Audience;
-use runtime::split::Mobile;
 
 use super::peer::{peer, prefixes};
 use super::router_advertisements::forward_ipv6;
@@ -92,12 +92,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
             streams: Some(config.split.streams()),
+            split: None,
         },
         bearer,
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
         split: (!split.is_empty()).then_some(split::Plan {
-            place: split::Place::Gateway {
+            end: End::Gateway {
                 transparent: !config.nat,
             },
             mobiles: split,

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use ::split::{End, Mobile};
 use clap::Args;
 use edges::names::Name;
 use edges::netlink::{IpVersion, MAIN_TABLE, Route, Rule};
@@ -10,7 +11,6 @@ use edges::undo::{UndoError, UndoLog};
 use hosts::{Role, Scope, SplitTerms};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use runtime::signals::Audience;
-use runtime::split::Mobile;
 use wire::address::HopAddress;
 use wire::dns::AddressKind;
 
@@ -104,6 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             rate: config.hop.rate.0,
             snoop_cache: config.snoop.cache.0,
             streams: splits.then(|| config.split.streams()),
+            split: None,
         },
         bearer,
         tun: config.tun,
@@ -157,7 +158,7 @@ impl Wiring {
     fn split(&self, settings: Split) -> split::Plan {
         let own = self.own.iter().map(|own| IpNet::from(own.addr()));
         split::Plan {
-            place: split::Place::Mobile,
+            end: End::Mobile,
             mobiles: vec![Mobile {
                 peer: 0,
                 networks: own.collect(),

@@ -14,7 +14,7 @@ use edges::bearer::{Bearer, DatagramBearer};
 use edges::names::Name;
 use edges::netlink::NetworkWatch;
 use edges::signals::{Signals, protect_memory};
-use edges::tun::{PacketDevice, TunDevice, TunOptions};
+use edges::tun::{TunDevice, TunOptions};
 use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
@@ -68,7 +68,11 @@ impl Daemon {
             .map(|peer| peer.name.clone())
             .collect();
         let bearer = self.bearer;
-        let host = Host::new(self.host, Box::new(entropy::fill)).map_err(Failure::setting)?;
+        let config = hosts::Config {
+            split: self.split.as_ref().map(split::Plan::config),
+            ..self.host
+        };
+        let host = Host::new(config, Box::new(entropy::fill)).map_err(Failure::setting)?;
         // From here on a signal waits until the loop sees it, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let mut undo = open_undo(&self.state_dir, &self.name)?;
@@ -90,21 +94,12 @@ impl Daemon {
             .map_err(|error| Failure::setting(format!("cannot give up privileges: {error}")))?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
-        let (device, split) = match splitting {
-            Some(opened) => {
-                let started = opened.start(device)?;
-                (started.device, Some((started.part, started.streams)))
-            }
-            None => (Box::new(device) as Box<dyn PacketDevice>, None),
-        };
-        let (part, streams) = split.unzip();
         let ports = Ports {
             signals: Some(signals),
             control: Some(control),
             network: Some(news),
             announcer: Some(announcer),
-            parts: part.into_iter().collect(),
-            streams,
+            sockets: splitting.map(split::Opened::start).transpose()?,
             finder: self.name_of_peer.map(finder).transpose()?,
             ..Ports::new(device, bearer)
         };

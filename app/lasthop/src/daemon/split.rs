@@ -6,15 +6,15 @@ use edges::diversion::Diversion;
 use edges::netlink::{IpVersion, Route, RouteKind, Rule};
 use edges::process::allow_open_files;
 use edges::transparent::TransparentListener;
-use edges::tun::PacketDevice;
 use edges::undo::{UndoError, UndoLog};
 use hosts::Scope;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use runtime::Part;
-use runtime::split::{End, Mobile, Options, SplitDevice, Splitter, StreamPort};
+use runtime::sockets::{Options, Sockets};
+use split::{Config, End, Mobile};
 
 use super::source_check::loosen_source_check;
 use crate::config::split::Split;
+use crate::entropy;
 use crate::failure::Failure;
 
 /// The mark of packets that stay here, and the table that keeps them.
@@ -29,21 +29,25 @@ const FILES_BESIDE: u64 = 256;
 
 /// How a daemon is to split TCP.
 pub(super) struct Plan {
-    pub(super) place: Place,
+    pub(super) end: End,
     pub(super) mobiles: Vec<Mobile>,
     pub(super) settings: Split,
 }
 
-/// At which end of the hop.
-#[derive(Clone, Copy)]
-pub(super) enum Place {
-    /// At the gateway.
-    Gateway {
-        /// Whether fixed hosts see the mobile's address.
-        transparent: bool,
-    },
-    /// At the mobile host, if its gateway wants streams.
-    Mobile,
+impl Plan {
+    /// Returns what the host is to know of it.
+    pub(super) fn config(&self) -> Config {
+        let mut secret = [0; 8];
+        entropy::fill(&mut secret);
+        Config {
+            end: self.end,
+            mobiles: self.mobiles.clone(),
+            buffer: self.settings.buffer.0,
+            connections: self.settings.connections.0,
+            idle: self.settings.idle.0,
+            secret: u64::from_le_bytes(secret),
+        }
+    }
 }
 
 /// A listener that stands, before whoever is to answer it runs.
@@ -51,14 +55,6 @@ pub(super) struct Opened {
     plan: Plan,
     listener: TransparentListener,
     diversion: Diversion,
-}
-
-/// What runs.
-pub(super) struct Started {
-    /// The device that takes part in it.
-    pub(super) device: Box<dyn PacketDevice>,
-    pub(super) part: Part,
-    pub(super) streams: StreamPort,
 }
 
 impl Opened {
@@ -77,7 +73,7 @@ impl Opened {
         let networks = |mobile: &Mobile| mobile.networks.clone();
         // Of hosts for whose connections it is chosen those that come as packets are let pass.
         let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
-        let is_own = matches!(plan.place, Place::Mobile);
+        let is_own = plan.end == End::Mobile;
         let diversion = Diversion {
             instance: String::new(),
             inner_link: String::new(),
@@ -110,15 +106,15 @@ impl Opened {
         if has_ipv6 {
             keep(undo, (IpVersion::V6, Ipv6Net::default().into()))?;
         }
-        match self.plan.place {
-            Place::Gateway { transparent } => {
+        match self.plan.end {
+            End::Gateway { transparent } => {
                 if transparent && has_ipv4 {
                     // What a fixed host asks for, and is let in, comes by a link that is not the way back to it.
                     loosen_source_check(undo, ["all", link])?;
                 }
                 undo.install_diversion(diversion)
             }
-            Place::Mobile => {
+            End::Mobile => {
                 if has_ipv4 {
                     // What this host asks for itself comes back by the device when it is let in.
                     undo.set_sysctl(&format!("net/ipv4/conf/{link}/accept_local"), "1")?;
@@ -129,46 +125,24 @@ impl Opened {
         }
     }
 
-    /// Starts to answer.
-    pub(super) fn start(self, device: impl PacketDevice + 'static) -> Result<Started, Failure> {
-        let settings = self.plan.settings;
-        let options = Options {
-            end: match self.plan.place {
-                Place::Gateway { transparent } => End::Gateway { transparent },
-                Place::Mobile => End::Mobile {
-                    diversion: self.diversion,
-                },
-            },
-            mobiles: self.plan.mobiles,
-            congestion_control: settings.congestion_control,
-            buffer: settings.buffer.0,
-            connections: settings.connections.0,
-            idle: settings.idle.0,
-        };
-        let memory = options.memory();
-        let files = FILES_BESIDE + FILES_EACH * options.connections as u64;
+    /// Returns the sockets that answer.
+    pub(super) fn start(self) -> Result<Sockets, Failure> {
+        let config = self.plan.config();
+        let files = FILES_BESIDE + FILES_EACH * config.connections as u64;
         let allowed = allow_open_files(files).map_err(Failure::setting)?;
         if allowed < files {
             tracing::warn!(
                 "{} connections need {files} open files, of which {allowed} are allowed: raise the limit (ulimit -n, \
                  LimitNOFILE), or lower `connections` of `[split]`",
-                options.connections
+                config.connections
             );
         }
-        let splitter = Splitter::start(options, self.listener).map_err(Failure::setting)?;
-        let (counted, streams) = (splitter.counters(), splitter.stream_port());
-        let device = SplitDevice::new(device, splitter).map_err(Failure::setting)?;
-        let part = Part {
-            name: "split",
-            memory,
-            // Counters are numbers; nothing in them can refuse to become JSON.
-            status: Box::new(move || serde_json::to_value(counted.now()).unwrap_or_default()),
+        let options = Options {
+            congestion_control: self.plan.settings.congestion_control,
+            diversion: (self.plan.end == End::Mobile).then_some(self.diversion),
+            memory: config.memory(),
         };
-        Ok(Started {
-            device: Box::new(device),
-            part,
-            streams,
-        })
+        Sockets::new(options, self.listener).map_err(Failure::setting)
     }
 }
 

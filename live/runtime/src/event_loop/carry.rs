@@ -11,6 +11,7 @@ use wire::packet::Packet;
 use super::{EventLoop, LoopCounters, Work};
 use crate::finder::Finder;
 use crate::host::Driven;
+use crate::sockets::Sockets;
 
 impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Tells the host where a peer may be that it looks for.
@@ -28,14 +29,23 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
 
 /// Drains the host's outputs: packets go to the device at once, datagrams are collected.
 pub(super) fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
+    loop {
+        drain(host, device, work);
+        let Some(event) = work.sockets.as_mut().and_then(Sockets::poll_event) else {
+            return;
+        };
+        host.handle_input(clock::monotonic(), Input::System(event));
+    }
+}
+
+fn drain<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
     while let Some(output) = host.poll_output() {
         match output {
             Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
             Output::Datagram { to, buffer, ecn } => work.outbox.push((to, ecn), buffer),
-            Output::Streams { lane, news } => {
-                let port = work.streams.as_mut();
-                if let Some((lane, input)) = port.and_then(|port| port.tell(lane, news)) {
-                    host.handle_input(clock::monotonic(), Input::Streams { lane, input });
+            Output::System(request) => {
+                if let Some(sockets) = &mut work.sockets {
+                    sockets.carry_out(request);
                 }
             }
             Output::Seek { peer } => {

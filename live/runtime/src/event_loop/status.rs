@@ -21,8 +21,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             "device": device_status(self.ports.device.counters(), self.work.counters),
             "bearer": bearer_status(self.ports.bearer.counters(), &self.work.outbox),
         });
-        for part in &self.ports.parts {
-            status[part.name] = (part.status)();
+        if let Some(split) = self.host.split_status() {
+            status["split"] = serde_json::to_value(split).unwrap_or_default();
         }
         status
     }

@@ -68,7 +68,7 @@ impl Machine for Echo {
             Input::Wall(_) => self.walls += 1,
             Input::LinkChanging
             | Input::Leave
-            | Input::Streams { .. }
+            | Input::System(_)
             | Input::Path { .. }
             | Input::PortRefused(_)
             | Input::Unreachable(_) => {}

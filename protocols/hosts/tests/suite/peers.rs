@@ -49,6 +49,7 @@ fn host(index: usize) -> Host {
         rate: None,
         snoop_cache: Bytes::mebi(32),
         streams: None,
+        split: None,
     };
     let mut stream = RandomStream::named(9, NAMES[index]);
     let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
@@ -93,7 +94,7 @@ impl Net {
                         .push((self.now + DELAY, to, place(from), buffer));
                 }
                 Output::Packet(packet) => self.packets[from].push(packet),
-                Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => {}
+                Output::Event(_) | Output::System(_) | Output::Seek { .. } => {}
             }
         }
     }

@@ -1,157 +1,106 @@
-//! Streams of TCP that is split, across a lossy hop in virtual time: agreed on in the handshake, whole or reset.
+//! TCP that is split, across a lossy hop in virtual time, from one application to the other: agreed on in the
+//! handshake, whole or reset.
 
-use std::collections::BTreeMap;
-
-use bytes::Bytes;
 use channel::{Direction, Link};
-use hosts::{EventKind, Input, Profile, StreamLane, StreamNews};
-use mtcp::{Addresses, ConnectionId, Reason};
-use redirector::{Chunks, Content};
+use hosts::{EventKind, Input, Profile};
+use sockets::{Application, State};
+use split::Refusal;
 use units::{Duration, Instant};
+use wire::flow::Ends;
 
 use crate::support::{GATEWAY, MOBILE, Pair};
 
-/// What leave a driver gives in advance.
-const LEAVE: u64 = 256 << 10;
-
-/// A driver at both ends: it takes every connection, writes what it is to, and reads everything.
+/// A pair whose TCP is split, and its applications.
 struct Load {
     pair: Pair,
-    lanes: [Option<StreamLane>; 2],
-    /// What is still to be written to a connection.
-    unwritten: BTreeMap<(usize, ConnectionId), u64>,
-    /// What came, and whether it was finished.
-    read: BTreeMap<(usize, ConnectionId), (u64, bool)>,
-    resets: Vec<(usize, ConnectionId, Reason)>,
-    /// Refuses whom the mobile host asks for.
-    refuses: bool,
-    over: [u32; 2],
-}
-
-/// The byte at a place of every stream.
-fn byte(place: u64) -> u8 {
-    (place % 251) as u8
 }
 
 impl Load {
     fn new(link: &str, profile: Profile) -> Self {
-        Self::with(link, (profile, false))
+        Self::with(link, profile, false)
     }
 
-    /// The same with a mobile host that is lean.
-    fn with(link: &str, streams: (Profile, bool)) -> Self {
+    /// The same with a mobile host that may be lean.
+    fn with(link: &str, profile: Profile, lean: bool) -> Self {
         let link = Link::named(link).expect("a link");
-        let mut load = Self {
-            pair: Pair::with_streams(link, 5, streams),
-            lanes: [None; 2],
-            unwritten: BTreeMap::new(),
-            read: BTreeMap::new(),
-            resets: Vec::new(),
-            refuses: false,
-            over: [0; 2],
-        };
-        load.run_for(Duration::from_secs(1));
+        let pair = Pair::with_streams(link, 5, (profile, lean));
+        let mut load = Self { pair };
+        load.pair.run_for(Duration::from_secs(1));
         load
     }
 
-    fn ask(&mut self, host: usize, input: mtcp::Input<Chunks>) {
-        let lane = self.lanes[host].expect("streams were agreed on");
-        self.pair.input(host, Input::Streams { lane, input });
+    /// Has an application of the mobile host ask a fixed host for a connection.
+    fn open(&mut self, source: &str) -> Ends {
+        self.open_from(MOBILE, source, "192.0.2.1:80")
     }
 
-    fn open(&mut self, host: usize, number: u64, source: &str) {
-        let (source, destination) = match host {
-            MOBILE => (source, "192.0.2.1:80"),
-            _ => ("192.0.2.1:999", "10.9.0.2:22"),
-        };
+    fn open_from(&mut self, host: usize, source: &str, destination: &str) -> Ends {
         let address = |text: &str| text.parse().expect("an address");
-        let addresses = Addresses::new(address(destination), address(source)).expect("one family");
-        self.ask(host, mtcp::Input::Open { number, addresses });
-        self.ask(host, mtcp::Input::Read(ConnectionId::Opened(number), LEAVE));
-    }
-
-    /// Writes `bytes` to a connection, and finishes it.
-    fn send(&mut self, host: usize, id: ConnectionId, bytes: u64) {
-        self.unwritten.insert((host, id), bytes);
-    }
-
-    fn write(&mut self, host: usize, id: ConnectionId, room: u64) {
-        let Some(left) = self.unwritten.get_mut(&(host, id)) else {
-            return;
+        let ends = Ends {
+            source: address(source),
+            destination: address(destination),
         };
-        let total = *left;
-        let count = total.min(room);
-        *left -= count;
-        let done = *left == 0;
-        if done {
-            self.unwritten.remove(&(host, id));
-        }
-        // Streams run backwards, so that what is left says where they are.
-        let content: Vec<u8> = (0..count).map(|place| byte(total - place)).collect();
-        self.ask(host, mtcp::Input::Write(id, Bytes::from(content).into()));
-        if done {
-            self.ask(host, mtcp::Input::Close(id));
-        }
+        let syn = self.pair.systems[host].open(ends.source, ends.destination);
+        self.pair.input(host, Input::Packet(syn));
+        ends
     }
 
-    fn hear(&mut self) {
-        while let Some((host, lane, news)) = self.pair.stream_news.pop_front() {
-            match news {
-                StreamNews::Begun(..) => self.lanes[host] = Some(lane),
-                StreamNews::Over => {
-                    self.over[host] += 1;
-                    self.lanes[host] = None;
-                }
-                StreamNews::Told(told) if self.lanes[host] == Some(lane) => self.told(host, told),
-                StreamNews::Told(_) => {}
-            }
-        }
+    /// The application of a connection at a host.
+    fn application(&self, host: usize, ends: &Ends) -> &Application {
+        let application = self.pair.systems[host].application(ends);
+        application.expect("an application")
     }
 
-    fn told(&mut self, host: usize, told: mtcp::Output<Chunks>) {
-        match told {
-            mtcp::Output::Arrived(id, _) if self.refuses => {
-                self.ask(host, mtcp::Input::Refuse(id, Reason::Refused));
-            }
-            mtcp::Output::Arrived(id, _) => {
-                self.ask(host, mtcp::Input::Accept(id));
-                self.ask(host, mtcp::Input::Read(id, LEAVE));
-            }
-            mtcp::Output::Writable(id, room) => self.write(host, id, room),
-            mtcp::Output::Data(id, content) => {
-                let count = content.length();
-                self.read.entry((host, id)).or_default().0 += count;
-                self.ask(host, mtcp::Input::Read(id, count));
-            }
-            mtcp::Output::Finished(id) => self.read.entry((host, id)).or_default().1 = true,
-            mtcp::Output::Reset(id, reason) => self.resets.push((host, id, reason)),
-            _ => {}
-        }
+    /// Waits until the application at the other host has answered.
+    fn connect(&mut self, host: usize, ends: &Ends) {
+        self.run_until(|load| load.application(host, ends).state() == State::Open);
     }
 
-    fn run_for(&mut self, time: Duration) {
-        let end = self.pair.now + time;
-        while self.pair.now < end {
-            self.hear();
-            self.pair.run_for(Duration::from_millis(1));
-        }
-        self.hear();
+    fn write(&mut self, host: usize, ends: &Ends, bytes: u64) {
+        self.pair.systems[host].write(ends, bytes);
+        self.pair.hand_in_events();
     }
 
-    /// Until that came on a connection, or too much time has passed; gives how long it took.
-    fn run_until(&mut self, host: usize, id: ConnectionId, wanted: (u64, bool)) -> Duration {
+    /// Writes so many bytes, and finishes.
+    fn send(&mut self, host: usize, ends: &Ends, bytes: u64) {
+        self.write(host, ends, bytes);
+        self.pair.systems[host].finish(ends);
+        self.pair.hand_in_events();
+    }
+
+    fn run_until(&mut self, is_done: impl Fn(&Self) -> bool) {
         let start = self.pair.now;
-        while self.read.get(&(host, id)) != Some(&wanted) {
+        while !is_done(self) {
             let lasted = self.pair.now.since(start);
             let status = self.pair.status(GATEWAY).hop;
+            let split = [MOBILE, GATEWAY].map(|host| self.pair.hosts[host].split_status());
             assert!(
                 lasted < Duration::from_secs(120),
-                "{:?} {status:?}",
-                self.read
+                "{split:?} {:?} {status:?}",
+                self.pair.systems
             );
-            self.run_for(Duration::from_millis(10));
+            self.pair.run_for(Duration::from_millis(10));
         }
-        self.pair.now.since(start)
+    }
+
+    /// Waits until so much came to an application, and the end of it.
+    fn run_until_ended(&mut self, host: usize, ends: &Ends, bytes: u64) {
+        self.run_until(|load| load.application(host, ends).has_seen_end());
+        assert_eq!(self.application(host, ends).received(), bytes);
+    }
+
+    /// Number of sockets at both hosts.
+    fn sockets(&self) -> usize {
+        self.pair
+            .systems
+            .iter()
+            .map(|system| system.sockets())
+            .sum()
+    }
+
+    /// What the link could carry to the mobile host since `start`, in bytes.
+    fn capacity(&self, start: Instant) -> f64 {
+        self.pair.capacity(Direction::Down, start).get() as f64
     }
 }
 
@@ -168,13 +117,13 @@ fn what_both_sides_send_arrives_whole() {
         .into_iter()
         .flat_map(|link| both.map(|streams| (link, streams)))
     {
-        let mut load = Load::with(link, (profile, lean));
-        load.open(MOBILE, 0, "10.9.0.2:5000");
-        let ids = [ConnectionId::Opened(0), ConnectionId::Arrived(0)];
-        load.send(GATEWAY, ids[1], 2_000_000);
-        load.send(MOBILE, ids[0], 500_000);
-        load.run_until(MOBILE, ids[0], (2_000_000, true));
-        load.run_until(GATEWAY, ids[1], (500_000, true));
+        let mut load = Load::with(link, profile, lean);
+        let ends = load.open("10.9.0.2:5000");
+        load.connect(MOBILE, &ends);
+        load.send(GATEWAY, &ends, 2_000_000);
+        load.send(MOBILE, &ends, 500_000);
+        load.run_until_ended(MOBILE, &ends, 2_000_000);
+        load.run_until_ended(GATEWAY, &ends, 500_000);
         let status = load.pair.status(MOBILE).hop;
         assert_eq!(status.streams.map(|streams| streams.profile), Some(profile));
         let status = load.pair.status(MOBILE).hop;
@@ -182,15 +131,25 @@ fn what_both_sides_send_arrives_whole() {
             .streams
             .map(|streams| streams.counters.traffic.timeouts);
         assert!(!lean || timeouts == Some(0), "{timeouts:?}");
-        load.run_for(Duration::from_secs(10));
-        let left = load
-            .pair
-            .status(MOBILE)
-            .hop
-            .streams
-            .map(|streams| streams.connections);
+        load.pair.run_for(Duration::from_secs(10));
+        let streams = load.pair.status(MOBILE).hop.streams;
+        let left = streams.map(|streams| streams.connections);
         assert_eq!(left, Some(0), "{profile:?} over {link}, {lean}");
+        assert_eq!(load.sockets(), 0);
+        let status = load.pair.hosts[GATEWAY].split_status().expect("it splits");
+        assert_eq!((status.counters.finished, status.counters.open), (1, 0));
     }
+}
+
+#[test]
+fn a_fixed_host_reaches_an_application_of_the_mobile_host() {
+    let mut load = Load::new("l3-p1", Profile::Wide);
+    let ends = load.open_from(GATEWAY, "192.0.2.1:999", "10.9.0.2:22");
+    load.connect(GATEWAY, &ends);
+    load.send(MOBILE, &ends, 300_000);
+    load.send(GATEWAY, &ends, 1_000);
+    load.run_until_ended(GATEWAY, &ends, 300_000);
+    load.run_until_ended(MOBILE, &ends, 1_000);
 }
 
 /// Most of what the hop carries is payload, with losses or without: nothing takes them for congestion.
@@ -203,72 +162,90 @@ fn losses_cost_little_more_than_what_is_lost() {
         ("l1-b80", 0.8),
     ] {
         let mut load = Load::new(link, Profile::Wide);
-        load.open(MOBILE, 0, "10.9.0.2:5000");
-        load.send(GATEWAY, ConnectionId::Arrived(0), u64::MAX);
-        let id = (MOBILE, ConnectionId::Opened(0));
-        let sum = |load: &mut Load, seconds| {
-            load.run_for(Duration::from_secs(seconds));
-            load.read.get(&id).copied().unwrap_or_default().0
+        let ends = load.open("10.9.0.2:5000");
+        load.connect(MOBILE, &ends);
+        load.write(GATEWAY, &ends, u64::MAX / 2);
+        let received = |load: &mut Load, seconds| {
+            load.pair.run_for(Duration::from_secs(seconds));
+            load.application(MOBILE, &ends).received()
         };
-        let before = sum(&mut load, 5);
+        let before = received(&mut load, 5);
         let start = load.pair.now;
-        let after = sum(&mut load, 20);
+        let after = received(&mut load, 20);
         let share = (after - before) as f64 / load.capacity(start);
         assert!(share >= least, "{link}: {share}");
     }
 }
 
 #[test]
-fn a_refusal_tells_its_reason_and_costs_one_round_trip() {
+fn a_refusal_reaches_who_asked_and_costs_one_round_trip() {
     let mut load = Load::new("l3-p1", Profile::Wide);
-    load.refuses = true;
-    load.open(MOBILE, 7, "10.9.0.2:5000");
-    load.run_for(Duration::from_secs(1));
-    assert_eq!(
-        load.resets,
-        [(MOBILE, ConnectionId::Opened(7), Reason::Refused)]
-    );
+    load.pair.answer = Some(Err(Refusal::Refused));
+    let ends = load.open("10.9.0.2:5000");
+    load.pair.run_for(Duration::from_secs(1));
+    assert_eq!(load.application(MOBILE, &ends).state(), State::Refused);
+    assert_eq!(load.sockets(), 0);
+}
+
+/// An application that does not read stops the other one, and nothing is lost.
+#[test]
+fn a_slow_reader_closes_the_window_of_the_writer() {
+    let mut load = Load::new("l1-clean", Profile::Wide);
+    let ends = load.open("10.9.0.2:5000");
+    load.connect(MOBILE, &ends);
+    load.pair.systems[MOBILE].set_reading(&ends, false);
+    load.send(GATEWAY, &ends, 20_000_000);
+    load.pair.run_for(Duration::from_secs(60));
+    let held = load.application(MOBILE, &ends).received();
+    assert!(held < 1_000_000, "{held}");
+    load.pair.systems[MOBILE].set_reading(&ends, true);
+    load.pair.hand_in_events();
+    load.run_until_ended(MOBILE, &ends, 20_000_000);
 }
 
 /// A mobile host cannot speak for another one.
 #[test]
 fn connections_in_foreign_names_are_refused() {
     let mut load = Load::new("l1-clean", Profile::Wide);
-    load.open(MOBILE, 1, "10.9.0.77:5000");
-    load.run_for(Duration::from_secs(1));
-    assert_eq!(
-        load.resets,
-        [(MOBILE, ConnectionId::Opened(1), Reason::Unreachable)]
-    );
+    let ends = load.open("10.9.0.77:5000");
+    load.pair.run_for(Duration::from_secs(1));
+    assert_eq!(load.application(MOBILE, &ends).state(), State::Asking);
+    assert!(load.pair.systems[GATEWAY].application(&ends).is_none());
     assert_eq!(load.pair.status(GATEWAY).packets_refused, 1);
     assert_eq!(load.pair.status(MOBILE).packets_refused, 0);
 }
 
+/// The gateway's own addresses are left to packets, which its firewall sees.
+#[test]
+fn the_gateway_itself_is_asked_by_packets() {
+    let mut load = Load::new("l1-clean", Profile::Wide);
+    let ends = load.open_from(MOBILE, "10.9.0.2:5000", "192.0.2.254:22");
+    load.pair.run_for(Duration::from_secs(1));
+    let status = load.pair.hosts[GATEWAY].split_status().expect("it splits");
+    assert_eq!((status.counters.joined, status.counters.open), (0, 0));
+    assert!(load.pair.systems[GATEWAY].application(&ends).is_none());
+}
+
 /// Whoever begins anew knows none of the connections, so they are told to be gone at the other end.
 #[test]
-fn a_new_life_ends_all_streams() {
+fn a_new_life_ends_all_connections() {
     for restarted in [MOBILE, GATEWAY] {
         let mut load = Load::new("l1-clean", Profile::Wide);
-        load.open(MOBILE, 0, "10.9.0.2:5000");
-        load.send(GATEWAY, ConnectionId::Arrived(0), u64::MAX);
-        load.run_for(Duration::from_secs(1));
-        let former = load.lanes[1 - restarted].expect("a lane");
-        load.lanes[restarted] = None;
+        let ends = load.open("10.9.0.2:5000");
+        load.connect(MOBILE, &ends);
+        load.write(GATEWAY, &ends, 100_000_000);
+        load.pair.run_for(Duration::from_secs(1));
         load.pair.restart(restarted);
-        load.run_for(Duration::from_secs(40));
-        assert_eq!(load.over[1 - restarted], 1, "{restarted}");
-        let lane = load.lanes[1 - restarted].expect("a new lane");
-        assert_eq!((lane.peer, lane.life), (former.peer, former.life + 1));
-        // What is asked of the former one means nothing.
-        let input = mtcp::Input::Abort(ConnectionId::Opened(0), Reason::Aborted);
-        let lane = former;
-        load.pair
-            .input(1 - restarted, Input::Streams { lane, input });
-        load.unwritten.clear();
-        load.read.clear();
-        load.open(MOBILE, 1, "10.9.0.2:5001");
-        load.send(GATEWAY, ConnectionId::Arrived(0), 1_000);
-        load.run_until(MOBILE, ConnectionId::Opened(1), (1_000, true));
+        load.pair.run_for(Duration::from_secs(40));
+        for host in [MOBILE, GATEWAY] {
+            assert_eq!(load.application(host, &ends).state(), State::Reset);
+            assert!(!load.application(host, &ends).has_seen_end());
+        }
+        assert_eq!(load.sockets(), 0);
+        let ends = load.open("10.9.0.2:5001");
+        load.connect(MOBILE, &ends);
+        load.send(GATEWAY, &ends, 1_000);
+        load.run_until_ended(MOBILE, &ends, 1_000);
     }
 }
 
@@ -277,14 +254,7 @@ fn without_streams_on_both_sides_there_are_none() {
     let link = Link::named("l1-clean").expect("a link");
     let mut pair = Pair::over(link, 5, 0);
     pair.run_for(Duration::from_secs(1));
-    assert!(pair.stream_news.is_empty());
+    assert!(pair.status(MOBILE).hop.streams.is_none());
     let refused = |(_, _, kind): &(Instant, usize, EventKind)| *kind == EventKind::StreamsRefused;
     assert!(!pair.events.iter().any(refused));
-}
-
-impl Load {
-    /// What the link could carry to the mobile host since `start`, in bytes.
-    fn capacity(&self, start: Instant) -> f64 {
-        self.pair.capacity(Direction::Down, start).get() as f64
-    }
 }

@@ -59,7 +59,7 @@ fn foreign(intruder: &mut Intruder, target: SocketAddr) {
     assert!(
         reasons
             .into_iter()
-            .any(|kind| kind == Kind::Unlisten(Reason::Busy))
+            .any(|kind| kind == Kind::Unlisten(Reason::Refused))
     );
 }
 

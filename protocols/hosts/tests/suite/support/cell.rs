@@ -113,6 +113,7 @@ impl Setting {
             rate: None,
             snoop_cache: Bytes::mebi(2),
             streams: None,
+            split: None,
         };
         let mut stream = RandomStream::named(11, &name(index));
         let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
@@ -237,7 +238,7 @@ impl Cell {
                 }
                 (Some(Output::Packet(packet)), Some(mobile)) => self.received[mobile].note(&packet),
                 (Some(Output::Packet(_)), None) => self.counts.forwarded += 1,
-                (Some(Output::Event(_) | Output::Streams { .. } | Output::Seek { .. }), _) => {}
+                (Some(Output::Event(_) | Output::System(_) | Output::Seek { .. }), _) => {}
             }
         }
         if mobile.is_none() {

@@ -17,11 +17,13 @@ use std::ops::Range;
 use channel::{Channel, Direction, Link};
 use hosts::{
     Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
-    StreamLane, StreamLimits, StreamNews, TcpMethod, TcpTerms,
+    StreamLimits, TcpMethod, TcpTerms,
 };
 use machine::{Machine, RandomStream};
 use rivals::{Crossing, Rivals};
 use session::{Entropy, PrivateKey};
+use sockets::System;
+use split::Refusal;
 pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
@@ -69,8 +71,12 @@ pub(crate) struct Pair {
     pub(crate) events: Vec<(Instant, usize, EventKind)>,
     /// When each request was sent, and how long its reply took.
     pub(crate) replies: Vec<(Instant, Duration)>,
-    /// What was told of streams, and by which host.
-    pub(crate) stream_news: VecDeque<(usize, StreamLane, StreamNews)>,
+    /// The sockets of each host, where TCP is split.
+    pub(crate) systems: [System; 2],
+    /// What fixed hosts and applications answer at once when they are asked for a connection.
+    pub(crate) answer: Option<Result<(), Refusal>>,
+    /// Events of the systems are being handed in.
+    handing_in: bool,
     /// A mark over every output with its time and host.
     pub(crate) mark: u64,
     /// Allocations inside the hosts while they are counted.
@@ -127,6 +133,10 @@ impl Setting {
     }
 }
 
+fn system(addresses: [&str; 2]) -> System {
+    System::new(addresses.map(|text| text.parse().expect("an address")))
+}
+
 fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
     let mut stream = RandomStream::named(seed, name);
     Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
@@ -167,9 +177,36 @@ fn host(index: usize, setting: Setting) -> Host {
             connections: 512,
             lean: setting.lean && index == MOBILE,
         }),
+        split: (setting.split[index] != SplitTerms::Never).then(|| splitting(index)),
     };
     let name = format!("{} in life {}", names[index], setting.lives[index]);
     Host::new(config, entropy(setting.seed, &name)).expect("a host")
+}
+
+/// How both hosts split TCP. The mobile host has an address that the gateway does not know.
+fn splitting(index: usize) -> split::Config {
+    let networks = [
+        vec!["10.9.0.2/32", "10.9.0.77/32", "fd09::2/128"],
+        vec!["10.9.0.2/32", "fd09::2/128"],
+    ];
+    let networks = networks[index].iter();
+    split::Config {
+        end: [
+            split::End::Mobile,
+            split::End::Gateway { transparent: true },
+        ][index],
+        mobiles: vec![split::Mobile {
+            peer: 0,
+            networks: networks
+                .map(|text| text.parse().expect("a network"))
+                .collect(),
+            scope: split::Scope::Every,
+        }],
+        buffer: Bytes::kibi(64),
+        connections: 512,
+        idle: Duration::from_secs(7_440),
+        secret: 7,
+    }
 }
 
 fn end(setting: Setting, host: usize) -> HopAddress {
@@ -204,6 +241,7 @@ impl Pair {
     pub(crate) fn with_streams(link: Link, seed: u64, (profile, lean): (Profile, bool)) -> Self {
         let setting = Setting {
             split: [SplitTerms::Follow, SplitTerms::Choose(profile)],
+            tcp: [TcpTerms::Follow, TcpTerms::Choose(TcpMethod::Plain)],
             lean,
             ..Setting::usual(seed)
         };
@@ -220,7 +258,9 @@ impl Pair {
             recent: VecDeque::new(),
             events: Vec::new(),
             replies: Vec::new(),
-            stream_news: VecDeque::new(),
+            systems: [["10.9.0.2", "fd09::2"], ["10.9.0.1", "192.0.2.254"]].map(system),
+            answer: Some(Ok(())),
+            handing_in: false,
             mark: 0,
             allocations: None,
             trouble: trouble::Trouble::none(setting.seed),
@@ -284,6 +324,7 @@ impl Pair {
     pub(crate) fn restart(&mut self, index: usize) {
         self.setting.lives[index] += 1;
         self.hosts[index] = host(index, self.setting);
+        self.systems[index].kill();
         self.input(index, Input::Wall(WALL + self.now.as_nanos()));
     }
 
@@ -376,6 +417,26 @@ impl Pair {
             self.note(host, &output);
             self.carry_out(host, output);
         }
+        self.hand_in_events();
+    }
+
+    /// Tells the hosts what has happened on their sockets, until nothing does.
+    pub(crate) fn hand_in_events(&mut self) {
+        if std::mem::replace(&mut self.handing_in, true) {
+            return;
+        }
+        for host in [MOBILE, GATEWAY] {
+            loop {
+                while let Some(event) = self.systems[host].poll_event() {
+                    self.input(host, Input::System(event));
+                }
+                let answer = self.answer;
+                if answer.is_none_or(|answer| self.systems[host].answer(answer).is_none()) {
+                    break;
+                }
+            }
+        }
+        self.handing_in = false;
     }
 
     /// Mixes an output into the mark (FNV-1a).
@@ -383,7 +444,7 @@ impl Pair {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
             Output::Packet(packet) => &packet.buffer,
-            Output::Event(_) | Output::Streams { .. } | Output::Seek { .. } => &[],
+            Output::Event(_) | Output::System(_) | Output::Seek { .. } => &[],
         };
         let head = [host as u8, bytes.len() as u8];
         let time = self.now.as_nanos().to_le_bytes();
@@ -404,13 +465,16 @@ impl Pair {
                 }
             }
             Output::Packet(packet) => self.released(host, &packet),
-            Output::Streams { lane, news } => self.stream_news.push_back((host, lane, news)),
+            Output::System(request) => self.systems[host].carry_out(request),
             Output::Seek { peer } => self.sought.push((self.now, peer)),
             Output::Event(event) => self.events.push((self.now, host, event.kind)),
         }
     }
 
     fn released(&mut self, host: usize, packet: &Packet) {
+        if self.setting.split[host] != SplitTerms::Never && self.systems[host].packet(packet) {
+            return;
+        }
         let port = port_of(packet);
         if let Some(ends) = self.ends.as_mut().filter(|_| port != REQUESTS) {
             return ends.take(self.now, host, packet);

@@ -319,7 +319,7 @@ fn input(config: &Config) -> impl Strategy<Value = Input<Count>> + use<> {
         5 => Input::Read(id, count.into()),
         6 => Input::Close(id),
         _ if count > 60_000 => Input::Abort(id, Reason::Aborted),
-        _ => Input::Listen(address(3, count)),
+        _ => Input::Room(count.into()),
     });
     prop_oneof![
         8 => data(profile, named).prop_map(Input::Packet),

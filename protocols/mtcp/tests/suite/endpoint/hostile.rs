@@ -269,3 +269,29 @@ fn a_restarted_end_finds_its_old_connections_gone() {
     assert!(pipe.told(GATEWAY, ConnectionId::Opened(2)).connected);
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 1_000);
 }
+
+/// The paper's mobile host says where it listens; here it is asked for each connection.
+#[test]
+fn what_is_said_of_listeners_is_refused_and_not_kept() {
+    let mut pipe = Pipe::new(&paper(), &paper());
+    let listen = Control {
+        kind: Kind::Listen,
+        reverse: Cid::NONE,
+        addresses: Addresses::listening(address(1, 80)),
+        ..syn(0)
+    };
+    for _ in 0..100 {
+        pipe.inject(GATEWAY, &Packet::Control(listen));
+    }
+    assert_eq!(pipe.log.len(), 32);
+    let refused = |packet: &Packet<Chunks>| matches!(packet, Packet::Control(control) if control.kind == Kind::Unlisten(Reason::Refused));
+    assert!(pipe.log.iter().all(|sighting| refused(&sighting.packet)));
+    pipe.inject(
+        GATEWAY,
+        &Packet::Control(Control {
+            kind: Kind::Listening,
+            ..listen
+        }),
+    );
+    assert_eq!((pipe.log.len(), pipe.ends[GATEWAY].connections()), (32, 0));
+}

@@ -11,7 +11,6 @@ mod hostile;
 #[cfg(test)]
 mod lean;
 #[cfg(test)]
-mod listening;
 #[cfg(test)]
 mod moving;
 #[cfg(test)]

@@ -63,8 +63,6 @@ pub(crate) struct Pipe {
     pub(crate) accepts: [bool; 2],
     pub(crate) log: Vec<Sighting>,
     pub(crate) told: [BTreeMap<ConnectionId, Told>; 2],
-    /// What is told of no connection.
-    pub(crate) other: [Vec<Output<Chunks>>; 2],
     data_sent: [usize; 2],
     free_at: [Instant; 2],
     on_air: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
@@ -132,7 +130,6 @@ impl Pipe {
             accepts: [true; 2],
             log: Vec::new(),
             told: [BTreeMap::new(), BTreeMap::new()],
-            other: [Vec::new(), Vec::new()],
             data_sent: [0; 2],
             free_at: [Instant::ZERO; 2],
             on_air: BTreeMap::new(),
@@ -281,7 +278,6 @@ impl Pipe {
             Output::Finished(id) => self.told(end, id).finished = true,
             Output::Reset(id, reason) => self.told(end, id).reset = Some(reason),
             Output::Closed(id) => self.told(end, id).closed = true,
-            other => self.other[end].push(other),
         }
     }
 

@@ -6,17 +6,14 @@
 //! again; it waits for one round trip more. Nothing is kept for one that is not there.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use edges::transparent::Ends;
-use machine::TokenBucket;
+use machine::{RandomStream, TokenBucket};
 use units::{Duration, Instant, SeqNumber};
+use wire::flow::Ends;
 use wire::ip::{IpPacket, Transport};
 use wire::packet::{Checksum, Packet};
 use wire::tcp::{TcpFlags, connection_challenged};
-
-use super::ends_of;
 
 /// So many hosts that are not known are believed at once, and so many more in a second: in the time that a kernel waits
 /// for who does not complete a connection, about a minute, fewer than may be half open.
@@ -26,19 +23,41 @@ const BELIEVED_A_SECOND: u32 = 4;
 const KNOWN: usize = 4_096;
 const KNOWN_FOR: Duration = Duration::from_secs(600);
 
-/// What nobody can know who has not been told.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Secret(RandomState);
+/// The number from which challenges are made.
+#[derive(Clone)]
+pub(crate) struct Secret(pub(crate) u64);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Secret")
+    }
+}
 
 impl Secret {
     /// The number with which a host that asks for a connection is challenged.
     fn number(&self, ends: &Ends) -> SeqNumber {
-        SeqNumber(self.0.hash_one(ends) as u32)
+        let words = |end: SocketAddr| {
+            let address = match end.ip() {
+                IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+                IpAddr::V6(address) => address.to_bits(),
+            };
+            [(address >> 64) as u64, address as u64, end.port().into()]
+        };
+        // Each step hides its state, so that who may choose addresses cannot find two with one number.
+        let step = |state, word| RandomStream::named(state ^ word, "challenge").next_u64();
+        let all = words(ends.source)
+            .into_iter()
+            .chain(words(ends.destination));
+        SeqNumber(all.fold(self.0, step) as u32)
     }
 
     /// What a request is answered with. Nothing in the one case of 2³² in which it would be right.
-    pub(super) fn challenge(&self, request: &Packet, asked: (&Ends, SeqNumber)) -> Option<Packet> {
-        let (ends, sequence) = asked;
+    pub(crate) fn challenge(
+        &self,
+        request: &Packet,
+        ends: &Ends,
+        sequence: SeqNumber,
+    ) -> Option<Packet> {
         let number = self.number(ends);
         let original = IpPacket::parse(&request.buffer).ok()?;
         let buffer = connection_challenged(&original, number).filter(|_| number != sequence + 1)?;
@@ -49,20 +68,20 @@ impl Secret {
     }
 
     /// Which host a packet proves to be there, if it does.
-    pub(super) fn proven(&self, packet: &IpPacket<'_>) -> Option<IpAddr> {
+    pub(crate) fn proven(&self, packet: &IpPacket<'_>) -> Option<IpAddr> {
         let Transport::Tcp(tcp) = packet.transport() else {
             return None;
         };
         if !tcp.flags().contains(TcpFlags::RST) {
             return None;
         }
-        (tcp.sequence_number() == self.number(&ends_of(packet))).then_some(packet.source())
+        (tcp.sequence_number() == self.number(&Ends::of(packet))).then_some(packet.source())
     }
 }
 
 /// Whom it lets pass.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     /// How many that are not known are believed.
     belief: TokenBucket,
     /// Until when hosts are known.
@@ -71,7 +90,7 @@ pub(super) struct Guard {
 
 impl Guard {
     /// It knows nobody.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             belief: TokenBucket::new(BELIEVED_A_SECOND, BELIEVED),
             known: BTreeMap::new(),
@@ -79,13 +98,13 @@ impl Guard {
     }
 
     /// Whether `host` may ask now.
-    pub(super) fn admits(&mut self, now: Instant, host: IpAddr) -> bool {
+    pub(crate) fn admits(&mut self, now: Instant, host: IpAddr) -> bool {
         let is_known = self.known.get(&host).is_some_and(|until| now < *until);
         is_known || self.belief.take(now)
     }
 
     /// That host is there.
-    pub(super) fn know(&mut self, now: Instant, host: IpAddr) {
+    pub(crate) fn know(&mut self, now: Instant, host: IpAddr) {
         if self.known.len() >= KNOWN && !self.known.contains_key(&host) {
             self.known.retain(|_, until| now < *until);
         }
@@ -140,7 +159,7 @@ mod tests {
 
     #[test]
     fn only_who_was_told_the_number_proves_that_it_is_there() {
-        let (secret, other) = (Secret::default(), Secret::default());
+        let (secret, other) = (Secret(1), Secret(2));
         let mut syn = vec![0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0];
         syn.extend([198, 51, 100, 2, 10, 73, 0, 2, 0x9c, 0x40, 0, 80]);
         syn.extend([0, 0, 0, 7, 0, 0, 0, 0, 0x50, 2, 1, 0, 0, 0, 0, 0]);
@@ -149,8 +168,9 @@ mod tests {
             destination: "10.73.0.2:80".parse().expect("an address"),
         };
         let request = Packet::new(wire::packet::PacketBuffer::copy_of(&syn));
-        let asked = (&ends, SeqNumber(7));
-        let challenge = secret.challenge(&request, asked).expect("one");
+        let challenge = secret
+            .challenge(&request, &ends, SeqNumber(7))
+            .expect("one");
         let parsed = IpPacket::parse(&challenge.buffer).expect("a packet");
         let Transport::Tcp(tcp) = parsed.transport() else {
             panic!("a segment")

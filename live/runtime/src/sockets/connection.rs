@@ -1,4 +1,4 @@
-//! A stream that a socket of the kernel carries.
+//! A connection of the kernel's.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,29 +7,39 @@ use bytes::{Buf, Bytes};
 use edges::transparent::TransparentStream;
 use redirector::Chunks;
 
-use super::stream::Look;
-
-/// A socket, and what it has no room for yet.
+/// A socket, and what it has no room for yet. Dropped, it resets its connection.
 #[derive(Debug)]
-pub(super) struct KernelStream {
+pub(super) struct Connection {
     socket: TransparentStream,
     pending: VecDeque<Bytes>,
+    /// The other host has not answered yet.
+    pub(super) is_connecting: bool,
     /// Nothing comes after what can be read.
-    pub(super) ended: bool,
+    pub(super) has_ended: bool,
     /// Nothing will be written after what is pending.
-    finishing: bool,
+    is_finishing: bool,
     /// The other side has been told so.
-    finished: bool,
+    is_finished: bool,
 }
 
-impl KernelStream {
-    pub(super) fn new(socket: TransparentStream) -> Self {
+impl Connection {
+    /// Returns a connection that is made.
+    pub(super) fn accepted(socket: TransparentStream) -> Self {
         Self {
             socket,
             pending: VecDeque::new(),
-            ended: false,
-            finishing: false,
-            finished: false,
+            is_connecting: false,
+            has_ended: false,
+            is_finishing: false,
+            is_finished: false,
+        }
+    }
+
+    /// Returns a connection that is being made.
+    pub(super) fn connecting(socket: TransparentStream) -> Self {
+        Self {
+            is_connecting: true,
+            ..Self::accepted(socket)
         }
     }
 
@@ -37,16 +47,16 @@ impl KernelStream {
         &self.socket
     }
 
-    /// What can be read.
+    /// Returns the number of bytes that can be read.
     ///
     /// # Errors
     /// That of the connection, once all that came before it is read.
-    pub(super) fn look(&self) -> io::Result<Look> {
-        match self.socket.available()? {
-            0 if self.ended => self.socket.take_error().map(|()| Look::End),
-            0 => Ok(Look::Nothing),
-            count => Ok(Look::Bytes(count)),
+    pub(super) fn readable(&self) -> io::Result<u64> {
+        let count = self.socket.available()?;
+        if count == 0 && self.has_ended {
+            self.socket.take_error()?;
         }
+        Ok(count)
     }
 
     /// Reads at most `count` bytes.
@@ -58,22 +68,14 @@ impl KernelStream {
         Ok(Bytes::from(bytes).into())
     }
 
-    /// Writes `content`, now or when there is room.
-    ///
-    /// # Errors
-    /// That of the connection.
-    pub(super) fn write(&mut self, content: &Chunks) -> io::Result<()> {
+    /// Adds to what the next flush writes.
+    pub(super) fn write(&mut self, content: &Chunks) {
         self.pending.extend(content.iter().cloned());
-        self.flush()
     }
 
     /// Nothing more will be written.
-    ///
-    /// # Errors
-    /// That of the connection.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.finishing = true;
-        self.flush()
+    pub(super) fn finish(&mut self) {
+        self.is_finishing = true;
     }
 
     /// Writes what there is room for.
@@ -82,38 +84,32 @@ impl KernelStream {
     /// That of the connection.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while !self.pending.is_empty() {
-            let sent = self
-                .socket
-                .send(self.pending.iter().map(|bytes| &bytes[..]))?;
+            let pieces = self.pending.iter().map(|bytes| &bytes[..]);
+            let sent = self.socket.send(pieces)?;
             if sent == 0 {
                 return Ok(());
             }
             self.forget(sent);
         }
-        if self.finishing && !self.finished {
+        if self.is_finishing && !self.is_finished {
             self.socket.finish()?;
-            self.finished = true;
+            self.is_finished = true;
         }
         Ok(())
     }
 
-    /// Whether there is room for more.
+    /// Returns true if nothing is pending.
     pub(super) fn has_room(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Whether its end has been written or waits to be.
-    pub(super) fn is_finishing(&self) -> bool {
-        self.finishing
-    }
-
-    /// Whether all is written, the end as well.
+    /// Returns true if all is written, the end as well.
     pub(super) fn is_finished(&self) -> bool {
-        self.finished
+        self.is_finished
     }
 
     /// Leaves the rest to the kernel.
-    pub(super) fn let_go(self) {
+    pub(super) fn release(self) {
         // If it cannot be, it is reset, and the other side is not deceived.
         let _ = self.socket.let_go();
     }

@@ -17,7 +17,7 @@ const ANSWERED_BY_ONE: Duration = Duration::from_secs(15);
 
 /// What each mobile host has of all connections.
 #[derive(Debug)]
-pub(super) struct Shares {
+pub(crate) struct Shares {
     most: usize,
     all: usize,
     each: Vec<Share>,
@@ -80,7 +80,7 @@ impl HalfOpen {
 
 impl Shares {
     /// At most `most` connections of so many mobile hosts.
-    pub(super) fn new(most: usize, mobiles: usize) -> Self {
+    pub(crate) fn new(most: usize, mobiles: usize) -> Self {
         Self {
             most,
             all: 0,
@@ -93,7 +93,7 @@ impl Shares {
     /// Takes a connection of the mobile host `owner` with that fixed host, asked for on that side, if there is room: a
     /// mobile host leaves free as many as it has, and what floods in from the wired side leaves most of it, and of that
     /// most to others than a single host.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         now: Instant,
         (id, owner): (BindingId, usize),
@@ -120,7 +120,7 @@ impl Shares {
 
     /// Takes back a connection that `owner` has asked for and nobody has answered, if there is no room for another one
     /// with that fixed host; gives which one is to go.
-    pub(super) fn make_room(
+    pub(crate) fn make_room(
         &mut self,
         now: Instant,
         owner: usize,
@@ -141,13 +141,13 @@ impl Shares {
     }
 
     /// A connection of `owner` stands now.
-    pub(super) fn stands(&mut self, id: BindingId, owner: usize) {
+    pub(crate) fn stands(&mut self, id: BindingId, owner: usize) {
         self.each[owner].half_open.remove(id);
         self.half_open.remove(id);
     }
 
     /// A connection of `owner` is gone.
-    pub(super) fn give_back(&mut self, id: BindingId, owner: usize) {
+    pub(crate) fn give_back(&mut self, id: BindingId, owner: usize) {
         if self.evicted.remove(&id) {
             return;
         }

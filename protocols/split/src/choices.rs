@@ -1,12 +1,13 @@
 //! By which way connections were let across, where that was chosen for each, and why.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use edges::transparent::Ends;
-use hosts::{Because, Choice};
 use serde::Serialize;
 use units::SeqNumber;
+use wire::flow::Ends;
+
+use crate::{Because, Choice};
 
 /// So many choices are remembered, so that a request that comes again goes the same way.
 const REMEMBERED: usize = 4_096;
@@ -47,9 +48,9 @@ pub struct ChoiceStatus {
 
 /// The choices of late.
 #[derive(Debug, Default)]
-pub(super) struct Choices {
+pub(crate) struct Choices {
     counts: [u64; Because::ALL.len()],
-    by_ends: HashMap<Ends, (SeqNumber, Choice)>,
+    by_ends: BTreeMap<Ends, (SeqNumber, Choice)>,
     /// In the order in which they were made.
     order: VecDeque<Ends>,
 }
@@ -57,7 +58,7 @@ pub(super) struct Choices {
 impl Choices {
     /// Whether a connection between these ends is split, now that `choice` is the better way: what was chosen for it
     /// before counts, since what went by that way may be underway still.
-    pub(super) fn splits(&mut self, ends: Ends, sequence: SeqNumber, choice: Choice) -> bool {
+    pub(crate) fn splits(&mut self, ends: Ends, sequence: SeqNumber, choice: Choice) -> bool {
         if let Some((former, chosen)) = self.by_ends.get(&ends)
             && *former == sequence
         {
@@ -76,7 +77,7 @@ impl Choices {
     }
 
     /// What is told of them, if there are any.
-    pub(super) fn status(&self) -> Option<ChoiceStatus> {
+    pub(crate) fn status(&self) -> Option<ChoiceStatus> {
         let latest = self.order.iter().rev().take(TOLD).filter_map(|ends| {
             let (_, choice) = *self.by_ends.get(ends)?;
             Some(Chosen {

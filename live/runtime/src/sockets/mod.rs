@@ -1,0 +1,310 @@
+//! The sockets of TCP that is split: what a [`split::Splitter`] asks of the system is done here, by the kernel's TCP.
+
+mod connection;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use edges::diversion::Diversion;
+use edges::transparent::{Asks, TransparentListener, TransparentStream, is_local};
+use edges::wait::{Interest, Ready, WOKEN, Waiter};
+use redirector::{Chunks, Content};
+use rustix::io::Errno;
+use split::{
+    BindingId, Connect, Refusal, Side, SocketEvent, SocketId, SocketRequest, SystemEvent,
+    SystemRequest,
+};
+use units::{Bytes, Duration};
+use wire::flow::Ends;
+
+use connection::Connection;
+
+/// Tokens of what is waited for; those of connections follow.
+const LISTENER: u64 = 0;
+const FIRST_CONNECTION: u64 = 1;
+
+/// What a socket that has nothing pending takes: what the kernel does not take waits beside it.
+const ROOM: u64 = 256 << 10;
+
+/// How sockets are made.
+#[derive(Debug)]
+pub struct Options {
+    /// The congestion control of the connections across the hop, e.g. `reno`; the system's if there is none.
+    pub congestion_control: Option<String>,
+    /// At the mobile host: what leads the packets of its own connections to the listener, when it is asked for.
+    pub diversion: Option<Diversion>,
+    /// Bytes that the splitter's buffers take at most.
+    pub memory: Bytes,
+}
+
+/// The sockets of all split connections, and the listener that accepts those that were let in.
+pub struct Sockets {
+    options: Options,
+    listener: TransparentListener,
+    connections: HashMap<SocketId, Connection>,
+    /// Accepted, and not named yet.
+    accepted: HashMap<Ends, TransparentStream>,
+    /// Connections to which something was written since the last [`flush`](Self::flush).
+    unflushed: Vec<SocketId>,
+    waiter: Waiter,
+    events: VecDeque<SystemEvent<Chunks>>,
+}
+
+impl Sockets {
+    /// Returns sockets for connections that come to `listener`. Others are made in the calling thread's network
+    /// namespace; those in the name of other hosts need `CAP_NET_ADMIN`.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn new(options: Options, listener: TransparentListener) -> io::Result<Self> {
+        let waiter = Waiter::new()?;
+        waiter.add(&listener, LISTENER, Interest::Changes)?;
+        Ok(Self {
+            options,
+            listener,
+            connections: HashMap::new(),
+            accepted: HashMap::new(),
+            unflushed: Vec::new(),
+            waiter,
+            events: VecDeque::new(),
+        })
+    }
+
+    /// Returns the number of bytes that buffers take at most, beside the kernel's.
+    pub fn memory(&self) -> Bytes {
+        self.options.memory
+    }
+
+    /// Returns the next event for the splitter.
+    pub fn poll_event(&mut self) -> Option<SystemEvent<Chunks>> {
+        self.events.pop_front()
+    }
+
+    /// Returns true if something waits for the next [`flush`](Self::flush).
+    pub fn needs_flush(&self) -> bool {
+        !self.unflushed.is_empty()
+    }
+
+    /// Carries out what the splitter asks for.
+    pub fn carry_out(&mut self, request: SystemRequest<Chunks>) {
+        match request {
+            SystemRequest::Locate { number, address } => {
+                let is_local = is_local(address);
+                let located = SystemEvent::Located { number, is_local };
+                self.events.push_back(located);
+            }
+            SystemRequest::Divert => self.divert(),
+            SystemRequest::Adopt(ends, id) => {
+                if let Some(socket) = self.accepted.remove(&ends) {
+                    self.insert(id, Connection::accepted(socket));
+                    self.report(id, SocketEvent::Writable(ROOM));
+                }
+            }
+            SystemRequest::Dismiss(ends) => drop(self.accepted.remove(&ends)),
+            SystemRequest::Socket(id, request) => self.ask(id, request),
+        }
+    }
+
+    fn divert(&mut self) {
+        let diversion = self.options.diversion.as_ref();
+        if let Some(Err(error)) = diversion.map(Diversion::install) {
+            tracing::error!("TCP is not split here, and goes as packets: {error}");
+            self.events.push_back(SystemEvent::NotDiverted);
+        }
+    }
+
+    fn report(&mut self, id: SocketId, event: SocketEvent<Chunks>) {
+        self.events.push_back(SystemEvent::Socket(id, event));
+    }
+
+    fn fail(&mut self, id: SocketId, error: &io::Error) {
+        self.report(id, SocketEvent::Failed(refusal(error)));
+    }
+
+    fn insert(&mut self, id: SocketId, connection: Connection) {
+        // A connection that cannot be waited for is given up when it has been idle for too long.
+        let _ = self
+            .waiter
+            .add(connection.socket(), token_of(id), Interest::Changes);
+        self.connections.insert(id, connection);
+    }
+
+    fn ask(&mut self, id: SocketId, request: SocketRequest<Chunks>) {
+        match request {
+            SocketRequest::Connect(connect) => match self.connect(connect) {
+                Ok(socket) => self.insert(id, Connection::connecting(socket)),
+                Err(error) => self.fail(id, &error),
+            },
+            SocketRequest::Read(count) => self.read(id, count),
+            SocketRequest::Write(content) => {
+                if let Some(connection) = self.connections.get_mut(&id) {
+                    connection.write(&content);
+                    self.unflushed.push(id);
+                }
+            }
+            SocketRequest::Finish => {
+                if let Some(connection) = self.connections.get_mut(&id) {
+                    connection.finish();
+                    self.unflushed.push(id);
+                }
+            }
+            SocketRequest::Reset => drop(self.connections.remove(&id)),
+            SocketRequest::Release => {
+                if let Some(connection) = self.connections.remove(&id) {
+                    connection.release();
+                }
+            }
+        }
+    }
+
+    fn connect(&self, connect: Connect) -> io::Result<TransparentStream> {
+        let options = &self.options;
+        let congestion_control = options.congestion_control.as_deref();
+        // The mark has the answers of this host's own servers led here.
+        let mark = options.diversion.as_ref().map(|diversion| diversion.mark);
+        let asks = Asks {
+            source: connect.source,
+            congestion_control: congestion_control.filter(|_| connect.crosses_hop),
+            mark,
+        };
+        TransparentStream::connect(connect.destination, &asks)
+    }
+
+    fn read(&mut self, id: SocketId, count: u64) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let content = match connection.read(count) {
+            Ok(content) => content,
+            Err(error) => return self.fail(id, &error),
+        };
+        let (is_empty, has_ended) = (content.length() == 0, connection.has_ended);
+        // First, lest it is asked for again what is not there.
+        if is_empty {
+            self.look(id);
+        }
+        self.report(id, SocketEvent::Data(content));
+        if has_ended && !is_empty {
+            self.look(id);
+        }
+    }
+
+    /// Reports what can be read.
+    fn look(&mut self, id: SocketId) {
+        let Some(connection) = self.connections.get(&id) else {
+            return;
+        };
+        match connection.readable() {
+            Ok(0) if connection.has_ended => {
+                self.report(id, SocketEvent::Readable(0));
+                self.report(id, SocketEvent::Finished);
+            }
+            Ok(count) => self.report(id, SocketEvent::Readable(count)),
+            Err(error) => self.fail(id, &error),
+        }
+    }
+
+    /// Takes what has become ready; events say what that is.
+    ///
+    /// # Errors
+    /// If the system cannot say what is ready.
+    pub fn take_ready(&mut self) -> io::Result<()> {
+        let ready: Vec<_> = self.waiter.wait(Some(Duration::ZERO))?.collect();
+        for ready in ready {
+            match ready.token {
+                WOKEN => {}
+                LISTENER => self.accept(),
+                token => self.changed(id_of(token), ready),
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        loop {
+            match self.listener.accept() {
+                Ok(Some((socket, ends))) => {
+                    self.accepted.insert(ends, socket);
+                    self.events.push_back(SystemEvent::Accepted(ends));
+                }
+                Ok(None) => return,
+                Err(error) => return tracing::warn!("a connection could not be accepted: {error}"),
+            }
+        }
+    }
+
+    fn changed(&mut self, id: SocketId, ready: Ready) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        connection.has_ended |= ready.ended;
+        if connection.is_connecting {
+            match connection.socket().take_error() {
+                Err(error) => return self.fail(id, &error),
+                Ok(()) if !ready.writable => return,
+                Ok(()) => {
+                    connection.is_connecting = false;
+                    self.report(id, SocketEvent::Connected);
+                }
+            }
+        }
+        if ready.readable || ready.ended {
+            self.look(id);
+        }
+        if ready.writable {
+            self.flush_one(id);
+        }
+    }
+
+    /// Writes what was written since the last flush, so that many small pieces share a system call.
+    pub fn flush(&mut self) {
+        for id in std::mem::take(&mut self.unflushed) {
+            self.flush_one(id);
+        }
+    }
+
+    fn flush_one(&mut self, id: SocketId) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        match connection.flush() {
+            Err(error) => self.fail(id, &error),
+            Ok(()) if connection.is_finished() => self.report(id, SocketEvent::Flushed),
+            Ok(()) if connection.has_room() => self.report(id, SocketEvent::Writable(ROOM)),
+            Ok(()) => {}
+        }
+    }
+}
+
+impl AsFd for Sockets {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waiter.as_fd()
+    }
+}
+
+fn token_of(id: SocketId) -> u64 {
+    FIRST_CONNECTION + 2 * id.binding.0 + u64::from(id.side == Side::Mobile)
+}
+
+fn id_of(token: u64) -> SocketId {
+    let number = token - FIRST_CONNECTION;
+    let side = if number.is_multiple_of(2) {
+        Side::Fixed
+    } else {
+        Side::Mobile
+    };
+    let binding = BindingId(number / 2);
+    SocketId { binding, side }
+}
+
+/// Returns what an error of a socket means.
+fn refusal(error: &io::Error) -> Refusal {
+    match Errno::from_io_error(error) {
+        Some(Errno::CONNREFUSED | Errno::CONNRESET) => Refusal::Refused,
+        Some(Errno::NETUNREACH) => Refusal::NetworkUnreachable,
+        Some(Errno::HOSTUNREACH) => Refusal::HostUnreachable,
+        Some(Errno::ACCESS | Errno::PERM) => Refusal::Prohibited,
+        _ => Refusal::NoAnswer,
+    }
+}

@@ -1,0 +1,49 @@
+//! The ways by which connections of a mobile host cross the hop.
+
+use std::net::IpAddr;
+
+use association::Profile;
+use redirector::Side;
+
+use crate::{End, Mobile, Scope};
+
+/// What is known of the ways to one mobile host.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    pub(crate) peer: usize,
+    /// The profile of its streams, while there are any.
+    pub(crate) profile: Option<Profile>,
+    /// Which of its connections are split.
+    pub(crate) scope: Scope,
+}
+
+impl Crossing {
+    /// Returns the ways to a mobile host without streams.
+    pub(crate) fn new(mobile: &Mobile) -> Self {
+        Self {
+            peer: mobile.peer,
+            profile: None,
+            scope: mobile.scope,
+        }
+    }
+
+    /// Returns true if streams carry connections between addresses of that kind: the paper's packets hold IPv4's only.
+    pub(crate) fn carries(&self, address: IpAddr) -> bool {
+        match self.profile {
+            Some(Profile::Wide) => true,
+            Some(Profile::Paper) => address.is_ipv4(),
+            None => false,
+        }
+    }
+
+    /// Returns true if a connection that `asker` asks for may be split; `address` is the mobile host's.
+    pub(crate) fn may_split(&self, end: End, asker: Side, address: IpAddr) -> bool {
+        match (end, self.scope) {
+            // A mobile host leaves connections alone where no streams cross the hop.
+            (End::Mobile, _) => self.carries(address),
+            (End::Gateway { .. }, Scope::Every) => true,
+            // What comes as a packet was meant to, and what goes to a mobile host needs streams.
+            (End::Gateway { .. }, Scope::Chosen) => asker == Side::Fixed && self.carries(address),
+        }
+    }
+}

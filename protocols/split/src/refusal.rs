@@ -1,0 +1,67 @@
+//! How a connection is refused that could not be made.
+
+use association::Reason;
+use wire::icmp::{Unreachable, unreachable};
+use wire::ip::IpPacket;
+use wire::packet::{Checksum, Packet};
+use wire::tcp::connection_refused;
+
+/// Why a connection could not be made, or broke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The other host refused it (ECONNREFUSED, ECONNRESET).
+    Refused,
+    /// There is no way to its network (ENETUNREACH).
+    NetworkUnreachable,
+    /// There is no way to it (EHOSTUNREACH).
+    HostUnreachable,
+    /// A firewall forbids it (EACCES, EPERM).
+    Prohibited,
+    /// It is not split at this end, and may cross as packets.
+    NotSplit,
+    /// The other host did not answer, or this host has no means to ask it.
+    NoAnswer,
+}
+
+impl Refusal {
+    /// Returns the packet that gives the sender of `request` the error that its kernel would have found itself;
+    /// nothing where silence says it best: it asks again, and gives up as it would have without us.
+    pub(crate) fn answer(self, request: &Packet) -> Option<Packet> {
+        let original = IpPacket::parse(&request.buffer).ok()?;
+        let buffer = match self {
+            Self::Refused => connection_refused(&original),
+            Self::NetworkUnreachable => unreachable(&original, Unreachable::Network),
+            Self::HostUnreachable => unreachable(&original, Unreachable::Host),
+            Self::Prohibited => unreachable(&original, Unreachable::Prohibited),
+            Self::NotSplit | Self::NoAnswer => None,
+        }?;
+        Some(Packet {
+            checksum: Checksum::Verified,
+            ..Packet::new(buffer)
+        })
+    }
+
+    /// Returns the same for the other end of the hop, whose splitter answers with the packet that fits.
+    pub(crate) fn reason(self) -> Reason {
+        match self {
+            Self::Refused => Reason::Refused,
+            Self::NotSplit => Reason::NotListening,
+            Self::NetworkUnreachable | Self::HostUnreachable | Self::Prohibited => {
+                Reason::Unreachable
+            }
+            Self::NoAnswer => Reason::TimedOut,
+        }
+    }
+}
+
+impl From<Reason> for Refusal {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::Refused | Reason::NotListening | Reason::Aborted => Self::Refused,
+            Reason::Unreachable | Reason::Unknown | Reason::Profile | Reason::Protocol => {
+                Self::HostUnreachable
+            }
+            Reason::TimedOut | Reason::Busy => Self::NoAnswer,
+        }
+    }
+}

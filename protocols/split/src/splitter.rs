@@ -1,0 +1,212 @@
+//! The machine.
+
+mod ask;
+mod carry;
+mod streams;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use machine::Machine;
+use redirector::{BindingId, Content, Redirector, Side, Stream as SocketId};
+use units::{Duration, Instant};
+use wire::flow::Ends;
+
+use crate::choices::Choices;
+use crate::connection::{Connection, Stage, StreamName};
+use crate::counters::{Carried, SplitStatus};
+use crate::crossing::Crossing;
+use crate::guard::{Guard, Secret};
+use crate::shares::Shares;
+use crate::{Config, Counters, End, Found, Input, Mobile, Output, SystemEvent, SystemRequest};
+use ask::Question;
+
+/// How long the end of a connection may take to be written.
+const ENDING: Duration = Duration::from_secs(120);
+
+/// All split connections of one end of the hop; see the crate's documentation.
+#[derive(Debug)]
+pub struct Splitter<C> {
+    pub(crate) end: End,
+    pub(crate) mobiles: Vec<Mobile>,
+    pub(crate) crossings: Vec<Crossing>,
+    pub(crate) secret: Secret,
+    redirector: Redirector<C>,
+    connections: BTreeMap<BindingId, Connection>,
+    by_ends: BTreeMap<Ends, BindingId>,
+    by_stream: BTreeMap<StreamName, BindingId>,
+    deadlines: BTreeSet<(Instant, BindingId)>,
+    admission: Admission,
+    /// Whether the packets of this host's connections are led to its listener.
+    diverts: bool,
+    counters: Counters,
+    /// What the redirector is to learn.
+    events: VecDeque<redirector::Input<C>>,
+    outputs: VecDeque<Output<C>>,
+}
+
+/// Who may have a connection, and by which way.
+#[derive(Debug)]
+struct Admission {
+    shares: Shares,
+    guard: Guard,
+    choices: Choices,
+    /// Requests that wait until the driver has said where an address is.
+    questions: BTreeMap<u64, Question>,
+    /// Questions asked so far.
+    asked: u64,
+}
+
+impl<C: Content + Default> Splitter<C> {
+    /// Returns a splitter without connections.
+    pub fn new(config: Config) -> Self {
+        let mobiles = config.mobiles.len();
+        Self {
+            redirector: Redirector::new(redirector::Config {
+                buffer: config.buffer,
+                bindings: config.connections,
+                idle: config.idle,
+            }),
+            end: config.end,
+            crossings: config.mobiles.iter().map(Crossing::new).collect(),
+            mobiles: config.mobiles,
+            secret: Secret(config.secret),
+            connections: BTreeMap::new(),
+            by_ends: BTreeMap::new(),
+            by_stream: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            admission: Admission {
+                shares: Shares::new(config.connections, mobiles),
+                guard: Guard::new(),
+                choices: Choices::default(),
+                questions: BTreeMap::new(),
+                asked: 0,
+            },
+            diverts: false,
+            counters: Counters::default(),
+            events: VecDeque::new(),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Returns what has been done so far.
+    pub fn status(&self) -> SplitStatus {
+        let done = self.redirector.counters();
+        SplitStatus {
+            counters: Counters {
+                open: self.redirector.bindings() as u64,
+                finished: done.finished,
+                reset: done.reset,
+                idle: done.idle,
+                carried: Carried {
+                    bytes_to_mobiles: done.to_mobile,
+                    bytes_to_fixed: done.to_fixed,
+                },
+                ..self.counters
+            },
+            choices: self.admission.choices.status(),
+        }
+    }
+
+    fn found(&mut self, now: Instant, found: Found) {
+        match found {
+            Found::Request(request) => self.requested(request),
+            Found::NoRoute(ends, refusal) => self.no_route(ends, refusal),
+            Found::Proven(host) => self.admission.guard.know(now, host),
+        }
+    }
+
+    fn system(&mut self, now: Instant, event: SystemEvent<C>) {
+        match event {
+            SystemEvent::Located { number, is_local } => self.located(now, number, is_local),
+            SystemEvent::NotDiverted => self.not_diverted(),
+            SystemEvent::Accepted(ends) => self.accepted(ends),
+            SystemEvent::Socket(socket, event) => self.socket(now, socket, event),
+        }
+    }
+
+    fn ask_system(&mut self, request: SystemRequest<C>) {
+        self.outputs.push_back(Output::System(request));
+    }
+
+    fn forget(&mut self, id: BindingId) {
+        self.set_deadline(id, None);
+        let Some(connection) = self.connections.remove(&id) else {
+            return;
+        };
+        self.admission.shares.give_back(id, connection.owner);
+        if let Some(name) = connection.stream
+            && self.by_stream.get(&name) == Some(&id)
+        {
+            self.by_stream.remove(&name);
+        }
+    }
+
+    fn set_deadline(&mut self, id: BindingId, deadline: Option<Instant>) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if let Some(old) = std::mem::replace(&mut connection.deadline, deadline) {
+            self.deadlines.remove(&(old, id));
+        }
+        if let Some(new) = deadline {
+            self.deadlines.insert((new, id));
+        }
+    }
+
+    fn expire(&mut self, id: BindingId) {
+        self.set_deadline(id, None);
+        let connection = self.connections.get(&id);
+        if connection.is_some_and(|connection| matches!(connection.stage, Stage::Ending)) {
+            for side in [Side::Fixed, Side::Mobile] {
+                self.reset_half(half(id, side));
+            }
+            self.forget(id);
+        } else {
+            let broken = redirector::Input::Reset(half(id, Side::Mobile));
+            self.events.push_back(broken);
+        }
+    }
+}
+
+impl<C: Content + Default> Machine for Splitter<C> {
+    type Input = Input<C>;
+    type Output = Output<C>;
+
+    fn handle_input(&mut self, now: Instant, input: Input<C>) {
+        match input {
+            Input::Found(found) => self.found(now, found),
+            Input::StreamsBegan {
+                peer,
+                profile,
+                scope,
+            } => self.streams_began(peer, profile, scope),
+            Input::StreamsEnded { peer } => self.streams_ended(peer),
+            Input::Stream { peer, news } => self.stream(now, peer, news),
+            Input::System(event) => self.system(now, event),
+        }
+        self.settle(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some((deadline, id)) = self.deadlines.first().copied()
+            && deadline <= now
+        {
+            self.expire(id);
+        }
+        self.redirector.handle_timeout(now);
+        self.settle(now);
+    }
+
+    fn poll_output(&mut self) -> Option<Output<C>> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let own = self.deadlines.first().map(|(deadline, _)| *deadline);
+        machine::earlier(self.redirector.poll_timeout(), own)
+    }
+}
+
+fn half(binding: BindingId, side: Side) -> SocketId {
+    SocketId { binding, side }
+}

@@ -1,0 +1,355 @@
+//! A connection from its request to its answer.
+
+use std::net::{IpAddr, SocketAddr};
+
+use association::{Reason, StreamAddresses, StreamId, StreamRequest};
+use redirector::{BindingId, Content, Input, Side, Stream as SocketId};
+use units::{Duration, Instant};
+use wire::flow::Ends;
+use wire::packet::Packet;
+
+use super::{Splitter, half};
+use crate::connection::{Asker, Connection, Half, Sending, Stage, StreamName};
+use crate::{Connect, End, Output, Refusal, Request, Scope, SocketRequest, SystemRequest};
+
+/// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
+/// handshake (Linux: five repetitions of the second).
+const ACCEPTING: Duration = Duration::from_secs(63);
+
+/// A request for a connection that waits until the driver has said where an address is.
+#[derive(Debug)]
+pub(crate) enum Question {
+    /// It came as a packet.
+    Packet(Request),
+    /// It came as a stream.
+    Stream(StreamName, Ends),
+}
+
+impl Question {
+    pub(super) fn is_of(&self, name: StreamName) -> bool {
+        matches!(self, Self::Stream(own, _) if *own == name)
+    }
+
+    pub(super) fn is_of_peer(&self, peer: usize) -> bool {
+        matches!(self, Self::Stream(own, _) if own.0 == peer)
+    }
+}
+
+impl<C: Content + Default> Splitter<C> {
+    /// A packet asks for a connection.
+    pub(super) fn requested(&mut self, request: Request) {
+        let known = self.by_ends.get(&request.ends);
+        let known = known.and_then(|id| self.connections.get(id));
+        match known.map(|connection| &connection.stage) {
+            // It is asked for again while nobody has answered.
+            Some(Stage::Asking(Asker::Packet { sequence, .. }))
+                if *sequence == request.sequence => {}
+            // That is what we ask a mobile host with, in the name of the host that asks us.
+            Some(Stage::Asking(_)) => self.send(Side::Mobile, request.packet),
+            // The listener knows it.
+            Some(_) => self.outputs.push_back(Output::ToHost(request.packet)),
+            None => {
+                let address = match request.asker {
+                    Side::Mobile => request.ends.destination.ip(),
+                    Side::Fixed => request.ends.source.ip(),
+                };
+                self.locate(address, Question::Packet(request));
+            }
+        }
+    }
+
+    /// Asks the driver where an address is.
+    pub(super) fn locate(&mut self, address: IpAddr, question: Question) {
+        let number = self.admission.asked;
+        self.admission.asked += 1;
+        self.admission.questions.insert(number, question);
+        self.ask_system(SystemRequest::Locate { number, address });
+    }
+
+    pub(super) fn located(&mut self, now: Instant, number: u64, is_local: bool) {
+        match self.admission.questions.remove(&number) {
+            Some(Question::Packet(request)) => self.packet_located(now, request, is_local),
+            Some(Question::Stream(name, ends)) => self.stream_located(now, name, ends, is_local),
+            None => {}
+        }
+    }
+
+    fn packet_located(&mut self, now: Instant, request: Request, is_local: bool) {
+        let (ends, sequence) = (request.ends, request.sequence);
+        let translated = request.asker == Side::Mobile && self.is_translated(ends.destination.ip());
+        let choices = &mut self.admission.choices;
+        let chosen = |choice| choices.splits(ends, sequence, choice);
+        if is_local || translated || !request.choice.is_none_or(chosen) {
+            return self.pass(request);
+        }
+        let needs_stream =
+            self.end == End::Mobile || self.crossings[request.owner].scope == Scope::Chosen;
+        if needs_stream && self.peer_with_streams(request.owner, &ends).is_none() {
+            return self.pass(request);
+        }
+        if request.asker == Side::Fixed
+            && self.end.hop_side() == Side::Mobile
+            && !self.admission.guard.admits(now, ends.source.ip())
+        {
+            self.counters.challenged += 1;
+            let challenge = self.secret.challenge(&request.packet, &ends, sequence);
+            return self.outputs.extend(challenge.map(Output::ToHost));
+        }
+        let by = Asker::Packet {
+            sequence,
+            packet: request.packet,
+        };
+        // A packet for which there is no room comes again, and then there may be some.
+        self.ask(
+            now,
+            ends,
+            Connection::asked(ends, request.asker, request.owner, by),
+        );
+    }
+
+    /// Lets a request go on as a packet.
+    fn pass(&mut self, request: Request) {
+        self.send(request.asker.other(), request.packet);
+    }
+
+    /// Sends a packet towards a side.
+    fn send(&mut self, side: Side, packet: Packet) {
+        self.outputs.push_back(if side == self.end.hop_side() {
+            Output::ToHop(packet)
+        } else {
+            Output::ToHost(packet)
+        });
+    }
+
+    fn stream_located(&mut self, now: Instant, name: StreamName, ends: Ends, is_local: bool) {
+        // A gateway leaves to packets its own addresses, since it has a firewall for those, and programs that listen
+        // for itself alone. A mobile host takes connections for itself only.
+        let refusal = match self.end {
+            End::Gateway { .. } if is_local || self.is_translated(ends.destination.ip()) => {
+                Some(Refusal::NotSplit)
+            }
+            End::Mobile if !is_local => Some(Refusal::HostUnreachable),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            self.counters.refused += 1;
+            return self.refuse_stream(name, refusal.reason());
+        }
+        let side = self.end.hop_side();
+        let owner = self.crossings.iter().position(|one| one.peer == name.0);
+        let id = owner.and_then(|owner| {
+            let connection = Connection::asked(ends, side, owner, Asker::Stream(name));
+            self.ask(now, ends, connection)
+        });
+        match id {
+            Some(id) => drop(self.by_stream.insert(name, id)),
+            None => self.refuse_stream(name, Reason::Busy),
+        }
+    }
+
+    /// Returns true for an address of a mobile host where addresses are translated: the connection would seem to come
+    /// from the gateway.
+    fn is_translated(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.end == (End::Gateway { transparent: false })
+            && self
+                .mobiles
+                .iter()
+                .any(|mobile| mobile.networks.iter().any(|one| one.contains(&address)))
+    }
+
+    /// Begins to ask for a connection; returns its name if there is room for it.
+    fn ask(&mut self, now: Instant, ends: Ends, connection: Connection) -> Option<BindingId> {
+        let id = BindingId(self.counters.asked);
+        self.counters.asked += 1;
+        let (side, owner) = (connection.asker, connection.owner);
+        let host = match side {
+            Side::Mobile => ends.destination.ip(),
+            Side::Fixed => ends.source.ip(),
+        };
+        if side == Side::Mobile
+            && let Some(other) = self.admission.shares.make_room(now, owner, host)
+        {
+            self.give_up(other);
+        }
+        if !self.admission.shares.take(now, (id, owner), (side, host)) {
+            self.counters.without_room += 1;
+            return None;
+        }
+        self.by_ends.insert(ends, id);
+        self.events.push_back(Input::Arrived {
+            stream: half(id, side),
+            destination: ends.destination,
+        });
+        self.connections.insert(id, connection);
+        Some(id)
+    }
+
+    /// A connection makes room for another one before anybody has answered it. Who asked by a packet asks again.
+    fn give_up(&mut self, id: BindingId) {
+        self.counters.without_room += 1;
+        let Some(connection) = self.connections.get(&id) else {
+            return;
+        };
+        let reset = Input::Reset(half(id, connection.asker.other()));
+        if let Stage::Asking(Asker::Stream(name)) = connection.stage {
+            self.refuse_stream(name, Reason::Busy);
+        }
+        self.events.push_back(reset);
+    }
+
+    pub(super) fn ask_stream(&mut self, peer: usize, request: StreamRequest<C>) {
+        self.outputs.push_back(Output::Stream { peer, request });
+    }
+
+    pub(super) fn refuse_stream(&mut self, (peer, id): StreamName, reason: Reason) {
+        self.ask_stream(peer, StreamRequest::Refuse(id, reason));
+    }
+
+    /// Begins the connection to the host that is asked.
+    pub(super) fn connect(&mut self, id: SocketId, destination: SocketAddr) {
+        let Some(connection) = self.connections.get(&id.binding) else {
+            return;
+        };
+        let (owner, ends) = (connection.owner, connection.ends);
+        let crosses_hop = id.side == self.end.hop_side();
+        if crosses_hop && let Some(peer) = self.peer_with_streams(owner, &ends) {
+            return self.open(id, peer, ends);
+        }
+        // To a mobile host in the name of who asks, as if nobody stood between.
+        let is_named = match self.end {
+            End::Gateway { transparent } => transparent || crosses_hop,
+            End::Mobile if crosses_hop => return self.refuse(id, Refusal::HostUnreachable),
+            End::Mobile => true,
+        };
+        self.set_half(id, Half::Socket(Sending::Open));
+        let connect = Connect {
+            destination,
+            source: is_named.then_some(ends.source),
+            crosses_hop,
+        };
+        self.ask_system(SystemRequest::Socket(id, SocketRequest::Connect(connect)));
+    }
+
+    /// Returns the peer across the hop if it has streams that can carry a connection between these ends.
+    fn peer_with_streams(&self, owner: usize, ends: &Ends) -> Option<usize> {
+        let crossing = &self.crossings[owner];
+        crossing.carries(ends.source.ip()).then_some(crossing.peer)
+    }
+
+    /// Asks across the hop.
+    fn open(&mut self, id: SocketId, peer: usize, ends: Ends) {
+        let Some(addresses) = StreamAddresses::new(ends.destination, ends.source) else {
+            return self.refuse(id, Refusal::NoAnswer);
+        };
+        let number = id.binding.0;
+        let name = (peer, StreamId::Opened(number));
+        self.ask_stream(peer, StreamRequest::Open { number, addresses });
+        self.by_stream.insert(name, id.binding);
+        if let Some(connection) = self.connections.get_mut(&id.binding) {
+            connection.stream = Some(name);
+        }
+        self.set_half(id, Half::Stream(name, Sending::Open));
+    }
+
+    pub(super) fn set_half(&mut self, id: SocketId, half: Half) {
+        if let Some(connection) = self.connections.get_mut(&id.binding) {
+            *connection.half(id.side) = Some(half);
+        }
+    }
+
+    /// There is no way to the host that was asked for a connection between these ends.
+    pub(super) fn no_route(&mut self, ends: Ends, refusal: Refusal) {
+        let id = self.by_ends.get(&ends).copied();
+        let connection = id.and_then(|id| Some((id, self.connections.get(&id)?)));
+        if let Some((id, connection)) = connection
+            && matches!(connection.stage, Stage::Asking(_))
+        {
+            self.refuse(half(id, connection.asker.other()), refusal);
+        }
+    }
+
+    /// The host that was asked, or the way there, has refused.
+    pub(super) fn refuse(&mut self, id: SocketId, refusal: Refusal) {
+        self.counters.refused += 1;
+        if let Some(connection) = self.connections.get(&id.binding)
+            && let Stage::Asking(by) = &connection.stage
+        {
+            let side = connection.asker;
+            match by {
+                Asker::Packet { packet, .. } => {
+                    if let Some(answer) = refusal.answer(packet) {
+                        self.send(side, answer);
+                    }
+                }
+                Asker::Stream(name) => self.refuse_stream(*name, refusal.reason()),
+            }
+        }
+        self.reset_half(id);
+        self.events.push_back(Input::Reset(id));
+    }
+
+    /// The gateway takes no streams for the host that was asked, itself above all: the request goes on as a packet, as
+    /// do all that follow it.
+    pub(super) fn leave_to_packets(&mut self, id: SocketId) {
+        if let Some(connection) = self.connections.get(&id.binding)
+            && let Stage::Asking(Asker::Packet { packet, .. }) = &connection.stage
+        {
+            let packet = packet.clone();
+            self.outputs.push_back(Output::ToHop(packet));
+        }
+        self.events.push_back(Input::Reset(id));
+    }
+
+    /// The listener has accepted a connection.
+    pub(super) fn accepted(&mut self, ends: Ends) {
+        let id = self.by_ends.get(&ends).copied();
+        let connection = id.and_then(|id| Some((id, self.connections.get(&id)?)));
+        let let_in = connection.filter(|(_, connection)| matches!(connection.stage, Stage::LetIn));
+        let Some((id, connection)) = let_in else {
+            self.counters.strangers += 1;
+            return self.ask_system(SystemRequest::Dismiss(ends));
+        };
+        let id = half(id, connection.asker);
+        self.ask_system(SystemRequest::Adopt(ends, id));
+        self.join(id, Half::Socket(Sending::Open));
+    }
+
+    /// The asker's half is there.
+    fn join(&mut self, id: SocketId, joined: Half) {
+        let Some(connection) = self.connections.get_mut(&id.binding) else {
+            return;
+        };
+        connection.stage = Stage::Joined;
+        *connection.half(id.side) = Some(joined);
+        let finished_early = connection.finished_early;
+        self.counters.joined += 1;
+        self.counters.on_streams += u64::from(connection.stream.is_some());
+        let owner = connection.owner;
+        self.admission.shares.stands(id.binding, owner);
+        self.set_deadline(id.binding, None);
+        if finished_early {
+            self.finish(id);
+        }
+    }
+
+    /// The host that was asked has answered.
+    pub(super) fn let_in(&mut self, now: Instant, id: BindingId) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let asker = half(id, connection.asker);
+        match std::mem::replace(&mut connection.stage, Stage::LetIn) {
+            Stage::Asking(Asker::Packet { packet, .. }) => {
+                self.outputs.push_back(Output::ToHost(packet));
+                self.set_deadline(id, Some(now + ACCEPTING));
+            }
+            Stage::Asking(Asker::Stream(name)) => {
+                self.ask_stream(name.0, StreamRequest::Accept(name.1));
+                self.join(asker, Half::Stream(name, Sending::Open));
+            }
+            // It was asked for only once.
+            stage => connection.stage = stage,
+        }
+    }
+}

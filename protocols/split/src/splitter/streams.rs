@@ -1,0 +1,134 @@
+//! Streams across the hop.
+
+use association::{Profile, Reason, StreamNews};
+use redirector::{Content, Input, Side, Stream as SocketId};
+use units::Instant;
+use wire::flow::Ends;
+
+use super::ask::Question;
+use super::{Splitter, half};
+use crate::connection::{Stage, StreamName};
+use crate::crossing::Crossing;
+use crate::{End, Refusal, Scope, SystemRequest};
+
+/// Requests of the other end of the hop that may wait until the driver has said where an address is; more are refused.
+const QUESTIONS: usize = 16_384;
+
+impl<C: Content + Default> Splitter<C> {
+    fn crossing(&mut self, peer: usize) -> Option<&mut Crossing> {
+        self.crossings.iter_mut().find(|one| one.peer == peer)
+    }
+
+    /// There are streams.
+    pub(super) fn streams_began(&mut self, peer: usize, profile: Profile, scope: Scope) {
+        let Some(crossing) = self.crossing(peer) else {
+            return;
+        };
+        (crossing.profile, crossing.scope) = (Some(profile), scope);
+        if self.end == End::Mobile && !self.diverts {
+            self.diverts = true;
+            self.ask_system(SystemRequest::Divert);
+        }
+    }
+
+    /// Packets are not led to the listener, so connections cross as packets.
+    pub(super) fn not_diverted(&mut self) {
+        self.diverts = false;
+        for crossing in &mut self.crossings {
+            crossing.profile = None;
+        }
+    }
+
+    /// The streams are gone, and so are the connections that they carried.
+    pub(super) fn streams_ended(&mut self, peer: usize) {
+        if let Some(crossing) = self.crossing(peer) {
+            crossing.profile = None;
+        }
+        let questions = &mut self.admission.questions;
+        questions.retain(|_, question| !question.is_of_peer(peer));
+        let lost = self.by_stream.keys().filter(|name| name.0 == peer);
+        let lost: Vec<_> = lost.copied().collect();
+        for name in lost {
+            // Who asks goes on asking, and may be answered when the hop is there again.
+            self.stream_ended(name, Reason::TimedOut);
+        }
+    }
+
+    /// News of a stream.
+    pub(super) fn stream(&mut self, now: Instant, peer: usize, news: StreamNews<C>) {
+        match news {
+            StreamNews::Arrived(id, addresses) => {
+                let ends = Ends {
+                    source: addresses.source(),
+                    destination: addresses.destination(),
+                };
+                self.stream_arrived((peer, id), ends);
+            }
+            StreamNews::Connected(id) => {
+                if let Some(id) = self.by_stream.get(&(peer, id)).copied()
+                    && let Some(connection) = self.connections.get(&id)
+                    && matches!(connection.stage, Stage::Asking(_))
+                {
+                    self.let_in(now, id);
+                }
+            }
+            StreamNews::Readable(id, available) => {
+                if let Some(stream) = self.half_of((peer, id)) {
+                    self.events.push_back(Input::Readable { stream, available });
+                }
+            }
+            StreamNews::Data(id, content) => {
+                if let Some(stream) = self.half_of((peer, id)) {
+                    self.events.push_back(Input::Data { stream, content });
+                }
+            }
+            StreamNews::Writable(id, room) => {
+                if let Some(stream) = self.half_of((peer, id)) {
+                    self.writable(stream, room);
+                }
+            }
+            StreamNews::Finished(id) => {
+                let stream = self.half_of((peer, id));
+                self.events.extend(stream.map(Input::Finished));
+            }
+            StreamNews::Reset(id, reason) => self.stream_ended((peer, id), reason),
+        }
+    }
+
+    /// Returns the half that a stream is.
+    fn half_of(&self, name: StreamName) -> Option<SocketId> {
+        let id = self.by_stream.get(&name)?;
+        Some(half(*id, self.end.hop_side()))
+    }
+
+    /// The other end of the hop asks for a connection.
+    fn stream_arrived(&mut self, name: StreamName, ends: Ends) {
+        if self.admission.questions.len() < QUESTIONS {
+            self.locate(ends.destination.ip(), Question::Stream(name, ends));
+        } else {
+            self.refuse_stream(name, Reason::Busy);
+        }
+    }
+
+    /// A stream was not made, or is broken.
+    fn stream_ended(&mut self, name: StreamName, reason: Reason) {
+        let Some(id) = self.by_stream.remove(&name) else {
+            let questions = &mut self.admission.questions;
+            return questions.retain(|_, question| !question.is_of(name));
+        };
+        let id = half(id, self.end.hop_side());
+        // The other end knows.
+        self.take_half(id);
+        let Some(connection) = self.connections.get(&id.binding) else {
+            return;
+        };
+        let was_asked = connection.asker != id.side && matches!(connection.stage, Stage::Asking(_));
+        if was_asked && reason == Reason::NotListening && id.side == Side::Fixed {
+            self.leave_to_packets(id);
+        } else if was_asked {
+            self.refuse(id, Refusal::from(reason));
+        } else {
+            self.broken(id);
+        }
+    }
+}
