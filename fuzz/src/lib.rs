@@ -12,6 +12,7 @@ mod mtcp;
 mod nfs;
 mod rpc;
 mod scheduler;
+mod split;
 mod tcp;
 
 pub use cores::{arq_tape, host_datagrams, session_datagrams};
@@ -22,6 +23,7 @@ pub use mtcp::{mtcp_packet, mtcp_tape};
 pub use nfs::{nfs_answers, nfs_calls, nfs_url};
 pub use rpc::{rpc_messages, rpc_tape};
 pub use scheduler::scheduler_tape;
+pub use split::split_tape;
 pub use tcp::tcp_tape;
 
 /// A function to feed, and its name.
@@ -38,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("arq_tape", arq_tape),
     ("host_datagrams", host_datagrams),
     ("scheduler_tape", scheduler_tape),
+    ("split_tape", split_tape),
     ("tcp_tape", tcp_tape),
     ("mtcp_packet", mtcp_packet),
     ("mtcp_tape", mtcp_tape),

@@ -51,3 +51,46 @@ fn nothing_panics() {
         }
     }
 }
+
+/// Steps of a tape as applications and faults would take them, from a seed.
+fn split_tape(seed: u64) -> Vec<u8> {
+    let mut stream = RandomStream::named(seed, "applications");
+    let mut tape = vec![stream.next_u64() as u8];
+    // Faults that end many connections are rarer in most tapes than in some.
+    let calm = stream.below(4) > 0;
+    for _ in 0..20 + stream.below(180) {
+        let kind = match stream.below(if calm { 14 } else { 16 }) {
+            13 if calm && stream.below(8) > 0 => 0,
+            kind => kind,
+        };
+        tape.extend([
+            0,
+            3,
+            kind as u8,
+            stream.next_u64() as u8,
+            stream.next_u64() as u8,
+        ]);
+    }
+    tape
+}
+
+fn try_split_tapes(seeds: impl Iterator<Item = u64>) {
+    for seed in seeds {
+        let outcome = std::panic::catch_unwind(|| fuzz::split_tape(&split_tape(seed)));
+        assert!(outcome.is_ok(), "seed {seed}");
+    }
+}
+
+/// No stream ends short, and each ends (`fuzz::split_tape`).
+#[test]
+fn split_connections_are_whole_or_reset() {
+    try_split_tapes(0..1_000);
+}
+
+/// The same, of as many seeds as `SEEDS` says; by hand.
+#[test]
+#[ignore = "minutes; SEEDS=30000 cargo test --release -p fuzz -- --ignored"]
+fn many_split_connections_are_whole_or_reset() {
+    let seeds = std::env::var("SEEDS").map_or(20_000, |seeds| seeds.parse().expect("a number"));
+    try_split_tapes(1_000..1_000 + seeds);
+}

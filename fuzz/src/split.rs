@@ -1,0 +1,394 @@
+//! TCP that is split at both ends of a hop, with applications, losses, resets, refusals, and daemons that are killed.
+//!
+//! What must hold (no stream ends short): an application that sees the end of a stream has received all of it, and the
+//! other one has ended it. Every connection ends: whole, refused or reset.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use arq::Config;
+use association::{Association, Profile, StreamConfig, TcpConfig, TcpMethod};
+use machine::{Machine, RandomStream, earlier};
+use redirector::Chunks;
+use sockets::{State, System};
+use split::{End, Input, Mobile, Origin, Output, Refusal, Scope, Splitter};
+use units::{Bytes, Duration, Instant};
+use wire::flow::Ends;
+use wire::ip::Ecn;
+use wire::packet::{Packet, PacketBuffer};
+
+/// Bits of a tape's first byte: the paper's profile, and a mobile host without timers.
+const PAPER: u8 = 1;
+const LEAN: u8 = 2;
+
+const MOBILE: usize = 0;
+const GATEWAY: usize = 1;
+/// The time that a frame takes across the hop.
+const DELAY: Duration = Duration::from_millis(20);
+/// Longer than anything that a connection may wait for: the end of its writing, and timers in their longest back-off.
+const LONG: Duration = Duration::from_secs(600);
+/// A connection on which nothing happens for so long is reset.
+const IDLE: Duration = Duration::from_secs(7_440);
+/// Connections of one tape.
+const CONNECTIONS: usize = 64;
+
+/// One end of the hop.
+struct Host {
+    splitter: Splitter<Chunks>,
+    association: Association,
+    system: System,
+}
+
+/// Both ends, and the hop between them.
+struct World {
+    hosts: [Host; 2],
+    /// The tape's first byte.
+    setting: u8,
+    now: Instant,
+    /// Frames on their way: when they arrive, at which host, and the number that keeps their order.
+    air: BTreeMap<(Instant, u64), (usize, PacketBuffer)>,
+    frames: u64,
+    chance: RandomStream,
+    /// Frames that are lost, of a hundred.
+    lost: u64,
+    lives: u64,
+    connections: Vec<Ends>,
+}
+
+/// Applications at both ends that do what the tape says, on a hop that loses what the tape says.
+pub fn split_tape(bytes: &[u8]) {
+    let setting = bytes.first().copied().unwrap_or_default();
+    let mut world = World::new(setting);
+    for piece in crate::pieces(bytes.get(1..).unwrap_or_default()) {
+        if let Some((kind, rest)) = piece.split_first() {
+            world.step(kind % 16, rest);
+            world.check();
+        }
+    }
+    world.end();
+}
+
+fn host(index: usize, setting: u8) -> Host {
+    let (addresses, end) = [
+        (["10.9.0.2", "fd09::2"], End::Mobile),
+        (["10.9.0.1", "fd09::1"], End::Gateway { transparent: true }),
+    ][index];
+    let networks = ["10.9.0.2/32", "fd09::2/128"];
+    let config = split::Config {
+        end,
+        mobiles: vec![Mobile {
+            peer: 0,
+            networks: networks
+                .map(|text| text.parse().expect("a network"))
+                .to_vec(),
+            scope: Scope::Every,
+        }],
+        buffer: Bytes::kibi(16 + u64::from(setting >> 4) * 16),
+        connections: 16 + usize::from(setting >> 2 & 3) * 16,
+        idle: IDLE,
+        secret: 7,
+    };
+    Host {
+        splitter: Splitter::new(config),
+        association: association(index, setting, 0),
+        system: System::new(addresses.map(|text| text.parse().expect("an address"))),
+    }
+}
+
+fn association(index: usize, setting: u8, life: u64) -> Association {
+    let tcp = TcpConfig {
+        method: TcpMethod::Plain,
+        at_gateway: index == GATEWAY,
+        cache: Bytes::ZERO,
+    };
+    let streams = StreamConfig {
+        profile: profile(setting),
+        receive_buffer: None,
+        connections: 64,
+        lean: setting & LEAN != 0 && index == MOBILE,
+        random: RandomStream::named(life, ["mobile", "gateway"][index]),
+    };
+    let association = Association::new(Config::new(1_400, 60), None, &tcp);
+    association.with_streams(streams).expect("a configuration")
+}
+
+fn profile(setting: u8) -> Profile {
+    if setting & PAPER == 0 {
+        Profile::Wide
+    } else {
+        Profile::Paper
+    }
+}
+
+impl World {
+    fn new(setting: u8) -> Self {
+        let mut world = Self {
+            hosts: [host(MOBILE, setting), host(GATEWAY, setting)],
+            setting,
+            now: Instant::from_millis(1),
+            air: BTreeMap::new(),
+            frames: 0,
+            chance: RandomStream::named(setting.into(), "losses"),
+            lost: 0,
+            lives: 0,
+            connections: Vec::new(),
+        };
+        world.begin();
+        world
+    }
+
+    /// Both ends have streams.
+    fn begin(&mut self) {
+        for host in [MOBILE, GATEWAY] {
+            let began = Input::StreamsBegan {
+                peer: 0,
+                profile: profile(self.setting),
+                scope: Scope::Every,
+            };
+            self.hosts[host].splitter.handle_input(self.now, began);
+            self.settle(host);
+        }
+    }
+
+    /// A daemon is killed and starts again, or its peer has begun anew; both ends have new streams.
+    fn renew(&mut self, killed: Option<usize>, setting: u8) {
+        self.lives += 1;
+        self.air.clear();
+        for index in [MOBILE, GATEWAY] {
+            let fresh = association(index, setting, self.lives);
+            let ended = Input::StreamsEnded { peer: 0 };
+            let now = self.now;
+            let end = &mut self.hosts[index];
+            end.association = fresh;
+            if killed == Some(index) {
+                end.splitter = host(index, setting).splitter;
+                end.system.kill();
+            } else {
+                end.splitter.handle_input(now, ended);
+                self.settle(index);
+            }
+        }
+        self.begin();
+    }
+
+    fn step(&mut self, kind: u8, rest: &[u8]) {
+        let byte = |place: usize| rest.get(place).copied().unwrap_or_default();
+        let (number, host) = (u64::from(byte(0)), usize::from(byte(1) & 1));
+        let chosen = self
+            .connections
+            .get(usize::from(byte(1) >> 1) % CONNECTIONS.max(1));
+        let ends = chosen.or(self.connections.last()).copied();
+        match (kind, ends) {
+            (0, _) => self.wait(Duration::from_millis(number)),
+            (1, _) => self.wait(Duration::from_millis(number * number)),
+            (2 | 3, _) => self.open(host, number),
+            (4 | 5, _) => drop(self.hosts[host].system.answer(Ok(()))),
+            (6, _) => drop(self.hosts[host].system.answer(Err(refusal(number)))),
+            (7 | 8, Some(ends)) => self.hosts[host].system.write(&ends, number * 256),
+            (9, Some(ends)) => self.hosts[host].system.finish(&ends),
+            (10, Some(ends)) => self.hosts[host].system.reset(&ends),
+            (11, Some(ends)) => self.hosts[host].system.set_reading(&ends, number & 1 == 0),
+            (12, _) => self.lost = number % 60,
+            (13, _) => self.lost = 100,
+            (14, _) if number < 64 => self.renew(Some(host), self.setting),
+            (15, _) if number < 32 => self.renew(None, self.setting),
+            _ => self.lost = 0,
+        }
+        self.settle(host);
+    }
+
+    /// An application asks for a connection, with a port that no other one has.
+    fn open(&mut self, host: usize, number: u64) {
+        if self.connections.len() >= CONNECTIONS {
+            return;
+        }
+        let port = 1_024 + self.connections.len() as u16;
+        let mobile = if number < 230 {
+            [10, 9, 0, 2]
+        } else {
+            [10, 9, 0, 3]
+        };
+        let fixed = if number < 245 {
+            [192, 0, 2, 1]
+        } else {
+            [10, 9, 0, 1]
+        };
+        let (source, destination): (SocketAddr, SocketAddr) = match host {
+            MOBILE => ((mobile, port).into(), (fixed, 80).into()),
+            _ => ((fixed, port).into(), (mobile, 22).into()),
+        };
+        self.connections.push(Ends {
+            source,
+            destination,
+        });
+        let syn = self.hosts[host].system.open(source, destination);
+        self.take(host, Origin::Host, syn);
+        self.settle(host);
+    }
+
+    /// Takes a packet at a host; what the splitter leaves alone is a packet like any other, and ends here.
+    fn take(&mut self, host: usize, origin: Origin, packet: Packet) {
+        let splitter = &mut self.hosts[host].splitter;
+        let found = splitter.examine(origin, &packet, |_| split::Choice::default());
+        if let Some(found) = found {
+            splitter.handle_input(self.now, Input::Found(found));
+        }
+    }
+
+    /// Does what both machines and the system of a host ask for, until all are at rest.
+    fn settle(&mut self, host: usize) {
+        loop {
+            let now = self.now;
+            let Host {
+                splitter,
+                association,
+                system,
+            } = &mut self.hosts[host];
+            if let Some(output) = splitter.poll_output() {
+                match output {
+                    Output::ToHost(packet) => drop(system.packet(&packet)),
+                    Output::ToHop(_) => {}
+                    Output::Stream { request, .. } => {
+                        association.handle_input(now, association::Input::Streams(request));
+                    }
+                    Output::System(request) => system.carry_out(request),
+                }
+            } else if let Some(event) = system.poll_event() {
+                splitter.handle_input(now, Input::System(event));
+            } else if let Some(output) = association.poll_output() {
+                match output {
+                    association::Output::Frame { frame, .. } => self.launch(1 - host, frame),
+                    association::Output::Streams(news) => {
+                        splitter.handle_input(now, Input::Stream { peer: 0, news });
+                    }
+                    _ => {}
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn launch(&mut self, to: usize, frame: PacketBuffer) {
+        if self.chance.below(100) >= self.lost {
+            let key = (self.now + DELAY, self.frames);
+            self.frames += 1;
+            self.air.insert(key, (to, frame));
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let own = self.hosts.iter().map(|host| {
+            earlier(
+                host.splitter.poll_timeout(),
+                host.association.poll_timeout(),
+            )
+        });
+        let air = self.air.first_key_value().map(|((at, _), _)| *at);
+        own.fold(air, earlier)
+    }
+
+    fn wait(&mut self, span: Duration) {
+        let end = self.now + span;
+        while let Some(at) = self.deadline().filter(|at| *at <= end) {
+            self.now = at.max(self.now);
+            let now = self.now;
+            while let Some(entry) = self.air.first_entry()
+                && entry.key().0 <= now
+            {
+                let (to, frame) = entry.remove();
+                let frame = association::Input::Frame {
+                    arrived: now,
+                    frame,
+                    ecn: Ecn::NotCapable,
+                };
+                self.hosts[to].association.handle_input(now, frame);
+                self.settle(to);
+            }
+            for host in [MOBILE, GATEWAY] {
+                let machines = &mut self.hosts[host];
+                machines.association.handle_timeout(now);
+                machines.splitter.handle_timeout(now);
+                self.settle(host);
+            }
+        }
+        self.now = end.max(self.now);
+    }
+
+    /// Holds the promise against what all applications have seen.
+    fn check(&self) {
+        for host in [MOBILE, GATEWAY] {
+            for (ends, reader) in self.hosts[host].system.applications() {
+                let writer = self.hosts[1 - host].system.application(ends);
+                let written = writer.map_or(0, |writer| writer.written());
+                assert!(
+                    reader.received() <= written,
+                    "{ends:?}: more than was written"
+                );
+                if reader.has_seen_end() {
+                    let finished = writer.is_some_and(|writer| writer.has_finished());
+                    let whole = finished && reader.received() == written;
+                    assert!(
+                        whole,
+                        "{ends:?} at {host}: ended after {} of {written}",
+                        reader.received()
+                    );
+                }
+            }
+        }
+    }
+
+    /// Losses end, and all applications read and finish: every connection must end, too.
+    fn end(&mut self) {
+        self.lost = 0;
+        for _ in 0..4 {
+            for host in [MOBILE, GATEWAY] {
+                while self.hosts[host].system.answer(Ok(())).is_some() {
+                    self.settle(host);
+                }
+                for ends in self.connections.clone() {
+                    self.hosts[host].system.set_reading(&ends, true);
+                    self.hosts[host].system.finish(&ends);
+                    self.settle(host);
+                }
+            }
+            self.wait(LONG);
+            self.check();
+        }
+        self.check_ended(false);
+        // The word of a reset may have been lost; the other end hears of it when the connection was idle for long.
+        self.wait(IDLE);
+        self.check();
+        self.check_ended(true);
+        for host in [MOBILE, GATEWAY] {
+            let status = self.hosts[host].splitter.status();
+            let left = (status.counters.open, self.hosts[host].system.sockets());
+            assert_eq!(left, (0, 0), "at {host}");
+        }
+    }
+
+    /// Every connection has ended; those with a reset at their other end only if `all` is said.
+    fn check_ended(&self, all: bool) {
+        for host in [MOBILE, GATEWAY] {
+            for (ends, application) in self.hosts[host].system.applications() {
+                let open = application.state() == State::Open && !application.has_seen_end();
+                let other = self.hosts[1 - host].system.application(ends);
+                let is_excused = other.is_none_or(|other| other.state() == State::Reset) && !all;
+                assert!(
+                    !open || is_excused,
+                    "{ends:?} at {host} never ended: {application:?}, {other:?}"
+                );
+            }
+        }
+    }
+}
+
+fn refusal(number: u64) -> Refusal {
+    match number % 5 {
+        0 => Refusal::Refused,
+        1 => Refusal::NetworkUnreachable,
+        2 => Refusal::HostUnreachable,
+        3 => Refusal::Prohibited,
+        _ => Refusal::NoAnswer,
+    }
+}
