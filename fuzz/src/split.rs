@@ -86,6 +86,7 @@ fn host(index: usize, setting: u8) -> Host {
         buffer: Bytes::kibi(16 + u64::from(setting >> 4) * 16),
         connections: 16 + usize::from(setting >> 2 & 3) * 16,
         idle: IDLE,
+        accepts_at_once: false,
         secret: 7,
     };
     Host {

@@ -18,6 +18,8 @@ pub struct Config {
     pub connections: usize,
     /// A connection on which nothing happens for so long is reset.
     pub idle: Duration,
+    /// Connections are accepted before the other host has answered, as in I-TCP's paper; else requests are held.
+    pub accepts_at_once: bool,
     /// The number from which challenges are made (see `guard.rs`). Nobody else may know it.
     pub secret: u64,
 }

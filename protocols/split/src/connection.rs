@@ -20,6 +20,8 @@ pub(crate) enum Asker {
     },
     /// By the other end of the hop.
     Stream(StreamName),
+    /// By a connection that was accepted at once.
+    Accepted,
 }
 
 /// How far a connection is.
@@ -86,7 +88,7 @@ impl Connection {
     /// Returns a connection that was asked for.
     pub(crate) fn asked(ends: Ends, asker: Side, owner: usize, by: Asker) -> Self {
         let stream = match by {
-            Asker::Packet { .. } => None,
+            Asker::Packet { .. } | Asker::Accepted => None,
             Asker::Stream(name) => Some(name),
         };
         Self {

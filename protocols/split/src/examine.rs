@@ -102,7 +102,7 @@ impl<C> Splitter<C> {
     }
 
     /// Returns the place of the mobile host that has `address`.
-    fn owner(&self, address: IpAddr) -> Option<usize> {
+    pub(crate) fn owner(&self, address: IpAddr) -> Option<usize> {
         let mut mobiles = self.mobiles.iter();
         mobiles.position(|mobile| mobile.networks.iter().any(|one| one.contains(&address)))
     }

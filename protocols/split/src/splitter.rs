@@ -30,6 +30,7 @@ pub struct Splitter<C> {
     pub(crate) mobiles: Vec<Mobile>,
     pub(crate) crossings: Vec<Crossing>,
     pub(crate) secret: Secret,
+    accepts_at_once: bool,
     redirector: Redirector<C>,
     connections: BTreeMap<BindingId, Connection>,
     by_ends: BTreeMap<Ends, BindingId>,
@@ -70,6 +71,7 @@ impl<C: Content + Default> Splitter<C> {
             crossings: config.mobiles.iter().map(Crossing::new).collect(),
             mobiles: config.mobiles,
             secret: Secret(config.secret),
+            accepts_at_once: config.accepts_at_once,
             connections: BTreeMap::new(),
             by_ends: BTreeMap::new(),
             by_stream: BTreeMap::new(),
@@ -119,7 +121,7 @@ impl<C: Content + Default> Splitter<C> {
         match event {
             SystemEvent::Located { number, is_local } => self.located(now, number, is_local),
             SystemEvent::NotDiverted => self.not_diverted(),
-            SystemEvent::Accepted(ends) => self.accepted(ends),
+            SystemEvent::Accepted(ends) => self.accepted(now, ends),
             SystemEvent::Socket(socket, event) => self.socket(now, socket, event),
         }
     }

@@ -45,6 +45,7 @@ impl Plan {
             buffer: self.settings.buffer.0,
             connections: self.settings.connections.0,
             idle: self.settings.idle.0,
+            accepts_at_once: false,
             secret: u64::from_le_bytes(secret),
         }
     }

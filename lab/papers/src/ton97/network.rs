@@ -244,7 +244,7 @@ impl SetUp {
     fn split_to(&self, hop: impl Into<End>) -> Result<Split, RunError> {
         let wired = connection(MOBILE, FIXED, 2_000);
         let wired = Endpoint::listening(wired, self.joined(self.scheme.sender));
-        let config = self.parameters.redirector.clone();
+        let config = &self.parameters.redirector;
         Ok(Split::new(wired.map_err(failed)?, hop, config))
     }
 

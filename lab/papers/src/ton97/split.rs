@@ -1,16 +1,20 @@
 //! A connection that ends at the base station and goes on as another.
 
+use std::net::IpAddr;
+
 use machine::{Machine, earlier};
-use redirector::{BindingId, Count, Redirector, Side, Stream};
+use redirector::Count;
+use split::{
+    End as HopEnd, Input, Mobile, Output, Refusal, Scope, Side, SocketEvent, SocketId,
+    SocketRequest, Splitter, SystemEvent, SystemRequest,
+};
 use tcp::Endpoint;
 use units::Instant;
 use wire::TcpSegment;
+use wire::flow::Ends;
 
 use super::end::{Counts, End, Said};
 use super::packet::Packet;
-
-/// The one binding of a run.
-const BINDING: BindingId = BindingId(0);
 
 /// Two ends, joined: TCP's across the wire, and TCP's or MTCP's across the hop.
 #[derive(Debug)]
@@ -19,7 +23,9 @@ pub(crate) struct Split {
     wired: Endpoint,
     /// The end that the mobile host sees in place of the fixed host.
     hop: End,
-    redirector: Redirector<Count>,
+    splitter: Splitter<Count>,
+    /// The names of both ends, once the splitter has given them.
+    names: [Option<SocketId>; 2],
     now: Instant,
 }
 
@@ -34,11 +40,26 @@ pub(crate) enum Leaves {
 
 impl Split {
     /// `wired` waits for a connection, which `hop` then continues.
-    pub(crate) fn new(wired: Endpoint, hop: impl Into<End>, config: redirector::Config) -> Self {
+    pub(crate) fn new(wired: Endpoint, hop: impl Into<End>, config: &redirector::Config) -> Self {
+        let mobile = wired.connection().local.ip();
+        let splitter = Splitter::new(split::Config {
+            end: HopEnd::Gateway { transparent: true },
+            mobiles: vec![Mobile {
+                peer: 0,
+                networks: vec![IpAddr::from(*mobile).into()],
+                scope: Scope::Every,
+            }],
+            buffer: config.buffer,
+            connections: config.bindings,
+            idle: config.idle,
+            accepts_at_once: true,
+            secret: 0,
+        });
         Self {
             wired,
             hop: hop.into(),
-            redirector: Redirector::new(config),
+            splitter,
+            names: [None; 2],
             now: Instant::ZERO,
         }
     }
@@ -73,16 +94,19 @@ impl Split {
         }
     }
 
-    fn tell(&mut self, input: redirector::Input<Count>) {
-        self.redirector.handle_input(self.now, input);
+    fn happen(&mut self, event: SystemEvent<Count>) {
+        self.splitter.handle_input(self.now, Input::System(event));
+    }
+
+    /// Something happened at an end.
+    fn report(&mut self, side: Side, event: SocketEvent<Count>) {
+        if let Some(id) = self.names[side as usize] {
+            self.happen(SystemEvent::Socket(id, event));
+        }
     }
 
     /// What an end has to say.
     fn take_event(&mut self, side: Side, output: tcp::Output) -> Option<Leaves> {
-        let stream = Stream {
-            binding: BINDING,
-            side,
-        };
         match output {
             tcp::Output::Segment(segment) => {
                 return Some(match side {
@@ -91,43 +115,52 @@ impl Split {
                 });
             }
             tcp::Output::Connected if side == Side::Fixed => {
-                let destination = self.wired.connection().local.into();
-                self.tell(redirector::Input::Arrived {
-                    stream,
-                    destination,
-                });
+                let connection = self.wired.connection();
+                self.happen(SystemEvent::Accepted(Ends {
+                    source: connection.remote.into(),
+                    destination: connection.local.into(),
+                }));
             }
-            tcp::Output::Connected => {}
-            tcp::Output::Readable(available) => {
-                self.tell(redirector::Input::Readable { stream, available });
-            }
-            tcp::Output::Writable(room) => self.tell(redirector::Input::Writable { stream, room }),
-            tcp::Output::Finished => self.tell(redirector::Input::Finished(stream)),
+            tcp::Output::Connected => self.report(side, SocketEvent::Connected),
+            tcp::Output::Readable(count) => self.report(side, SocketEvent::Readable(count)),
+            tcp::Output::Writable(room) => self.report(side, SocketEvent::Writable(room)),
+            tcp::Output::Finished => self.report(side, SocketEvent::Finished),
             tcp::Output::Reset => {
-                self.tell(redirector::Input::Reset(stream));
+                self.report(side, SocketEvent::Failed(Refusal::Refused));
                 return Some(Leaves::Broken);
             }
         }
         None
     }
 
-    /// What the redirector asks for.
-    fn obey(&mut self, output: &redirector::Output<Count>) {
-        match *output {
-            redirector::Output::Connect { stream, .. } => {
-                self.tell_end(stream.side, tcp::Input::Connect);
+    /// Does what the splitter asks for.
+    fn obey(&mut self, output: Output<Count>) {
+        match output {
+            Output::System(SystemRequest::Adopt(_, id)) => self.names[id.side as usize] = Some(id),
+            Output::System(SystemRequest::Socket(id, request)) => self.ask_end(id, request),
+            // One connection, which is accepted at once, needs nothing else.
+            Output::System(_) | Output::ToHost(_) | Output::ToHop(_) | Output::Stream { .. } => {}
+        }
+    }
+
+    fn ask_end(&mut self, id: SocketId, request: SocketRequest<Count>) {
+        let side = id.side;
+        match request {
+            SocketRequest::Connect(_) => {
+                self.names[side as usize] = Some(id);
+                self.tell_end(side, tcp::Input::Connect);
             }
-            redirector::Output::Read { stream, count } => {
-                self.tell_end(stream.side, tcp::Input::Read(count));
-                let content = Count(count);
-                self.tell(redirector::Input::Data { stream, content });
+            SocketRequest::Read(count) => {
+                self.tell_end(side, tcp::Input::Read(count));
+                self.report(side, SocketEvent::Data(Count(count)));
             }
-            redirector::Output::Write { stream, content } => {
-                self.tell_end(stream.side, tcp::Input::Write(content.0));
+            SocketRequest::Write(content) => self.tell_end(side, tcp::Input::Write(content.0)),
+            SocketRequest::Finish => {
+                self.tell_end(side, tcp::Input::Close);
+                self.report(side, SocketEvent::Flushed);
             }
-            redirector::Output::Finish(stream) => self.tell_end(stream.side, tcp::Input::Close),
-            redirector::Output::Reset(stream) => self.tell_end(stream.side, tcp::Input::Abort),
-            redirector::Output::Closed(_) => {}
+            SocketRequest::Reset => self.tell_end(side, tcp::Input::Abort),
+            SocketRequest::Release => {}
         }
     }
 
@@ -136,14 +169,14 @@ impl Split {
         self.now = now;
         self.wired.handle_timeout(now);
         self.hop.handle_timeout(now);
-        self.redirector.handle_timeout(now);
+        self.splitter.handle_timeout(now);
     }
 
     /// See [`Machine::poll_output`].
     pub(crate) fn poll_output(&mut self) -> Option<Leaves> {
         loop {
-            if let Some(output) = self.redirector.poll_output() {
-                self.obey(&output);
+            if let Some(output) = self.splitter.poll_output() {
+                self.obey(output);
                 continue;
             }
             let (side, output) = if let Some(output) = self.wired.poll_output() {
@@ -163,6 +196,6 @@ impl Split {
     /// See [`Machine::poll_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let ends = earlier(self.wired.poll_timeout(), self.hop.poll_timeout());
-        earlier(ends, self.redirector.poll_timeout())
+        earlier(ends, self.splitter.poll_timeout())
     }
 }

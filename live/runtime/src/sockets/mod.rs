@@ -26,6 +26,8 @@ const FIRST_CONNECTION: u64 = 1;
 
 /// What a socket that has nothing pending takes: what the kernel does not take waits beside it.
 const ROOM: u64 = 256 << 10;
+/// Reads in one turn of the loop.
+const READS_A_TURN: usize = 4;
 
 /// How sockets are made.
 #[derive(Debug)]
@@ -47,6 +49,8 @@ pub struct Sockets {
     accepted: HashMap<Ends, TransparentStream>,
     /// Connections to which something was written since the last [`flush`](Self::flush).
     unflushed: Vec<SocketId>,
+    /// What is to be read, in the order in which that was asked for.
+    reads: VecDeque<(SocketId, u64)>,
     waiter: Waiter,
     events: VecDeque<SystemEvent<Chunks>>,
 }
@@ -66,6 +70,7 @@ impl Sockets {
             connections: HashMap::new(),
             accepted: HashMap::new(),
             unflushed: Vec::new(),
+            reads: VecDeque::new(),
             waiter,
             events: VecDeque::new(),
         })
@@ -83,7 +88,7 @@ impl Sockets {
 
     /// Returns true if something waits for the next [`flush`](Self::flush).
     pub fn needs_flush(&self) -> bool {
-        !self.unflushed.is_empty()
+        !self.unflushed.is_empty() || !self.reads.is_empty()
     }
 
     /// Carries out what the splitter asks for.
@@ -136,7 +141,7 @@ impl Sockets {
                 Ok(socket) => self.insert(id, Connection::connecting(socket)),
                 Err(error) => self.fail(id, &error),
             },
-            SocketRequest::Read(count) => self.read(id, count),
+            SocketRequest::Read(count) => self.reads.push_back((id, count)),
             SocketRequest::Write(content) => {
                 if let Some(connection) = self.connections.get_mut(&id) {
                     connection.write(&content);
@@ -257,10 +262,17 @@ impl Sockets {
         }
     }
 
-    /// Writes what was written since the last flush, so that many small pieces share a system call.
+    /// Writes what was written since the last flush, so that many small pieces share a system call, and reads a part of
+    /// what is to be read: frames of the hop that are due must not wait for a long copy.
     pub fn flush(&mut self) {
         for id in std::mem::take(&mut self.unflushed) {
             self.flush_one(id);
+        }
+        for _ in 0..READS_A_TURN {
+            let Some((id, count)) = self.reads.pop_front() else {
+                return;
+            };
+            self.read(id, count);
         }
     }
 

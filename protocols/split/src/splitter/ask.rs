@@ -283,6 +283,7 @@ impl<C: Content + Default> Splitter<C> {
                     }
                 }
                 Asker::Stream(name) => self.refuse_stream(*name, refusal.reason()),
+                Asker::Accepted => {}
             }
         }
         self.reset_half(id);
@@ -302,7 +303,10 @@ impl<C: Content + Default> Splitter<C> {
     }
 
     /// The listener has accepted a connection.
-    pub(super) fn accepted(&mut self, ends: Ends) {
+    pub(super) fn accepted(&mut self, now: Instant, ends: Ends) {
+        if self.accepts_at_once {
+            return self.accept_at_once(now, ends);
+        }
         let id = self.by_ends.get(&ends).copied();
         let connection = id.and_then(|id| Some((id, self.connections.get(&id)?)));
         let let_in = connection.filter(|(_, connection)| matches!(connection.stage, Stage::LetIn));
@@ -311,6 +315,22 @@ impl<C: Content + Default> Splitter<C> {
             return self.ask_system(SystemRequest::Dismiss(ends));
         };
         let id = half(id, connection.asker);
+        self.ask_system(SystemRequest::Adopt(ends, id));
+        self.join(id, Half::Socket(Sending::Open));
+    }
+
+    fn accept_at_once(&mut self, now: Instant, ends: Ends) {
+        let sides = [(Side::Mobile, ends.source), (Side::Fixed, ends.destination)];
+        let found = sides.into_iter().find_map(|(asker, mobile)| {
+            let owner = self.owner(mobile.ip())?;
+            Some(Connection::asked(ends, asker, owner, Asker::Accepted))
+        });
+        let asker = found.as_ref().map(|connection| connection.asker);
+        let id = found.and_then(|connection| self.ask(now, ends, connection));
+        let Some((id, asker)) = id.zip(asker) else {
+            return self.ask_system(SystemRequest::Dismiss(ends));
+        };
+        let id = half(id, asker);
         self.ask_system(SystemRequest::Adopt(ends, id));
         self.join(id, Half::Socket(Sending::Open));
     }

@@ -205,6 +205,7 @@ fn splitting(index: usize) -> split::Config {
         buffer: Bytes::kibi(64),
         connections: 512,
         idle: Duration::from_secs(7_440),
+        accepts_at_once: false,
         secret: 7,
     }
 }
