@@ -10,7 +10,7 @@ use arq::Config;
 use association::{Association, Profile, StreamConfig, TcpConfig, TcpMethod};
 use machine::{Machine, RandomStream, earlier};
 use redirector::Chunks;
-use sockets::{State, System};
+use sockets::{Application, State, System};
 use split::{End, Input, Mobile, Origin, Output, Refusal, Scope, Splitter};
 use units::{Bytes, Duration, Instant};
 use wire::flow::Ends;
@@ -223,14 +223,14 @@ impl World {
             destination,
         });
         let syn = self.hosts[host].system.open(source, destination);
-        self.take(host, Origin::Host, syn);
+        self.take(host, Origin::Host, &syn);
         self.settle(host);
     }
 
     /// Takes a packet at a host; what the splitter leaves alone is a packet like any other, and ends here.
-    fn take(&mut self, host: usize, origin: Origin, packet: Packet) {
+    fn take(&mut self, host: usize, origin: Origin, packet: &Packet) {
         let splitter = &mut self.hosts[host].splitter;
-        let found = splitter.examine(origin, &packet, |_| split::Choice::default());
+        let found = splitter.examine(origin, packet, |_| split::Choice::default());
         if let Some(found) = found {
             splitter.handle_input(self.now, Input::Found(found));
         }
@@ -321,13 +321,13 @@ impl World {
         for host in [MOBILE, GATEWAY] {
             for (ends, reader) in self.hosts[host].system.applications() {
                 let writer = self.hosts[1 - host].system.application(ends);
-                let written = writer.map_or(0, |writer| writer.written());
+                let written = writer.map_or(0, Application::written);
                 assert!(
                     reader.received() <= written,
                     "{ends:?}: more than was written"
                 );
                 if reader.has_seen_end() {
-                    let finished = writer.is_some_and(|writer| writer.has_finished());
+                    let finished = writer.is_some_and(Application::has_finished);
                     let whole = finished && reader.received() == written;
                     assert!(
                         whole,

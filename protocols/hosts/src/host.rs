@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 use association::LinkEvent;
 use machine::Machine;
 use redirector::Chunks;
-use session::{
-    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, DropCause, Endpoint, Entropy, PeerId, Received, Route,
-};
+use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, PeerId, Received, Route};
 use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
@@ -15,12 +13,11 @@ use wire::address::HopAddress;
 use wire::ip::{Ecn, IpPacket};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
-use crate::caps;
 use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
 use crate::streams::StreamMaker;
-use crate::{Config, Event, EventKind, Input, Output, PeerStatus, Role, SplitTerms, Status};
+use crate::{Config, Event, EventKind, Input, Output, Role};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
@@ -55,8 +52,8 @@ pub struct Host {
     pub(crate) routes: Routes,
     pub(crate) bearer: Bearer,
     pub(crate) outputs: VecDeque<Output>,
-    packets_unroutable: u64,
-    frames_unsent: u64,
+    pub(crate) packets_unroutable: u64,
+    pub(crate) frames_unsent: u64,
     /// Whether a mobile has begun to connect.
     begun: bool,
 }
@@ -121,56 +118,6 @@ impl Host {
             frames_unsent: 0,
             begun: false,
         })
-    }
-
-    /// How the host does.
-    pub fn status(&self, now: Instant) -> Status {
-        let counters = self.endpoint.counters();
-        let dropped = DropCause::ALL
-            .into_iter()
-            .map(|cause| (format!("{cause:?}"), counters.dropped(cause)));
-        let (memory, memory_most) = self.memory();
-        Status {
-            memory,
-            memory_most,
-            role: self.role,
-            public_key: self.endpoint.public_key().to_string(),
-            peers: self
-                .peers
-                .iter()
-                .enumerate()
-                .map(|(index, peer)| PeerStatus {
-                    air: self
-                        .sharing
-                        .as_ref()
-                        .and_then(|sharing| sharing.air.status(now, index)),
-                    choice: self.choice(index),
-                    ..peer_status(peer, (now, self.endpoint.expires_at(peer.id)))
-                })
-                .collect(),
-            datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
-            packets_unroutable: self.packets_unroutable,
-            frames_unsent: self.frames_unsent,
-        }
-    }
-
-    /// Bytes that are held for all peers, and may be at most. A host holds next to nothing beside.
-    pub fn memory(&self) -> (Bytes, Bytes) {
-        let peers = self.peers.iter();
-        let each = peers.map(|peer| {
-            let (held, most) = caps::of_peer(peer.association.memory());
-            (held, most + self.streams_to_come(peer))
-        });
-        each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
-            (sum.0 + peer.0, sum.1 + peer.1)
-        })
-    }
-
-    /// What the streams of a peer may hold once there are any.
-    fn streams_to_come(&self, peer: &Peer) -> Bytes {
-        let may_come = peer.profile.is_none() && peer.split != SplitTerms::Never;
-        let maker = self.bearer.streams.filter(|_| may_come);
-        maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
     }
 
     fn index_of(&self, id: PeerId) -> Option<usize> {
@@ -425,21 +372,6 @@ impl Host {
         } else {
             self.peers[index].packets_refused += 1;
         }
-    }
-}
-
-fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> PeerStatus {
-    PeerStatus {
-        name: peer.name.clone(),
-        endpoint: peer.endpoint,
-        keys_age: peer.presence.keys_age(now),
-        registration: peer.presence.registration(now, expires_at),
-        unreachable_for: peer.reach.shut_for(now),
-        packets_refused: peer.packets_refused,
-        choice: None,
-        limit: peer.limit(now),
-        hop: peer.association.status(now),
-        air: None,
     }
 }
 

@@ -1,10 +1,14 @@
 //! How a host does.
 
 use serde::Serialize;
-use units::{Bytes, Duration};
+use session::DropCause;
+use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 
-use crate::{Choice, Limit, Registration, Role};
+use crate::caps;
+use crate::host::Host;
+use crate::peer::Peer;
+use crate::{Choice, Limit, Registration, Role, SplitTerms};
 
 /// How a host does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,4 +57,71 @@ pub struct PeerStatus {
     /// Its part in an air that it shares with others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub air: Option<air::AirStatus>,
+}
+
+impl Host {
+    /// How the host does.
+    pub fn status(&self, now: Instant) -> Status {
+        let counters = self.endpoint.counters();
+        let dropped = DropCause::ALL
+            .into_iter()
+            .map(|cause| (format!("{cause:?}"), counters.dropped(cause)));
+        let (memory, memory_most) = self.memory();
+        Status {
+            memory,
+            memory_most,
+            role: self.role,
+            public_key: self.endpoint.public_key().to_string(),
+            peers: self
+                .peers
+                .iter()
+                .enumerate()
+                .map(|(index, peer)| PeerStatus {
+                    air: self
+                        .sharing
+                        .as_ref()
+                        .and_then(|sharing| sharing.air.status(now, index)),
+                    choice: self.choice(index),
+                    ..peer_status(peer, (now, self.endpoint.expires_at(peer.id)))
+                })
+                .collect(),
+            datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
+            packets_unroutable: self.packets_unroutable,
+            frames_unsent: self.frames_unsent,
+        }
+    }
+
+    /// Bytes that are held for all peers, and may be at most. A host holds next to nothing beside.
+    pub fn memory(&self) -> (Bytes, Bytes) {
+        let peers = self.peers.iter();
+        let each = peers.map(|peer| {
+            let (held, most) = caps::of_peer(peer.association.memory());
+            (held, most + self.streams_to_come(peer))
+        });
+        each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
+            (sum.0 + peer.0, sum.1 + peer.1)
+        })
+    }
+
+    /// What the streams of a peer may hold once there are any.
+    fn streams_to_come(&self, peer: &Peer) -> Bytes {
+        let may_come = peer.profile.is_none() && peer.split != SplitTerms::Never;
+        let maker = self.bearer.streams.filter(|_| may_come);
+        maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
+    }
+}
+
+fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> PeerStatus {
+    PeerStatus {
+        name: peer.name.clone(),
+        endpoint: peer.endpoint,
+        keys_age: peer.presence.keys_age(now),
+        registration: peer.presence.registration(now, expires_at),
+        unreachable_for: peer.reach.shut_for(now),
+        packets_refused: peer.packets_refused,
+        choice: None,
+        limit: peer.limit(now),
+        hop: peer.association.status(now),
+        air: None,
+    }
 }

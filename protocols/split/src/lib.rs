@@ -13,8 +13,9 @@
 //!
 //! # How to read it
 //! 1. `examine.rs`: which packets matter here.
-//! 2. `splitter.rs` is the machine; `splitter/ask.rs`: a connection from its request to its answer; `splitter/carry.rs`:
-//!    its bytes, and its end; `splitter/streams.rs`: streams across the hop. `connection.rs`: what is known of one.
+//! 2. `splitter.rs` is the machine; `splitter/ask.rs`: a connection from its request to its answer;
+//!    `splitter/carry.rs`: its bytes, and its end; `splitter/streams.rs`: streams across the hop. `connection.rs`: what
+//!    is known of one.
 //! 3. `guard.rs` and `shares.rs`: who may have how many connections. `choice.rs`: packets or streams.
 //! 4. `refusal.rs`: how a connection is refused that could not be made.
 

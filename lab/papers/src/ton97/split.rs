@@ -137,15 +137,15 @@ impl Split {
     fn obey(&mut self, output: Output<Count>) {
         match output {
             Output::System(SystemRequest::Adopt(_, id)) => self.names[id.side as usize] = Some(id),
-            Output::System(SystemRequest::Socket(id, request)) => self.ask_end(id, request),
+            Output::System(SystemRequest::Socket(id, request)) => self.ask_end(id, &request),
             // One connection, which is accepted at once, needs nothing else.
             Output::System(_) | Output::ToHost(_) | Output::ToHop(_) | Output::Stream { .. } => {}
         }
     }
 
-    fn ask_end(&mut self, id: SocketId, request: SocketRequest<Count>) {
+    fn ask_end(&mut self, id: SocketId, request: &SocketRequest<Count>) {
         let side = id.side;
-        match request {
+        match *request {
             SocketRequest::Connect(_) => {
                 self.names[side as usize] = Some(id);
                 self.tell_end(side, tcp::Input::Connect);

@@ -3,7 +3,7 @@
 
 use channel::{Direction, Link};
 use hosts::{EventKind, Input, Profile};
-use sockets::{Application, State};
+use sockets::{Application, State, System};
 use split::Refusal;
 use units::{Duration, Instant};
 use wire::flow::Ends;
@@ -91,11 +91,7 @@ impl Load {
 
     /// Number of sockets at both hosts.
     fn sockets(&self) -> usize {
-        self.pair
-            .systems
-            .iter()
-            .map(|system| system.sockets())
-            .sum()
+        self.pair.systems.iter().map(System::sockets).sum()
     }
 
     /// What the link could carry to the mobile host since `start`, in bytes.

@@ -6,7 +6,7 @@ use redirector::{BindingId, Content, Input, Output, Side, Stream as SocketId};
 use units::Instant;
 
 use super::{ENDING, Splitter, half};
-use crate::connection::{Half, Sending, Stage};
+use crate::connection::{Connection, Half, Sending, Stage};
 use crate::{SocketEvent, SocketRequest, SystemRequest};
 
 impl<C: Content + Default> Splitter<C> {
@@ -173,7 +173,7 @@ impl<C: Content + Default> Splitter<C> {
             }
         }
         let connection = self.connections.get(&id);
-        if connection.is_some_and(|connection| connection.is_over()) {
+        if connection.is_some_and(Connection::is_over) {
             self.forget(id);
         }
     }

@@ -7,6 +7,7 @@ pub(crate) mod ends;
 pub(crate) mod intruder;
 pub(crate) mod paths;
 pub(crate) mod place;
+mod splitting;
 mod traffic;
 pub(crate) mod trouble;
 pub(crate) mod tunnels;
@@ -133,10 +134,6 @@ impl Setting {
     }
 }
 
-fn system(addresses: [&str; 2]) -> System {
-    System::new(addresses.map(|text| text.parse().expect("an address")))
-}
-
 fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
     let mut stream = RandomStream::named(seed, name);
     Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
@@ -177,37 +174,10 @@ fn host(index: usize, setting: Setting) -> Host {
             connections: 512,
             lean: setting.lean && index == MOBILE,
         }),
-        split: (setting.split[index] != SplitTerms::Never).then(|| splitting(index)),
+        split: (setting.split[index] != SplitTerms::Never).then(|| splitting::config(index)),
     };
     let name = format!("{} in life {}", names[index], setting.lives[index]);
     Host::new(config, entropy(setting.seed, &name)).expect("a host")
-}
-
-/// How both hosts split TCP. The mobile host has an address that the gateway does not know.
-fn splitting(index: usize) -> split::Config {
-    let networks = [
-        vec!["10.9.0.2/32", "10.9.0.77/32", "fd09::2/128"],
-        vec!["10.9.0.2/32", "fd09::2/128"],
-    ];
-    let networks = networks[index].iter();
-    split::Config {
-        end: [
-            split::End::Mobile,
-            split::End::Gateway { transparent: true },
-        ][index],
-        mobiles: vec![split::Mobile {
-            peer: 0,
-            networks: networks
-                .map(|text| text.parse().expect("a network"))
-                .collect(),
-            scope: split::Scope::Every,
-        }],
-        buffer: Bytes::kibi(64),
-        connections: 512,
-        idle: Duration::from_secs(7_440),
-        accepts_at_once: false,
-        secret: 7,
-    }
 }
 
 fn end(setting: Setting, host: usize) -> HopAddress {
@@ -259,7 +229,7 @@ impl Pair {
             recent: VecDeque::new(),
             events: Vec::new(),
             replies: Vec::new(),
-            systems: [["10.9.0.2", "fd09::2"], ["10.9.0.1", "192.0.2.254"]].map(system),
+            systems: splitting::systems(),
             answer: Some(Ok(())),
             handing_in: false,
             mark: 0,
@@ -419,25 +389,6 @@ impl Pair {
             self.carry_out(host, output);
         }
         self.hand_in_events();
-    }
-
-    /// Tells the hosts what has happened on their sockets, until nothing does.
-    pub(crate) fn hand_in_events(&mut self) {
-        if std::mem::replace(&mut self.handing_in, true) {
-            return;
-        }
-        for host in [MOBILE, GATEWAY] {
-            loop {
-                while let Some(event) = self.systems[host].poll_event() {
-                    self.input(host, Input::System(event));
-                }
-                let answer = self.answer;
-                if answer.is_none_or(|answer| self.systems[host].answer(answer).is_none()) {
-                    break;
-                }
-            }
-        }
-        self.handing_in = false;
     }
 
     /// Mixes an output into the mark (FNV-1a).
