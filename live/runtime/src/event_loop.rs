@@ -179,6 +179,11 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         self.host.memory_most() + MEMORY_BESIDE + sockets.unwrap_or_default()
     }
 
+    /// Returns the host that was driven.
+    pub fn into_host(self) -> H {
+        self.host
+    }
+
     /// What the loop has done so far.
     pub fn counters(&self) -> LoopCounters {
         self.work.counters

@@ -8,6 +8,7 @@ pub mod control;
 pub mod files;
 pub mod mount;
 pub mod privileges;
+pub mod replay;
 pub mod signals;
 pub mod sockets;
 

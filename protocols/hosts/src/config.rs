@@ -19,6 +19,7 @@ pub enum Role {
 }
 
 /// A host. It holds a secret and so has no `Debug`.
+#[derive(Clone)]
 pub struct Config {
     /// Which end.
     pub role: Role,
@@ -41,6 +42,7 @@ pub struct Config {
 }
 
 /// A peer. It may hold a secret and so has no `Debug`.
+#[derive(Clone)]
 pub struct Peer {
     /// What the operator calls it.
     pub name: String,

@@ -18,8 +18,10 @@ use edges::tun::{TunDevice, TunOptions};
 use edges::undo::{UndoError, UndoLog};
 use hosts::Host;
 use runtime::control::Control;
+use runtime::replay::{Draws, Recorder};
 use runtime::signals::{self, Announcer, Audience, Publisher};
-use runtime::{EventLoop, Finder, Ports, privileges};
+use runtime::{Driven, EventLoop, Finder, Ports, privileges};
+use session::Entropy;
 use wire::address::HopAddress;
 
 use crate::config::shared::{Network, Tun};
@@ -31,6 +33,9 @@ pub(crate) use mobile::{Arguments as MobileArguments, run as run_mobile};
 
 /// The UDP port of a gateway unless its configuration says otherwise.
 pub(crate) const PORT: u16 = 51_830;
+
+/// Set, it has a daemon record what its host is given, and check at the end that another one does the same with it.
+const REPLAY: &str = "LASTHOP_REPLAY";
 
 /// A daemon that is to run.
 struct Daemon {
@@ -72,7 +77,12 @@ impl Daemon {
             split: self.split.as_ref().map(split::Plan::config),
             ..self.host
         };
-        let host = Host::new(config, Box::new(entropy::fill)).map_err(Failure::setting)?;
+        let twin = Twin::of(&config);
+        let entropy: Box<dyn Entropy> = match &twin {
+            Some(twin) => twin.draws.record(entropy::fill),
+            None => Box::new(entropy::fill),
+        };
+        let host = Host::new(config, entropy).map_err(Failure::setting)?;
         // From here on a signal waits until the loop sees it, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let mut undo = open_undo(&self.state_dir, &self.name)?;
@@ -103,20 +113,57 @@ impl Daemon {
             finder: self.name_of_peer.map(finder).transpose()?,
             ..Ports::new(device, bearer)
         };
-        let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
-        let memory = event_loop.memory_most();
         tracing::info!(
             "{} runs on {here} by {link}; status: {}",
             self.name,
             socket.display()
         );
-        tracing::info!("{} takes at most {memory} of memory", self.name);
-        let stopped = event_loop.run();
-        // The system is as it was before anybody hears why the loop ended.
-        let undone = undo.undo();
-        let stopped = stopped.map_err(Failure::broken)?;
-        undone.map_err(Failure::broken)?;
-        tracing::info!("{} ended ({stopped:?})", self.name);
+        match twin {
+            None => drive(&self.name, host, ports, undo).map(drop),
+            Some(twin) => twin.compare(drive(&self.name, Recorder::new(host), ports, undo)?),
+        }
+    }
+}
+
+/// Drives a host until a signal, and takes back what was added to the system.
+fn drive<H: Driven>(
+    name: &str,
+    host: H,
+    ports: Ports<TunDevice, Bearer>,
+    undo: UndoLog,
+) -> Result<H, Failure> {
+    let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
+    let memory = event_loop.memory_most();
+    tracing::info!("{name} takes at most {memory} of memory");
+    let stopped = event_loop.run();
+    // The system is as it was before anybody hears why the loop ended.
+    let undone = undo.undo();
+    let stopped = stopped.map_err(Failure::broken)?;
+    undone.map_err(Failure::broken)?;
+    tracing::info!("{name} ended ({stopped:?})");
+    Ok(event_loop.into_host())
+}
+
+/// What a second host is made from, to which the end of a run is replayed (`LASTHOP_REPLAY`, see CONTRIBUTING.md).
+struct Twin {
+    config: hosts::Config,
+    draws: Draws,
+}
+
+impl Twin {
+    /// Returns one if a replay is wanted.
+    fn of(config: &hosts::Config) -> Option<Self> {
+        std::env::var_os(REPLAY).map(|_| Self {
+            config: config.clone(),
+            draws: Draws::default(),
+        })
+    }
+
+    /// Has a second host do what the first one did.
+    fn compare(self, recorder: Recorder<Host>) -> Result<(), Failure> {
+        let second = Host::new(self.config, self.draws.replay()).map_err(Failure::setting)?;
+        let calls = recorder.replay(second).map_err(Failure::broken)?;
+        tracing::info!("replayed {calls} calls, with the same outputs");
         Ok(())
     }
 }

@@ -85,6 +85,33 @@ fn pair(hosts: &Hosts) -> (TcpStream, TcpStream) {
     (mobile, fixed)
 }
 
+/// A live run of both daemons, replayed in each at its end, does the same again to the last output.
+#[test]
+fn a_recorded_run_replays_to_the_same_outputs() {
+    each(|transport| {
+        let hosts = Hosts::over_air(LOSSY_LINK);
+        hosts.configure_more("gateway", "public_key", &split_by(transport));
+        let recorded = |part| hosts.start_with(part, &[("LASTHOP_REPLAY", "1")]);
+        let daemons = [recorded("gateway"), recorded("mobile")];
+        hosts.wait_until_connected();
+        hosts.wait_until("the ends agree", || {
+            transport == "kernel-tcp" || diverts(&hosts, "mobile")
+        });
+        fetch(&hosts, 1 << 20);
+        let joined = split(&hosts)["joined"].clone();
+        assert_eq!(joined, 1, "{transport}");
+        for daemon in daemons {
+            assert!(daemon.terminate().success(), "{}", hosts.logs());
+        }
+        let replayed = |part: &str| hosts.log(part).contains("calls, with the same outputs");
+        assert!(
+            replayed("gateway") && replayed("mobile"),
+            "{}",
+            hosts.logs()
+        );
+    });
+}
+
 #[test]
 fn files_arrive_whole_and_the_fixed_host_sees_who_it_is_configured_to_see() {
     each(|transport| {

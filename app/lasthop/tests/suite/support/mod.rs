@@ -183,6 +183,11 @@ impl Hosts {
 
     /// Starts the daemon of that part.
     pub(crate) fn start(&self, part: &str) -> Daemon {
+        self.start_with(part, &[])
+    }
+
+    /// The same, with variables in its environment.
+    pub(crate) fn start_with(&self, part: &str, variables: &[(&str, &str)]) -> Daemon {
         let folder = self.folder.path();
         let path = folder.join(format!("{part}.log"));
         let log = fs::File::options()
@@ -195,6 +200,7 @@ impl Hosts {
             .arg(part)
             .arg("--config")
             .arg(folder.join(format!("{part}.toml")));
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::null()).stderr(log);
         let host = if part == "mobile" {
             &self.mobile
@@ -239,7 +245,7 @@ impl Hosts {
         fs::read_to_string(file).unwrap_or_default()
     }
 
-    fn logs(&self) -> String {
+    pub(crate) fn logs(&self) -> String {
         format!("{}\n{}", self.log("gateway"), self.log("mobile"))
     }
 
