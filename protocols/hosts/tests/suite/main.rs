@@ -3,6 +3,7 @@
 mod abuse;
 mod causes;
 mod changes;
+mod conformance;
 mod faults;
 mod handoff;
 mod mtu;

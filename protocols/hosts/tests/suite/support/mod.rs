@@ -8,7 +8,7 @@ pub(crate) mod intruder;
 pub(crate) mod paths;
 pub(crate) mod place;
 mod splitting;
-mod traffic;
+pub(crate) mod traffic;
 pub(crate) mod trouble;
 pub(crate) mod tunnels;
 
@@ -40,7 +40,7 @@ const ENDS: [[&str; 2]; 2] = [
 ];
 const AROUND_UDP: usize = 14 + 20 + 8;
 /// Unix time at the start.
-const WALL: u64 = 1_800_000_000_000_000_000;
+pub(crate) const WALL: u64 = 1_800_000_000_000_000_000;
 /// The port of small requests and their replies.
 const REQUESTS: u16 = 9_000;
 
@@ -78,6 +78,8 @@ pub(crate) struct Pair {
     pub(crate) answer: Option<Result<(), Refusal>>,
     /// Events of the systems are being handed in.
     handing_in: bool,
+    /// What one host is given, if it is recorded.
+    pub(crate) record: Option<(usize, Vec<(Instant, Input)>)>,
     /// A mark over every output with its time and host.
     pub(crate) mark: u64,
     /// Allocations inside the hosts while they are counted.
@@ -219,6 +221,11 @@ impl Pair {
         Self::with(link, setting)
     }
 
+    /// Returns a host like the one that this pair began with.
+    pub(crate) fn first_life(&self, index: usize) -> Host {
+        host(index, self.setting)
+    }
+
     fn with(link: Link, setting: Setting) -> Self {
         let mut pair = Self {
             hosts: [host(MOBILE, setting), host(GATEWAY, setting)],
@@ -232,6 +239,7 @@ impl Pair {
             systems: splitting::systems(),
             answer: Some(Ok(())),
             handing_in: false,
+            record: None,
             mark: 0,
             allocations: None,
             trouble: trouble::Trouble::none(setting.seed),
@@ -367,6 +375,11 @@ impl Pair {
         let Some(input) = self.trouble.pass(host, now, input) else {
             return;
         };
+        if let Some((recorded, inputs)) = &mut self.record
+            && *recorded == host
+        {
+            inputs.push((now, input.clone()));
+        }
         self.act(host, |machine| machine.handle_input(now, input));
     }
 
