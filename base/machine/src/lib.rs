@@ -6,10 +6,12 @@
 pub mod conformance;
 mod random;
 mod rules;
+mod tape;
 mod token_bucket;
 
 pub use random::RandomStream;
 pub use rules::{ConfigError, check_rules};
+pub use tape::{Step, Tape};
 pub use token_bucket::TokenBucket;
 use units::Instant;
 
