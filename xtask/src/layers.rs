@@ -40,6 +40,7 @@ const HOUSE: &[Layer] = &[
             "nfs",
             "fileserver",
             "files",
+            "mount",
             "signals",
             "scheduler",
             "session",

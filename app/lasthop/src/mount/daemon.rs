@@ -5,10 +5,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use edges::fuse::{Device, Kernel, Limits, MountOptions};
+use edges::fuse::{Device, Limits, MountOptions};
+use mount::{Config, Memory};
 use nfs::url::Url;
 use nfs::{FileHandle, FileType};
 use rpc::message::Credentials;
@@ -17,7 +17,7 @@ use runtime::files::{
     connect,
 };
 use runtime::mount::control::Control;
-use runtime::mount::{FileSystem, Memory, Settings};
+use runtime::mount::{Mount, Mounted};
 use runtime::signals::Reader;
 
 use super::background;
@@ -86,7 +86,7 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     let descriptor = edges::fuse::mount(&wanted.point, &mounting).map_err(Failure::setting)?;
     let point = wanted.point.clone();
     let keeper = Keeper {
-        system: file_system(descriptor, root, &connection, &wanted.options)
+        mounted: serve(descriptor, root, &connection, &wanted.options, &sender)
             .map_err(|failure| undo(&point, failure))?,
         wanted,
         connection,
@@ -119,31 +119,41 @@ impl Terminal {
 }
 
 /// Shows the files to the kernel, which waits for that since it has mounted them.
-fn file_system(
+fn serve(
     descriptor: OwnedFd,
     root: FileHandle,
     connection: &Connection,
     options: &Options,
-) -> Result<Arc<FileSystem<Connection>>, Failure> {
-    let device = Device::start(descriptor, Limits::default()).map_err(Failure::broken)?;
-    let kernel: Arc<dyn Kernel> = Arc::new(device);
-    let settings = Settings {
-        root,
-        machine: host_name(),
-        stamp: std::process::id(),
-        memory: Memory::within(&options.client.files.validity),
+    sender: &Sender<News>,
+) -> Result<Mounted, Failure> {
+    let sender = sender.clone();
+    let mount = Mount {
+        device: Device::start(descriptor, Limits::default()).map_err(Failure::broken)?,
+        config: Config {
+            root,
+            machine: host_name(),
+            stamp: std::process::id(),
+            memory: Memory::within(&options.client.files.validity),
+        },
+        tape: None,
+        ended: Box::new(move |result| {
+            if let Err(error) = result {
+                tracing::error!("the mount ends: {error}");
+            }
+            // Nobody receives it once the process ends.
+            let _ = sender.send(News::Ended);
+        }),
     };
-    FileSystem::new(kernel, connection.clone(), &settings).map_err(Failure::broken)
+    connection.mount(mount).map_err(Failure::broken)
 }
 
-/// Takes requests and questions, and lets go whoever waits for that.
+/// Takes questions, and lets go whoever waits for that.
 fn begin(
     mut keeper: Keeper,
     mut terminal: Terminal,
 ) -> Result<(Keeper, (Control, Option<Reader>)), Failure> {
     let Durability::Server = keeper.wanted.options.durability;
     let device = device_number(&keeper.wanted.point)?;
-    serve(&keeper.system, &keeper.sender)?;
     let observer = keeper.sender.clone();
     keeper.connection.observe(move |event| {
         let _ = observer.send(News::Server(event));
@@ -232,16 +242,4 @@ fn device_number(point: &Path) -> Result<u32, Failure> {
     let ours = all.iter().rev().find(|mounted| mounted.point == point);
     ours.map(|mounted| mounted.device)
         .ok_or_else(|| Failure::broken("the kernel does not list what was mounted"))
-}
-
-fn serve(system: &Arc<FileSystem<Connection>>, sender: &Sender<News>) -> Result<(), Failure> {
-    let (serving, sender) = (Arc::clone(system), sender.clone());
-    let serve = move || {
-        if let Err(error) = serving.serve() {
-            tracing::error!("the kernel cannot be heard any more: {error}");
-        }
-        let _ = sender.send(News::Ended);
-    };
-    let builder = thread::Builder::new().name("mount".into());
-    builder.spawn(serve).map(drop).map_err(Failure::broken)
 }

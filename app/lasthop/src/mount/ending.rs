@@ -9,7 +9,7 @@ use edges::fuse::{MountError, unmount};
 use files::{Operation, Reply};
 use rpc::message::Credentials;
 use runtime::files::{CallError, Connection, Event};
-use runtime::mount::FileSystem;
+use runtime::mount::Mounted;
 use runtime::mount::control::{Asker, Question};
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(super) struct Keeper {
     pub(super) wanted: Wanted,
     pub(super) connection: Connection,
     pub(super) caller: Arc<Credentials>,
-    pub(super) system: Arc<FileSystem<Connection>>,
+    pub(super) mounted: Mounted,
     /// The log, if it is a file.
     pub(super) log: Option<PathBuf>,
     pub(super) begun: Instant,
@@ -266,7 +266,7 @@ impl Keeper {
 
     fn status(&self) -> Value {
         let connection = self.connection.status();
-        let waiting = self.system.waiting();
+        let waiting = self.mounted.waiting();
         let seconds = |duration: units::Duration| duration.as_nanos() as f64 / 1e9;
         json!({
             "source": self.wanted.url.to_string(),
@@ -281,7 +281,7 @@ impl Keeper {
             "unsafe_bytes": connection.unsafe_bytes,
             "unsafe_files": connection.unsafe_files,
             "requests": waiting.requests,
-            "oldest_request_s": waiting.oldest.map(|since| since.elapsed().as_secs_f64()),
+            "oldest_request_s": waiting.oldest.map(|since| seconds(edges::clock::monotonic().since(since))),
             "requests_of_client": connection.waiting,
             "open_files": waiting.open_files,
             "nodes": waiting.nodes,

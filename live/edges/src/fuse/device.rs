@@ -3,16 +3,15 @@
 use std::io::{self, IoSlice};
 use std::mem::size_of;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use mount::{Answer, Node, Request, RequestId};
 use polyfuse_kernel as abi;
 use rustix::io::Errno;
 use zerocopy::FromBytes;
 
 use super::answer::Message;
-use super::request::Unusable;
-use super::{Answer, Kernel, Node, Request, RequestId};
+use super::request::{self, Unusable};
 
 /// The kernel's page in bytes, as far as room for requests depends on it.
 const PAGE: u32 = 4_096;
@@ -55,7 +54,8 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Device {
     file: OwnedFd,
-    buffer: Mutex<Vec<u8>>,
+    /// Room for the largest request, in bytes.
+    room: usize,
 }
 
 impl Device {
@@ -68,10 +68,10 @@ impl Device {
         let write = limits.write.clamp(2 * PAGE, 1 << 20).next_multiple_of(PAGE);
         let device = Self {
             file,
-            buffer: Mutex::new(vec![0; HEAD + write as usize]),
+            room: HEAD + write as usize,
         };
         let gone = || io::Error::new(io::ErrorKind::NotConnected, "it was unmounted already");
-        let message = device.receive()?.ok_or_else(gone)?;
+        let message = device.receive(&mut Vec::new())?.ok_or_else(gone)?;
         let unknown = || io::Error::new(io::ErrorKind::InvalidData, "the kernel begins unusually");
         let (header, rest) =
             abi::fuse_in_header::read_from_prefix(&message).map_err(|_| unknown())?;
@@ -96,13 +96,13 @@ impl Device {
     }
 
     /// One message; none once the file system is not mounted any more.
-    fn receive(&self) -> io::Result<Option<Bytes>> {
-        let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+    fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<Option<Bytes>> {
+        buffer.resize(self.room, 0);
         loop {
             match rustix::io::read(&self.file, buffer.as_mut_slice()) {
                 Ok(length) => return Ok(Some(Bytes::copy_from_slice(&buffer[..length]))),
                 // Interrupted before it was read, or a signal for us.
-                Err(Errno::NOENT | Errno::INTR | Errno::AGAIN) => {}
+                Err(Errno::NOENT | Errno::INTR) => {}
                 // Unmounted, or given up.
                 Err(Errno::NODEV | Errno::CONNABORTED) => return Ok(None),
                 Err(error) => return Err(error.into()),
@@ -113,23 +113,36 @@ impl Device {
     fn send(&self, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
         rustix::io::writev(&self.file, pieces).map(drop)
     }
-}
 
-impl Kernel for Device {
-    fn next_request(&self) -> io::Result<Option<Request>> {
-        while let Some(message) = self.receive()? {
-            let (id, error) = match Request::parse(message) {
+    /// Lets [`next_request`](Self::next_request) fail with `WouldBlock` where it would wait.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn set_nonblocking(&self) -> io::Result<()> {
+        Ok(rustix::io::ioctl_fionbio(&self.file, true)?)
+    }
+
+    /// Waits for the next request; none after the file system was unmounted or given up. `buffer` is room to be used
+    /// again.
+    ///
+    /// # Errors
+    /// If the kernel cannot be read from any more.
+    pub fn next_request(&self, buffer: &mut Vec<u8>) -> io::Result<Option<Request>> {
+        while let Some(message) = self.receive(buffer)? {
+            let (id, error) = match request::parse(message) {
                 Ok(request) => return Ok(Some(request)),
                 Err(Unusable::Unreadable) => continue,
-                Err(Unusable::Unsupported(id)) => (id, Errno::NOSYS),
-                Err(Unusable::Malformed(id)) => (id, Errno::INVAL),
+                Err(Unusable::Unsupported(id)) => (id, mount::Errno::NOSYS),
+                Err(Unusable::Malformed(id)) => (id, mount::Errno::INVAL),
             };
             self.answer(id, &Answer::Error(error));
         }
         Ok(None)
     }
 
-    fn answer(&self, request: RequestId, answer: &Answer) -> bool {
+    /// Answers a request; false if the kernel does not wait for it any more, so that whatever the answer
+    /// handed over (a reference to a node, an open file) is not the kernel's.
+    pub fn answer(&self, request: RequestId, answer: &Answer) -> bool {
         match self.send(&Message::answer(request, answer).pieces()) {
             Ok(()) => true,
             // Nobody waits any more, or nothing is mounted.
@@ -137,14 +150,16 @@ impl Kernel for Device {
             Err(error) => {
                 tracing::error!("cannot answer the kernel: {error}");
                 // Without any answer the process would wait for ever.
-                let sorry = Answer::Error(Errno::IO);
+                let sorry = Answer::Error(mount::Errno::IO);
                 let _ = self.send(&Message::answer(request, &sorry).pieces());
                 false
             }
         }
     }
 
-    fn forget_attributes(&self, node: Node) {
+    /// Makes the kernel ask for a file's attributes before it uses them again. What it remembers of the content stays,
+    /// or goes when they differ: to have it go from here could wait for a request that waits for us.
+    pub fn forget_attributes(&self, node: Node) {
         // It need not remember anything of this file.
         let _ = self.send(&Message::forget_attributes(node).pieces());
     }

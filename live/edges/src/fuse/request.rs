@@ -1,218 +1,15 @@
-//! What the kernel asks for.
+//! Requests, as the kernel writes them.
 
 use std::mem::size_of;
 
 use bytes::Bytes;
+use mount::{Caller, Changes, Handle, NewTime, Node, OpenFlags, Operation, Request, RequestId};
 use polyfuse_kernel as abi;
 use rustix::fs::OFlags;
 use zerocopy::FromBytes;
 
 /// The most nodes that one request forgets; the kernel's own limit is far below.
 const FORGET_MAX: u32 = 65_536;
-
-/// Names a request until it is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestId(pub u64);
-
-/// Names a file as long as the kernel refers to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Node(pub u64);
-
-impl Node {
-    /// The directory that is mounted. The kernel refers to it without having looked it up.
-    pub const ROOT: Self = Self(1);
-}
-
-/// Names something open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Handle(pub u64);
-
-/// The process that waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Caller {
-    /// Its user.
-    pub user: u32,
-    /// Its group.
-    pub group: u32,
-    /// The number of its thread; 0 if it lives in another namespace, or is the kernel itself.
-    pub process: u32,
-}
-
-/// How a file is to be opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct OpenFlags {
-    /// It loses its content first (`O_TRUNC`).
-    pub truncate: bool,
-    /// It must not be there yet (`O_EXCL`).
-    pub exclusive: bool,
-}
-
-impl OpenFlags {
-    fn from_bits(bits: u32) -> Self {
-        let flags = OFlags::from_bits_retain(bits);
-        Self {
-            truncate: flags.contains(OFlags::TRUNC),
-            exclusive: flags.contains(OFlags::EXCL),
-        }
-    }
-}
-
-/// A time that a file shall have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewTime {
-    /// The time of whoever keeps the file.
-    Now,
-    /// Seconds since 1970 and nanoseconds.
-    At(i64, u32),
-}
-
-/// Attributes that a file shall have; what is absent stays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Changes {
-    /// Who may do what: twelve bits.
-    pub mode: Option<u32>,
-    /// The owner.
-    pub user: Option<u32>,
-    /// The group.
-    pub group: Option<u32>,
-    /// The length in bytes.
-    pub size: Option<u64>,
-    /// When it was read last.
-    pub accessed: Option<NewTime>,
-    /// When its content changed last.
-    pub modified: Option<NewTime>,
-}
-
-/// One thing that the kernel wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// How to [answer](super::Kernel::answer) it.
-    pub id: RequestId,
-    /// Who waits for the answer.
-    pub caller: Caller,
-    /// The file, or the directory of the name.
-    pub node: Node,
-    /// What is wanted of it.
-    pub operation: Operation,
-}
-
-/// What can be wanted. Names are those that a process gave: they hold neither `/` nor a zero byte.
-/// What cannot be wanted here is refused for good (`ENOSYS`), and the kernel then does without.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operation {
-    /// Finds a name: an entry, which counts as a reference to its node.
-    LookUp(Bytes),
-    /// So many references to each of these nodes are gone. Has no answer.
-    Forget(Vec<(Node, u64)>),
-    /// Attributes.
-    Attributes,
-    /// New attributes: attributes.
-    SetAttributes(Changes),
-    /// Where a symbolic link leads: data.
-    ReadLink,
-    /// Makes a symbolic link: an entry.
-    MakeSymbolicLink {
-        /// Its name.
-        name: Bytes,
-        /// Where it leads.
-        target: Bytes,
-    },
-    /// Makes a regular file, a device, a socket or a pipe: an entry.
-    MakeNode {
-        /// Its name.
-        name: Bytes,
-        /// Its kind and who may do what (`st_mode`).
-        mode: u32,
-        /// A device's major and minor number.
-        device: (u32, u32),
-    },
-    /// Makes a directory: an entry.
-    MakeDirectory {
-        /// Its name.
-        name: Bytes,
-        /// Who may do what.
-        mode: u32,
-    },
-    /// Removes a name of a file.
-    Remove(Bytes),
-    /// Removes an empty directory.
-    RemoveDirectory(Bytes),
-    /// Moves a name, in place of what has the new one.
-    Rename {
-        /// The name.
-        name: Bytes,
-        /// Its new directory.
-        directory: Node,
-        /// Its new name.
-        new_name: Bytes,
-    },
-    /// One more name for a file, in the request's directory: an entry.
-    Link {
-        /// The file.
-        file: Node,
-        /// The name.
-        name: Bytes,
-    },
-    /// Opens a file.
-    Open(OpenFlags),
-    /// Makes a file and opens it: an entry, and it is open.
-    Create {
-        /// Its name.
-        name: Bytes,
-        /// Who may do what.
-        mode: u32,
-        /// How.
-        flags: OpenFlags,
-    },
-    /// Reads: data, fewer only at the end of the file.
-    Read {
-        /// The open file.
-        handle: Handle,
-        /// From where, in bytes.
-        offset: u64,
-        /// How many bytes.
-        count: u32,
-    },
-    /// Writes.
-    Write {
-        /// The open file.
-        handle: Handle,
-        /// To where, in bytes.
-        offset: u64,
-        /// What.
-        data: Bytes,
-        /// It was opened to write at its end (`O_APPEND`), which `offset` is as far as the kernel knows.
-        append: bool,
-    },
-    /// How full the file system is: space.
-    Space,
-    /// A descriptor is closed; may be told to fail.
-    Flush(Handle),
-    /// What was written shall be safe.
-    Synchronize(Handle),
-    /// The last reference to something open is gone.
-    Close(Handle),
-    /// Opens a directory.
-    OpenDirectory,
-    /// Lists a directory: a listing.
-    List {
-        /// The open directory.
-        handle: Handle,
-        /// The place behind the last entry that is known; 0 at the start.
-        offset: u64,
-        /// How many bytes the listing may have.
-        size: u32,
-        /// Whether entries tell what they lead to, each of which is a reference to its node.
-        with_entries: bool,
-    },
-    /// The changes of a directory shall be safe.
-    SynchronizeDirectory(Handle),
-    /// The last reference to an open directory is gone.
-    CloseDirectory(Handle),
-    /// The process that waits for this request has got a signal. [`Answer::Error`](super::Answer::Error)
-    /// with `AGAIN` makes the kernel say it again; there is no other answer.
-    Interrupt(RequestId),
-}
 
 /// What came instead of a [`Request`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,76 +56,72 @@ impl Fields {
     }
 }
 
-impl Request {
-    /// Reads one whole message of the kernel.
-    pub(super) fn parse(message: Bytes) -> Result<Self, Unusable> {
-        let mut fields = Fields(message);
-        let length = fields.0.len();
-        let header: abi::fuse_in_header = fields.take().map_err(|_| Unusable::Unreadable)?;
-        let id = RequestId(header.unique);
-        if header.len as usize != length {
-            return Err(Unusable::Malformed(id));
-        }
-        let operation = Operation::parse(&header, &mut fields).map_err(|fault| match fault {
-            Fault::Missing => Unusable::Malformed(id),
-            Fault::Unknown => Unusable::Unsupported(id),
-        })?;
-        Ok(Self {
-            id,
-            caller: Caller {
-                user: header.uid,
-                group: header.gid,
-                process: header.pid,
-            },
-            node: Node(header.nodeid),
-            operation,
-        })
+/// Reads one whole message of the kernel.
+pub(super) fn parse(message: Bytes) -> Result<Request, Unusable> {
+    let mut fields = Fields(message);
+    let length = fields.0.len();
+    let header: abi::fuse_in_header = fields.take().map_err(|_| Unusable::Unreadable)?;
+    let id = RequestId(header.unique);
+    if header.len as usize != length {
+        return Err(Unusable::Malformed(id));
     }
+    let operation = operation(&header, &mut fields).map_err(|fault| match fault {
+        Fault::Missing => Unusable::Malformed(id),
+        Fault::Unknown => Unusable::Unsupported(id),
+    })?;
+    Ok(Request {
+        id,
+        caller: Caller {
+            user: header.uid,
+            group: header.gid,
+            process: header.pid,
+        },
+        node: Node(header.nodeid),
+        operation,
+    })
 }
 
-impl Operation {
-    fn parse(header: &abi::fuse_in_header, fields: &mut Fields) -> Result<Self, Fault> {
-        Ok(match header.opcode {
-            abi::FUSE_LOOKUP => Self::LookUp(fields.text()?),
-            abi::FUSE_FORGET => {
-                let forget: abi::fuse_forget_in = fields.take()?;
-                Self::Forget(vec![(Node(header.nodeid), forget.nlookup)])
+fn operation(header: &abi::fuse_in_header, fields: &mut Fields) -> Result<Operation, Fault> {
+    Ok(match header.opcode {
+        abi::FUSE_LOOKUP => Operation::LookUp(fields.text()?),
+        abi::FUSE_FORGET => {
+            let forget: abi::fuse_forget_in = fields.take()?;
+            Operation::Forget(vec![(Node(header.nodeid), forget.nlookup)])
+        }
+        abi::FUSE_BATCH_FORGET => forget_many(fields)?,
+        abi::FUSE_GETATTR => Operation::Attributes,
+        abi::FUSE_SETATTR => Operation::SetAttributes(changes(&fields.take()?)),
+        abi::FUSE_READLINK => Operation::ReadLink,
+        abi::FUSE_SYMLINK | abi::FUSE_MKNOD | abi::FUSE_MKDIR | abi::FUSE_LINK => {
+            make(header.opcode, fields)?
+        }
+        abi::FUSE_UNLINK => Operation::Remove(fields.text()?),
+        abi::FUSE_RMDIR => Operation::RemoveDirectory(fields.text()?),
+        abi::FUSE_RENAME => {
+            let rename: abi::fuse_rename_in = fields.take()?;
+            Operation::Rename {
+                directory: Node(rename.newdir),
+                name: fields.text()?,
+                new_name: fields.text()?,
             }
-            abi::FUSE_BATCH_FORGET => forget_many(fields)?,
-            abi::FUSE_GETATTR => Self::Attributes,
-            abi::FUSE_SETATTR => Self::SetAttributes(Changes::from_wire(&fields.take()?)),
-            abi::FUSE_READLINK => Self::ReadLink,
-            abi::FUSE_SYMLINK | abi::FUSE_MKNOD | abi::FUSE_MKDIR | abi::FUSE_LINK => {
-                make(header.opcode, fields)?
+        }
+        abi::FUSE_STATFS => Operation::Space,
+        abi::FUSE_OPENDIR => Operation::OpenDirectory,
+        abi::FUSE_READDIR | abi::FUSE_READDIRPLUS => {
+            let read: abi::fuse_read_in = fields.take()?;
+            Operation::List {
+                handle: Handle(read.fh),
+                offset: read.offset,
+                size: read.size,
+                with_entries: header.opcode == abi::FUSE_READDIRPLUS,
             }
-            abi::FUSE_UNLINK => Self::Remove(fields.text()?),
-            abi::FUSE_RMDIR => Self::RemoveDirectory(fields.text()?),
-            abi::FUSE_RENAME => {
-                let rename: abi::fuse_rename_in = fields.take()?;
-                Self::Rename {
-                    directory: Node(rename.newdir),
-                    name: fields.text()?,
-                    new_name: fields.text()?,
-                }
-            }
-            abi::FUSE_STATFS => Self::Space,
-            abi::FUSE_OPENDIR => Self::OpenDirectory,
-            abi::FUSE_READDIR | abi::FUSE_READDIRPLUS => {
-                let read: abi::fuse_read_in = fields.take()?;
-                Self::List {
-                    handle: Handle(read.fh),
-                    offset: read.offset,
-                    size: read.size,
-                    with_entries: header.opcode == abi::FUSE_READDIRPLUS,
-                }
-            }
-            abi::FUSE_INTERRUPT => {
-                let interrupt: abi::fuse_interrupt_in = fields.take()?;
-                Self::Interrupt(RequestId(interrupt.unique))
-            }
-            opcode => return on_open(opcode, fields),
-        })
-    }
+        }
+        abi::FUSE_INTERRUPT => {
+            let interrupt: abi::fuse_interrupt_in = fields.take()?;
+            Operation::Interrupt(RequestId(interrupt.unique))
+        }
+        opcode => return on_open(opcode, fields),
+    })
 }
 
 fn forget_many(fields: &mut Fields) -> Result<Operation, Fault> {
@@ -378,14 +171,14 @@ fn on_open(opcode: u32, fields: &mut Fields) -> Result<Operation, Fault> {
     Ok(match opcode {
         abi::FUSE_OPEN => {
             let open: abi::fuse_open_in = fields.take()?;
-            Operation::Open(OpenFlags::from_bits(open.flags))
+            Operation::Open(open_flags(open.flags))
         }
         abi::FUSE_CREATE => {
             let create: abi::fuse_create_in = fields.take()?;
             Operation::Create {
                 name: fields.text()?,
                 mode: create.mode,
-                flags: OpenFlags::from_bits(create.flags),
+                flags: open_flags(create.flags),
             }
         }
         abi::FUSE_READ => {
@@ -429,32 +222,38 @@ fn on_open(opcode: u32, fields: &mut Fields) -> Result<Operation, Fault> {
     })
 }
 
-impl Changes {
-    fn from_wire(wire: &abi::fuse_setattr_in) -> Self {
-        let has = |bit| wire.valid & bit != 0;
-        let time = |given, now, seconds, nanoseconds| match (has(now), has(given)) {
-            (true, _) => Some(NewTime::Now),
-            (false, true) => Some(NewTime::At(seconds, nanoseconds)),
-            (false, false) => None,
-        };
-        Self {
-            mode: has(abi::FATTR_MODE).then_some(wire.mode & 0o7777),
-            user: has(abi::FATTR_UID).then_some(wire.uid),
-            group: has(abi::FATTR_GID).then_some(wire.gid),
-            size: has(abi::FATTR_SIZE).then_some(wire.size),
-            accessed: time(
-                abi::FATTR_ATIME,
-                abi::FATTR_ATIME_NOW,
-                wire.atime.cast_signed(),
-                wire.atimensec,
-            ),
-            modified: time(
-                abi::FATTR_MTIME,
-                abi::FATTR_MTIME_NOW,
-                wire.mtime.cast_signed(),
-                wire.mtimensec,
-            ),
-        }
+fn changes(wire: &abi::fuse_setattr_in) -> Changes {
+    let has = |bit| wire.valid & bit != 0;
+    let time = |given, now, seconds, nanoseconds| match (has(now), has(given)) {
+        (true, _) => Some(NewTime::Now),
+        (false, true) => Some(NewTime::At(seconds, nanoseconds)),
+        (false, false) => None,
+    };
+    Changes {
+        mode: has(abi::FATTR_MODE).then_some(wire.mode & 0o7777),
+        user: has(abi::FATTR_UID).then_some(wire.uid),
+        group: has(abi::FATTR_GID).then_some(wire.gid),
+        size: has(abi::FATTR_SIZE).then_some(wire.size),
+        accessed: time(
+            abi::FATTR_ATIME,
+            abi::FATTR_ATIME_NOW,
+            wire.atime.cast_signed(),
+            wire.atimensec,
+        ),
+        modified: time(
+            abi::FATTR_MTIME,
+            abi::FATTR_MTIME_NOW,
+            wire.mtime.cast_signed(),
+            wire.mtimensec,
+        ),
+    }
+}
+
+fn open_flags(bits: u32) -> OpenFlags {
+    let flags = OFlags::from_bits_retain(bits);
+    OpenFlags {
+        truncate: flags.contains(OFlags::TRUNC),
+        exclusive: flags.contains(OFlags::EXCL),
     }
 }
 

@@ -1,12 +1,15 @@
 //! Messages of the kernel and to it, byte by byte.
 
 use std::mem::size_of;
-use std::time::Duration;
 
+use ::mount::{
+    Answer, Attributes, Caller, Changes, Entry, Errno, Found, Handle, KindAndMode, Listed, Listing,
+    NewTime, Node, Operation, RequestId,
+};
 use bytes::Bytes;
 use polyfuse_kernel as abi;
 use proptest::prelude::*;
-use rustix::io::Errno;
+use units::Duration;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::answer::Message;
@@ -30,7 +33,7 @@ fn message(opcode: u32, parts: &[&[u8]]) -> Bytes {
 }
 
 fn operation(opcode: u32, parts: &[&[u8]]) -> Operation {
-    let request = Request::parse(message(opcode, parts)).unwrap();
+    let request = request::parse(message(opcode, parts)).unwrap();
     assert_eq!(request.id, RequestId(42));
     assert_eq!(request.node, Node(5));
     let (user, group, process) = (7, 8, 9);
@@ -129,7 +132,7 @@ fn data_to_write_are_not_longer_than_what_came() {
     write.size = 5;
     let longer = message(abi::FUSE_WRITE, &[write.as_bytes(), b"data"]);
     assert_eq!(
-        Request::parse(longer),
+        request::parse(longer),
         Err(Unusable::Malformed(RequestId(42)))
     );
 }
@@ -138,7 +141,7 @@ fn data_to_write_are_not_longer_than_what_came() {
 fn what_is_not_done_here_is_refused_by_its_number() {
     let unknown = message(4_711, &[]);
     assert_eq!(
-        Request::parse(unknown),
+        request::parse(unknown),
         Err(Unusable::Unsupported(RequestId(42)))
     );
     let bytes = sent(&Answer::Error(Errno::NOSYS));
@@ -162,7 +165,7 @@ fn forgetting_many_claims_no_more_than_came() {
         abi::FUSE_BATCH_FORGET,
         &[batch(u32::MAX).as_bytes(), one.as_bytes()],
     );
-    assert_eq!(Request::parse(lie), Err(Unusable::Malformed(RequestId(42))));
+    assert_eq!(request::parse(lie), Err(Unusable::Malformed(RequestId(42))));
 }
 
 #[test]
@@ -206,17 +209,23 @@ fn a_listing_stays_within_its_room() {
     };
     // An entry of 24 bytes and a name of 1 to 8 takes 32 bytes.
     let mut listing = Listing::new(70, false);
-    assert!(listing.push(b"a", 1, 100, &entry));
-    assert!(listing.push(b"eight888", 2, 101, &entry));
-    assert!(!listing.push(b"c", 3, 102, &entry));
+    let listed = |name: &'static str, next, number| Listed {
+        name: name.into(),
+        next,
+        number,
+        entry,
+    };
+    assert!(listing.push(listed("a", 1, 100)));
+    assert!(listing.push(listed("eight888", 2, 101)));
+    assert!(!listing.push(listed("c", 3, 102)));
     let bytes = sent(&Answer::Listing(listing));
-    let listed = &bytes[size_of::<abi::fuse_out_header>()..];
-    assert_eq!(listed.len(), 64);
-    let second = abi::fuse_dirent::read_from_prefix(&listed[32..]).unwrap().0;
+    let sent = &bytes[size_of::<abi::fuse_out_header>()..];
+    assert_eq!(sent.len(), 64);
+    let second = abi::fuse_dirent::read_from_prefix(&sent[32..]).unwrap().0;
     assert_eq!((second.ino, second.off, second.namelen), (101, 2, 8));
-    assert_eq!(&listed[56..], b"eight888");
+    assert_eq!(&sent[56..], b"eight888");
     assert!(
-        !Listing::new(100, true).push(b"a", 1, 100, &entry),
+        !Listing::new(100, true).push(listed("a", 1, 100)),
         "152 bytes have no room"
     );
 }
@@ -252,7 +261,7 @@ fn a_process_that_nobody_asked_to_end_does_not_want_to() {
 proptest! {
     #[test]
     fn no_message_does_harm(opcode in 0_u32..64, body in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Request::parse(message(opcode, &[&body]));
+        let _ = request::parse(message(opcode, &[&body]));
     }
 
     #[test]

@@ -9,11 +9,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use edges::fuse::{
-    Answer, Attributes, Device, Entry, Found, Handle, Kernel, KindAndMode, Limits, Listing,
-    MountError, MountOptions, Node, Opened, Operation, Request, abort, mount, mounted, unmount,
+use ::mount::{
+    Answer, Attributes, Entry, Errno, Found, Handle, KindAndMode, Listed, Listing, Node, Opened,
+    Operation, Request,
 };
-use rustix::io::Errno;
+use edges::fuse::{Device, Limits, MountError, MountOptions, abort, mount, mounted, unmount};
+use units::Duration as Span;
 
 /// A test that hangs for so long is broken, and takes its mount down lest processes are left that cannot be killed.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -38,8 +39,8 @@ fn entry(node: Node) -> Entry {
     let attributes = attributes(node);
     Entry {
         found: Some(Found { node, attributes }),
-        name_valid: Duration::ZERO,
-        attributes_valid: Duration::ZERO,
+        name_valid: Span::ZERO,
+        attributes_valid: Span::ZERO,
     }
 }
 
@@ -49,7 +50,7 @@ fn answer(request: &Request) -> Option<Answer> {
         // This one is never found out.
         Operation::LookUp(name) if name == "silence" => return None,
         Operation::LookUp(_) => Answer::Error(Errno::NOENT),
-        Operation::Attributes => Answer::Attributes(attributes(request.node), Duration::ZERO),
+        Operation::Attributes => Answer::Attributes(attributes(request.node), Span::ZERO),
         Operation::Open(_) | Operation::OpenDirectory => Answer::Opened(Opened {
             handle: Handle(3),
             keep_content: false,
@@ -64,7 +65,12 @@ fn answer(request: &Request) -> Option<Answer> {
         } => {
             let mut listing = Listing::new(*size, *with_entries);
             if *offset == 0 {
-                assert!(listing.push(b"file", 1, 1, &entry(FILE)));
+                assert!(listing.push(Listed {
+                    name: "file".into(),
+                    next: 1,
+                    number: 1,
+                    entry: entry(FILE),
+                }));
             }
             Answer::Listing(listing)
         }
@@ -113,7 +119,8 @@ impl Rig {
         let (told, requests) = channel();
         let kernel = Arc::clone(&device);
         thread::spawn(move || {
-            while let Some(request) = kernel.next_request().unwrap() {
+            let mut buffer = Vec::new();
+            while let Some(request) = kernel.next_request(&mut buffer).unwrap() {
                 if let Some(answer) = answer(&request) {
                     kernel.answer(request.id, &answer);
                 }

@@ -1,5 +1,6 @@
 //! The handle of a connection, for any number of threads.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -14,6 +15,7 @@ use rpc::message::Credentials;
 use super::status::Snapshot;
 use super::{Event, Status};
 use crate::lock;
+use crate::mount::{Mount, Mounted, Served};
 
 /// How often whoever waits is asked whether to wait on.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
@@ -58,6 +60,7 @@ pub(super) enum Command {
     Cancel(Ticket),
     Link(LinkEvent),
     Observe(Observer),
+    Mount(Box<Served>),
 }
 
 /// What waits for the driver.
@@ -180,6 +183,20 @@ impl Connection {
     /// Has `observer` told when the server falls silent and answers again, from the connection's own thread.
     pub fn observe(&self, observer: impl FnMut(Event) + Send + 'static) {
         let _ = self.send(Command::Observe(Box::new(observer)));
+    }
+
+    /// Shows the server's files to the kernel, from the connection's own thread, until they are unmounted or the
+    /// connection is closed.
+    ///
+    /// # Errors
+    /// Of the system; `NotConnected` if the connection is closed.
+    pub fn mount(&self, mount: Mount) -> io::Result<Mounted> {
+        let mounted = Mounted::default();
+        let served = Box::new(Served::new(mount, mounted.clone())?);
+        match self.send(Command::Mount(served)) {
+            Ok(()) => Ok(mounted),
+            Err(_) => Err(io::ErrorKind::NotConnected.into()),
+        }
     }
 
     /// How the connection does.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use edges::clock;
 use edges::netlink::NetworkWatch;
 use edges::wait::{Interest, Ready, Waiter, WaitingThread};
-use files::{Answer, Client, Input, Output, Ticket};
+use files::{Client, Input, Output, Ticket};
 use machine::{Machine, earlier};
 use rpc::LinkEvent;
 use units::{Duration, Instant};
@@ -16,9 +16,12 @@ use super::connection::{CallError, Command, Connection, Done, Inbox, Observer, S
 use super::link::{Link, News, SOCKET, Way};
 use super::status::{Event, Snapshot, Status};
 use crate::lock;
+use crate::mount::Served;
 
 /// The token of news of the network.
 const NETWORK: u64 = 1;
+/// The token of the kernel's requests for files.
+const KERNEL: u64 = 2;
 /// A change of the network seldom comes alone.
 const SETTLING: Duration = Duration::from_millis(100);
 
@@ -42,6 +45,7 @@ struct Driver {
     /// Who is told how requests end.
     waiting: HashMap<Ticket, Done>,
     observers: Vec<Observer>,
+    mount: Option<Box<Served>>,
     silent_since: Option<Instant>,
 }
 
@@ -82,6 +86,7 @@ pub(super) fn start(parts: Parts) -> io::Result<Connection> {
             shared: of_driver,
             waiting: HashMap::new(),
             observers: Vec::new(),
+            mount: None,
             silent_since: None,
         };
         driver.run();
@@ -98,7 +103,7 @@ fn status(client: &Client, link: &Link, way: Way) -> Status {
         local: link.local_address(),
         silent_for: None,
         calls: client.calls(),
-        waiting: 0,
+        waiting: client.waiting(),
         unsafe_bytes: client.unsafe_bytes(),
         unsafe_files: client.unsafe_files(),
         reopened: link.reopened(),
@@ -120,6 +125,9 @@ impl Driver {
             Command::Request(_, done) => Some(done),
             _ => None,
         });
+        if let Some(mount) = self.mount.take() {
+            mount.end(Err(io::ErrorKind::NotConnected.into()));
+        }
         for done in unread.chain(self.waiting.drain().map(|(_, done)| done)) {
             done(Err(CallError::Closed));
         }
@@ -143,26 +151,37 @@ impl Driver {
             self.client.handle_timeout(now);
             self.drain(now);
         }
+        if let Some(mount) = &mut self.mount {
+            mount.time_out(now);
+            self.drain(now);
+        }
         if self.news_due.is_some_and(|due| due <= now) {
             self.news_due = None;
             self.link.network_changed(now);
         }
         self.work(now, None)?;
         self.publish();
-        let ready = self.wait()?;
-        self.work(clock::monotonic(), ready)?;
+        let (socket, has_requests) = self.wait()?;
+        let now = clock::monotonic();
+        if has_requests {
+            self.read_requests(now)?;
+        }
+        self.work(now, socket)?;
         Ok(true)
     }
 
-    fn wait(&mut self) -> io::Result<Option<Ready>> {
+    /// Waits; returns what the socket is ready for, and true if the kernel has requests for files.
+    fn wait(&mut self) -> io::Result<(Option<Ready>, bool)> {
+        let mount = self.mount.as_ref().and_then(|mount| mount.poll_timeout());
         let own = earlier(self.news_due, self.link.poll_timeout());
-        let deadline = earlier(self.client.poll_timeout(), own);
+        let deadline = earlier(mount, earlier(self.client.poll_timeout(), own));
         let timeout = deadline.map(|deadline| deadline.since(clock::monotonic()));
-        let (mut socket, mut is_changed) = (None, false);
+        let (mut socket, mut is_changed, mut has_requests) = (None, false, false);
         for ready in self.waiter.wait(timeout)? {
             match ready.token {
                 SOCKET => socket = Some(ready),
                 NETWORK => is_changed = true,
+                KERNEL => has_requests = true,
                 _ => {}
             }
         }
@@ -172,7 +191,30 @@ impl Driver {
         {
             self.news_due.get_or_insert(clock::monotonic() + SETTLING);
         }
-        Ok(socket)
+        Ok((socket, has_requests))
+    }
+
+    /// Shows files to the kernel.
+    fn begin_mount(&mut self, mount: Box<Served>) {
+        match self.waiter.add(&mount.device, KERNEL, Interest::Readable) {
+            Ok(()) => self.mount = Some(mount),
+            Err(error) => mount.end(Err(error)),
+        }
+    }
+
+    fn read_requests(&mut self, now: Instant) -> io::Result<()> {
+        let Some(mount) = &mut self.mount else {
+            return Ok(());
+        };
+        let goes_on = mount.read(now);
+        self.drain(now);
+        if !matches!(goes_on, Ok(true))
+            && let Some(mount) = self.mount.take()
+        {
+            self.waiter.remove(&mount.device)?;
+            mount.end(goes_on.map(drop));
+        }
+        Ok(())
     }
 
     fn carry_out(&mut self, now: Instant, command: Command) {
@@ -189,6 +231,7 @@ impl Driver {
             }
             Command::Link(event) => self.tell(now, Input::Link(event)),
             Command::Observe(observer) => self.observers.push(observer),
+            Command::Mount(mount) => self.begin_mount(mount),
         }
     }
 
@@ -221,26 +264,37 @@ impl Driver {
         self.drain(now);
     }
 
-    /// Carries out what the client asks for.
+    /// Carries out what the client asks for, and what a mount asks of the client.
     fn drain(&mut self, now: Instant) {
-        while let Some(output) = self.client.poll_output() {
-            match output {
-                Output::Send(bytes) => self.link.queue(bytes),
-                Output::Answer(Answer { ticket, result }) => {
-                    if let Some(done) = self.waiting.remove(&ticket) {
-                        done(result.map_err(CallError::from));
-                    }
-                }
-                Output::Silent { since } => {
-                    self.silent_since = Some(since);
-                    self.notify(Event::Silent { since });
-                }
-                Output::Answering { after } => {
-                    self.silent_since = None;
-                    self.notify(Event::Answering { after });
-                }
-                Output::Reconnect => self.link.reconnect(now, &self.waiter),
+        loop {
+            while let Some(output) = self.client.poll_output() {
+                self.carry_out_for_client(now, output);
             }
+            let asked = self.mount.as_mut().and_then(|mount| mount.poll_asked());
+            let Some(asked) = asked else { return };
+            self.client.handle_input(now, asked);
+        }
+    }
+
+    fn carry_out_for_client(&mut self, now: Instant, output: Output) {
+        match output {
+            Output::Send(bytes) => self.link.queue(bytes),
+            Output::Answer(answer) => {
+                if let Some(done) = self.waiting.remove(&answer.ticket) {
+                    done(answer.result.map_err(CallError::from));
+                } else if let Some(mount) = &mut self.mount {
+                    mount.input(now, mount::Input::Files(answer));
+                }
+            }
+            Output::Silent { since } => {
+                self.silent_since = Some(since);
+                self.notify(Event::Silent { since });
+            }
+            Output::Answering { after } => {
+                self.silent_since = None;
+                self.notify(Event::Answering { after });
+            }
+            Output::Reconnect => self.link.reconnect(now, &self.waiter),
         }
     }
 
@@ -252,10 +306,7 @@ impl Driver {
 
     fn publish(&self) {
         *lock(&self.shared.snapshot) = Snapshot {
-            status: Status {
-                waiting: self.waiting.len(),
-                ..status(&self.client, &self.link, self.way)
-            },
+            status: status(&self.client, &self.link, self.way),
             silent_since: self.silent_since,
         };
     }

@@ -4,19 +4,20 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use ::mount::{Config, FileSystem, Memory, Tape};
 use edges::clock;
-use edges::fuse::{Device, Kernel, Limits, MountOptions, abort, mount, unmount};
+use edges::fuse::{Device, Limits, MountOptions, abort, mount, unmount};
 use files::{Entry, Operation, Reply};
 use fileserver::{Fault, Input, Output, Peer};
 use machine::Machine;
 use rpc::message::Credentials;
 use runtime::files::{ConnectOptions, Connection, Server, Transport, connect};
-use runtime::mount::{FileSystem, Memory, Settings};
+use runtime::mount::{Mount, Mounted};
 
 /// A test that hangs for so long is broken, and takes its mount down lest processes are left that cannot be killed.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -112,12 +113,17 @@ impl Setup {
     }
 }
 
-/// A server, a connection, and a mount.
+/// A server, a connection, and a mount. What happens to the core of the mount is recorded; at the end the tape is
+/// played to a new one, whose outputs must be the same.
 pub(crate) struct Rig {
     pub(crate) served: Served,
-    pub(crate) system: Arc<FileSystem<Connection>>,
+    pub(crate) system: Mounted,
+    /// Closed with the last handle.
+    _connection: Connection,
+    config: Config,
+    tape: Arc<Mutex<Tape>>,
     folder: tempfile::TempDir,
-    reader: Option<JoinHandle<()>>,
+    ended: Receiver<std::io::Result<()>>,
     finished: Option<Sender<()>>,
 }
 
@@ -141,22 +147,28 @@ impl Rig {
         let served = Served::start(setup.server);
         let memory = Memory::within(&setup.files.validity);
         let (connection, root) = attach(&served, setup.files);
-        let device: Arc<dyn Kernel> =
-            Arc::new(Device::start(descriptor, Limits::default()).unwrap());
-        let settings = Settings {
+        let config = Config {
             root: root.handle,
             machine: "test".into(),
             stamp: 1,
             memory,
         };
-        let system = FileSystem::new(device, connection, &settings).unwrap();
-        let serving = Arc::clone(&system);
-        let reader = thread::spawn(move || serving.serve().unwrap());
+        let (sender, ended) = channel();
+        let tape = Arc::default();
+        let mount = Mount {
+            device: Device::start(descriptor, Limits::default()).unwrap(),
+            config: config.clone(),
+            tape: Some(Arc::clone(&tape)),
+            ended: Box::new(move |result| drop(sender.send(result))),
+        };
         Some(Self {
             served,
-            system,
+            system: connection.mount(mount).unwrap(),
+            _connection: connection,
+            config,
+            tape,
             folder,
-            reader: Some(reader),
+            ended,
             finished: Some(finished),
         })
     }
@@ -199,7 +211,10 @@ impl Drop for Rig {
         let unmounted = unmount(self.folder.path(), true);
         if !thread::panicking() {
             unmounted.unwrap();
-            self.reader.take().unwrap().join().unwrap();
+            self.ended.recv().unwrap().unwrap();
+            let tape = self.tape.lock().unwrap();
+            let equal = tape.replay(&mut FileSystem::new(&self.config)).unwrap();
+            assert!(equal > 0, "the kernel asks at least for the root");
         }
         drop(self.finished.take());
     }

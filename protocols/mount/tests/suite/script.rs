@@ -1,83 +1,34 @@
 //! The file system between a kernel and a client of files that are both scripts.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use edges::fuse::{
-    Answer, Caller, Entry, Handle, Kernel, Node, OpenFlags, Operation, Request, RequestId,
-};
 use files::{Error, Found, ListPlace, Listed, OpenFile, Operation as Wanted, Reply, Ticket};
+use machine::Machine;
+use mount::{
+    Answer, Caller, Config, Entry, Errno, FileSystem, Handle, Input, Memory, Node, OpenFlags,
+    Operation, Output, Request, RequestId,
+};
 use nfs::{Attributes, CookieVerifier, Device, FileHandle, FileType, Status, Time, Times};
-use rpc::message::Credentials;
-use rustix::io::Errno;
-
-use super::*;
-use crate::files::CallError;
-use crate::lock;
+use units::{Duration, Instant};
 
 const DATA: Bytes = Bytes::from_static(b"data");
 
-type Done = Box<dyn FnOnce(Result<Reply, CallError>) + Send>;
-
-/// A kernel that keeps the answers.
-#[derive(Default)]
-struct Listener {
-    answers: Mutex<Vec<(u64, Answer)>>,
-    forgotten: Mutex<Vec<Node>>,
-    /// It waits for nothing any more.
-    deaf: bool,
-}
-
-impl Kernel for Listener {
-    fn next_request(&self) -> std::io::Result<Option<Request>> {
-        Ok(None)
-    }
-
-    fn answer(&self, request: RequestId, answer: &Answer) -> bool {
-        lock(&self.answers).push((request.0, answer.clone()));
-        !self.deaf
-    }
-
-    fn forget_attributes(&self, node: Node) {
-        lock(&self.forgotten).push(node);
-    }
-}
-
-/// Files whose requests wait until the test says what came of them.
-#[derive(Default)]
-struct Desk {
-    waiting: Mutex<Vec<(Ticket, Wanted, Done)>>,
-    tickets: AtomicU64,
-}
-
-impl FileService for Arc<Desk> {
-    fn submit(
-        &self,
-        _: &Arc<Credentials>,
-        operation: Wanted,
-        done: impl FnOnce(Result<Reply, CallError>) + Send + 'static,
-    ) -> Ticket {
-        let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
-        lock(&self.waiting).push((ticket, operation, Box::new(done)));
-        ticket
-    }
-
-    fn cancel(&self, ticket: Ticket) {
-        let mut waiting = lock(&self.waiting);
-        let position = waiting.iter().position(|(other, ..)| *other == ticket);
-        let (.., done) = waiting.remove(position.unwrap());
-        drop(waiting);
-        done(Err(CallError::Cancelled));
-    }
-}
-
 struct Rig {
-    kernel: Arc<Listener>,
-    desk: Arc<Desk>,
-    system: Arc<FileSystem<Arc<Desk>>>,
-    requests: AtomicU64,
+    system: FileSystem,
+    now: Instant,
+    requests: u64,
+    /// Answers to the kernel.
+    answers: BTreeMap<RequestId, Answer>,
+    forgotten: Vec<Node>,
+    /// The kernel waits for nothing any more.
+    deaf: bool,
+    /// Signals are meant to end the process that waits.
+    ending: bool,
+    /// Requests to the client of files that have not ended.
+    waiting: Vec<(Ticket, Wanted)>,
+    /// Inputs and the times between them.
+    inputs: Vec<(Duration, Input)>,
 }
 
 fn handle(number: u8) -> FileHandle {
@@ -104,46 +55,93 @@ fn found(number: u8, kind: FileType) -> Found {
     }
 }
 
+fn config(memory: Memory) -> Config {
+    Config {
+        root: handle(0),
+        machine: "test".into(),
+        stamp: 1,
+        memory,
+    }
+}
+
+/// A kernel that remembers for a while.
+const REMEMBERING: Memory = Memory {
+    names: Duration::from_secs(1),
+    attributes: Duration::from_secs(1),
+};
+
 impl Rig {
     fn new() -> Self {
-        Self::with(Listener::default())
+        Self::of(Memory::default())
     }
 
-    /// One whose kernel remembers for a while.
-    fn remembering() -> Self {
-        let second = Duration::from_secs(1);
-        let memory = Memory {
-            names: second,
-            attributes: second,
-        };
-        Self::of(Listener::default(), memory)
-    }
-
-    fn with(kernel: Listener) -> Self {
-        Self::of(kernel, Memory::default())
-    }
-
-    fn of(kernel: Listener, memory: Memory) -> Self {
-        let (kernel, desk) = (Arc::new(kernel), Arc::new(Desk::default()));
-        let settings = Settings {
-            root: handle(0),
-            machine: "test".into(),
-            stamp: 1,
-            memory,
-        };
-        let listener: Arc<dyn Kernel> = Arc::clone(&kernel) as _;
+    fn of(memory: Memory) -> Self {
         Self {
-            system: FileSystem::new(listener, Arc::clone(&desk), &settings).unwrap(),
-            kernel,
-            desk,
-            requests: AtomicU64::new(100),
+            system: FileSystem::new(&config(memory)),
+            now: Instant::ZERO,
+            requests: 100,
+            answers: BTreeMap::new(),
+            forgotten: Vec::new(),
+            deaf: false,
+            ending: true,
+            waiting: Vec::new(),
+            inputs: Vec::new(),
         }
     }
 
-    /// The kernel asks in the name of nobody that can be seen.
-    fn ask(&self, node: Node, operation: Operation) -> u64 {
-        let id = self.requests.fetch_add(1, Ordering::Relaxed);
-        self.system.take(Request {
+    fn input(&mut self, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            self.inputs.push((Duration::ZERO, input.clone()));
+            self.system.handle_input(self.now, input);
+            self.drain(&mut inputs);
+        }
+    }
+
+    fn drain(&mut self, inputs: &mut VecDeque<Input>) {
+        while let Some(output) = self.system.poll_output() {
+            match output {
+                Output::Answer(request, answer) => {
+                    if self.deaf {
+                        inputs.push_back(Input::NotTaken(answer.clone()));
+                    }
+                    self.answers.insert(request, answer);
+                }
+                Output::ForgetAttributes(node) => self.forgotten.push(node),
+                Output::ReadGroups { request, .. } => {
+                    let groups = vec![3];
+                    inputs.push_back(Input::Groups { request, groups });
+                }
+                Output::ReadSignals {
+                    interrupt, waiting, ..
+                } => inputs.push_back(Input::Signals {
+                    interrupt,
+                    waiting,
+                    wants_to_end: self.ending,
+                }),
+                Output::Files(request) => self.waiting.push((request.ticket, request.operation)),
+                Output::Cancel(ticket) => {
+                    let position = self.waiting.iter().position(|(other, _)| *other == ticket);
+                    self.waiting.remove(position.unwrap());
+                }
+                Output::Log(_) => {}
+            }
+        }
+    }
+
+    /// Lets a span pass that has a deadline at its end.
+    fn wait(&mut self, span: Duration) {
+        self.now += span;
+        assert_eq!(self.system.poll_timeout(), Some(self.now));
+        self.system.handle_timeout(self.now);
+        self.drain(&mut VecDeque::new());
+    }
+
+    /// The kernel asks in the name of a process that cannot be seen.
+    fn ask(&mut self, node: Node, operation: Operation) -> u64 {
+        self.requests += 1;
+        let id = self.requests;
+        self.input(Input::Request(Request {
             id: RequestId(id),
             caller: Caller {
                 user: 1,
@@ -152,29 +150,27 @@ impl Rig {
             },
             node,
             operation,
-        });
+        }));
         id
     }
 
-    /// What the client of files was asked last, which now has this result.
-    fn serve(&self, result: Result<Reply, Error>) -> Wanted {
-        let (_, wanted, done) = lock(&self.desk.waiting).pop().unwrap();
-        done(result.map_err(CallError::Files));
+    /// Ends the last request to the client of files with this result.
+    fn serve(&mut self, result: Result<Reply, Error>) -> Wanted {
+        let (ticket, wanted) = self.waiting.pop().unwrap();
+        self.input(Input::Files(files::Answer { ticket, result }));
         wanted
     }
 
     fn asked(&self) -> usize {
-        lock(&self.desk.waiting).len()
+        self.waiting.len()
     }
 
     fn answer(&self, request: u64) -> Option<Answer> {
-        let answers = lock(&self.kernel.answers);
-        let of = answers.iter().find(|(other, _)| *other == request);
-        of.map(|(_, answer)| answer.clone())
+        self.answers.get(&RequestId(request)).cloned()
     }
 
     /// The node of a file that was looked up.
-    fn look_up(&self, number: u8, kind: FileType) -> Node {
+    fn look_up(&mut self, number: u8, kind: FileType) -> Node {
         let request = self.ask(Node::ROOT, Operation::LookUp("name".into()));
         self.serve(Ok(Reply::Found(found(number, kind))));
         match self.answer(request) {
@@ -183,7 +179,7 @@ impl Rig {
         }
     }
 
-    fn open(&self, node: Node, number: u8) {
+    fn open(&mut self, node: Node, number: u8) {
         let request = self.ask(node, Operation::Open(OpenFlags::default()));
         let opened = Reply::Opened(OpenFile(number.into()), found(number, FileType::Regular));
         self.serve(Ok(opened));
@@ -191,7 +187,7 @@ impl Rig {
     }
 
     /// Appends [`DATA`] to the file with handle 1; `offset` is where the kernel believes that it ends.
-    fn append(&self, node: Node, offset: u64) -> u64 {
+    fn append(&mut self, node: Node, offset: u64) -> u64 {
         let write = Operation::Write {
             handle: Handle(1),
             offset,
@@ -204,7 +200,7 @@ impl Rig {
 
 #[test]
 fn a_node_is_one_file_until_the_kernel_forgets_it() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     assert_ne!(node, Node::ROOT);
     assert_eq!(rig.look_up(1, FileType::Regular), node);
@@ -223,7 +219,7 @@ fn a_node_is_one_file_until_the_kernel_forgets_it() {
 
 #[test]
 fn a_file_that_becomes_a_directory_is_another_one() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     let request = rig.ask(node, Operation::Attributes);
     rig.serve(Ok(Reply::Attributes(
@@ -235,7 +231,7 @@ fn a_file_that_becomes_a_directory_is_another_one() {
 
 #[test]
 fn the_number_of_a_file_is_the_servers() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let request = rig.ask(Node::ROOT, Operation::Attributes);
     let mut attributes = found(0, FileType::Directory).attributes;
     attributes.times.modified = Time {
@@ -253,7 +249,7 @@ fn the_number_of_a_file_is_the_servers() {
 
 #[test]
 fn a_size_that_no_file_can_have_is_an_error() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let request = rig.ask(Node::ROOT, Operation::Attributes);
     let mut attributes = found(0, FileType::Directory).attributes;
     attributes.size = 1 << 63;
@@ -263,10 +259,8 @@ fn a_size_that_no_file_can_have_is_an_error() {
 
 #[test]
 fn what_the_kernel_did_not_take_is_given_back() {
-    let rig = Rig::with(Listener {
-        deaf: true,
-        ..Listener::default()
-    });
+    let mut rig = Rig::new();
+    rig.deaf = true;
     rig.ask(Node::ROOT, Operation::LookUp("name".into()));
     rig.serve(Ok(Reply::Found(found(1, FileType::Regular))));
     assert_eq!(rig.system.waiting().nodes, 1);
@@ -281,7 +275,7 @@ fn what_the_kernel_did_not_take_is_given_back() {
 
 #[test]
 fn a_file_that_could_not_be_cut_is_not_left_open() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     let flags = OpenFlags {
         truncate: true,
@@ -300,7 +294,7 @@ fn a_file_that_could_not_be_cut_is_not_left_open() {
 
 #[test]
 fn content_is_kept_between_two_openings_if_nothing_changed() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     let mut keeps = Vec::new();
     for (open, size) in [(7, 10), (8, 10), (9, 11)] {
@@ -318,20 +312,20 @@ fn content_is_kept_between_two_openings_if_nothing_changed() {
 
 #[test]
 fn who_opens_a_file_sees_its_present_attributes() {
-    let rig = Rig::remembering();
+    let mut rig = Rig::of(REMEMBERING);
     let node = rig.look_up(1, FileType::Regular);
     for (size, forgotten) in [(10, 1), (10, 1), (11, 2)] {
         rig.ask(node, Operation::Open(OpenFlags::default()));
         let mut file = found(1, FileType::Regular);
         file.attributes.size = size;
         rig.serve(Ok(Reply::Opened(OpenFile(size), file)));
-        assert_eq!(*lock(&rig.kernel.forgotten), vec![node; forgotten]);
+        assert_eq!(rig.forgotten, vec![node; forgotten]);
     }
 }
 
 #[test]
 fn that_there_is_nothing_is_remembered_like_a_name() {
-    let rig = Rig::remembering();
+    let mut rig = Rig::of(REMEMBERING);
     let request = rig.ask(Node::ROOT, Operation::LookUp("nothing".into()));
     let (procedure, status) = (nfs::Procedure::LookUp, Status::NoEntry);
     rig.serve(Err(Error::Refused { procedure, status }));
@@ -347,7 +341,7 @@ fn that_there_is_nothing_is_remembered_like_a_name() {
 
 #[test]
 fn a_signal_cancels_also_what_comes_after_the_first_step() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     rig.open(node, 1);
     let request = rig.append(node, 10);
@@ -361,7 +355,7 @@ fn a_signal_cancels_also_what_comes_after_the_first_step() {
 
 #[test]
 fn appending_goes_to_the_end_that_the_server_knows() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let node = rig.look_up(1, FileType::Regular);
     rig.open(node, 1);
     let request = rig.append(node, 3);
@@ -381,7 +375,7 @@ fn appending_goes_to_the_end_that_the_server_knows() {
 
 #[test]
 fn bad_names_are_left_out_and_empty_pages_passed_over() {
-    let rig = Rig::new();
+    let mut rig = Rig::new();
     let opened = rig.ask(Node::ROOT, Operation::OpenDirectory);
     let Some(Answer::Opened(directory)) = rig.answer(opened) else {
         panic!()
@@ -423,21 +417,40 @@ fn bad_names_are_left_out_and_empty_pages_passed_over() {
 }
 
 #[test]
-fn every_error_of_the_protocol_has_its_number() {
-    for (status, errno) in [
-        (Status::NoEntry, Errno::NOENT),
-        (Status::NoSpace, Errno::NOSPC),
-        (Status::QuotaExceeded, Errno::DQUOT),
-        (Status::BadHandle, Errno::STALE),
-        (Status::NameTooLong, Errno::NAMETOOLONG),
-        (Status::NotEmpty, Errno::NOTEMPTY),
-    ] {
-        let procedure = nfs::Procedure::Write;
-        let error = CallError::Files(Error::Refused { procedure, status });
-        assert_eq!(errno_of(&error), errno);
-    }
-    let failure = rpc::Failure::Expired(units::Duration::from_secs(5));
-    let procedure = nfs::Procedure::Write;
-    let expired = CallError::Files(Error::Failed { procedure, failure });
-    assert_eq!(errno_of(&expired), Errno::TIMEDOUT);
+fn another_signal_is_looked_at_again_and_ends_nothing() {
+    let mut rig = Rig::new();
+    rig.ending = false;
+    let request = rig.ask(Node::ROOT, Operation::Attributes);
+    let interrupt = rig.ask(Node(0), Operation::Interrupt(RequestId(request)));
+    assert_eq!((rig.answer(request), rig.answer(interrupt)), (None, None));
+    rig.wait(Duration::from_millis(200));
+    assert_eq!(rig.answer(interrupt), Some(Answer::Error(Errno::AGAIN)));
+    rig.ending = true;
+    rig.ask(Node(0), Operation::Interrupt(RequestId(request)));
+    assert_eq!(rig.answer(request), Some(Answer::Error(Errno::INTR)));
+}
+
+#[test]
+fn what_waits_fails_when_the_connection_is_closed() {
+    let mut rig = Rig::new();
+    let request = rig.ask(Node::ROOT, Operation::Attributes);
+    rig.input(Input::Closed);
+    assert_eq!(rig.answer(request), Some(Answer::Error(Errno::SHUTDOWN)));
+    assert_eq!(rig.system.waiting().requests, 0);
+}
+
+#[test]
+fn the_core_keeps_the_contract_of_machines() {
+    let mut rig = Rig::of(REMEMBERING);
+    let node = rig.look_up(1, FileType::Regular);
+    rig.open(node, 1);
+    let request = rig.append(node, 3);
+    rig.ending = false;
+    rig.ask(Node(0), Operation::Interrupt(RequestId(request)));
+    rig.ending = true;
+    rig.ask(Node(0), Operation::Interrupt(RequestId(request)));
+    rig.ask(node, Operation::Close(Handle(1)));
+    rig.serve(Ok(Reply::Done));
+    let build = || FileSystem::new(&config(REMEMBERING));
+    machine::conformance::check(build, &rig.inputs, Duration::from_secs(1));
 }

@@ -1,44 +1,51 @@
 //! Names: found, made, moved and removed.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use bytes::Bytes;
-use edges::fuse::{Answer, Node, Operation};
 use files::{Entry, Found, Operation as Wanted, Reply};
 use nfs::{Device, FileType, NewAttributes};
-use rustix::io::Errno;
+use units::Duration;
 
-use super::attributes::{kind_of, new_file, with_mode};
-use super::calls::Call;
-use super::errno::{errno_of, errno_of_name};
-use super::file_system::FileSystem;
-use super::service::FileService;
-use crate::lock;
+use crate::attributes::{kind_of, new_file, with_mode};
+use crate::calls::{Call, Step};
+use crate::errno::{Failure, errno_of_name};
+use crate::{Answer, Errno, FileSystem, Node, Operation};
 
-impl<S: FileService> FileSystem<S> {
+impl FileSystem {
     /// Does what has to do with names.
-    pub(super) fn names(self: &Arc<Self>, call: Call, operation: Operation) {
-        let wanted = match self.wanted(&call, operation) {
-            Ok(wanted) => wanted,
-            Err(reason) => return self.refuse(&call, reason),
-        };
-        let looks = matches!(wanted, Wanted::LookUp(_));
-        self.ask_and_see(call, wanted, move |system, call, result| match result {
-            Ok(Reply::Found(found)) => system.tell_entry(&call, &found),
-            Ok(Reply::Done) => system.answer(&call, &Answer::Done),
-            Ok(Reply::Target(target)) => system.answer(&call, &Answer::Data(vec![target])),
+    pub(crate) fn names(&mut self, call: Call, operation: Operation) {
+        match self.wanted(&call, operation) {
+            Ok(wanted) => {
+                let looks = matches!(wanted, Wanted::LookUp(_));
+                self.ask(call, wanted, Step::Name { looks });
+            }
+            Err(reason) => self.refuse(&call, reason),
+        }
+    }
+
+    /// Answers a call that has to do with names.
+    pub(crate) fn named(&mut self, call: &Call, looks: bool, result: Result<Reply, Failure>) {
+        match result {
+            Ok(Reply::Found(found)) => self.tell_entry(call, &found),
+            Ok(Reply::Done) => self.answer(call, Answer::Done),
+            Ok(Reply::Target(target)) => self.answer(call, Answer::Data(vec![target])),
             // A file that was made without being opened.
             Ok(Reply::Opened(open, found)) => {
-                system.close_unused(&call, open);
-                system.tell_entry(&call, &found);
+                self.submit(&call.credentials, Wanted::Close(open));
+                self.tell_entry(call, &found);
             }
-            Ok(_) => system.unexpected(&call),
-            Err(error) if looks && errno_of(&error) == Errno::NOENT => {
-                system.answer(&call, &Answer::Entry(system.nothing()));
+            Ok(Reply::Attributes(_) | Reply::Page { .. } | Reply::Space(_) | Reply::Data(_)) => {
+                self.unexpected(call);
             }
-            Err(error) => system.fail(&call, &error),
-        });
+            Err(failure) if looks && failure.errno() == Errno::NOENT => {
+                let nothing = crate::Entry {
+                    found: None,
+                    name_valid: self.memory.names,
+                    attributes_valid: Duration::ZERO,
+                };
+                self.answer(call, Answer::Entry(nothing));
+            }
+            Err(failure) => self.fail(call, &failure),
+        }
     }
 
     fn wanted(&self, call: &Call, operation: Operation) -> Result<Wanted, Errno> {
@@ -75,39 +82,19 @@ impl<S: FileService> FileSystem<S> {
     }
 
     fn file_of(&self, node: Node) -> Result<nfs::FileHandle, Errno> {
-        lock(&self.nodes).file(node).ok_or(Errno::STALE)
+        self.nodes.file(node).ok_or(Errno::STALE)
     }
 
-    /// That a name leads to nothing.
-    fn nothing(&self) -> edges::fuse::Entry {
-        edges::fuse::Entry {
-            found: None,
-            name_valid: self.memory.names,
-            attributes_valid: Duration::ZERO,
-        }
-    }
-
-    /// Tells the kernel what a name leads to.
-    fn tell_entry(&self, call: &Call, found: &Found) {
-        let entry = match self.refer(found) {
-            Ok(entry) => entry,
-            Err(error) => return self.fail(call, &error),
-        };
-        if !self.answer_taken(call, &Answer::Entry(entry)) {
-            self.unrefer(&entry);
-        }
-    }
-
-    /// Takes a reference back that the kernel has not taken.
-    pub(super) fn unrefer(&self, entry: &edges::fuse::Entry) {
-        if let Some(found) = entry.found {
-            lock(&self.nodes).forget(found.node, 1);
+    fn tell_entry(&mut self, call: &Call, found: &Found) {
+        match self.refer(found) {
+            Ok(entry) => self.answer(call, Answer::Entry(entry)),
+            Err(failure) => self.fail(call, &failure),
         }
     }
 }
 
 /// The entry `name` of the call's directory.
-pub(super) fn entry_of(call: &Call, name: &[u8]) -> Result<Entry, Errno> {
+pub(crate) fn entry_of(call: &Call, name: &[u8]) -> Result<Entry, Errno> {
     Entry::new(call.file, name).map_err(errno_of_name)
 }
 

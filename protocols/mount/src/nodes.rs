@@ -1,10 +1,11 @@
 //! Which file the kernel means.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use edges::fuse::Node;
 use files::Found;
 use nfs::{Attributes, FileHandle, FileType, Time};
+
+use crate::Node;
 
 /// By what one notices that a file's content has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,27 +15,27 @@ struct Version {
 }
 
 /// A file that the kernel refers to.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Known {
     file: FileHandle,
     kind: FileType,
-    /// How often the kernel was told of it and has not forgotten it.
+    /// References that the kernel has to it.
     references: u64,
     /// What it was when it was opened last.
     opened: Option<Version>,
 }
 
 /// The files that the kernel refers to: there are as many as it wants to remember.
-#[derive(Debug)]
-pub(super) struct Nodes {
-    known: HashMap<Node, Known>,
-    by_file: HashMap<FileHandle, Node>,
+#[derive(Debug, Clone)]
+pub(crate) struct Nodes {
+    known: BTreeMap<Node, Known>,
+    by_file: BTreeMap<FileHandle, Node>,
     next: u64,
 }
 
 impl Nodes {
     /// Only the directory that is mounted.
-    pub(super) fn new(root: FileHandle) -> Self {
+    pub(crate) fn new(root: FileHandle) -> Self {
         let known = Known {
             file: root,
             kind: FileType::Directory,
@@ -42,25 +43,25 @@ impl Nodes {
             opened: None,
         };
         Self {
-            known: HashMap::from([(Node::ROOT, known)]),
-            by_file: HashMap::from([(root, Node::ROOT)]),
+            known: BTreeMap::from([(Node::ROOT, known)]),
+            by_file: BTreeMap::from([(root, Node::ROOT)]),
             next: Node::ROOT.0 + 1,
         }
     }
 
-    /// How many there are.
-    pub(super) fn count(&self) -> usize {
+    /// Number of them.
+    pub(crate) fn count(&self) -> usize {
         self.known.len()
     }
 
     /// The file of a node.
-    pub(super) fn file(&self, node: Node) -> Option<FileHandle> {
+    pub(crate) fn file(&self, node: Node) -> Option<FileHandle> {
         self.known.get(&node).map(|known| known.file)
     }
 
-    /// The node of a file that the kernel is told of once more. A number is never used for two files, nor for
+    /// Returns the node of a file, to which the kernel has one more reference. A number is never used for two files, nor for
     /// what has become something of another kind.
-    pub(super) fn refer(&mut self, found: &Found) -> Node {
+    pub(crate) fn refer(&mut self, found: &Found) -> Node {
         let kind = found.attributes.kind;
         if let Some(&node) = self.by_file.get(&found.file)
             && let Some(known) = self.known.get_mut(&node)
@@ -83,7 +84,7 @@ impl Nodes {
     }
 
     /// The kernel has forgotten `references` of those to a node.
-    pub(super) fn forget(&mut self, node: Node, references: u64) {
+    pub(crate) fn forget(&mut self, node: Node, references: u64) {
         let Some(known) = self.known.get_mut(&node) else {
             return;
         };
@@ -98,14 +99,14 @@ impl Nodes {
         }
     }
 
-    /// Whether the attributes can be those of the node's file.
-    pub(super) fn may_be(&self, node: Node, attributes: &Attributes) -> bool {
+    /// Returns true if the attributes can be those of the node's file.
+    pub(crate) fn may_be(&self, node: Node, attributes: &Attributes) -> bool {
         let known = self.known.get(&node);
         known.is_none_or(|known| known.kind == attributes.kind)
     }
 
-    /// Notes that a file is opened; whether its content is what it was the last time.
-    pub(super) fn open(&mut self, node: Node, attributes: &Attributes) -> bool {
+    /// Notes that a file is opened; returns true if its content is what it was the last time.
+    pub(crate) fn open(&mut self, node: Node, attributes: &Attributes) -> bool {
         let version = Version {
             size: attributes.size,
             modified: attributes.times.modified,

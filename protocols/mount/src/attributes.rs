@@ -1,11 +1,14 @@
 //! What is known of a file, as the server says it and as the kernel wants it.
 
-use edges::fuse::{self, KindAndMode, NewTime, Timestamp};
-use nfs::{Attributes, FileType, NewAttributes, SetTime, Time};
+use nfs::{Attributes, FileType, NewAttributes, SetTime, Space, Time};
 
+use crate::{Changes, KindAndMode, NewTime, Timestamp};
+
+/// The unit of a file system's room, in bytes.
+const BLOCK: u32 = 4_096;
 /// How many bytes programs read or write at once, if they ask.
 const BEST_BLOCK: u32 = 128 * 1_024;
-/// The bits of `st_mode` that tell the kind.
+/// The bits of `st_mode` with the kind.
 const KIND: u32 = 0o170_000;
 
 fn kind_bits(kind: FileType) -> u32 {
@@ -20,8 +23,8 @@ fn kind_bits(kind: FileType) -> u32 {
     }
 }
 
-/// The kind that `st_mode` tells; none if it tells no kind. Without one it is a regular file (mknod(2)).
-pub(super) fn kind_of(mode: u32) -> Option<FileType> {
+/// Returns the kind in `st_mode`, if it is one. Without one it is a regular file (mknod(2)).
+pub(crate) fn kind_of(mode: u32) -> Option<FileType> {
     let kinds = [
         FileType::Pipe,
         FileType::CharacterDevice,
@@ -42,9 +45,9 @@ fn timestamp(time: Time) -> Timestamp {
     Timestamp(time.seconds.into(), time.nanoseconds)
 }
 
-/// What the kernel is told.
-pub(super) fn to_kernel(attributes: &Attributes) -> fuse::Attributes {
-    fuse::Attributes {
+/// Returns the attributes as the kernel has them.
+pub(crate) fn to_kernel(attributes: &Attributes) -> crate::Attributes {
+    crate::Attributes {
         number: attributes.file_id,
         mode: KindAndMode(kind_bits(attributes.kind) | (attributes.mode & 0o7777)),
         links: attributes.links,
@@ -71,8 +74,8 @@ fn set_time(time: Option<NewTime>) -> SetTime {
     }
 }
 
-/// What the server is asked for.
-pub(super) fn from_kernel(changes: &fuse::Changes) -> NewAttributes {
+/// Returns the changes as the server has them.
+pub(crate) fn from_kernel(changes: &Changes) -> NewAttributes {
     NewAttributes {
         mode: changes.mode,
         user: changes.user,
@@ -84,7 +87,7 @@ pub(super) fn from_kernel(changes: &fuse::Changes) -> NewAttributes {
 }
 
 /// Attributes of something new.
-pub(super) fn with_mode(mode: u32) -> NewAttributes {
+pub(crate) fn with_mode(mode: u32) -> NewAttributes {
     NewAttributes {
         mode: Some(mode & 0o7777),
         ..NewAttributes::default()
@@ -92,7 +95,7 @@ pub(super) fn with_mode(mode: u32) -> NewAttributes {
 }
 
 /// Attributes of a new file. An exclusive CREATE may leave its verifier in the times (RFC 1813 §3.3.8): they are set.
-pub(super) fn new_file(mode: u32, exclusive: bool) -> NewAttributes {
+pub(crate) fn new_file(mode: u32, exclusive: bool) -> NewAttributes {
     let time = if exclusive {
         SetTime::ServerTime
     } else {
@@ -102,5 +105,20 @@ pub(super) fn new_file(mode: u32, exclusive: bool) -> NewAttributes {
         accessed: time,
         modified: time,
         ..with_mode(mode)
+    }
+}
+
+/// Returns the room of a file system as the kernel has it.
+pub(crate) fn room(space: &Space) -> crate::Space {
+    let blocks = |bytes: u64| bytes / u64::from(BLOCK);
+    crate::Space {
+        block: BLOCK,
+        blocks: (
+            blocks(space.total_bytes),
+            blocks(space.free_bytes),
+            blocks(space.available_bytes),
+        ),
+        files: (space.total_files, space.free_files),
+        name_max: nfs::NAME_MAX as u32,
     }
 }
