@@ -8,6 +8,8 @@ mod cores;
 mod decoders;
 mod files;
 mod fileserver;
+#[path = "../../protocols/mount/tests/suite/model/mod.rs"]
+mod mount_model;
 mod mtcp;
 mod nfs;
 mod rpc;
@@ -50,8 +52,14 @@ pub const TARGETS: &[Target] = &[
     ("nfs_answers", nfs_answers),
     ("nfs_url", nfs_url),
     ("files_tape", files_tape),
+    ("mount_tape", mount_tape),
     ("fileserver_calls", fileserver_calls),
 ];
+
+/// Programs on two hosts that mount one server, beside a reference file system: the model of `protocols/mount`.
+pub fn mount_tape(bytes: &[u8]) {
+    drop(mount_model::run(bytes));
+}
 
 /// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.
 fn pieces(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -2,4 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod model;
 mod script;
+mod seeds;
