@@ -59,8 +59,8 @@ impl Nodes {
         self.known.get(&node).map(|known| known.file)
     }
 
-    /// Returns the node of a file, to which the kernel has one more reference. A number is never used for two files, nor for
-    /// what has become something of another kind.
+    /// Returns the node of a file, to which the kernel has one more reference. A number is never used for two
+    /// files, nor for what has become something of another kind.
     pub(crate) fn refer(&mut self, found: &Found) -> Node {
         let kind = found.attributes.kind;
         if let Some(&node) = self.by_file.get(&found.file)

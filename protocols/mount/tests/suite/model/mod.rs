@@ -42,7 +42,8 @@ struct Model<'a> {
     writes: u8,
 }
 
-/// Runs a tape of bytes: the seed of the losses, then steps of programs on either host. Returns what the mounts took in and gave, which a replay has confirmed.
+/// Runs a tape of bytes: the seed of the losses, then steps of programs on either host. Returns what the mounts
+/// took in and gave, which a replay has confirmed.
 pub(crate) fn run(bytes: &[u8]) -> (Config, [Tape; 2]) {
     let (seed, tape) = bytes.split_first().unwrap_or((&0, &[]));
     let mut model = Model {
