@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::check::Outcome;
-use crate::shell::{Failure, Shell};
+use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]
 mod tests;
@@ -69,6 +69,11 @@ const HOUSE: &[Layer] = &[
         folder: "app",
         crates: &["lasthop"],
         sees: &["base", "protocols", "sim", "live", "lab"],
+    },
+    Layer {
+        folder: "app",
+        crates: &["bench"],
+        sees: &["base", "live", ""],
     },
     Layer {
         folder: "",
