@@ -1,4 +1,4 @@
-//! The benches (the figures of `docs/performance.md`) and the soaks. `cargo xtask bench` and `cargo xtask soak` run this.
+//! The benches (the figures of `docs/performance.md`) and the soaks, run by `cargo xtask bench` and `cargo xtask soak`.
 
 use std::process::ExitCode;
 
