@@ -57,7 +57,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "live",
-        crates: &["edges", "runtime"],
+        crates: &["edges", "rig", "runtime"],
         sees: &["base", "protocols"],
     },
     Layer {
