@@ -8,7 +8,7 @@ use rustix::process::Signal;
 fn shell(folder: &tempfile::TempDir, script: &str) -> Process {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
-    Process::start(command, "shell", folder.path(), None).unwrap()
+    Process::start(command, "shell", folder.path(), None).expect("there is a shell")
 }
 
 #[test]
