@@ -2,7 +2,7 @@
 //!
 //! It is no part of `check`: building cargo-deny takes minutes, and advisories change without us.
 
-use crate::shell::{Failure, Shell};
+use xtask::shell::{Failure, Shell};
 
 /// The release of cargo-deny that `deny.toml` is written for.
 const RELEASE: &str = "0.20.2";

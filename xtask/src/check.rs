@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
-use crate::shell::{Failure, Shell};
 use crate::{layers, lints, ratchets, tests, tools};
+use xtask::shell::{Failure, Shell};
 
 /// What to run, and how much to show.
 #[derive(clap::Args)]

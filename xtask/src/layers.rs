@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::check::Outcome;
-use crate::shell::{Failure, Shell};
+use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]
 mod tests;
@@ -58,7 +58,7 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "live",
-        crates: &["edges", "runtime"],
+        crates: &["edges", "rig", "runtime"],
         sees: &["base", "protocols"],
     },
     Layer {
@@ -70,6 +70,11 @@ const HOUSE: &[Layer] = &[
         folder: "app",
         crates: &["lasthop"],
         sees: &["base", "protocols", "sim", "live", "lab"],
+    },
+    Layer {
+        folder: "app",
+        crates: &["bench"],
+        sees: &["base", "live", ""],
     },
     Layer {
         folder: "",

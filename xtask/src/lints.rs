@@ -1,7 +1,7 @@
 //! The steps that are one call of cargo: formatting, clippy, documentation.
 
 use crate::check::Outcome;
-use crate::shell::{Failure, Shell};
+use xtask::shell::{Failure, Shell};
 
 /// Formatting, as `rustfmt.toml` says.
 pub(crate) fn fmt(shell: &Shell) -> Result<Outcome, Failure> {

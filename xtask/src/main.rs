@@ -9,13 +9,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod audit;
-mod bench;
 mod check;
+mod forward;
 mod layers;
 mod lints;
 mod ratchets;
-mod shell;
-mod soak;
 mod source;
 mod tests;
 mod tools;
@@ -33,9 +31,11 @@ enum Command {
     /// Run everything that CI runs, in CI's order.
     Check(check::Options),
     /// Measure: transfers over emulated links, tunnels without loss, the emulator itself.
-    Bench(bench::Options),
+    #[command(disable_help_flag = true)]
+    Bench(forward::Options),
     /// Look for faults with chance, for minutes or hours.
-    Soak(soak::Options),
+    #[command(disable_help_flag = true)]
+    Soak(forward::Options),
     /// Check licences, advisories, bans and sources of all dependencies (deny.toml).
     Audit(audit::Options),
 }
@@ -43,8 +43,8 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(options) => check::run(&options),
-        Command::Bench(options) => bench::run(&options),
-        Command::Soak(options) => soak::run(&options),
+        Command::Bench(options) => forward::run("bench", &options),
+        Command::Soak(options) => forward::run("soak", &options),
         Command::Audit(options) => audit::run(&options),
     };
     match outcome {

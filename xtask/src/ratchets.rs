@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::check::Outcome;
-use crate::shell::{Failure, Shell};
 use crate::source::{code_only, functions, words};
+use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]
 mod tests;

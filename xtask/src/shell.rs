@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_mins(30);
 
 /// Why a step or a command failed; the text is for a person.
 #[derive(Debug, Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The program could not be run at all.
     #[error("cannot run `{command}`: {source}")]
     Start {
@@ -51,7 +51,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// The findings as one failure, or success when there is none.
-    pub(crate) fn unless_empty(findings: &[String]) -> Result<(), Self> {
+    pub fn unless_empty(findings: &[String]) -> Result<(), Self> {
         if findings.is_empty() {
             return Ok(());
         }
@@ -60,16 +60,16 @@ impl Failure {
 }
 
 /// Where and how programs run.
-pub(crate) struct Shell {
+pub struct Shell {
     /// The root of the repository.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Whether to show what programs print while they run.
-    pub(crate) verbose: bool,
+    pub verbose: bool,
 }
 
 impl Shell {
     /// A shell at the root of the repository that this program was built from.
-    pub(crate) fn new(verbose: bool) -> Self {
+    pub fn new(verbose: bool) -> Self {
         let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self {
             root: crate_folder.parent().unwrap_or(crate_folder).into(),
@@ -78,7 +78,7 @@ impl Shell {
     }
 
     /// A shell that shows nothing, for programs in another folder.
-    pub(crate) fn quiet(root: impl Into<PathBuf>) -> Self {
+    pub fn quiet(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
             verbose: false,
@@ -86,7 +86,7 @@ impl Shell {
     }
 
     /// A cargo command with these arguments, of the toolchain that runs us.
-    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+    pub fn cargo(&self, arguments: &[&str]) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.current_dir(&self.root).args(arguments);
@@ -94,7 +94,7 @@ impl Shell {
     }
 
     /// Runs a program to its end and returns what it printed to both of its outputs, in order.
-    pub(crate) fn run(&self, mut command: Command) -> Result<String, Failure> {
+    pub fn run(&self, mut command: Command) -> Result<String, Failure> {
         let line = command_line(&command);
         let failed_to_start = |source| Failure::Start {
             command: line.clone(),

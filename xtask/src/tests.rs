@@ -1,7 +1,7 @@
 //! The step that runs the workspace's tests and counts them.
 
 use crate::check::Outcome;
-use crate::shell::{Failure, Shell};
+use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]
 mod test;

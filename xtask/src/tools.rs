@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::check::Outcome;
-use crate::shell::{Failure, Shell};
+use xtask::shell::{Failure, Shell};
 
 /// A program that some test runs; the daemons and the demo need none of them.
 struct Tool {

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::{Sizes, UNFINISHED, compare, measure, parse, run, sources};
-use crate::shell::{Failure, Shell};
+use xtask::shell::{Failure, Shell};
 
 /// What the rules find in one file, with this list of exceptions.
 fn findings(path: &str, text: &str, exceptions: &str) -> Vec<String> {

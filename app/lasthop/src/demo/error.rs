@@ -4,11 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use edges::namespace::{NamespaceError, UserNamespaceError};
-use edges::netlink::NetlinkError;
-use edges::sysctl::SysctlError;
 use thiserror::Error;
 
-use crate::emulate::SideError;
 use crate::failure::Failure;
 use crate::links::LinkChoiceError;
 
@@ -21,18 +18,12 @@ pub(crate) enum DemoError {
     /// Neither root nor a user namespace.
     #[error("the demo builds network namespaces: {0}")]
     Unprivileged(#[from] UserNamespaceError),
-    /// A host cannot be built.
+    /// A host, a link between hosts or a process of the demo cannot be built, or does not do its part.
+    #[error("{0}{remedy}", remedy = tun_remedy(.0))]
+    Rig(#[from] rig::Failure),
+    /// A host cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A link between hosts cannot be built.
-    #[error(transparent)]
-    Netlink(#[from] NetlinkError),
-    /// A host cannot be set up.
-    #[error(transparent)]
-    Sysctl(#[from] SysctlError),
-    /// The air has no end at a host.
-    #[error("{0}{remedy}", remedy = tun_remedy())]
-    Air(#[from] SideError),
     /// The kernel lacks a congestion control.
     #[error(
         "this kernel has no congestion control '{name}'; it has {known} (`modprobe tcp_{name}` may bring it)"
@@ -68,9 +59,14 @@ pub(crate) enum DemoError {
 }
 
 /// Whoever may make namespaces may still be kept from `/dev/net/tun`.
-fn tun_remedy() -> &'static str {
-    "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, rights to it (`chmod 666 \
-    /dev/net/tun`, the usual ones)"
+fn tun_remedy(failure: &rig::Failure) -> &'static str {
+    match failure {
+        rig::Failure::Device(_) => {
+            "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, rights to it (`chmod 666 \
+            /dev/net/tun`, the usual ones)"
+        }
+        _ => "",
+    }
 }
 
 impl DemoError {
@@ -84,7 +80,14 @@ impl From<DemoError> for Failure {
     fn from(error: DemoError) -> Self {
         match error {
             DemoError::Interrupted => Self::interrupted(error),
-            DemoError::Child(_) | DemoError::Failed { .. } => Self::broken(error),
+            DemoError::Child(_)
+            | DemoError::Failed { .. }
+            | DemoError::Rig(
+                rig::Failure::Start { .. }
+                | rig::Failure::Exit { .. }
+                | rig::Failure::File { .. }
+                | rig::Failure::Found(_),
+            ) => Self::broken(error),
             _ => Self::setting(error),
         }
     }

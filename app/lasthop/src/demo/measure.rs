@@ -9,6 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 
 use channel::Direction;
 use edges::clock;
+use rig::Usage;
 use units::{Duration, Instant};
 
 use super::children::Hop;
@@ -17,7 +18,6 @@ use super::error::DemoError;
 use super::meter::{Meter, Received, Window};
 use super::network::{ECHO_SERVER, FILE_SERVER, Network};
 use super::plan::{Echo, Machinery, RunPlan, RunResult, Sample, Transfer};
-use super::process::Usage;
 use super::{echo, http, socket};
 
 /// The transfer begins at this time of the link, in every run: so every run meets the same fades.

@@ -13,7 +13,6 @@ mod network;
 mod peer;
 mod plan;
 mod plot;
-mod process;
 mod progress;
 mod report;
 mod row;

@@ -8,10 +8,10 @@ use edges::netlink::{Netlink, Route};
 use edges::sysctl::{self, SysctlError};
 use edges::tun::TunDevice;
 use ipnet::{IpNet, Ipv4Net};
+use rig::End;
 
 use super::error::DemoError;
 use super::plan::Scheme;
-use crate::emulate::make_device;
 
 /// The largest IP packet on any link.
 pub(crate) const MTU: u32 = 1500;
@@ -43,31 +43,37 @@ impl Network {
     /// Without lasthop the mobile host has a route to the world by the air; with a tunnel, the
     /// tunnel must bring the route: nothing can slip by.
     pub(crate) fn build(scheme: &Scheme) -> Result<Self, DemoError> {
-        let (mobile, gateway, fixed) = (
+        let [mobile, gateway, fixed] = [
             Namespace::create()?,
             Namespace::create()?,
             Namespace::create()?,
-        );
-        let air = PerDirection {
-            down: gateway.run(|| make_device("air0", &[on_air(GATEWAY_ON_AIR)], MTU))??,
-            up: mobile.run(|| make_device("air0", &[on_air(MOBILE_ON_AIR)], MTU))??,
+        ];
+        let device = |host: &Namespace, address| {
+            rig::on(host, || rig::make_device("air0", &[network(address)], MTU))
         };
-        gateway.run(|| wire(&fixed))??;
-        fixed.run(|| -> Result<(), DemoError> {
-            quiet();
-            let mut netlink = Netlink::open()?;
-            netlink.add_address("wire1", on_wire(FIXED_HOST))?;
-            netlink.set_up("wire1")?;
-            netlink.add_route(&everything().via(GATEWAY_ON_WIRE.into()))?;
-            Ok(grow_buffers()?)
-        })??;
-        mobile.run(|| -> Result<(), DemoError> {
-            grow_buffers()?;
-            if *scheme == Scheme::Plain {
-                Netlink::open()?.add_route(&everything().through("air0"))?;
-            }
-            Ok(())
-        })??;
+        let air = PerDirection {
+            down: device(&gateway, GATEWAY_ON_AIR)?,
+            up: device(&mobile, MOBILE_ON_AIR)?,
+        };
+        for host in [&gateway, &fixed] {
+            // Keeps the kernel's own IPv6 chatter out; a kernel without IPv6 has none.
+            let _ = rig::set(host, "net/ipv6/conf/default/disable_ipv6", "1");
+        }
+        let [near, far] = [GATEWAY_ON_WIRE, FIXED_HOST].map(|address| network(address).to_string());
+        rig::join([
+            End::new(&gateway, "wire0", &near),
+            End::new(&fixed, "wire1", &far),
+        ])?;
+        rig::set(&gateway, "net/ipv4/ip_forward", "1")?;
+        rig::route(&fixed, "0.0.0.0/0", &GATEWAY_ON_WIRE.to_string())?;
+        // The gateway is a sender and a receiver too where TCP is split.
+        for host in [&mobile, &gateway, &fixed] {
+            rig::on(host, || Ok(grow_buffers()?))?;
+        }
+        if *scheme == Scheme::Plain {
+            let route = Route::to(IpNet::V4(Ipv4Net::default())).through("air0");
+            rig::on(&mobile, || Ok(Netlink::open()?.add_route(&route)?))?;
+        }
         Ok(Self {
             mobile,
             gateway,
@@ -79,11 +85,8 @@ impl Network {
     /// The buffer bounds of the fixed host's and the mobile's TCP, for the report.
     pub(crate) fn buffers(&self) -> Result<String, DemoError> {
         let read = |host: &Namespace, name| -> Result<String, DemoError> {
-            Ok(host
-                .run(|| sysctl::read(name))??
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" "))
+            let text = rig::on(host, || Ok(sysctl::read(name)?))?;
+            Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
         };
         let [wmem, rmem] = BUFFERS;
         let (wmem, rmem) = (read(&self.fixed, wmem)?, read(&self.mobile, rmem)?);
@@ -91,24 +94,6 @@ impl Network {
             "server's tcp_wmem {wmem}, mobile's tcp_rmem {rmem}"
         ))
     }
-}
-
-/// The wire between the gateway, in whose namespace this runs, and the fixed host.
-fn wire(fixed: &Namespace) -> Result<(), DemoError> {
-    quiet();
-    let mut netlink = Netlink::open()?;
-    netlink.create_veth("wire0", "wire1")?;
-    netlink.move_link("wire1", fixed)?;
-    netlink.add_address("wire0", on_wire(GATEWAY_ON_WIRE))?;
-    netlink.set_up("wire0")?;
-    sysctl::set("net/ipv4/ip_forward", "1")?;
-    // It is a sender and a receiver too where TCP is split.
-    Ok(grow_buffers()?)
-}
-
-/// Keeps the kernel's own IPv6 chatter out; a kernel without IPv6 has none.
-fn quiet() {
-    let _ = sysctl::set("net/ipv6/conf/default/disable_ipv6", "1");
 }
 
 /// Keeps the first two numbers and raises the third.
@@ -125,14 +110,6 @@ fn grow_buffers() -> Result<(), SysctlError> {
     Ok(())
 }
 
-fn everything() -> Route {
-    Route::to(IpNet::V4(Ipv4Net::default()))
-}
-
-fn on_air(address: Ipv4Addr) -> IpNet {
-    IpNet::V4(Ipv4Net::new_assert(address, 24))
-}
-
-fn on_wire(address: Ipv4Addr) -> IpNet {
+fn network(address: Ipv4Addr) -> IpNet {
     IpNet::V4(Ipv4Net::new_assert(address, 24))
 }

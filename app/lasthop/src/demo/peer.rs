@@ -2,15 +2,15 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use edges::namespace::Namespace;
+use rig::Process;
 use serde::Deserialize;
 
 use super::error::DemoError;
 use super::network::{ECHO_SERVER, FILE_SERVER};
-use super::process::Process;
 use crate::config::Source;
 use crate::failure::Failure;
 
@@ -58,8 +58,7 @@ impl Peer {
     pub(crate) fn start(
         &self,
         folder: &Path,
-        gateway: &Namespace,
-        mobile: &Namespace,
+        [gateway, mobile]: [&Namespace; 2],
     ) -> Result<Vec<Process>, DemoError> {
         let hosts = [
             ("gateway", gateway, &self.gateway),
@@ -69,10 +68,7 @@ impl Peer {
         for (host, namespace, commands) in hosts {
             for (number, words) in commands.iter().enumerate() {
                 let mut command = Command::new(&words[0]);
-                command
-                    .args(&words[1..])
-                    .stdin(Stdio::null())
-                    .stdout(Stdio::null());
+                command.args(&words[1..]);
                 let name = format!("{}-{host}-{number}", self.name);
                 started.push(Process::start(command, &name, folder, Some(namespace))?);
             }

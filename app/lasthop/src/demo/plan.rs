@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use channel::{Direction, Link};
 use clap::ValueEnum;
+use rig::Usage;
 use units::{Bytes, Duration, Instant};
 
 use super::network::{ECHO_SERVER, FILE_SERVER};
 use super::peer::Peer;
-use super::process::Usage;
 use crate::config::split::Tcp;
 use crate::emulate::Report;
 

@@ -35,8 +35,8 @@ pub(crate) use members::ErrorsOf;
 use members::{MembersError, Plan};
 use relay::{Relay, RelayError};
 pub(crate) use report::{DirectionReport, Report};
+pub(crate) use side::SideError;
 use side::SideSpec;
-pub(crate) use side::{SideError, make as make_device};
 
 /// Emulate a link in real time between two interfaces.
 #[derive(Debug, clap::Args)]

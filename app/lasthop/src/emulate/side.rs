@@ -6,14 +6,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::str::FromStr;
 
 use edges::namespace::{Namespace, NamespaceError};
-use edges::netlink::{Netlink, NetlinkError};
-use edges::sysctl;
-use edges::tun::{Offload, TunDevice, TunOptions};
+use edges::tun::TunDevice;
 use ipnet::IpNet;
 use thiserror::Error;
-
-/// The kernel's own queue before the emulator, in packets: so long that only the link's queue drops.
-const DEVICE_QUEUE: u32 = 10_000;
 
 /// Where the packets of one side come from and go to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +39,10 @@ pub(crate) enum SideError {
     /// The namespace cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The interface cannot be set up.
+    /// The device cannot be made.
     #[error(transparent)]
-    Netlink(#[from] NetlinkError),
-    /// The device cannot be opened; the reason says which and why.
+    Made(#[from] rig::Failure),
+    /// An open device cannot be taken over.
     #[error("{0}")]
     Device(#[from] io::Error),
 }
@@ -118,36 +113,13 @@ impl SideSpec {
                 namespace: None,
                 name,
                 addresses,
-            } => make(name, addresses, mtu),
+            } => Ok(rig::make_device(name, addresses, mtu)?),
             Self::Device {
                 namespace: Some(namespace),
                 name,
                 addresses,
-            } => Namespace::open_named(namespace)?.run(|| make(name, addresses, mtu))?,
+            } => Ok(Namespace::open_named(namespace)?
+                .run(|| rig::make_device(name, addresses, mtu))??),
         }
     }
-}
-
-/// Makes a TUN device in the namespace of this thread that hands over single packets only.
-pub(crate) fn make(name: &str, addresses: &[IpNet], mtu: u32) -> Result<TunDevice, SideError> {
-    let device = TunDevice::open(&TunOptions {
-        name: name.into(),
-        offload: Offload::None,
-        queue_length: DEVICE_QUEUE,
-    })?;
-    if addresses.iter().all(|address| address.addr().is_ipv4()) {
-        // Else the kernel's router solicitations would take part in every measurement. A kernel
-        // without IPv6 does not send them anyway.
-        let _ = sysctl::set(
-            &format!("net/ipv6/conf/{}/disable_ipv6", device.name()),
-            "1",
-        );
-    }
-    let mut netlink = Netlink::open()?;
-    netlink.set_mtu(device.name(), mtu)?;
-    for address in addresses {
-        netlink.add_address(device.name(), *address)?;
-    }
-    netlink.set_up(device.name())?;
-    Ok(device)
 }

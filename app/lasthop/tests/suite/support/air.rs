@@ -1,15 +1,9 @@
 //! An emulated hop between the mobile host and the gateway.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::path::Path;
 
 use edges::namespace::Namespace;
-use edges::netlink::Netlink;
-use edges::sysctl;
-use edges::tun::{Offload, TunDevice, TunOptions};
-use rustix::process::{Pid, Signal, kill_process};
+use rig::{End, Link};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -22,8 +16,8 @@ pub(crate) const MOBILE: &str = "10.1.0.2";
 
 /// The emulator; it ends when dropped.
 pub(crate) struct Air {
-    emulator: Child,
-    folder: TempDir,
+    emulator: rig::Air,
+    _folder: TempDir,
     _turn: Turn,
 }
 
@@ -33,98 +27,37 @@ impl Air {
         let turn = Turn::take();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("link.toml");
-        fs::write(&file, link).unwrap();
-        let (left, right) = (device(gateway, GATEWAY), device(mobile, MOBILE));
-        let emulator = Command::new(PROGRAM)
-            .args(["emulate", "--left", "stdin", "--right", "stdout", "--link"])
-            .arg(&file)
-            .args(["--seed", &seed.to_string(), "--json"])
-            .arg(folder.path().join("report.json"))
-            .stdin(Stdio::from(left.into_descriptor()))
-            .stdout(Stdio::from(right.into_descriptor()))
-            .spawn()
-            .unwrap();
-        let mut air = Self {
-            emulator,
-            folder,
-            _turn: turn,
+        std::fs::write(&file, link).unwrap();
+        let link = Link {
+            program: Path::new(PROGRAM),
+            folder: folder.path(),
+            link: file.to_str().unwrap(),
+            seed,
         };
-        air.wait_for_report();
-        air
-    }
-
-    fn report_path(&self) -> PathBuf {
-        self.folder.path().join("report.json")
-    }
-
-    fn wait_for_report(&mut self) {
-        while !self.report_path().exists() {
-            let ended = self.emulator.try_wait().unwrap();
-            assert!(ended.is_none(), "the emulator has ended: {ended:?}");
-            std::thread::sleep(Duration::from_millis(5));
+        let [left, right] = [GATEWAY, MOBILE].map(|address| format!("{address}/24"));
+        let ends = [
+            End::new(gateway, "air", &left),
+            End::new(mobile, "air", &right),
+        ];
+        Self {
+            emulator: rig::Air::between(link, ends).unwrap(),
+            _folder: folder,
+            _turn: turn,
         }
     }
 
     /// Asks for the counters.
     pub(crate) fn report(&mut self) -> Value {
-        fs::remove_file(self.report_path()).unwrap();
-        self.signal(Signal::USR1);
-        self.wait_for_report();
-        self.read()
+        self.emulator.report().unwrap()
     }
 
     /// Ends the emulator and gives its last report.
-    pub(crate) fn end(mut self) -> Value {
-        self.signal(Signal::TERM);
-        assert!(self.emulator.wait().unwrap().success());
-        self.read()
+    pub(crate) fn end(self) -> Value {
+        self.emulator.end().unwrap()
     }
 
     /// The processor time that the emulator has used, in seconds.
     pub(crate) fn processor_seconds(&self) -> f64 {
-        let text = fs::read_to_string(format!("/proc/{}/stat", self.emulator.id())).unwrap();
-        let fields: Vec<_> = text
-            .rsplit(')')
-            .next()
-            .unwrap()
-            .split_whitespace()
-            .collect();
-        let ticks = |index: usize| fields[index].parse::<f64>().unwrap();
-        (ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64
+        self.emulator.usage().processor.as_secs_f64()
     }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.emulator), signal).unwrap();
-    }
-
-    fn read(&self) -> Value {
-        serde_json::from_str(&fs::read_to_string(self.report_path()).unwrap()).unwrap()
-    }
-}
-
-impl Drop for Air {
-    fn drop(&mut self) {
-        let _ = self.emulator.kill();
-        let _ = self.emulator.wait();
-    }
-}
-
-fn device(namespace: &Namespace, address: &str) -> TunDevice {
-    let make = || {
-        let options = TunOptions {
-            name: "air".into(),
-            offload: Offload::None,
-            queue_length: 10_000,
-        };
-        let device = TunDevice::open(&options).unwrap();
-        // A kernel without IPv6 has none to keep out.
-        let _ = sysctl::set("net/ipv6/conf/air/disable_ipv6", "1");
-        let mut netlink = Netlink::open().unwrap();
-        netlink
-            .add_address("air", format!("{address}/24").parse().unwrap())
-            .unwrap();
-        netlink.set_up("air").unwrap();
-        device
-    };
-    namespace.run(make).unwrap()
 }

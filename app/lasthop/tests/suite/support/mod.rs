@@ -12,15 +12,16 @@ use std::io::{Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use air::Air;
 use edges::namespace::Namespace;
-use edges::netlink::{MAIN_TABLE, Netlink, Route};
+use edges::netlink::{MAIN_TABLE, Netlink};
 use edges::sysctl;
 use lan::Lan;
-use rustix::process::{Pid, Signal, kill_process};
+use rig::daemons::{make_key, status};
+use rig::{End, Process};
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
 use tempfile::TempDir;
@@ -108,13 +109,8 @@ impl Hosts {
             ["198.51.100.1/24", "198.51.100.2/24"],
             "wire",
         );
-        let default = Route::to("0.0.0.0/0".parse().unwrap()).via("10.1.0.1".parse().unwrap());
-        mobile
-            .run(|| Netlink::open().unwrap().add_route(&default).unwrap())
-            .unwrap();
-        mobile
-            .run(|| sysctl::set("net/ipv4/ping_group_range", "0 0").unwrap())
-            .unwrap();
+        rig::route(&mobile, "0.0.0.0/0", "10.1.0.1").unwrap();
+        rig::set(&mobile, "net/ipv4/ping_group_range", "0 0").unwrap();
         let hosts = Self {
             mobile,
             gateway,
@@ -129,7 +125,8 @@ impl Hosts {
 
     fn configure(&self) {
         let folder = self.folder.path();
-        let [gateway, mobile] = ["gateway", "mobile"].map(|name| self.key(&format!("{name}.key")));
+        let key = |name| make_key(Path::new(PROGRAM), folder, name).unwrap();
+        let [gateway, mobile] = ["gateway", "mobile"].map(key);
         let common = format!("state_dir = \"{}\"\n", folder.join("state").display());
         let peers = format!("[[peers]]\nname = \"tablet7\"\npublic_key = \"{mobile}\"\n");
         fs::write(
@@ -150,16 +147,6 @@ impl Hosts {
             ),
         )
         .unwrap();
-    }
-
-    fn key(&self, name: &str) -> String {
-        let file = self.folder.path().join(name);
-        let output = Command::new(PROGRAM)
-            .arg("keygen")
-            .arg(file)
-            .output()
-            .unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().into()
     }
 
     /// Puts `lines` before the first line of a part's configuration that begins with `place`.
@@ -186,43 +173,25 @@ impl Hosts {
         self.start_with(part, &[])
     }
 
-    /// The same, with variables in its environment.
-    pub(crate) fn start_with(&self, part: &str, variables: &[(&str, &str)]) -> Daemon {
-        let folder = self.folder.path();
-        let path = folder.join(format!("{part}.log"));
-        let log = fs::File::options()
-            .create(true)
-            .append(true)
-            .open(path)
-            .unwrap();
+    /// The same, with variables of its environment.
+    pub(crate) fn start_with(&self, part: &str, environment: &[(&str, &str)]) -> Daemon {
         let mut command = Command::new(PROGRAM);
         command
-            .arg(part)
-            .arg("--config")
-            .arg(folder.join(format!("{part}.toml")));
-        command.envs(variables.iter().copied());
-        command.stdin(Stdio::null()).stderr(log);
+            .envs(environment.iter().copied())
+            .current_dir(self.folder.path());
+        command.args([part, "--config", &format!("{part}.toml")]);
         let host = if part == "mobile" {
             &self.mobile
         } else {
             &self.gateway
         };
-        let child = host.spawn(command).unwrap();
-        Daemon {
-            child,
-            log: folder.join(format!("{part}.log")),
-        }
+        Daemon(Process::start(command, part, self.folder.path(), Some(host)).unwrap())
     }
 
     /// What `lasthop status --json` says of that daemon; null if nobody answers.
     pub(crate) fn status(&self, name: &str) -> Value {
-        let mut command = Command::new(PROGRAM);
-        command.args(["status", "--json", "--name", name, "--state-dir"]);
-        let output = command
-            .arg(self.folder.path().join("state"))
-            .output()
-            .unwrap();
-        serde_json::from_slice(&output.stdout).unwrap_or_default()
+        let state = self.folder.path().join("state");
+        status(Path::new(PROGRAM), name, &state).unwrap_or_default()
     }
 
     pub(crate) fn wait_until_connected(&self) {
@@ -292,87 +261,43 @@ fn traces() -> Vec<String> {
 }
 
 /// Joins two namespaces by a virtual cable of that name; both ends bear it.
-fn join(one: &Namespace, other: &Namespace, addresses: [&str; 2], name: &str) {
-    let draft = format!("{name}.new");
-    let set_up = |address: &str| {
-        let mut netlink = Netlink::open().unwrap();
-        netlink.add_address(name, address.parse().unwrap()).unwrap();
-        netlink.set_up(name).unwrap();
-    };
-    one.run(|| {
-        let mut netlink = Netlink::open().unwrap();
-        netlink.create_veth(name, &draft).unwrap();
-        netlink.move_link(&draft, other).unwrap();
-        set_up(addresses[0]);
-    })
-    .unwrap();
-    other
-        .run(|| {
-            Netlink::open().unwrap().rename_link(&draft, name).unwrap();
-            set_up(addresses[1]);
-        })
-        .unwrap();
+fn join(one: &Namespace, other: &Namespace, [near, far]: [&str; 2], name: &str) {
+    rig::join([End::new(one, name, near), End::new(other, name, far)]).unwrap();
 }
 
 /// A running daemon; killed when dropped.
-pub(crate) struct Daemon {
-    child: Child,
-    log: std::path::PathBuf,
-}
+pub(crate) struct Daemon(Process);
 
 impl Daemon {
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.0.kill();
     }
 
     pub(crate) fn terminate(mut self) -> ExitStatus {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
-        self.child.wait().unwrap()
+        self.0.end().unwrap()
     }
 
     /// Its effective capabilities.
     pub(crate) fn capabilities(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
         u64::from_str_radix(line.unwrap().trim(), 16).unwrap()
     }
 
     /// The memory that it has taken, in bytes: now (`VmRSS` in proc(5)), or at most so far (`VmHWM`).
-    pub(crate) fn memory(&self, line: &str) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|text| text.starts_with(line));
-        let kibibytes = line.unwrap().split_whitespace().nth(1).unwrap();
-        kibibytes.parse::<u64>().unwrap() << 10
+    pub(crate) fn memory(&self, field: &str) -> u64 {
+        self.0.memory(field).unwrap().get()
     }
 
     /// The time of a processor that it has used, as user and as system (proc(5): stat).
     pub(crate) fn processor_time(&self) -> Duration {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        let fields: Vec<&str> = stat
-            .rsplit(')')
-            .next()
-            .unwrap()
-            .split_whitespace()
-            .collect();
-        let ticks: u64 = [fields[11], fields[12]]
-            .iter()
-            .map(|field| field.parse::<u64>().unwrap())
-            .sum();
-        Duration::from_millis(ticks * 10)
+        self.0.usage().processor.into()
     }
 
     /// Waits for its end; its exit code and all that it said.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
-        let status = self.child.wait().unwrap();
-        (status.code(), fs::read_to_string(&self.log).unwrap())
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let status = self.0.wait().unwrap();
+        (status.code(), self.0.words())
     }
 }
 

@@ -1,0 +1,123 @@
+//! `cargo xtask bench`: the figures of `docs/performance.md`, measured on this machine.
+//!
+//! A bench is one file with a `run` function. What is compared runs in turns, in one go.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use xtask::shell::{Failure, Shell};
+
+mod air;
+pub(crate) mod files;
+mod links;
+mod matrix;
+pub(crate) mod peers;
+mod row;
+pub(crate) mod setting;
+mod simulator;
+mod split;
+mod spread;
+mod tunnel;
+mod world;
+
+/// Writes rows as JSON to a file, whose path begins at the root of the repository, and says where they are.
+pub(crate) fn keep<R: Serialize>(shell: &Shell, path: &Path, rows: &[R]) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(rows).expect("rows are numbers and words under names");
+    let out = shell.root.join(path);
+    if let Some(parent) = out.parent() {
+        // Whatever is wrong with the folder, writing the file says it.
+        let _ = fs::create_dir_all(parent);
+    }
+    peers::write(&out, &json)?;
+    println!("\nrows: {}", out.display());
+    Ok(())
+}
+
+/// Reads what a program printed as JSON; `what` names it where that cannot be done.
+fn understand<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text)
+        .map_err(|error| Failure::Found(format!("{what} cannot be read: {error}\n{text}")))
+}
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(clap::Subcommand)]
+enum Bench {
+    /// Bulk transfers and small requests over the emulated links: TCP alone, lasthop, and peers.
+    Links(links::Options),
+    /// Files at a real NFS server: without loss beside nfs-cp, and through links that fade.
+    Files(files::Options),
+    /// What `files` starts before a server that is to take its time.
+    #[command(hide = true)]
+    SlowServer(files::service::Options),
+    /// One gateway and many mobile hosts on one air that fades: TCP alone, and lasthop with each discipline.
+    Air(air::Options),
+    /// What split TCP costs the mobile host: processor time, frames and wake-ups, by MTCP, I-TCP and TCP alone.
+    Split(split::Options),
+    /// What `split` starts in its hosts.
+    #[command(hide = true)]
+    SplitEnd(split::end::Options),
+    /// A tunnel over a lossless veth pair: lasthop by each bearer and wireguard-go in turns.
+    Tunnel(tunnel::Options),
+    /// Hops as the world has them: TCP alone and lasthop, next to other people's TCP, over traces and link files.
+    World(world::Options),
+    /// What `world` starts in its hosts.
+    #[command(hide = true)]
+    WorldEnd(world::end::Options),
+    /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
+    Simulator(simulator::Options),
+    /// How exactly `lasthop emulate` keeps rate, delay and loss, and how much it carries.
+    Emulate,
+}
+
+/// Runs one bench; it prints a Markdown table.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let shell = Shell::new(true);
+    match &options.bench {
+        Bench::SplitEnd(options) => return split::end::run(options),
+        Bench::WorldEnd(options) => return world::end::run(options),
+        // It describes itself once it is alone.
+        Bench::World(options) => return world::run(&shell, options),
+        Bench::Split(options) => split::enter(&shell, options)?,
+        Bench::Links(_)
+        | Bench::Files(_)
+        | Bench::SlowServer(_)
+        | Bench::Air(_)
+        | Bench::Tunnel(_)
+        | Bench::Simulator(_)
+        | Bench::Emulate => {}
+    }
+    println!("{}\n", setting::describe(&shell)?);
+    match &options.bench {
+        Bench::SplitEnd(_) | Bench::World(_) | Bench::WorldEnd(_) => Ok(()),
+        Bench::Split(options) => split::run(&shell, options),
+        Bench::Links(options) => links::run(&shell, options),
+        Bench::SlowServer(options) => files::service::run(options),
+        Bench::Files(options) => files::run(&shell, options),
+        Bench::Air(options) => air::run(&shell, options),
+        Bench::Tunnel(options) => tunnel::run(&shell, options),
+        Bench::Simulator(options) => simulator::run(&shell, options),
+        Bench::Emulate => {
+            let test = [
+                "test",
+                "--release",
+                "-p",
+                "lasthop",
+                "--test",
+                "suite",
+                "emulator::",
+            ];
+            let mut command = shell.cargo(&test);
+            command.args(["--", "--ignored", "--nocapture", "--test-threads", "1"]);
+            shell.run(command).map(drop)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! `cargo xtask bench air`: one gateway and many mobile hosts on one emulated air that fades, in network namespaces: by
+//! TCP alone, and by lasthop with each discipline. Needs root.
+
+use std::path::PathBuf;
+
+use clap::builder::RangedU64ValueParser;
+
+use super::{peers, setting};
+use xtask::shell::{Failure, Shell};
+
+use self::cell::Cell;
+use self::row::{Case, Row};
+
+mod cell;
+mod report;
+mod row;
+
+/// Programs and the Debian packages that hold them.
+const NEEDED: [(&str, &str); 2] = [("ip", "iproute2"), ("iperf3", "iperf3")];
+/// TCP by itself.
+const PLAIN: &str = "no lasthop";
+/// lasthop, which takes each mobile host's hop for one of its own.
+const UNSHARED: &str = "not shared";
+/// What is compared.
+const USUAL: &str = "no lasthop,not shared,fifo,round-robin-deferring,csdp-round-robin,airtime,\
+    airtime+acknowledgements";
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many mobile hosts there are
+    #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(2..=200))]
+    mobiles: usize,
+    /// Only the first so many fetch anything; all by default
+    #[arg(long)]
+    active: Option<usize>,
+    /// 'no lasthop', 'not shared', or a discipline of the gateway; its monitor may follow, as in 'airtime+probing'
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = USUAL
+    )]
+    schemes: Vec<String>,
+    /// What the air is like
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "fading,good,half"
+    )]
+    cases: Vec<Case>,
+    /// They decide all fades, for all schemes alike
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    seeds: Vec<u64>,
+    /// Seconds of each run that are measured
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    time: u32,
+    /// Seconds before them
+    #[arg(long, default_value_t = 6)]
+    skip: u32,
+    /// Measure this program, not one that is built first
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Where the rows go, as JSON
+    #[arg(long, value_name = "FILE", default_value = "target/bench-air.json")]
+    json: PathBuf,
+}
+
+/// Measures and prints the table.
+pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
+    peers::provide(shell, &NEEDED)?;
+    let program = setting::program(shell, options.program.as_deref())?;
+    let runs = options.seeds.len() * options.cases.len() * options.schemes.len();
+    let mut rows = Vec::new();
+    // Schemes in turns, so that what else the machine does meets them alike.
+    for seed in &options.seeds {
+        for case in &options.cases {
+            for scheme in &options.schemes {
+                let name = case.name();
+                eprintln!(
+                    "{} of {runs}: {scheme}, {name}, seed {seed}",
+                    rows.len() + 1
+                );
+                rows.push(measure(&program, options, (scheme, *case, *seed))?);
+            }
+        }
+    }
+    report::print(&rows, &options.schemes);
+    super::keep(shell, &options.json, &rows)
+}
+
+/// One run.
+fn measure(
+    program: &std::path::Path,
+    options: &Options,
+    (scheme, case, seed): (&str, Case, u64),
+) -> Result<Row, Failure> {
+    let folder = setting::folder(None)?;
+    let mut cell = Cell::new(folder.path(), program, options.mobiles)?;
+    cell.start_air(&case.errors(options.mobiles), seed)?;
+    let air = match scheme {
+        PLAIN => None,
+        UNSHARED => Some(String::new()),
+        shared => Some(sharing(shared)),
+    };
+    if let Some(air) = &air {
+        cell.start_daemons(air)?;
+    }
+    let active = options
+        .active
+        .unwrap_or(options.mobiles)
+        .min(options.mobiles);
+    let fetched = cell.fetch(active, air.is_some(), (options.skip, options.time))?;
+    Ok(Row {
+        scheme: scheme.into(),
+        case,
+        seed,
+        mobiles: options.mobiles,
+        seconds: options.time.into(),
+        goodput_bps: fetched.goodput_bps,
+        airtime: fetched.airtime,
+        good: fetched.good,
+        up: fetched.up,
+        lost: fetched.lost,
+        rates_bps: fetched.rates_bps,
+        late: fetched.late,
+    })
+}
+
+/// What the gateway's configuration says for that scheme.
+fn sharing(scheme: &str) -> String {
+    let (discipline, monitor) = match scheme.split_once('+') {
+        Some((discipline, monitor)) => (discipline, format!("monitor = {{ {monitor} = {{}} }}\n")),
+        None => (scheme, String::new()),
+    };
+    format!("[air]\nshared = true\ndiscipline = \"{discipline}\"\n{monitor}")
+}

@@ -1,0 +1,179 @@
+//! One copy by one client, timed, and compared with its source.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::hosts::Hosts;
+use super::server::Server;
+use xtask::shell::Failure;
+
+/// From the server, or to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Read,
+    Write,
+}
+
+impl Way {
+    pub(crate) const BOTH: [Self; 2] = [Self::Read, Self::Write];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// Who copies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Client<'a> {
+    /// libnfs's program, over TCP. A directory is copied by a loop of the shell, a file at a time.
+    Peer,
+    /// Ours, with these options.
+    Lasthop(&'a Path, &'a [&'a str]),
+}
+
+/// What a copy took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copied {
+    pub(crate) seconds: f64,
+    /// Calls that were sent again, if the client tells.
+    pub(crate) repeated: Option<u64>,
+}
+
+/// Makes what is copied: `name`, of random bytes, on both hosts; with `files`, a directory of so many.
+pub(crate) fn prepare(hosts: &Hosts, name: &str, bytes: u64, files: u32) -> Result<(), Failure> {
+    let failed = |error| Failure::Found(format!("cannot make what is copied: {error}"));
+    let (ours, theirs) = (
+        hosts.path("client").join(name),
+        hosts.path("export").join(name),
+    );
+    for path in [&ours, &theirs] {
+        fs::create_dir_all(path.parent().unwrap_or(path)).map_err(failed)?;
+    }
+    let fill = |path: &Path| {
+        let mut random = File::open("/dev/urandom")?.take(bytes);
+        io::copy(&mut random, &mut File::create(path)?)
+    };
+    if files == 0 {
+        fill(&ours).map_err(failed)?;
+        return fs::hard_link(ours, theirs).map_err(failed);
+    }
+    for path in [&ours, &theirs] {
+        fs::create_dir_all(path).map_err(failed)?;
+    }
+    for number in 0..files {
+        let file = format!("file-{number:04}");
+        fill(&ours.join(&file)).map_err(failed)?;
+        fs::hard_link(ours.join(&file), theirs.join(&file)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Copies what is called `name`, the one way or the other, to a place where nothing is.
+pub(crate) fn copy(
+    client: Client,
+    way: Way,
+    name: &str,
+    (hosts, server): (&Hosts, &Server),
+) -> Result<Copied, Failure> {
+    let (from, to) = match way {
+        Way::Read => ("export", "client"),
+        Way::Write => ("client", "export"),
+    };
+    let source = hosts.path(from).join(name);
+    let target = hosts.path(to).join(format!("{name}-copy"));
+    remove(&target)?;
+    let remote = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        server.url(&name)
+    };
+    let local = |path: &Path| path.display().to_string();
+    let ends = match way {
+        Way::Read => [remote(&source), local(&target)],
+        Way::Write => [local(&source), remote(&target)],
+    };
+    let command = match client {
+        Client::Lasthop(program, options) => ours(program, options, &ends, source.is_dir()),
+        Client::Peer if source.is_dir() => {
+            fs::create_dir(&target).map_err(|error| Failure::Found(error.to_string()))?;
+            peers_loop(&source, &ends)
+        }
+        Client::Peer => {
+            let mut command = Command::new("nfs-cp");
+            command.args(ends);
+            command
+        }
+    };
+    let begun = Instant::now();
+    let text = hosts.run(&hosts.client, &command)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut compare = Command::new("diff");
+    compare.args([Path::new("-rq"), &source, &target]);
+    hosts.shell.run(compare)?;
+    remove(&target)?;
+    Ok(Copied {
+        seconds,
+        repeated: repeated(&text),
+    })
+}
+
+fn ours(program: &Path, options: &[&str], ends: &[String; 2], tree: bool) -> Command {
+    let mut command = Command::new(program);
+    command.arg("nfs").args(options).args(["cp", "--json"]);
+    command.args(tree.then_some("-r")).args(ends);
+    command
+}
+
+/// What a shell can do with nfs-cp, which takes one file. The names come from the folder itself, by no call.
+fn peers_loop(source: &Path, ends: &[String; 2]) -> Command {
+    let each = ends.each_ref().map(|end| match end.split_once('?') {
+        Some((path, query)) => format!("\"{path}/${{file##*/}}?{query}\""),
+        None => format!("\"{end}/${{file##*/}}\""),
+    });
+    let [from, to] = each;
+    let source = source.display();
+    let line = format!("for file in {source}/*; do nfs-cp {from} {to} || exit 1; done");
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]);
+    command
+}
+
+fn remove(path: &PathBuf) -> Result<(), Failure> {
+    let removed = if path.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::Found(format!(
+            "cannot remove {}: {error}",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The sum over all kinds of calls, from what ours says; its news come before its report.
+fn repeated(text: &str) -> Option<u64> {
+    let report = text.find('{').map(|begin| &text[begin..])?;
+    let report: Value = serde_json::from_str(report).ok()?;
+    let connections = report["connections"].as_array()?.iter();
+    let repeated = |connection: &Value| sum(&connection["calls"]["repeated"]);
+    Some(connections.map(repeated).sum())
+}
+
+/// All numbers in a value.
+fn sum(value: &Value) -> u64 {
+    match value {
+        Value::Array(values) => values.iter().map(sum).sum(),
+        Value::Object(values) => values.values().map(sum).sum(),
+        other => other.as_u64().unwrap_or(0),
+    }
+}

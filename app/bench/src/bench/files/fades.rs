@@ -1,0 +1,319 @@
+//! Files through an emulated link that fades, over UDP.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::copy::{self, Client, Way};
+use super::daemons::{self, Daemons};
+use super::hosts::Hosts;
+use super::link::{self, Link};
+use super::row::Row;
+use super::server::Server;
+use super::service;
+use super::{Measured, folder_in_memory};
+use crate::bench::spread::{show, spread};
+use xtask::shell::Failure;
+
+const SIZES: [u64; 2] = [1_000_000, 20_000_000];
+
+/// How files cross the hop.
+struct Scheme {
+    name: &'static str,
+    policy: &'static str,
+    /// Whether the daemons repair the hop.
+    repaired: bool,
+}
+
+const SCHEMES: [Scheme; 5] = [
+    scheme("exponential", "exponential", false),
+    scheme("hybrid linear", "hybrid-linear", false),
+    scheme("adaptive", "adaptive", false),
+    scheme("hybrid linear + link repair", "hybrid-linear", true),
+    scheme("adaptive + link repair", "adaptive", true),
+];
+
+const fn scheme(name: &'static str, policy: &'static str, repaired: bool) -> Scheme {
+    Scheme {
+        name,
+        policy,
+        repaired,
+    }
+}
+
+/// What to measure of links that fade.
+#[derive(clap::Args)]
+#[group(id = "fading")]
+pub(crate) struct Options {
+    /// Decide the fades; each run is made with each of them
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    seeds: Vec<u64>,
+    /// The 20 MB files with every seed and without link repair too, which takes hours
+    #[arg(long)]
+    full: bool,
+    /// No 20 MB files at all
+    #[arg(long, conflicts_with = "full")]
+    brief: bool,
+    /// Only these schemes, such as 'adaptive,adaptive + link repair'
+    #[arg(long, value_delimiter = ',')]
+    schemes: Vec<String>,
+    /// Only these means of fades, in milliseconds; without 0 there is nothing to compare with
+    #[arg(long, value_delimiter = ',', default_value = "0,40,80,160")]
+    fades: Vec<u32>,
+    /// Options for our client beside its policy, such as '--block 4096'
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        allow_hyphen_values = true,
+        default_value = ""
+    )]
+    client: String,
+    /// Nanoseconds that the slow server takes for a byte; by default, the papers' reads without errors: 30 s for 1 MB
+    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..))]
+    per_byte: u64,
+    /// How many links are measured at a time
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    at_once: u16,
+}
+
+/// What bounds the speed of copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// The air: what fades take is lost.
+    Air,
+    /// The server: what fades take can be made up for.
+    Server,
+}
+
+/// One copy.
+struct Case {
+    scheme: &'static Scheme,
+    fade_ms: u32,
+    way: Way,
+    bytes: u64,
+    seed: u64,
+    /// What the server takes for a byte, in nanoseconds.
+    per_byte: u64,
+}
+
+/// Measures and prints the table; what fails is told and left out.
+pub(super) fn run(measured: &Measured) -> Result<Vec<Row>, Failure> {
+    println!("## Files through 1 Mbit/s that fades, over UDP\n");
+    all(measured, &cases(&measured.options.fades), Limit::Air)
+}
+
+/// The same for a server that takes its time: 1 MB, and the daemons repair.
+pub(super) fn run_served(measured: &Measured) -> Result<Vec<Row>, Failure> {
+    let options = &measured.options.fades;
+    let microseconds = options.per_byte as f64 / 1e3;
+    println!("## The same from a server that takes {microseconds} us for a byte\n");
+    let mut cases = cases(options);
+    cases.retain(|case| case.bytes == SIZES[0] && case.scheme.repaired);
+    for case in &mut cases {
+        case.per_byte = options.per_byte;
+    }
+    all(measured, &cases, Limit::Server)
+}
+
+/// Measures these copies, some at a time.
+fn all(measured: &Measured, cases: &[Case], limit: Limit) -> Result<Vec<Row>, Failure> {
+    let options = &measured.options.fades;
+    if cases.is_empty() {
+        let known = SCHEMES.map(|scheme| scheme.name).join(", ");
+        return Err(Failure::Found(format!(
+            "no such scheme; there are: {known}"
+        )));
+    }
+    let (next, done) = (AtomicUsize::new(0), Mutex::new((Vec::new(), Vec::new())));
+    thread::scope(|scope| {
+        for _ in 0..usize::from(options.at_once).min(cases.len()) {
+            scope.spawn(|| {
+                while let Some((index, case)) = take(&next, cases) {
+                    let result = measure(measured, case, index);
+                    let mut done = done.lock().expect("no thread panics while it holds this");
+                    match result {
+                        Ok(row) => done.0.push((index, row)),
+                        Err(failure) => done.1.push(format!("{}: {failure}", case.name())),
+                    }
+                }
+            });
+        }
+    });
+    let (mut rows, failures) = done
+        .into_inner()
+        .expect("no thread panics while it holds this");
+    rows.sort_by_key(|(index, _)| *index);
+    let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+    print(&rows, &options.fades, limit);
+    for failure in failures {
+        println!("not measured: {failure}");
+    }
+    Ok(rows)
+}
+
+fn take<'c>(next: &AtomicUsize, cases: &'c [Case]) -> Option<(usize, &'c Case)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    cases.get(index).map(|case| (index, case))
+}
+
+/// All copies; the long ones first, so that none is waited for at the end.
+fn cases(options: &Options) -> Vec<Case> {
+    let wanted = |scheme: &Scheme| {
+        let names = &options.schemes;
+        names.is_empty() || names.iter().any(|name| name == scheme.name)
+    };
+    let mut cases = Vec::new();
+    for bytes in SIZES.into_iter().rev() {
+        let is_long = bytes == SIZES[1];
+        if is_long && options.brief {
+            continue;
+        }
+        let all = !is_long || options.full;
+        let seeds = if all {
+            &options.seeds[..]
+        } else {
+            &options.seeds[..options.seeds.len().min(1)]
+        };
+        for seed in seeds {
+            for scheme in SCHEMES
+                .iter()
+                .filter(|scheme| wanted(scheme) && (all || scheme.repaired))
+            {
+                for way in Way::BOTH {
+                    cases.extend(options.fades.iter().map(|fade_ms| Case {
+                        scheme,
+                        fade_ms: *fade_ms,
+                        way,
+                        bytes,
+                        seed: *seed,
+                        per_byte: 0,
+                    }));
+                }
+            }
+        }
+    }
+    cases
+}
+
+impl Case {
+    fn name(&self) -> String {
+        format!(
+            "{} MB, {}, fades of {} ms, {}, seed {}",
+            self.bytes / 1_000_000,
+            self.way.name(),
+            self.fade_ms,
+            self.scheme.name,
+            self.seed
+        )
+    }
+}
+
+fn measure(measured: &Measured, case: &Case, index: usize) -> Result<Row, Failure> {
+    let program = measured.program;
+    let folder = folder_in_memory()?;
+    let hosts = Hosts::new(folder.path(), &index.to_string())?;
+    copy::prepare(&hosts, "data", case.bytes, 0)?;
+    let link = Link::start(&hosts, program, case.fade_ms, case.seed)?;
+    let daemons = case
+        .scheme
+        .repaired
+        .then(|| Daemons::start(&hosts, program))
+        .transpose()?;
+    let address = if case.scheme.repaired {
+        daemons::SERVER
+    } else {
+        link::SERVER
+    };
+    let server = Server::start(&hosts, address)?;
+    let (server, _slow) = match case.per_byte {
+        0 => (server, None),
+        per_byte => (
+            server.behind(service::PORT),
+            Some(service::start(&hosts, per_byte)?),
+        ),
+    };
+    server.wait(&hosts, program)?;
+    let signals = daemons
+        .as_ref()
+        .map(|daemons| daemons.signals().display().to_string());
+    let mut options = vec!["--proto", "udp", "--policy", case.scheme.policy];
+    options.extend(measured.options.fades.client.split_whitespace());
+    match &signals {
+        Some(socket) => options.extend(["--signals", socket]),
+        None => options.push("--no-signals"),
+    }
+    let before = link.now(&hosts)?;
+    let client = Client::Lasthop(program, &options);
+    let copied = copy::copy(client, case.way, "data", (&hosts, &server))?;
+    let after = link.now(&hosts)?;
+    Ok(Row {
+        setting: fade(case.fade_ms),
+        scheme: case.scheme.name.into(),
+        way: case.way.name(),
+        bytes: case.bytes,
+        turn: case.seed,
+        seconds: copied.seconds,
+        good_share: Some(before.good_share_until(after)),
+        repeated: copied.repeated,
+        server_growth: None,
+        held_share: daemons.and_then(|daemons| daemons.held_share(case.way)),
+    })
+}
+
+fn fade(milliseconds: u32) -> String {
+    if milliseconds == 0 {
+        "none".into()
+    } else {
+        format!("{milliseconds} ms")
+    }
+}
+
+/// A line for each scheme; a column for each mean of fades has the time over that without fades; where the air is the
+/// limit, over that ÷ the share of good time that the copy met.
+fn print(rows: &[Row], fades: &[u32], limit: Limit) {
+    let faded = fades.iter().filter(|fade_ms| **fade_ms > 0);
+    let heads: Vec<_> = faded.map(|fade_ms| fade(*fade_ms) + " |").collect();
+    let columns = "---|".repeat(5 + heads.len());
+    println!(
+        "| file | way | scheme | s without fades, median (least – most) | {} calls repeated |\n|{columns}",
+        heads.join(" ")
+    );
+    for bytes in SIZES {
+        for way in Way::BOTH {
+            for scheme in &SCHEMES {
+                let of_scheme = |row: &&Row| {
+                    row.bytes == bytes && row.way == way.name() && row.scheme == scheme.name
+                };
+                let rows: Vec<_> = rows.iter().filter(of_scheme).collect();
+                if !rows.is_empty() {
+                    let (size, way) = (bytes / 1_000_000, way.name());
+                    println!(
+                        "| {size} MB | {way} | {} | {}",
+                        scheme.name,
+                        line(&rows, fades, limit)
+                    );
+                }
+            }
+        }
+    }
+    println!();
+}
+
+/// What there is to say of rows that differ only in fades and seeds.
+fn line(rows: &[&Row], fades: &[u32], limit: Limit) -> String {
+    let of = |fade_ms: u32| rows.iter().filter(move |row| row.setting == fade(fade_ms));
+    let clean = spread(of(0).map(|row| row.seconds));
+    let over = |row: &&Row| {
+        let share = row.good_share.filter(|_| limit == Limit::Air);
+        Some(row.seconds * share.unwrap_or(1.0) / clean?[0])
+    };
+    let faded = fades.iter().filter(|fade_ms| **fade_ms > 0);
+    let ratios = faded.map(|fade_ms| show(spread(of(*fade_ms).filter_map(over)), 3));
+    let cells: Vec<_> = std::iter::once(show(clean, 1)).chain(ratios).collect();
+    let repeated = |fade_ms: &u32| {
+        let counts = of(*fade_ms).filter_map(|row| Some(row.repeated? as f64));
+        spread(counts).map_or("–".into(), |[median, ..]| format!("{median:.0}"))
+    };
+    let repeated: Vec<_> = fades.iter().map(repeated).collect();
+    format!("{} | {} |", cells.join(" | "), repeated.join(", "))
+}

@@ -1,0 +1,69 @@
+//! A server that takes its time: a relay before the real one, which has one call at a time served.
+
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::hosts::{Hosts, Running};
+use super::server::NFS_PORT;
+use crate::bench::setting;
+use xtask::shell::Failure;
+
+/// Where the relay takes calls.
+pub(crate) const PORT: u16 = 20_491;
+/// The longest datagram.
+const LONGEST: usize = 65_535;
+/// A call that is not answered for so long is left to the client to repeat.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long calls take.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Nanoseconds for each byte of the longer one of a call and its reply
+    #[arg(long)]
+    per_byte: u64,
+}
+
+/// Starts a relay in the server's host.
+pub(crate) fn start(hosts: &Hosts, per_byte: u64) -> Result<Running, Failure> {
+    let ourselves = setting::ourselves()?;
+    let mut command = Command::new(ourselves);
+    command.args(["bench", "slow-server", "--per-byte", &per_byte.to_string()]);
+    hosts.start(&hosts.server, &command)
+}
+
+/// Relays until it is killed.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    relay(options).map_err(|error| Failure::Found(format!("the slow server cannot go on: {error}")))
+}
+
+fn relay(options: &Options) -> std::io::Result<()> {
+    let clients = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
+    let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    server.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, NFS_PORT)))?;
+    server.set_read_timeout(Some(PATIENCE))?;
+    let (mut call, mut reply) = (vec![0; LONGEST], vec![0; LONGEST]);
+    loop {
+        let (asked, client) = clients.recv_from(&mut call)?;
+        let begun = Instant::now();
+        if server.send(&call[..asked]).is_err() {
+            continue;
+        }
+        // A late reply to the call before would be taken for this one's: its number tells.
+        let answered = loop {
+            match server.recv(&mut reply) {
+                Ok(length) if reply[..4] == call[..4] => break Some(length),
+                Ok(_) => {}
+                Err(_) => break None,
+            }
+        };
+        let Some(answered) = answered else {
+            continue;
+        };
+        let service = Duration::from_nanos(options.per_byte * asked.max(answered) as u64);
+        thread::sleep(service.saturating_sub(begun.elapsed()));
+        // Where nobody hears, the client asks again.
+        let _ = clients.send_to(&reply[..answered], client);
+    }
+}

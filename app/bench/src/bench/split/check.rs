@@ -1,0 +1,94 @@
+//! Whether the method finds what is there: known loads of the mobile host, and of others.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::load::{Part, Tasks, Work};
+use super::rig::{MOBILE, Rig};
+use crate::bench::setting;
+use xtask::shell::Failure;
+
+/// How long each load is watched.
+const WATCHED: Duration = Duration::from_secs(2);
+/// What the known load takes of a processor, in per cent.
+const SHARE: f64 = 30.0;
+/// By how much what is found may differ from that, and what others do may show at the mobile host, in per cent.
+const SLACK: f64 = 3.0;
+const STRAY: f64 = 0.5;
+/// Datagrams to a port of the mobile host that nobody has, so that the kernel alone deals with them.
+const DATAGRAMS: f64 = 2_000.0;
+
+/// Measures known loads and prints what was found.
+///
+/// # Errors
+/// Where it is not what it must be: then this kernel, or how busy the machine is, does not let the bench go on.
+pub(super) fn run() -> Result<(), Failure> {
+    let folder = setting::folder(Some("/run"))?;
+    let rig = Rig::new(folder.path())?;
+    let own = spinning(&rig, &rig.hosts.client, "30")?;
+    let others = spinning(&rig, &rig.fixed, "90")?;
+    let (arrivals, cost) = arriving(&rig)?;
+    println!(
+        "Method: {SHARE} % of its processor used by the mobile host is found as {own:.2} %, 90 % used by the fixed \
+         host as {others:.3} %; {DATAGRAMS} datagrams that only its kernel sees wake that {arrivals} times, and cost \
+         {cost:.1} µs each.\n"
+    );
+    let found = [
+        ((own - SHARE).abs() <= SLACK, "the mobile host's own work"),
+        (others <= STRAY, "the work of others"),
+        // Two that come while the thread still works wake it once.
+        (
+            (0.5 * DATAGRAMS..=1.1 * DATAGRAMS).contains(&arrivals) && cost > 0.1,
+            "what the kernel does for packets",
+        ),
+    ];
+    let wrong: Vec<_> = found
+        .into_iter()
+        .filter(|(is_right, _)| !is_right)
+        .map(|(_, what)| format!("not measured as it should be (is the machine too busy?): {what}"))
+        .collect();
+    Failure::unless_empty(&wrong)
+}
+
+/// What is found at the mobile host while a host uses so much of its processor, in per cent.
+fn spinning(rig: &Rig, host: &str, share: &str) -> Result<f64, Failure> {
+    let spin = rig.talk(host, &["spin", "--share", share])?;
+    let is_own = host == rig.hosts.client;
+    let tasks = Tasks {
+        daemon: None,
+        application: is_own.then(|| spin.id()),
+        arrival: Some(rig.arrival),
+    };
+    let (work, seconds) = watch(&tasks)?;
+    Ok(100.0 * work.all_seconds() / seconds)
+}
+
+/// How often datagrams wake the mobile host's kernel, and what each costs, in µs.
+fn arriving(rig: &Rig) -> Result<(f64, f64), Failure> {
+    let (count, to) = (DATAGRAMS.to_string(), format!("{MOBILE}:9"));
+    let words = [
+        "datagrams",
+        "--count",
+        &count,
+        "--each-ms",
+        "1",
+        "--to",
+        &to,
+    ];
+    let mut sender = rig.talk(rig.access(), &words)?;
+    let tasks = Tasks {
+        arrival: Some(rig.arrival),
+        ..Tasks::default()
+    };
+    let before = tasks.now()?;
+    sender.ask("go", "done")?;
+    let work = tasks.now()?.since(&before);
+    let seconds = work.seconds_of(Part::Arrival);
+    Ok((work.wake_ups_of(Part::Arrival), 1e6 * seconds / DATAGRAMS))
+}
+
+fn watch(tasks: &Tasks) -> Result<(Work, f64), Failure> {
+    let (before, begun) = (tasks.now()?, Instant::now());
+    thread::sleep(WATCHED);
+    Ok((tasks.now()?.since(&before), begun.elapsed().as_secs_f64()))
+}

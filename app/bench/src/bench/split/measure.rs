@@ -1,0 +1,203 @@
+//! One transfer, and what it costs the mobile host.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::case::Case;
+use super::load::{Tasks, Work};
+use super::rig::{FIXED, Rig};
+use super::talk::Talk;
+use crate::bench::files::daemons::Daemons;
+use crate::bench::setting;
+use xtask::shell::Failure;
+
+/// How long the mobile host is watched while it rests, before a transfer and again after it.
+const REST: Duration = Duration::from_millis(500);
+/// From whatever was before to that rest.
+const SETTLING: Duration = Duration::from_millis(300);
+/// The same after a transfer: what waits for a slow air still arrives.
+const DRAINING: Duration = Duration::from_millis(700);
+const PORT: u16 = 5_001;
+
+/// How a transfer is made.
+pub(super) struct Manner<'a> {
+    pub(super) program: &'a Path,
+    /// The congestion control of the kernel's TCP.
+    pub(super) sender: &'a str,
+    /// Bytes, each way.
+    pub(super) bytes: u64,
+    /// It ends then, whether it is whole or not.
+    pub(super) limit: Duration,
+}
+
+/// A transfer with its figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Row {
+    pub(super) case: Case,
+    /// From the request for the connection to the last byte, or to the limit.
+    pub(super) seconds: f64,
+    /// What arrived at the mobile host, and at the fixed host.
+    pub(super) bytes: f64,
+    pub(super) bytes_up: f64,
+    /// Whether all arrived, and whether what did is as it was sent.
+    pub(super) whole: bool,
+    pub(super) intact: bool,
+    /// The mobile host's, beyond what it uses at rest.
+    pub(super) work: Work,
+    /// The same in a second of rest.
+    pub(super) background: Work,
+    pub(super) air: Air,
+}
+
+/// Frames on the hop while it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Air {
+    /// By the mobile host.
+    pub(super) sent: f64,
+    /// To it, with those that were lost.
+    pub(super) meant_for_it: f64,
+    pub(super) lost: f64,
+    /// Deadlines that the emulator missed by more than 2 ms.
+    pub(super) late: f64,
+}
+
+impl Row {
+    /// What arrived at both hosts, in MB.
+    pub(super) fn megabytes(&self) -> f64 {
+        (self.bytes + self.bytes_up) / 1e6
+    }
+
+    /// In Mbit/s, of both ways together.
+    pub(super) fn rate(&self) -> f64 {
+        self.megabytes() * 8.0 / self.seconds
+    }
+
+    /// Of the time, in per cent, how long the mobile host had the processor.
+    pub(super) fn usage(&self) -> f64 {
+        100.0 * self.work.all_seconds() / self.seconds
+    }
+
+    /// Something for each MB that arrived; nothing where nothing did.
+    pub(super) fn for_each_megabyte(&self, what: f64) -> Option<f64> {
+        let megabytes = self.megabytes();
+        (megabytes > 0.0).then(|| what / megabytes)
+    }
+}
+
+/// Makes a transfer on hosts of its own.
+pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
+    let folder = setting::folder(Some("/run"))?;
+    let rig = Rig::new(folder.path())?;
+    let air = rig.start_air(manner.program, case)?;
+    let stirring = rig.stir()?;
+    let daemons = rig.start_daemons(manner.program, (case.scheme, manner.sender))?;
+    let bytes = manner.bytes.to_string();
+    let up = if case.both_ways { &bytes } else { "0" };
+    let sender = ["--sender", manner.sender];
+    let of_fixed = ["--listen", "--send", &bytes, "--expect", up];
+    let mut fixed = end(&rig, &rig.fixed, (sender, &of_fixed))?;
+    let of_mobile = ["--send", up, "--expect", &bytes];
+    let mut mobile = end(&rig, &rig.hosts.client, (sender, &of_mobile))?;
+    let tasks = Tasks {
+        daemon: daemons.as_ref().map(Daemons::mobile_id),
+        application: Some(mobile.id()),
+        arrival: Some(rig.arrival),
+    };
+    drop(stirring);
+    thread::sleep(SETTLING);
+    let rest = rest(&tasks)?;
+    let seen = air.report(&rig.hosts)?;
+    let (before, begun) = (tasks.now()?, Instant::now());
+    mobile.say("go")?;
+    wait(case, [&mobile, &fixed], manner.limit);
+    let (after, seconds) = (tasks.now()?, begun.elapsed().as_secs_f64());
+    let counts = [count(&mut mobile)?, count(&mut fixed)?];
+    let seen = [seen, air.report(&rig.hosts)?];
+    let split = daemons
+        .as_ref()
+        .and_then(|daemons| daemons.status("gateway"));
+    mobile.say("stop")?;
+    thread::sleep(DRAINING);
+    let background = rest.joined(&self::rest(&tasks)?, 0.5);
+    let mut intact = true;
+    for end in [&mut mobile, &mut fixed] {
+        intact &= end.ask("check", "content ")? == "intact";
+    }
+    let [got, got_up] = counts;
+    if case.scheme.is_split() && got > 0.0 {
+        joined(split.as_ref())?;
+    }
+    let wanted = manner.bytes as f64;
+    Ok(Row {
+        case: *case,
+        seconds,
+        bytes: got,
+        bytes_up: got_up,
+        whole: got >= wanted && (!case.both_ways || got_up >= wanted),
+        intact,
+        work: after.since(&before).beyond(&background, seconds),
+        background,
+        air: between(&seen),
+    })
+}
+
+/// Starts one end of the connection.
+fn end(rig: &Rig, host: &str, (sender, words): ([&str; 2], &[&str])) -> Result<Talk, Failure> {
+    let address = format!("{FIXED}:{PORT}");
+    let common = ["stream", "--address", &address];
+    let words = common.iter().chain(&sender).chain(words);
+    rig.talk(host, &words.copied().collect::<Vec<_>>())
+}
+
+/// What the tasks use in a second in which nothing is asked of them.
+fn rest(tasks: &Tasks) -> Result<Work, Failure> {
+    let (before, begun) = (tasks.now()?, Instant::now());
+    thread::sleep(REST);
+    let work = tasks.now()?.since(&before);
+    let nothing = Work::default();
+    Ok(nothing.joined(&work, 1.0 / begun.elapsed().as_secs_f64()))
+}
+
+/// Waits until all has arrived, but no longer than so long.
+fn wait(case: &Case, [mobile, fixed]: [&Talk; 2], limit: Duration) {
+    let deadline = Instant::now() + limit;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    let _ = mobile.hear(left());
+    if case.both_ways {
+        let _ = fixed.hear(left());
+    }
+}
+
+fn count(end: &mut Talk) -> Result<f64, Failure> {
+    let count = end.ask("count", "received ")?;
+    count
+        .parse()
+        .map_err(|_| Failure::Found(format!("'{count}' is no count")))
+}
+
+/// Refuses a run in which the connection did not end at the gateway.
+fn joined(status: Option<&Value>) -> Result<(), Failure> {
+    let joined = status.and_then(|status| status["split"]["joined"].as_u64());
+    match joined {
+        Some(1..) => Ok(()),
+        _ => Err(Failure::Found("the connection was not split".into())),
+    }
+}
+
+/// What happened on the air from one report to the next.
+fn between([earlier, later]: &[Value; 2]) -> Air {
+    let grown = |path: &str| {
+        let number = |report: &Value| report.pointer(path).and_then(Value::as_f64);
+        number(later).unwrap_or_default() - number(earlier).unwrap_or_default()
+    };
+    Air {
+        sent: grown("/up/offered/packets"),
+        meant_for_it: grown("/down/transmitted/packets"),
+        lost: grown("/down/dropped_air/packets"),
+        late: grown("/lateness/over_2_ms"),
+    }
+}

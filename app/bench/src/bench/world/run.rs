@@ -1,0 +1,176 @@
+//! One run: two hosts, the emulated link between them, and what crosses it.
+
+use std::path::Path;
+use std::process::Command;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::end::Told;
+use super::scheme::Scheme;
+use super::{Options, Row};
+use crate::bench::files::daemons::{self, Daemons, Wishes};
+use crate::bench::files::hosts::Hosts;
+use crate::bench::files::link::{self, Link};
+use crate::bench::setting;
+use xtask::shell::Failure;
+
+const PORT: u16 = 5_201;
+/// How long after the link stands all begin, so that every scheme meets the same part of what changes.
+const HEAD_START: Duration = Duration::from_secs(3);
+
+/// What is measured.
+pub(super) struct Case<'a> {
+    pub(super) name: &'a str,
+    pub(super) link: &'a str,
+    pub(super) scheme: &'a Scheme,
+    pub(super) seed: u64,
+}
+
+/// Everything that crosses the link at one time.
+struct Visits<'a> {
+    hosts: &'a Hosts,
+    options: &'a Options,
+}
+
+impl Visits<'_> {
+    /// Lets a visitor of the mobile host go to the server at `address` and tell of it.
+    fn go(&self, address: &str, words: &[&str]) -> Result<Told, Failure> {
+        let mut command = Command::new(setting::ourselves()?);
+        command.args(["bench", "world-end"]).args(words);
+        command.args(["--address", &format!("{address}:{PORT}")]);
+        command.args(["--skip", &self.options.skip.to_string()]);
+        command.args(["--time", &self.options.time.to_string()]);
+        let text = self.hosts.run(&self.hosts.client, &command)?;
+        crate::bench::understand("what a visitor told", &text)
+    }
+}
+
+/// Lets the emulator say at once what it does not understand of a link.
+pub(super) fn check(program: &Path, link: &str) -> Result<(), Failure> {
+    let folder = setting::folder(None)?;
+    let hosts = Hosts::new(folder.path(), "world")?;
+    let side = |host: &str| format!("netns:{host},air0");
+    let mut command = hosts.command(program);
+    command.args(["emulate", "--duration", "1 ms", "--link", link]);
+    command.args([
+        "--left",
+        &side(&hosts.server),
+        "--right",
+        &side(&hosts.client),
+    ]);
+    match hosts.shell.run(command) {
+        // What it says is all that matters here.
+        Err(Failure::Exit { output, .. }) => Err(Failure::Found(
+            output.trim().trim_start_matches("error: ").into(),
+        )),
+        other => other.map(drop),
+    }
+}
+
+/// Starts the daemons, and waits until they know each other.
+fn connect<'a>(hosts: &'a Hosts, program: &'a Path) -> Result<Daemons<'a>, Failure> {
+    let wishes = Wishes {
+        gateway: "",
+        mobile: "",
+        route: "192.0.2.0/24",
+    };
+    let daemons = Daemons::start_with(hosts, program, &wishes)?;
+    hosts.wait("both ends are connected", || {
+        let status = daemons.status("mobile").unwrap_or_default();
+        !status["host"]["peers"][0]["keys_age"].is_null()
+    })?;
+    Ok(daemons)
+}
+
+/// Runs it.
+pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Result<Row, Failure> {
+    let folder = setting::folder(None)?;
+    let mut hosts = Hosts::new(folder.path(), "world")?;
+    hosts.end_with_us();
+    let mtu = ["--mtu".to_owned(), options.mtu.to_string()];
+    let sides = [hosts.server.as_str(), hosts.client.as_str()];
+    let air = Link::started(&hosts, program, (sides, &mtu), (case.link, case.seed))?;
+    let begin = Instant::now() + HEAD_START;
+    let tunnel = case.scheme.tunnel.then(|| connect(&hosts, program));
+    let _tunnel = tunnel.transpose()?;
+    let mut serve = Command::new(setting::ourselves()?);
+    serve.args(["bench", "world-end", "serve", "--address"]);
+    serve.arg(format!("0.0.0.0:{PORT}"));
+    let _server = hosts.start(&hosts.server, &serve)?;
+    thread::sleep(begin.saturating_duration_since(Instant::now()));
+    let visits = Visits {
+        hosts: &hosts,
+        options,
+    };
+    let gathered = visits.all(case.scheme)?;
+    Ok(row(options, case, &gathered, &air.report(&hosts)?))
+}
+
+/// What all visitors together tell.
+struct Gathered {
+    bulk: Told,
+    small: Told,
+    others: Vec<(String, Told)>,
+}
+
+impl Visits<'_> {
+    /// Lets all go at once.
+    fn all(&self, scheme: &Scheme) -> Result<Gathered, Failure> {
+        let inside = if scheme.tunnel {
+            daemons::SERVER
+        } else {
+            link::SERVER
+        };
+        let beside = self.options.beside.iter();
+        let senders: Vec<&str> = beside
+            .flat_map(|beside| (0..beside.count).map(|_| beside.sender.as_str()))
+            .collect();
+        thread::scope(|scope| {
+            let rival =
+                |sender| scope.spawn(move || self.go(link::SERVER, &["fetch", "--sender", sender]));
+            let rivals: Vec<_> = senders.iter().copied().map(rival).collect();
+            let small = scope.spawn(|| self.go(inside, &["ask"]));
+            let bulk = self.go(inside, &["fetch", "--sender", &scheme.sender]);
+            let told = |thread: ScopedJoinHandle<'_, Result<Told, Failure>>| {
+                thread.join().expect("a visit does not panic")
+            };
+            let pairs = senders.iter().zip(rivals);
+            let other = |(sender, rival): (&&str, _)| Ok(((*sender).into(), told(rival)?));
+            Ok(Gathered {
+                others: pairs.map(other).collect::<Result<_, Failure>>()?,
+                small: told(small)?,
+                bulk: bulk?,
+            })
+        })
+    }
+}
+
+/// The row of a run; `seen` is what the emulator tells.
+fn row(options: &Options, case: &Case<'_>, gathered: &Gathered, seen: &Value) -> Row {
+    let packets = |key: &str| seen["down"][key]["packets"].as_f64().unwrap_or_default();
+    let rate = |told: &Told| told.bytes as f64 * 8.0 / f64::from(options.time);
+    let mut delays = gathered.small.delays_us.clone();
+    delays.sort_unstable();
+    let percentile = |percent: usize| {
+        let delay = delays.get(delays.len() * percent / 100);
+        delay.map_or(f64::NAN, |delay| *delay as f64 / 1e3)
+    };
+    let others = &gathered.others;
+    Row {
+        link: case.name.into(),
+        scheme: case.scheme.name(),
+        seed: case.seed,
+        seconds: options.time,
+        goodput_bps: rate(&gathered.bulk),
+        request_median_ms: percentile(50),
+        request_p95_ms: percentile(95),
+        requests: delays.len(),
+        offered_packets: packets("offered"),
+        dropped_packets: packets("dropped_queue"),
+        rivals_bps: others.iter().map(|(_, told)| rate(told)).collect(),
+        rivals: others.iter().map(|(sender, _)| sender.clone()).collect(),
+        late: seen["lateness"]["over_2_ms"].as_u64().unwrap_or_default(),
+    }
+}

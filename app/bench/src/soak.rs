@@ -1,0 +1,34 @@
+//! `cargo xtask soak`: runs that are too long for `check`, and look for what nobody thought of.
+//!
+//! A soak is one file with a `run` function. What chance decides comes from a seed that is told.
+
+use xtask::shell::{Failure, Shell};
+
+pub(crate) mod alone;
+mod files;
+mod random;
+mod split;
+mod watch;
+
+/// What to look for faults in.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    soak: Soak,
+}
+
+#[derive(clap::Subcommand)]
+enum Soak {
+    /// Files on a mount of a real NFS server: random operations, pjdfstest, a server that is killed.
+    Files(files::Options),
+    /// Files over TCP that is split, while the daemons at both ends of the hop are killed.
+    Split(split::Options),
+}
+
+/// Runs one soak; it prints a table, and fails if anything was wrong.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    match &options.soak {
+        Soak::Files(options) => files::run(&Shell::new(false), options),
+        Soak::Split(options) => split::run(&Shell::new(false), options),
+    }
+}

@@ -1,0 +1,240 @@
+//! `cargo xtask soak files`: a mount of a real NFS server, nfs-ganesha, is used in all ways at once. Needs root.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use self::kills::Tally;
+use self::one_file::Places;
+use self::rig::{Rig, Setting, Way};
+use self::tree::Trees;
+use super::watch::{Fault, watch};
+use crate::bench::files::hosts::Hosts;
+use crate::bench::files::server::Directories;
+use crate::bench::{peers, setting};
+use xtask::shell::{Failure, Shell};
+
+mod compare;
+mod kills;
+mod one_file;
+mod posix;
+mod rig;
+mod tree;
+
+/// Programs and the Debian packages that hold them.
+const NEEDED: [(&str, &str); 4] = [
+    ("ip", "iproute2"),
+    ("ganesha.nfsd", "nfs-ganesha-vfs"),
+    ("rpcbind", "rpcbind"),
+    ("nsenter", "util-linux"),
+];
+
+/// What can be done with files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Part {
+    /// Random operations on one file, beside its bytes in memory
+    OneFile,
+    /// Random operations on a tree of files, beside a local one
+    Tree,
+    /// pjdfstest
+    Posix,
+    /// A server that is killed while files are written
+    Kills,
+}
+
+/// What to do, and with what.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Only these parts; all by default
+    #[arg(long, value_enum, value_delimiter = ',')]
+    what: Vec<Part>,
+    /// How long each part with random operations takes
+    #[arg(long, default_value_t = 45)]
+    seconds: u64,
+    /// How often the server is killed
+    #[arg(long, default_value_t = 20)]
+    kills: u32,
+    /// Bytes of the files during which it is killed, in the mean about
+    #[arg(long, default_value_t = 30_000_000, value_parser = clap::value_parser!(u64).range(1_000..))]
+    size: u64,
+    /// Decides all that chance decides
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Reach the server through this emulated link, by its name or its file (`lasthop emulate`); without, by a wire
+    #[arg(long)]
+    link: Option<String>,
+    /// Have lasthop's daemons at both ends of the link
+    #[arg(long, requires = "link")]
+    daemons: bool,
+    /// What stands behind `-o` when it is mounted
+    #[arg(long = "mount-options", default_value = "rw")]
+    mounting: String,
+    /// Try this program, not one that is built first
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Where the rows go, as JSON
+    #[arg(long, value_name = "FILE", default_value = "target/soak-files.json")]
+    json: PathBuf,
+    /// The program, for a process that is alone already
+    #[arg(long, hide = true)]
+    alone: Option<PathBuf>,
+}
+
+impl Options {
+    fn wants(&self, part: Part) -> bool {
+        self.what.is_empty() || self.what.contains(&part)
+    }
+}
+
+/// What came of a part.
+#[derive(Debug, Serialize)]
+struct Row {
+    part: Part,
+    seed: u64,
+    seconds: f64,
+    /// What was done, for a person.
+    done: String,
+    kills: Option<Tally>,
+    fault: Option<Fault>,
+}
+
+/// Does all parts, prints a table, and fails if anything was wrong.
+pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
+    let Some(program) = &options.alone else {
+        peers::provide(shell, &NEEDED)?;
+        if options.wants(Part::Posix) {
+            posix::program(shell)?;
+        }
+        let program = setting::program(shell, options.program.as_deref())?;
+        return Err(super::alone::become_alone(&["--alone"], &program));
+    };
+    println!("{}\n", setting::describe(shell)?);
+    let rows = soak(shell, options, program)?;
+    print(&rows);
+    crate::bench::keep(shell, &options.json, &rows)?;
+    let faults = rows.iter().filter_map(|row| {
+        let fault = row.fault.as_ref()?;
+        Some(format!("{:?}: {fault}", row.part))
+    });
+    Failure::unless_empty(&faults.collect::<Vec<_>>())
+}
+
+/// The folder of all files, in the memory that only this process sees; the server has a `/run` of its own.
+const FOLDER: &str = "/mnt/soak";
+
+fn soak(shell: &Shell, options: &Options, program: &Path) -> Result<Vec<Row>, Failure> {
+    fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
+    let hosts = Hosts::new(Path::new(FOLDER), "soak")?;
+    let setting = Setting {
+        program,
+        link: options.link.as_deref(),
+        daemons: options.daemons,
+        mount_options: &options.mounting,
+        seed: options.seed,
+    };
+    let way = Way::new(&hosts, setting)?;
+    let mut rig = Rig::new(&hosts, &way, setting)?;
+    let mut rows = Vec::new();
+    for part in [Part::OneFile, Part::Tree, Part::Posix, Part::Kills] {
+        if !options.wants(part) {
+            continue;
+        }
+        let row = row(shell, options, part, &mut rig);
+        println!("{part:?}: {}", row.fault.as_deref().unwrap_or(&row.done));
+        if row.fault.is_some() {
+            println!("{}", rig.logs());
+        }
+        rows.push(row);
+    }
+    rig.unmount()?;
+    Ok(rows)
+}
+
+/// Does a part.
+fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
+    let begun = Instant::now();
+    let chance = (options.seed, Duration::from_secs(options.seconds));
+    let name = format!("{part:?}");
+    let mut kills = None;
+    let outcome = match part {
+        Part::OneFile => {
+            let places = Places {
+                mounted: rig.mounted(""),
+                exported: rig.exported(""),
+            };
+            watch(
+                &name,
+                || rig.give_up(),
+                |done| {
+                    one_file::run(&places, chance, done)
+                        .map(|()| format!("{} operations", done.so_far()))
+                },
+            )
+        }
+        Part::Tree => {
+            let trees = Trees {
+                mounted: rig.mounted("tree"),
+                reference: rig.local("reference"),
+            };
+            watch(
+                &name,
+                || rig.give_up(),
+                |done| {
+                    tree::run(&trees, chance, done)?;
+                    tree::same(&rig.exported("tree"), &trees.reference)
+                        .map_err(|fault| format!("at the server: {fault}"))?;
+                    Ok(format!("{} operations", done.so_far()))
+                },
+            )
+        }
+        // It looks at times; and does nothing that leads round in a circle.
+        Part::Posix => rig
+            .replace(Directories::Remembered)
+            .and_then(|()| posix::program(shell))
+            .map_err(|failure| failure.to_string())
+            .and_then(|program| watch(&name, || rig.give_up(), |_| posix::run(rig, &program))),
+        Part::Kills => {
+            let wanted = (options.seed, options.kills, options.size);
+            let (tally, outcome) = watch(&name, String::new, |done| kills::run(rig, wanted, done));
+            kills = Some(tally);
+            let Tally {
+                kills,
+                whole,
+                failed,
+            } = tally;
+            outcome.map(|()| {
+                format!("{kills} kills: {whole} files whole, {failed} failed and said so")
+            })
+        }
+    };
+    let (done, fault) = match outcome {
+        Ok(done) => (done, None),
+        Err(fault) => (String::new(), Some(fault)),
+    };
+    Row {
+        part,
+        seed: options.seed,
+        seconds: begun.elapsed().as_secs_f64(),
+        done,
+        kills,
+        fault,
+    }
+}
+
+fn print(rows: &[Row]) {
+    println!("\n| part | seed | s | outcome |\n|---|---|---|---|");
+    for row in rows {
+        let outcome = match &row.fault {
+            Some(fault) => format!("FAULT: {}", fault.lines().next().unwrap_or_default()),
+            None => row.done.clone(),
+        };
+        println!(
+            "| {:?} | {} | {:.0} | {outcome} |",
+            row.part, row.seed, row.seconds
+        );
+    }
+}

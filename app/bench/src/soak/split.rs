@@ -1,0 +1,206 @@
+//! `cargo xtask soak split`: files cross a lossy hop over TCP that is split, and a daemon at one of its ends is killed.
+//! Each file is whole, or whoever waits for it gets an error; none ends early as if it were whole. Needs root.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use self::kills::{Plan, Tally};
+use self::rig::{Rig, Victim};
+use super::watch::{Fault, watch};
+use crate::bench::files::hosts::Hosts;
+use crate::bench::{peers, setting};
+use xtask::shell::{Failure, Shell};
+
+mod kills;
+mod rig;
+mod transfer;
+
+/// Programs and the Debian packages that hold them.
+const NEEDED: [(&str, &str); 3] = [
+    ("ip", "iproute2"),
+    ("nft", "nftables"),
+    ("unshare", "util-linux"),
+];
+
+/// The folder of all files, in memory that only this process sees.
+const FOLDER: &str = "/mnt/soak";
+
+/// What carries TCP across the hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Transport {
+    /// MTCP with 32-bit numbers
+    MtcpWide,
+    /// MTCP as in its paper
+    Mtcp,
+    /// The kernel's TCP
+    KernelTcp,
+}
+
+impl Transport {
+    fn name(self) -> &'static str {
+        match self {
+            Self::MtcpWide => "mtcp-wide",
+            Self::Mtcp => "mtcp",
+            Self::KernelTcp => "kernel-tcp",
+        }
+    }
+}
+
+/// What to do, and with what.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Only these transports
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "mtcp-wide,mtcp"
+    )]
+    transports: Vec<Transport>,
+    /// Only these daemons
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "gateway,mobile"
+    )]
+    victims: Vec<Victim>,
+    /// How often each daemon is killed, with each transport
+    #[arg(long, default_value_t = 50)]
+    kills: u32,
+    /// Bytes of the largest file
+    #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    size: u64,
+    /// Decides all that chance decides
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The emulated link that is the hop, by its name or its file (`lasthop emulate`); 20 Mbit/s with losses without
+    #[arg(long)]
+    link: Option<String>,
+    /// Try this program, not one that is built first
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Where the rows go, as JSON
+    #[arg(long, value_name = "FILE", default_value = "target/soak-split.json")]
+    json: PathBuf,
+    /// The program, for a process that is alone already
+    #[arg(long, hide = true)]
+    alone: Option<PathBuf>,
+}
+
+/// What came of one daemon's deaths.
+#[derive(Debug, Serialize)]
+struct Row {
+    transport: Transport,
+    victim: Victim,
+    seed: u64,
+    seconds: f64,
+    tally: Tally,
+    fault: Option<Fault>,
+}
+
+/// Kills, prints a table, and fails if anything was wrong.
+pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
+    let Some(program) = &options.alone else {
+        peers::provide(shell, &NEEDED)?;
+        let program = setting::program(shell, options.program.as_deref())?;
+        return Err(super::alone::become_alone(&["--alone"], &program));
+    };
+    println!("{}\n", setting::describe(shell)?);
+    let mut rows = Vec::new();
+    for transport in &options.transports {
+        let (also, failure) = soak(options, program, *transport);
+        rows.extend(also);
+        failure?;
+    }
+    print(&rows);
+    crate::bench::keep(shell, &options.json, &rows)?;
+    let faults = rows.iter().filter_map(|row| {
+        let (fault, transport) = (row.fault.as_ref()?, row.transport.name());
+        Some(format!("{transport}, {:?} killed: {fault}", row.victim))
+    });
+    Failure::unless_empty(&faults.collect::<Vec<_>>())
+}
+
+fn soak(
+    options: &Options,
+    program: &Path,
+    transport: Transport,
+) -> (Vec<Row>, Result<(), Failure>) {
+    let mut rows = Vec::new();
+    let outcome = with_rig(options, program, transport, |rig| {
+        for victim in options.victims.iter().copied() {
+            let row = row(options, transport, victim, rig);
+            println!(
+                "{}, {victim:?}: {}",
+                transport.name(),
+                row.fault.clone().unwrap_or_else(|| row.tally.to_string())
+            );
+            if row.fault.is_some() {
+                println!("{}", rig.logs().text());
+            }
+            rows.push(row);
+        }
+    });
+    (rows, outcome)
+}
+
+fn with_rig(
+    options: &Options,
+    program: &Path,
+    transport: Transport,
+    act: impl FnOnce(&mut Rig<'_>),
+) -> Result<(), Failure> {
+    fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
+    let hosts = Hosts::new(Path::new(FOLDER), "split")?;
+    let mut rig = Rig::new(
+        &hosts,
+        program,
+        (transport.name(), options.link.as_deref(), options.seed),
+    )?;
+    act(&mut rig);
+    Ok(())
+}
+
+fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig<'_>) -> Row {
+    let begun = Instant::now();
+    let plan = Plan {
+        victim,
+        kills: options.kills,
+        size: options.size,
+        seed: options.seed,
+    };
+    let name = format!("{} {victim:?}", transport.name());
+    let logs = rig.logs();
+    let (tally, outcome) = watch(&name, || logs.text(), |done| kills::run(rig, plan, done));
+    Row {
+        transport,
+        victim,
+        seed: options.seed,
+        seconds: begun.elapsed().as_secs_f64(),
+        tally,
+        fault: outcome.err(),
+    }
+}
+
+fn print(rows: &[Row]) {
+    println!("\n| transport | killed | seed | s | outcome |\n|---|---|---|---|---|");
+    for row in rows {
+        let outcome = match &row.fault {
+            Some(fault) => format!("FAULT: {}", fault.lines().next().unwrap_or_default()),
+            None => row.tally.to_string(),
+        };
+        println!(
+            "| {} | {:?} | {} | {:.0} | {outcome} |",
+            row.transport.name(),
+            row.victim,
+            row.seed,
+            row.seconds
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! lasthop's daemons: their keys, their configurations, and their status.
+//!
+//! Files of a daemon bear its host's name: the gateway is `gateway`; the mobile host is `mobile`, or `mobile1`,
+//! `mobile2` and so on where there are several.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use edges::namespace::Namespace;
+use serde_json::Value;
+
+use crate::Failure;
+use crate::process::Process;
+
+/// More lines of a configuration.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lines<'a> {
+    /// Lines that stand in no section.
+    pub top: &'a str,
+    /// Whole sections, at the end.
+    pub sections: &'a str,
+}
+
+/// A gateway and its mobile hosts.
+#[derive(Debug, Clone, Copy)]
+pub struct Daemons<'a> {
+    /// The program `lasthop`.
+    pub program: &'a Path,
+    /// The folder of all files.
+    pub folder: &'a Path,
+    /// Number of mobile hosts.
+    pub mobiles: usize,
+    /// Where mobile hosts reach the gateway, if the hop carries IP.
+    pub endpoint: Option<&'a str>,
+    /// The first three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
+    pub inside: &'a str,
+    /// More of the gateway's configuration.
+    pub gateway: Lines<'a>,
+    /// More lines of the gateway's sections on its mobile hosts.
+    pub peer: &'a str,
+    /// More of the mobile hosts' configurations.
+    pub mobile: Lines<'a>,
+}
+
+impl Daemons<'_> {
+    /// Returns the name of a host; 0 is the gateway.
+    pub fn name(&self, host: usize) -> String {
+        match host {
+            0 => "gateway".into(),
+            _ if self.mobiles == 1 => "mobile".into(),
+            _ => format!("mobile{host}"),
+        }
+    }
+
+    /// Makes the keys and writes the configurations.
+    pub fn configure(&self) -> Result<(), Failure> {
+        let key = |host| make_key(self.program, self.folder, &self.name(host));
+        let keys: Vec<_> = (0..=self.mobiles).map(key).collect::<Result<_, _>>()?;
+        let mut gateway = format!("{}nat = false\n{}", self.common(0), self.gateway.top);
+        let mut section = String::new();
+        if let Some(endpoint) = self.endpoint {
+            gateway.extend(["listen = \"", endpoint, "\"\n"]);
+            section = format!("endpoint = \"{endpoint}\"\n");
+        }
+        gateway += &self.tun(0);
+        for (host, key) in keys.iter().enumerate().skip(1) {
+            let (name, address) = (self.name(host), self.address(host));
+            // Writing to a string cannot fail.
+            let _ = write!(
+                gateway,
+                "[[peers]]\nname = \"{name}\"\npublic_key = \"{key}\"\naddresses = [\"{address}\"]\n{}",
+                self.peer
+            );
+            let text = format!(
+                "{}{}[gateway]\n{section}public_key = \"{}\"\n{}{}",
+                self.common(host),
+                self.mobile.top,
+                keys[0],
+                self.tun(host),
+                self.mobile.sections
+            );
+            write_file(&self.folder.join(format!("{name}.toml")), &text)?;
+        }
+        gateway += self.gateway.sections;
+        write_file(&self.folder.join("gateway.toml"), &gateway)
+    }
+
+    fn common(&self, host: usize) -> String {
+        let name = self.name(host);
+        format!("private_key_file = \"{name}.key\"\nstate_dir = \"{name}\"\n")
+    }
+
+    fn tun(&self, host: usize) -> String {
+        format!("[tun]\naddresses = [\"{}/24\"]\n", self.address(host))
+    }
+
+    /// Returns the address of a host inside the tunnel.
+    pub fn address(&self, host: usize) -> String {
+        format!("{}.{}", self.inside, host + 1)
+    }
+
+    /// Starts the daemon of a host.
+    pub fn start(&self, host: usize, namespace: &Namespace) -> Result<Process, Failure> {
+        let (name, role) = (self.name(host), role(host));
+        let mut command = Command::new(self.program);
+        command.args([role, "--config", &format!("{name}.toml")]);
+        command.current_dir(self.folder);
+        Process::start(command, &name, self.folder, Some(namespace))
+    }
+}
+
+fn role(host: usize) -> &'static str {
+    if host == 0 { "gateway" } else { "mobile" }
+}
+
+/// Returns what `lasthop status --json` prints about the daemon of that name and state folder, if the daemon answers.
+pub fn status(program: &Path, name: &str, state: &Path) -> Option<Value> {
+    let mut command = Command::new(program);
+    command.args(["status", "--json", "--name", name, "--state-dir"]);
+    let text = run_in(command.arg(state), Path::new(".")).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Makes the private key `NAME.key`, in place of one that is there; returns the public key.
+pub fn make_key(program: &Path, folder: &Path, name: &str) -> Result<String, Failure> {
+    let file = format!("{name}.key");
+    let mut command = Command::new(program);
+    let text = run_in(command.args(["keygen", "--force", &file]), folder)?;
+    let public = text.split_whitespace().last().unwrap_or_default();
+    Ok(public.to_owned())
+}
+
+/// Returns only what it printed to its standard output.
+fn run_in(command: &mut Command, folder: &Path) -> Result<String, Failure> {
+    let line = format!("{command:?}");
+    let output = command.current_dir(folder).output();
+    let output = output.map_err(|source| Failure::Start {
+        command: line.clone(),
+        source,
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into());
+    }
+    Err(Failure::Exit {
+        command: line,
+        how: output.status.to_string(),
+        output: String::from_utf8_lossy(&output.stderr).into(),
+    })
+}
+
+/// Writes a file.
+fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(Failure::file("write", path))
+}

@@ -1,0 +1,107 @@
+//! Hosts and the links between them.
+
+use edges::namespace::Namespace;
+use edges::netlink::{Netlink, Route};
+use edges::sysctl;
+use edges::tun::{Offload, TunDevice, TunOptions};
+use ipnet::IpNet;
+
+use crate::Failure;
+
+/// The kernel's own queue before an emulator, in packets: so long that only the link's queue drops.
+const DEVICE_QUEUE: u32 = 10_000;
+
+/// One end of a link.
+#[derive(Debug, Clone, Copy)]
+pub struct End<'a> {
+    /// The host at this end.
+    pub host: &'a Namespace,
+    /// The interface there.
+    pub device: &'a str,
+    /// The interface's address with the length of its prefix, such as `10.1.0.1/24`.
+    pub address: &'a str,
+}
+
+impl<'a> End<'a> {
+    /// Returns the end at that host.
+    pub const fn new(host: &'a Namespace, device: &'a str, address: &'a str) -> Self {
+        Self {
+            host,
+            device,
+            address,
+        }
+    }
+}
+
+/// Runs `act` in that host.
+pub fn on<T: Send>(
+    host: &Namespace,
+    act: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    host.run(act)?
+}
+
+/// Joins two hosts by a virtual cable (`veth(4)`).
+pub fn join([near, far]: [End<'_>; 2]) -> Result<(), Failure> {
+    // Both ends are made in one host, where they cannot bear the same name.
+    let draft = format!("{}.new", far.device);
+    on(near.host, || {
+        let mut netlink = Netlink::open()?;
+        netlink.create_veth(near.device, &draft)?;
+        Ok(netlink.move_link(&draft, far.host)?)
+    })?;
+    on(far.host, || {
+        Ok(Netlink::open()?.rename_link(&draft, far.device)?)
+    })?;
+    set_up(near)?;
+    set_up(far)
+}
+
+/// Gives an interface its address, and takes it up.
+fn set_up(end: End<'_>) -> Result<(), Failure> {
+    let address = parse(end.address)?;
+    on(end.host, || {
+        let mut netlink = Netlink::open()?;
+        netlink.add_address(end.device, address)?;
+        Ok(netlink.set_up(end.device)?)
+    })
+}
+
+/// Adds a route of a host: to `destination`, such as `0.0.0.0/0`, by the next hop `via`.
+pub fn route(host: &Namespace, destination: &str, via: &str) -> Result<(), Failure> {
+    let not_read = |_| Failure::Found(format!("'{via}' is no address"));
+    let route = Route::to(parse(destination)?).via(via.parse().map_err(not_read)?);
+    on(host, || Ok(Netlink::open()?.add_route(&route)?))
+}
+
+/// Gives a kernel setting of a host, such as `net/ipv4/ip_forward`, a value.
+pub fn set(host: &Namespace, name: &str, value: &str) -> Result<(), Failure> {
+    on(host, || Ok(sysctl::set(name, value).map(drop)?))
+}
+
+/// Makes a TUN device in the namespace of this thread that hands over single packets only.
+pub fn make_device(name: &str, addresses: &[IpNet], mtu: u32) -> Result<TunDevice, Failure> {
+    let options = TunOptions {
+        name: name.into(),
+        offload: Offload::None,
+        queue_length: DEVICE_QUEUE,
+    };
+    let device = TunDevice::open(&options).map_err(Failure::Device)?;
+    let name = device.name();
+    if addresses.iter().all(|address| address.addr().is_ipv4()) {
+        // Keeps the kernel's router solicitations out of every measurement. A kernel without IPv6 sends none anyway.
+        let _ = sysctl::set(&format!("net/ipv6/conf/{name}/disable_ipv6"), "1");
+    }
+    let mut netlink = Netlink::open()?;
+    netlink.set_mtu(name, mtu)?;
+    for address in addresses {
+        netlink.add_address(name, *address)?;
+    }
+    netlink.set_up(name)?;
+    Ok(device)
+}
+
+pub(crate) fn parse(address: &str) -> Result<IpNet, Failure> {
+    let not_read = |_| Failure::Found(format!("'{address}' is no address with a prefix length"));
+    address.parse().map_err(not_read)
+}

@@ -1,0 +1,253 @@
+//! Processes beside this one, which end with it.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use edges::namespace::{Namespace, NamespaceError};
+use edges::process::end_with_parent;
+use rustix::process::{Pid, Signal, kill_process_group};
+use units::{Bytes, Duration};
+
+use crate::Failure;
+
+/// Time until the next look at what is waited for.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+/// Time that a process may take to end after it was asked to.
+const ENDING: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// A process, in a group with those that it starts; all are killed when this is dropped, or when our process ends.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    name: String,
+    log: PathBuf,
+    /// Where its own words begin in the log.
+    log_start: u64,
+}
+
+/// Resources that a process and those that it started have used.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Usage {
+    /// User and system time.
+    pub processor: Duration,
+    /// The most memory that one of them ever had resident.
+    pub memory_peak: Bytes,
+}
+
+impl Usage {
+    /// Returns both together: times add up, of the peaks the higher one stands.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            processor: self.processor + other.processor,
+            memory_peak: self.memory_peak.max(other.memory_peak),
+        }
+    }
+}
+
+impl Process {
+    /// Starts `command` on a host, or where we are. Its standard error is appended to `NAME.log` in `folder`.
+    pub fn start(
+        mut command: Command,
+        name: &str,
+        folder: &Path,
+        host: Option<&Namespace>,
+    ) -> Result<Self, Failure> {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        Self::with_streams(command, name, folder, host)
+    }
+
+    /// Starts it with the standard input and output that `command` has.
+    pub fn with_streams(
+        mut command: Command,
+        name: &str,
+        folder: &Path,
+        host: Option<&Namespace>,
+    ) -> Result<Self, Failure> {
+        let log = folder.join(format!("{name}.log"));
+        let mut options = File::options();
+        let file = options.create(true).append(true).open(&log);
+        let file = file.map_err(Failure::file("write", &log))?;
+        let log_start = file.metadata().map_or(0, |metadata| metadata.len());
+        command.stderr(file).process_group(0);
+        end_with_parent(&mut command);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = launch(command, host.cloned());
+        let child = child.map_err(|error| {
+            Failure::Found(format!("the {name} cannot start `{program}`: {error}"))
+        })?;
+        Ok(Self {
+            child,
+            name: name.into(),
+            log,
+            log_start,
+        })
+    }
+
+    /// Returns its process number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal to its group.
+    pub fn signal(&self, signal: Signal) {
+        let _ = kill_process_group(Pid::from_child(&self.child), signal);
+    }
+
+    /// Asks it to end (SIGTERM), and waits until it has.
+    ///
+    /// # Errors
+    /// If it does not end.
+    pub fn end(&mut self) -> Result<ExitStatus, Failure> {
+        self.signal(Signal::TERM);
+        let what = format!("the {} ends", self.name);
+        wait(&what, ENDING, || self.has_ended())?;
+        self.wait()
+    }
+
+    /// Waits for its end as long as it takes.
+    pub fn wait(&mut self) -> Result<ExitStatus, Failure> {
+        let status = self.child.wait();
+        status.map_err(|error| Failure::Found(format!("the {}: {error}", self.name)))
+    }
+
+    /// Kills it and those that it started, if they still run.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Returns whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Returns an error with its last words if it has ended.
+    pub fn check(&mut self) -> Result<(), Failure> {
+        if !self.has_ended() {
+            return Ok(());
+        }
+        let words = self.words();
+        let words = words.trim().strip_prefix("error: ").unwrap_or(words.trim());
+        Err(Failure::Found(format!(
+            "the {} has ended: {words}",
+            self.name
+        )))
+    }
+
+    /// Returns all that it has written to its standard error.
+    pub fn words(&self) -> String {
+        let text = fs::read(&self.log).unwrap_or_default();
+        let own = text.get(self.log_start as usize..).unwrap_or_default();
+        String::from_utf8_lossy(own).into_owned()
+    }
+
+    /// Returns what its group has used so far.
+    pub fn usage(&self) -> Usage {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        processes
+            .filter_map(|process| usage_in_group(&process.path(), self.id()))
+            .fold(Usage::default(), Usage::and)
+    }
+
+    /// Returns memory of the process itself: now (`VmRSS` in proc(5)), or at most so far (`VmHWM`).
+    pub fn memory(&self, field: &str) -> Option<Bytes> {
+        memory(Path::new(&format!("/proc/{}", self.id())), field)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Returns a field of a process in `status` of proc(5) that is in kB.
+pub(crate) fn memory(process: &Path, field: &str) -> Option<Bytes> {
+    let status = fs::read_to_string(process.join("status")).ok()?;
+    let of_field = |line: &str| {
+        line.strip_prefix(field)?
+            .strip_prefix(':')
+            .map(str::to_owned)
+    };
+    let value = status.lines().find_map(of_field)?;
+    let kibibytes = value.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(Bytes::kibi(kibibytes))
+}
+
+/// Returns what the process of this folder of proc(5) has used, if it belongs to `group`.
+fn usage_in_group(process: &Path, group: u32) -> Option<Usage> {
+    let text = fs::read_to_string(process.join("stat")).ok()?;
+    let fields: Vec<_> = text.rsplit(')').next()?.split_whitespace().collect();
+    // Fields are counted from 1; the name, which may hold blanks, is the second.
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    if field(5)? != u64::from(group) {
+        return None;
+    }
+    let ticks = field(14)? + field(15)?;
+    Some(Usage {
+        processor: Duration::from_secs(1).scaled(ticks, rustix::param::clock_ticks_per_second()),
+        memory_peak: memory(process, "VmHWM").unwrap_or_default(),
+    })
+}
+
+/// A command that is to be started, its host, and where its process goes.
+type Request = (
+    Command,
+    Option<Namespace>,
+    Sender<Result<Child, NamespaceError>>,
+);
+
+/// Starts a command. A process ends with the thread that started it, so one thread that lasts starts them all.
+fn launch(command: Command, host: Option<Namespace>) -> Result<Child, NamespaceError> {
+    static STARTER: OnceLock<Sender<Request>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (sender, requests) = channel::<Request>();
+        thread::spawn(move || {
+            for (command, host, answer) in requests {
+                // Whoever asked may be gone; then the process is killed when it is dropped.
+                let _ = answer.send(start(command, host));
+            }
+        });
+        sender
+    });
+    let (answer, started) = channel();
+    let gone = "the thread that starts processes never ends";
+    starter.send((command, host, answer)).expect(gone);
+    started.recv().expect(gone)
+}
+
+fn start(mut command: Command, host: Option<Namespace>) -> Result<Child, NamespaceError> {
+    match host {
+        Some(host) => host.spawn(command),
+        None => command.spawn().map_err(|source| NamespaceError::Failed {
+            operation: "start it".into(),
+            source,
+        }),
+    }
+}
+
+/// Waits until `done` returns true.
+///
+/// # Errors
+/// If that takes longer than `patience`.
+pub(crate) fn wait(
+    what: &str,
+    patience: std::time::Duration,
+    mut done: impl FnMut() -> bool,
+) -> Result<(), Failure> {
+    let begun = std::time::Instant::now();
+    while !done() {
+        if begun.elapsed() > patience {
+            let seconds = patience.as_secs();
+            return Err(Failure::Found(format!("{what}: not within {seconds} s")));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
