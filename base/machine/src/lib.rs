@@ -4,10 +4,12 @@
 //! tests and fuzzers drive the very same code. [`conformance`] checks the contract for any machine.
 
 pub mod conformance;
+mod deadlines;
 mod random;
 mod rules;
 mod token_bucket;
 
+pub use deadlines::Deadlines;
 pub use random::RandomStream;
 pub use rules::{ConfigError, check_rules};
 pub use token_bucket::TokenBucket;
