@@ -6,11 +6,13 @@
 pub mod conformance;
 mod deadlines;
 mod random;
+mod round_trip;
 mod rules;
 mod token_bucket;
 
 pub use deadlines::Deadlines;
 pub use random::RandomStream;
+pub use round_trip::RoundTripEstimate;
 pub use rules::{ConfigError, check_rules};
 pub use token_bucket::TokenBucket;
 use units::Instant;
