@@ -14,7 +14,7 @@ pub use deadlines::Deadlines;
 pub use random::RandomStream;
 pub use round_trip::RoundTripEstimate;
 pub use rules::{ConfigError, check_rules};
-pub use token_bucket::TokenBucket;
+pub use token_bucket::{TokenBucket, TokenDebt};
 use units::Instant;
 
 /// A protocol core: a state machine that performs no I/O and owns no clock.

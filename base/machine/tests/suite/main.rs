@@ -2,3 +2,4 @@
 
 mod deadlines;
 mod machine;
+mod token_bucket;
