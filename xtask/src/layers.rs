@@ -50,7 +50,14 @@ const HOUSE: &[Layer] = &[
     },
     Layer {
         folder: "sim",
-        crates: &["channel", "tcp", "fileserver", "rivals", "simulator", "sockets"],
+        crates: &[
+            "channel",
+            "tcp",
+            "fileserver",
+            "rivals",
+            "simulator",
+            "sockets",
+        ],
         sees: &["base", "protocols"],
     },
     Layer {

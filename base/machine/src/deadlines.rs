@@ -63,10 +63,27 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.order.first().map(|(deadline, _)| *deadline)
     }
 
+    /// Returns the first deadline after `instant`.
+    pub fn first_after(&self, instant: Instant) -> Option<Instant> {
+        let mut later = self
+            .order
+            .iter()
+            .skip_while(|(deadline, _)| *deadline <= instant);
+        later.next().map(|(deadline, _)| *deadline)
+    }
+
+    /// Returns the keys of all deadlines that have come, the earliest first.
+    pub fn due(&self, now: Instant) -> impl Iterator<Item = K> + '_ {
+        let due = self
+            .order
+            .iter()
+            .take_while(move |(deadline, _)| *deadline <= now);
+        due.map(|(_, key)| *key)
+    }
+
     /// Returns the key of the first deadline, if that has come.
     pub fn first_due(&self, now: Instant) -> Option<K> {
-        let (deadline, key) = self.order.first()?;
-        (*deadline <= now).then_some(*key)
+        self.due(now).next()
     }
 
     /// Removes the first deadline, if that has come, and returns its key.

@@ -39,6 +39,10 @@ fn random_changes_leave_it_as_they_leave_a_list() {
                     .filter(|(time, _)| *time <= now);
                 let expected = due.min().map(|(_, key)| key);
                 assert_eq!(deadlines.first_due(at(now)), expected);
+                let later = list.values().filter(|time| **time > now).min();
+                assert_eq!(deadlines.first_after(at(now)), later.copied().map(at));
+                let count = list.values().filter(|time| **time <= now).count();
+                assert_eq!(deadlines.due(at(now)).count(), count);
                 assert_eq!(deadlines.pop_due(at(now)), expected);
                 expected.map(|key| list.remove(&key));
             }
