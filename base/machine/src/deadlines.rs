@@ -63,7 +63,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.order.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Returns the first deadline after `instant`.
+    /// Returns the first deadline after `instant`; costs as much as there are deadlines up to then.
     pub fn first_after(&self, instant: Instant) -> Option<Instant> {
         let mut later = self
             .order

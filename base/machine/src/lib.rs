@@ -1,4 +1,4 @@
-//! The contract between a protocol core and whatever drives it, and the tools to check it.
+//! The contract between a protocol core and whatever drives it, the tools to check it, and what many cores are made of.
 //!
 //! A [`Machine`] performs no input or output and owns no clock, so the simulator, the live daemons,
 //! tests and fuzzers drive the very same code. [`conformance`] checks the contract for any machine.
