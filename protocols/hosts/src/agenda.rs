@@ -53,7 +53,14 @@ impl Agenda {
     /// Returns when the first association acts.
     pub(crate) fn acts_at(&self, peers: &[Peer]) -> Option<Instant> {
         let busy = self.of_busy(peers, Machine::poll_timeout);
-        earlier(self.acts.first(), busy.min())
+        let first = earlier(self.acts.first(), busy.min());
+        let all = || peers.iter().map(|peer| &peer.association);
+        debug_assert_eq!(
+            first,
+            all().filter_map(Machine::poll_timeout).min(),
+            "an association was changed and not touched"
+        );
+        first
     }
 
     /// Returns when the first may acknowledge.
