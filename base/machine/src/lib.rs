@@ -1,18 +1,22 @@
-//! The contract between a protocol core and whatever drives it, and the tools to check it.
+//! The contract between a protocol core and whatever drives it, the tools to check it, and what many cores are made of.
 //!
 //! A [`Machine`] performs no input or output and owns no clock, so the simulator, the live daemons,
 //! tests and fuzzers drive the very same code. [`conformance`] checks the contract for any machine.
 
 pub mod conformance;
+mod deadlines;
 mod random;
+mod round_trip;
 mod rules;
 mod tape;
 mod token_bucket;
 
+pub use deadlines::Deadlines;
 pub use random::RandomStream;
+pub use round_trip::RoundTripEstimate;
 pub use rules::{ConfigError, check_rules};
 pub use tape::{Step, Tape};
-pub use token_bucket::TokenBucket;
+pub use token_bucket::{TokenBucket, TokenDebt};
 use units::Instant;
 
 /// A protocol core: a state machine that performs no I/O and owns no clock.

@@ -2,40 +2,71 @@
 
 use units::{Duration, Instant};
 
+/// What was taken from a token bucket and not earned back yet, in a unit that its owner chooses.
+///
+/// The owner gives what is earned and what the bucket holds with each use, so both may change.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TokenDebt {
+    taken: u64,
+    updated: Instant,
+}
+
+impl TokenDebt {
+    /// Returns the debt of a bucket that holds `burst` and is empty at `now`.
+    pub fn empty(now: Instant, burst: u64) -> Self {
+        Self {
+            taken: burst,
+            updated: now,
+        }
+    }
+
+    /// Takes `amount` from a bucket that holds `burst`, if there is so much; `earned` is what a span earns. A span that
+    /// earns nothing yet counts on.
+    pub fn take(
+        &mut self,
+        now: Instant,
+        amount: u64,
+        burst: u64,
+        earned: impl FnOnce(Duration) -> u64,
+    ) -> bool {
+        let earned = earned(now.since(self.updated));
+        if earned > 0 {
+            self.taken = self.taken.saturating_sub(earned);
+            self.updated = now;
+        }
+        let taken = self.taken.checked_add(amount);
+        let taken = taken.filter(|taken| *taken <= burst);
+        self.taken = taken.unwrap_or(self.taken);
+        taken.is_some()
+    }
+}
+
 /// A token bucket in integer time: a token is the span in which one is earned.
 #[derive(Debug)]
 pub struct TokenBucket {
     /// Time that earns one token.
     interval: Duration,
     capacity: Duration,
-    credit: Duration,
-    updated: Instant,
+    debt: TokenDebt,
 }
 
 impl TokenBucket {
-    /// A full bucket that earns `rate` tokens a second and holds `burst`; a rate of 0 earns none.
+    /// Returns a full bucket that earns `rate` tokens a second and holds `burst`; a rate of 0 earns none.
     pub fn new(rate: u32, burst: u32) -> Self {
         let interval = Duration::from_secs(1)
             .as_nanos()
             .checked_div(u64::from(rate))
             .map_or(Duration::MAX, Duration::from_nanos);
-        let capacity = interval * u64::from(burst);
         Self {
             interval,
-            capacity,
-            credit: capacity,
-            updated: Instant::ZERO,
+            capacity: interval * u64::from(burst),
+            debt: TokenDebt::default(),
         }
     }
 
     /// Takes one token, if there is one.
     pub fn take(&mut self, now: Instant) -> bool {
-        self.credit = (self.credit + now.since(self.updated)).min(self.capacity);
-        self.updated = now;
-        let enough = self.credit >= self.interval;
-        if enough {
-            self.credit -= self.interval;
-        }
-        enough
+        let (amount, burst) = (self.interval.as_nanos(), self.capacity.as_nanos());
+        self.debt.take(now, amount, burst, Duration::as_nanos)
     }
 }

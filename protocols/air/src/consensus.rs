@@ -1,5 +1,7 @@
 //! The rate of an air, from what several destinations have measured of it.
 
+use std::collections::BTreeSet;
+
 use units::{BitRate, Bytes, Duration, Instant};
 
 /// News counts half as much after so long: the air changes, and a destination in a fade has none.
@@ -39,6 +41,8 @@ pub struct Measured {
 #[derive(Debug)]
 pub(crate) struct Consensus {
     news: Vec<News>,
+    /// Those whose news may still count.
+    recent: BTreeSet<usize>,
     /// Kept for its storage.
     known: Vec<(Measured, u64)>,
     agreed: Option<Measured>,
@@ -48,6 +52,7 @@ impl Consensus {
     pub(crate) fn new(destinations: usize) -> Self {
         Self {
             news: vec![News::default(); destinations],
+            recent: BTreeSet::new(),
             known: Vec::with_capacity(destinations),
             agreed: None,
         }
@@ -73,20 +78,24 @@ impl Consensus {
         let weight = news.weight_at(now) + std::mem::take(&mut news.sent);
         news.weight = weight.min(WEIGHT_MAX);
         news.told = Some(Told { at: now, measured });
+        self.recent.insert(destination);
         self.agreed = self.median(now).or(Some(measured));
     }
 
     /// The median of those that know the rate; where two halves stand against each other, that of the faster ones: a
     /// pace that is too high is noticed.
     fn median(&mut self, now: Instant) -> Option<Measured> {
-        let weighed = |news: &News| {
+        let news = &self.news;
+        self.recent
+            .retain(|destination| news[*destination].weight_at(now) > 0);
+        let weighed = |destination: &usize| {
+            let news = &news[*destination];
             let measured = news.told?.measured;
-            let weight = news.weight_at(now);
-            (measured.is_settled && weight > 0).then_some((measured, weight))
+            measured.is_settled.then(|| (measured, news.weight_at(now)))
         };
         let known = &mut self.known;
         known.clear();
-        known.extend(self.news.iter().filter_map(weighed));
+        known.extend(self.recent.iter().filter_map(weighed));
         known.sort_unstable_by_key(|(measured, _)| measured.pace);
         let half = known.iter().map(|(_, weight)| weight).sum::<u64>() / 2;
         let mut passed = 0;

@@ -1,9 +1,8 @@
 //! What has been received, and when to say so.
 
-use units::{Duration, Instant};
+use units::{Duration, Instant, RangeSet};
 use wire::hop::{AckFields, FrameWriter};
 
-use crate::ranges::RangeSet;
 use crate::received_marks::ReceivedMarks;
 
 /// The longest that a frame waits for its acknowledgement.
@@ -111,7 +110,8 @@ impl Acknowledger {
         let savings = (self.received_bytes / SHARE).saturating_sub(around) as usize;
         let ranges = self
             .received
-            .descending()
+            .iter()
+            .rev()
             .map(|range| (range.start, range.end - 1));
         let room = frame.room();
         if !frame.ack(fields, ranges, savings.max(32)) {

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use units::{Duration, Instant};
+use units::{Duration, Instant, RangeSet};
 use wire::hop::{RecordHead, RecordWriter};
 use wire::packet::Packet;
 
 use crate::limits::PACKET;
-use crate::ranges::RangeSet;
 
 /// How often, and for how long, a brief packet is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +166,7 @@ impl BriefSender {
         out.iter_mut()
             .zip(bytes.skip(start))
             .for_each(|(to, from)| *to = *from);
-        entry.lost.remove(fragment.range.clone());
+        entry.lost.remove(&fragment.range);
         entry.unsent = entry.unsent.max(fragment.range.end);
         let complete = entry.unsent == entry.len();
         if complete && self.unfinished == Some(fragment.packet) {
@@ -183,7 +182,7 @@ impl BriefSender {
         let Some(entry) = self.entry(packet) else {
             return 0;
         };
-        entry.lost.remove(range.clone());
+        entry.lost.remove(&range);
         let news = entry.confirmed.insert(range);
         let all = 0..entry.len();
         if entry.confirmed.covers(&all) {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
+use machine::TokenDebt;
 use units::{Duration, Instant};
 use wire::flow::{Class, FlowKey};
 use wire::hop::FrameWriter;
@@ -16,9 +17,9 @@ use crate::limits::PACKET;
 use crate::queue;
 use crate::stream::StreamSender;
 
-/// Packets a second up to which a flow counts as sparse, and may be sent twice.
-const SPARSE_RATE: u64 = 50;
-const SPARSE_BURST: u64 = 8;
+/// A flow counts as sparse, and may be sent twice, up to 50 packets a second, after bursts of 8: in nanoseconds.
+const SPARSE_INTERVAL: u64 = 20_000_000;
+const SPARSE_BURST: u64 = 8 * SPARSE_INTERVAL;
 /// Fewer packets than this that wait leave soon, each with its acknowledgement.
 const BACKLOG: usize = 2;
 /// The flow of packets that are to have none of their own: they share one, in each lane. The protocol is reserved
@@ -47,7 +48,7 @@ pub(crate) struct Flow {
     queued: usize,
     /// What the buffers of the queue take.
     storage: usize,
-    sparse: Allowance,
+    sparse: TokenDebt,
     last_drop: Option<Instant>,
     delay: ControlledDelay,
     lane: Lane,
@@ -118,26 +119,6 @@ pub(crate) enum Ending {
     Sent,
 }
 
-/// A token bucket of packets.
-#[derive(Debug, Default)]
-struct Allowance {
-    /// When the bucket would have been empty.
-    zero: Instant,
-}
-
-impl Allowance {
-    fn take(&mut self, now: Instant) -> bool {
-        let interval = Duration::from_secs(1) / SPARSE_RATE;
-        let floor = now - interval * SPARSE_BURST;
-        let next = self.zero.max(floor) + interval;
-        let allowed = next <= now;
-        if allowed {
-            self.zero = next;
-        }
-        allowed
-    }
-}
-
 impl Flow {
     /// A flow in `lane`, with the number of its stream if it has one.
     pub(crate) fn new(key: FlowKey, lane: Lane, stream: Option<u64>, now: Instant) -> Self {
@@ -150,7 +131,7 @@ impl Flow {
             queue: VecDeque::new(),
             queued: 0,
             storage: 0,
-            sparse: Allowance { zero: now },
+            sparse: TokenDebt::empty(now, SPARSE_BURST),
             last_drop: None,
             delay: ControlledDelay::default(),
             lane,
@@ -363,7 +344,9 @@ impl Flow {
         let sparse = self.is_repaired()
             && place.is_sparse()
             && self.queue.is_empty()
-            && self.sparse.take(now);
+            && self
+                .sparse
+                .take(now, SPARSE_INTERVAL, SPARSE_BURST, Duration::as_nanos);
         let young = self
             .stream
             .as_ref()

@@ -3,12 +3,10 @@
 
 use std::ops::Range;
 
-use units::SeqNumber;
+use units::{RangeSet, SeqNumber};
 use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
-
-use crate::ranges::RangeSet;
 
 /// Places have these bits beyond their sequence numbers at first, so that there are some below them too.
 const BEYOND: u64 = 1 << 33;
@@ -73,7 +71,7 @@ impl HeldData {
     /// A packet has been delivered or dropped.
     pub(crate) fn release(&mut self, packet: &Packet) {
         if let Some((tcp, _)) = segment(packet) {
-            self.ranges.remove(self.range(&tcp));
+            self.ranges.remove(&self.range(&tcp));
         }
     }
 
@@ -82,7 +80,7 @@ impl HeldData {
         if let Some((tcp, _)) = segment(packet) {
             let start = self.range(&tcp).start;
             self.ranges
-                .remove(start.saturating_sub(dropped as u64)..start);
+                .remove(&(start.saturating_sub(dropped as u64)..start));
         }
     }
 

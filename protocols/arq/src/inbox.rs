@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use units::RangeSet;
 use wire::hop::{RecordReader, expand};
 use wire::packet::Packet;
 
-use crate::ranges::RangeSet;
 use crate::receiver::{Refused, Room, StreamReceiver, longest_packet};
 use crate::seen::SeenPackets;
 

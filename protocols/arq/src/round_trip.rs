@@ -1,5 +1,6 @@
 //! How long the hop takes.
 
+use machine::RoundTripEstimate;
 use units::{Duration, Instant};
 
 use crate::stall::Lateness;
@@ -9,13 +10,12 @@ const INITIAL: Duration = Duration::from_millis(333);
 /// How long a smallest round trip is remembered.
 const WINDOW: Duration = Duration::from_secs(20);
 
-/// Smoothed round-trip time and its deviation (RFC 6298 §2), and the smallest seen of late.
+/// The estimate of the round trip, and the smallest seen of late.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
     /// How late the other end is beside.
     pub(crate) lateness: Lateness,
-    smoothed: Option<Duration>,
-    deviation: Duration,
+    estimate: Option<RoundTripEstimate>,
     smallest: Option<(Instant, Duration)>,
     candidate: Option<(Instant, Duration)>,
 }
@@ -23,16 +23,12 @@ pub(crate) struct RoundTrip {
 impl RoundTrip {
     /// Takes in one sample, free of the time that the acknowledgement waited.
     pub(crate) fn sample(&mut self, now: Instant, sample: Duration) {
-        match self.smoothed {
-            None => {
-                self.smoothed = Some(sample);
-                self.deviation = sample / 2;
-            }
-            Some(smoothed) => {
-                self.deviation = (self.deviation * 3 + smoothed.abs_diff(sample)) / 4;
-                self.smoothed = Some((smoothed * 7 + sample) / 8);
-            }
-        }
+        self.estimate = Some(
+            self.estimate
+                .map_or(RoundTripEstimate::first(sample), |known| {
+                    known.with_rounded_once(sample)
+                }),
+        );
         let lower = |old: Option<(Instant, Duration)>| old.is_none_or(|(_, least)| sample <= least);
         if lower(self.candidate) {
             self.candidate = Some((now, sample));
@@ -48,7 +44,7 @@ impl RoundTrip {
 
     /// The smoothed round trip, or what is assumed before the first sample.
     pub(crate) fn smoothed(&self) -> Duration {
-        self.smoothed.unwrap_or(INITIAL)
+        self.estimate.map_or(INITIAL, |known| known.smoothed)
     }
 
     /// The smallest round trip of the last 20 to 40 seconds: the hop without queues.
@@ -67,9 +63,8 @@ impl RoundTrip {
     /// again.
     pub(crate) fn patience(&self, delayed: Duration) -> Duration {
         let delayed = delayed.max(self.lateness.expected());
-        match self.smoothed {
-            None => INITIAL * 4,
-            Some(smoothed) => smoothed + (self.deviation * 4).max(smoothed / 4) + delayed,
-        }
+        self.estimate.map_or(INITIAL * 4, |known| {
+            known.timeout(known.smoothed / 4) + delayed
+        })
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use units::RangeSet;
 use wire::hop::{RecordHead, RecordWriter};
 use wire::packet::Packet;
 
 use crate::held::HeldData;
-use crate::ranges::RangeSet;
 
 /// One packet in the stream.
 #[derive(Debug)]
@@ -159,8 +159,8 @@ impl StreamSender {
 
     /// Copies `range` into `out` and notes that it is on its way.
     pub(crate) fn send(&mut self, range: &Range<u64>, out: &mut [u8]) {
-        self.lost.remove(range.clone());
-        self.doubted.remove(range.clone());
+        self.lost.remove(range);
+        self.doubted.remove(range);
         self.sent = self.sent.max(range.end);
         let mut place = range.start;
         let mut out = out;
@@ -188,8 +188,8 @@ impl StreamSender {
         let start = range.start.max(self.confirmed);
         let news = self.islands.insert(start..range.end.max(start));
         if news > 0 {
-            self.lost.remove(range.clone());
-            self.doubted.remove(range);
+            self.lost.remove(&range);
+            self.doubted.remove(&range);
         }
         if let Some(first) = self
             .islands
@@ -197,7 +197,7 @@ impl StreamSender {
             .filter(|first| first.start <= self.confirmed)
         {
             self.confirmed = first.end;
-            self.islands.remove(first);
+            self.islands.remove(&first);
             while self
                 .records
                 .front()
@@ -214,7 +214,7 @@ impl StreamSender {
 
     /// `range` did not arrive: what of it is not confirmed is due again.
     pub(crate) fn lose(&mut self, range: Range<u64>) {
-        self.doubted.remove(range.clone());
+        self.doubted.remove(&range);
         let start = range.start.max(self.confirmed);
         self.lost
             .insert_except(start..range.end.max(start), &self.islands);

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use machine::TokenDebt;
 use units::{BitRate, Bytes, Duration, Instant};
 
 use crate::ledger::Content;
@@ -86,8 +87,8 @@ pub(crate) struct Watch {
     /// Those whose confirmation is overdue; all are repeated together.
     overdue: Vec<Watched>,
     next_repeat: Instant,
-    second: Budget,
-    further: Budget,
+    second: TokenDebt,
+    further: TokenDebt,
 }
 
 /// How much of the air something may take.
@@ -101,36 +102,12 @@ struct Limit {
     least: u64,
 }
 
-/// What has been taken of a limit.
-#[derive(Debug)]
-struct Budget {
-    limit: Limit,
-    /// Bytes, less those that time has paid back.
-    taken: u64,
-    counted: Instant,
-}
-
-impl Budget {
-    fn new(limit: Limit) -> Self {
-        Self {
-            limit,
-            taken: 0,
-            counted: Instant::ZERO,
-        }
-    }
-
-    fn take(&mut self, now: Instant, rate: Option<BitRate>, bytes: u64) -> bool {
-        let Limit { share, time, least } = self.limit;
+impl Limit {
+    /// Takes `bytes`, on a hop of this rate, if it lets them pass.
+    fn take(self, debt: &mut TokenDebt, now: Instant, rate: Option<BitRate>, bytes: u64) -> bool {
         let carried = |span| rate.map_or(0, |rate| rate.bytes_in(span).get());
-        let paid = carried(now.since(self.counted)) / share;
-        // Counting only once it makes a byte keeps what is less than one.
-        if paid > 0 {
-            self.taken = self.taken.saturating_sub(paid);
-            self.counted = now;
-        }
-        let enough = self.taken + bytes <= carried(time).max(least);
-        self.taken += if enough { bytes } else { 0 };
-        enough
+        let burst = carried(self.time).max(self.least);
+        debt.take(now, bytes, burst, |span| carried(span) / self.share)
     }
 }
 
@@ -141,8 +118,8 @@ impl Default for Watch {
             expected: VecDeque::new(),
             overdue: Vec::new(),
             next_repeat: Instant::ZERO,
-            second: Budget::new(SECOND),
-            further: Budget::new(FURTHER),
+            second: TokenDebt::default(),
+            further: TokenDebt::default(),
         }
     }
 }
@@ -237,14 +214,15 @@ impl Watch {
         repeat: &mut impl FnMut(&Content) -> bool,
     ) {
         let second = pattern.twice && !watched.repeated;
-        let budget = if second {
-            &mut self.second
+        let (limit, taken) = if second {
+            (SECOND, &mut self.second)
         } else {
-            &mut self.further
+            (FURTHER, &mut self.further)
         };
         // Sparse flows are held to their own rate already, and a hop whose rate is still unknown is not full.
         let free = second && (watched.persistent || pattern.rate.is_none());
-        if free || budget.take(now, pattern.rate, watched.content.len() + OVERHEAD) {
+        let cost = watched.content.len() + OVERHEAD;
+        if free || limit.take(taken, now, pattern.rate, cost) {
             if !repeat(&watched.content) {
                 return;
             }

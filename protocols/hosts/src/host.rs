@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use association::LinkEvent;
 use machine::Machine;
 use redirector::Chunks;
-use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, PeerId, Received, Route};
+use session::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Entropy, Received, Route};
 use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
@@ -13,6 +13,7 @@ use wire::address::HopAddress;
 use wire::ip::{Ecn, IpPacket};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
+use crate::agenda::Agenda;
 use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
@@ -50,6 +51,7 @@ pub struct Host {
     /// Where peers share one air; elsewhere each has its own.
     pub(crate) sharing: Option<Sharing>,
     pub(crate) routes: Routes,
+    pub(crate) agenda: Agenda,
     pub(crate) bearer: Bearer,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) packets_unroutable: u64,
@@ -96,6 +98,7 @@ impl Host {
                     name: peer.name.clone(),
                     cause,
                 })?;
+            routes.identify(id, index);
             let prefixes = peer.prefixes.iter();
             prefixes.for_each(|prefix| routes.add(*prefix, index));
             weights.push(peer.weight);
@@ -103,6 +106,10 @@ impl Host {
         }
         if peers.len() > usize::from(u16::MAX) {
             return Err(HostError::TooMany);
+        }
+        let mut agenda = Agenda::default();
+        for (index, peer) in peers.iter().enumerate() {
+            agenda.note(index, &peer.association);
         }
         let sharing = config.shared_air.map(|air| Sharing::new(&air, &weights));
         Ok(Self {
@@ -112,16 +119,13 @@ impl Host {
             sharing,
             peers,
             routes,
+            agenda,
             bearer,
             outputs: VecDeque::new(),
             packets_unroutable: 0,
             frames_unsent: 0,
             begun: false,
         })
-    }
-
-    fn index_of(&self, id: PeerId) -> Option<usize> {
-        self.peers.iter().position(|peer| peer.id == id)
     }
 
     /// Tells the wall clock; a mobile begins to connect.
@@ -178,7 +182,7 @@ impl Host {
             Received::Goodbye(_) => None,
         };
         let heard = heard.and_then(|(peer, newest, length)| {
-            let index = self.index_of(peer)?;
+            let index = self.routes.index_of(peer)?;
             self.heard(now, index, (from, newest));
             Some((index, length))
         });
@@ -211,7 +215,7 @@ impl Host {
                     route,
                     datagram,
                 } => {
-                    let index = self.index_of(peer);
+                    let index = self.routes.index_of(peer);
                     let to = match route {
                         Route::Reply => from,
                         Route::Peer => index.and_then(|index| self.peers[index].endpoint),
@@ -258,7 +262,7 @@ impl Host {
             session::Event::Left { peer } => (peer, EventKind::Left, 0),
             session::Event::Expired { peer } => (peer, EventKind::Expired, 0),
         };
-        let Some(index) = self.index_of(id) else {
+        let Some(index) = self.routes.index_of(id) else {
             return;
         };
         let is_fresh = kind == (EventKind::Established { fresh: true });
@@ -310,8 +314,9 @@ impl Host {
     /// Seals and checks what an association puts out; returns how many bytes of it go on the wire.
     pub(crate) fn forward(&mut self, now: Instant, index: usize) -> Bytes {
         let mut sent = Bytes::ZERO;
+        self.agenda.touch(index, &self.peers);
         if let Some(sharing) = &mut self.sharing {
-            sharing.note(index);
+            sharing.changed.push(index);
         }
         while let Some(output) = self.peers[index].association.poll_output() {
             match output {
@@ -411,19 +416,16 @@ impl Machine for Host {
         {
             splitter.handle_timeout(now);
         }
-        for index in 0..self.peers.len() {
-            if self.peers[index]
-                .association
-                .poll_timeout()
-                .is_some_and(|due| due <= now)
-            {
-                self.peers[index].association.handle_timeout(now);
-                self.forward(now, index);
-            }
+        let mut acting = std::mem::take(&mut self.agenda.acting);
+        self.agenda.acting(now, &self.peers, &mut acting);
+        for index in acting.drain(..) {
+            self.peers[index].association.handle_timeout(now);
+            self.forward(now, index);
         }
+        self.agenda.acting = acting;
         if let Some(sharing) = &mut self.sharing {
             sharing.air.handle_timeout(now);
-            sharing.changed = 0..self.peers.len();
+            sharing.changed.extend(self.agenda.wishing(now));
         }
         self.settle(now);
     }
@@ -433,13 +435,9 @@ impl Machine for Host {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let associations = self
-            .peers
-            .iter()
-            .filter_map(|peer| peer.association.poll_timeout())
-            .min();
+        let associations = self.agenda.acts_at(&self.peers);
         let own = machine::earlier(self.endpoint.poll_timeout(), self.next_share());
-        let own = machine::earlier(own, self.next_try());
+        let own = machine::earlier(own, self.agenda.tries.first());
         let split = self.splitter.as_ref().and_then(Splitter::poll_timeout);
         let own = machine::earlier(own, split);
         machine::earlier(own, associations)

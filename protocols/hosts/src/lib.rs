@@ -4,6 +4,7 @@
 //! [`Association`](association::Association) of the peer that they belong to, seals each frame as it
 //! leaves, and opens, checks and hands on what arrives. Nothing is decided here that a part can decide.
 
+mod agenda;
 mod caps;
 mod config;
 mod event;

@@ -221,6 +221,7 @@ impl Host {
         peer.association = fresh.after(&mut peer.association);
         peer.association
             .handle_input(now, association::Input::Link(false));
+        self.agenda.touch(index, &self.peers);
         self.renew_streams(now, index, None);
     }
 }

@@ -99,23 +99,19 @@ impl Host {
 
     /// Tries again what is due to be.
     pub(crate) fn try_due(&mut self, now: Instant) {
-        for index in 0..self.peers.len() {
+        let mut due: Vec<_> = self.agenda.tries.due(now).collect();
+        due.sort_unstable();
+        for index in due {
             let peer = &mut self.peers[index];
-            if peer.reach.due().is_some_and(|due| due <= now) {
-                peer.reach = peer.reach.acted(now);
-                self.link(now, index);
-            }
+            peer.reach = peer.reach.acted(now);
+            self.link(now, index);
         }
-    }
-
-    /// When something is to be tried again.
-    pub(crate) fn next_try(&self) -> Option<Instant> {
-        self.peers.iter().filter_map(|peer| peer.reach.due()).min()
     }
 
     /// Tells an association whether frames of it can be sent.
     pub(crate) fn link(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
+        self.agenda.tries.set(index, peer.reach.due());
         let linked = peer.presence.is_linked() && !peer.reach.is_shut();
         peer.association
             .handle_input(now, association::Input::Link(linked));

@@ -1,7 +1,5 @@
 //! The peers' turns on an air that they share.
 
-use std::ops::Range;
-
 use air::SharedAir;
 use association::Input as Associated;
 use machine::Machine;
@@ -16,7 +14,7 @@ pub(crate) struct Sharing {
     /// When turns were given last.
     at: Instant,
     /// Among these are all whose wishes may have changed since.
-    pub(crate) changed: Range<usize>,
+    pub(crate) changed: Vec<usize>,
 }
 
 impl Sharing {
@@ -25,17 +23,8 @@ impl Sharing {
         Self {
             air: SharedAir::new(config, weights),
             at: Instant::ZERO,
-            changed: 0..0,
+            changed: Vec::new(),
         }
-    }
-
-    /// A peer's wishes may have changed.
-    pub(crate) fn note(&mut self, index: usize) {
-        self.changed = if self.changed.is_empty() {
-            index..index + 1
-        } else {
-            self.changed.start.min(index)..self.changed.end.max(index + 1)
-        };
     }
 }
 
@@ -46,9 +35,12 @@ impl Host {
             return;
         };
         sharing.at = now;
-        for index in std::mem::take(&mut sharing.changed) {
-            self.acknowledge(now, index);
-            self.learn(now, index);
+        let mut changed = std::mem::take(&mut sharing.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        for index in &changed {
+            self.acknowledge(now, *index);
+            self.learn(now, *index);
         }
         while let Some((turn, rate)) = self.next_turn(now) {
             let index = turn.destination;
@@ -68,7 +60,8 @@ impl Host {
             }
         }
         if let Some(sharing) = &mut self.sharing {
-            sharing.changed = 0..0;
+            changed.clear();
+            sharing.changed = changed;
         }
     }
 
@@ -107,17 +100,13 @@ impl Host {
 
     /// Lets a peer acknowledge, if that is due.
     fn acknowledge(&mut self, now: Instant, index: usize) {
-        let due = self
-            .peers
-            .get(index)
-            .and_then(|peer| peer.association.acknowledges_from());
-        let free = self
-            .sharing
-            .as_ref()
-            .is_some_and(|sharing| sharing.air.free_at() <= now);
-        if let Some(rate) = self
-            .shared_rate()
-            .filter(|_| free && due.is_some_and(|due| due <= now))
+        let peer = self.peers.get(index);
+        let due = peer.and_then(|peer| peer.association.acknowledges_from());
+        let sharing = self.sharing.as_ref();
+        let free = sharing.is_some_and(|sharing| sharing.air.free_at() <= now);
+        if free
+            && due.is_some_and(|due| due <= now)
+            && let Some(rate) = self.shared_rate()
         {
             self.grant(now, index, (Associated::AcknowledgementFree, rate));
         }
@@ -144,20 +133,17 @@ impl Host {
     pub(crate) fn next_share(&self) -> Option<Instant> {
         let sharing = self.sharing.as_ref()?;
         let turn_at = sharing.air.turn_at();
-        let wanted = self.peers.iter().filter_map(|peer| {
-            let association = &peer.association;
-            let acknowledges = association
-                .acknowledges_from()
-                .map(|at| at.max(sharing.air.free_at()));
-            let wants = association
-                .grant_wanted_from()
-                .and_then(|from| match turn_at {
-                    Some(turn_at) => Some(from.max(turn_at)),
-                    // Who wants it now and got no turn is not given one before something changes.
-                    None => Some(from).filter(|from| *from > sharing.at),
-                });
-            machine::earlier(acknowledges, wants)
-        });
-        machine::earlier(sharing.air.poll_timeout(), wanted.min())
+        let acknowledges = self.agenda.acknowledges_from(&self.peers);
+        let acknowledges = acknowledges.map(|at| at.max(sharing.air.free_at()));
+        let wants = match turn_at {
+            Some(turn_at) => self
+                .agenda
+                .wants_from(&self.peers, None)
+                .map(|from| from.max(turn_at)),
+            // Who wants it now and got no turn is not given one before something changes.
+            None => self.agenda.wants_from(&self.peers, Some(sharing.at)),
+        };
+        let wanted = machine::earlier(acknowledges, wants);
+        machine::earlier(sharing.air.poll_timeout(), wanted)
     }
 }

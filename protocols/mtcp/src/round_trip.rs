@@ -1,5 +1,6 @@
-//! The smoothed round trip and its mean deviation (Jacobson 1988).
+//! The round trip of a connection: which packets are timed, and which samples count (Karn 1987).
 
+use machine::RoundTripEstimate;
 use units::{Duration, Instant};
 
 /// Packets in a row that are timed: the acknowledgement of one may wait for others.
@@ -20,9 +21,7 @@ struct Timed {
 /// Round trips so far, and what is timed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RoundTrip {
-    smoothed: Duration,
-    /// Zero before there is a sample.
-    deviation: Duration,
+    estimate: Option<RoundTripEstimate>,
     timed: Option<Timed>,
 }
 
@@ -70,35 +69,37 @@ impl RoundTrip {
     }
 
     fn sample(&mut self, span: Duration) {
-        // A deviation of nothing means that there is no sample, so the least is a nanosecond.
-        let least = Duration::from_nanos(1);
-        if self.deviation.is_zero() {
-            (self.smoothed, self.deviation) = (span, (span / 2).max(least));
-            return;
-        }
-        let error = span.abs_diff(self.smoothed);
-        self.deviation = (self.deviation - self.deviation / 4 + error / 4).max(least);
-        self.smoothed = self.smoothed - self.smoothed / 8 + span / 8;
+        self.estimate = Some(
+            self.estimate
+                .map_or(RoundTripEstimate::first(span), |known| known.with(span)),
+        );
     }
 
-    /// The smoothed round trip and its deviation; zero before there is a sample.
+    /// Returns the smoothed round trip and its deviation, as the state of a connection has them; zero before there is a
+    /// sample.
     pub(crate) fn estimate(&self) -> [Duration; 2] {
-        [self.smoothed, self.deviation]
+        self.estimate.map_or([Duration::ZERO; 2], |known| {
+            // A deviation of nothing means that there is no sample, so the least is a nanosecond.
+            [known.smoothed, known.deviation.max(Duration::from_nanos(1))]
+        })
     }
 
     /// Goes on from an estimate.
     pub(crate) fn resume(&mut self, estimate: [Duration; 2]) {
-        [self.smoothed, self.deviation] = estimate.map(|span| span.min(LONGEST));
+        let [smoothed, deviation] = estimate.map(|span| span.min(LONGEST));
+        self.estimate = (!deviation.is_zero()).then_some(RoundTripEstimate {
+            smoothed,
+            deviation,
+        });
     }
 
-    /// The smoothed round trip.
+    /// Returns the smoothed round trip.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        (!self.deviation.is_zero()).then_some(self.smoothed)
+        self.estimate.map(|known| known.smoothed)
     }
 
-    /// The retransmission timeout: the smoothed round trip and four mean deviations, without back-off.
+    /// Returns the retransmission timeout: the smoothed round trip and four mean deviations, without back-off.
     pub(crate) fn timeout(&self) -> Option<Duration> {
-        let smoothed = self.smoothed()?;
-        Some(smoothed + self.deviation * 4)
+        self.estimate.map(|known| known.timeout(Duration::ZERO))
     }
 }

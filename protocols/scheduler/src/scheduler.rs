@@ -1,8 +1,8 @@
 //! The machine.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use machine::Machine;
+use machine::{Deadlines, Machine};
 use units::{Duration, Instant};
 
 use crate::discipline::{self, Discipline, Marks};
@@ -18,7 +18,7 @@ pub struct Scheduler {
     monitor: Box<dyn Monitor>,
     lines: Lines,
     /// When the monitor looks at which channel.
-    dues: BTreeSet<(Instant, Destination)>,
+    dues: Deadlines<Destination>,
     air_is_free: bool,
     outputs: VecDeque<Output>,
 }
@@ -30,7 +30,7 @@ impl Scheduler {
             discipline: discipline::of(config.discipline),
             monitor: monitor::of(config.monitor),
             lines: Lines::default(),
-            dues: BTreeSet::new(),
+            dues: Deadlines::default(),
             air_is_free: false,
             outputs: VecDeque::new(),
         }
@@ -50,10 +50,8 @@ impl Scheduler {
     }
 
     fn leave(&mut self, destination: Destination) {
-        let line = self.lines.leave(destination);
-        if let Some(due) = line.and_then(|line| line.channel.due) {
-            self.dues.remove(&(due, destination));
-        }
+        self.lines.leave(destination);
+        self.dues.clear(destination);
     }
 
     fn queue(&mut self, destination: Destination, waiting: Option<Waiting>) {
@@ -106,14 +104,10 @@ impl Scheduler {
         look: impl FnOnce(&dyn Monitor, &mut Line) -> T,
     ) -> Option<T> {
         let line = self.lines.get_mut(destination)?;
-        let (was_marked, was_due) = (line.channel.is_marked, line.channel.due);
+        let was_marked = line.channel.is_marked;
         let seen = look(&*self.monitor, line);
         let (is_marked, due) = (line.channel.is_marked, line.channel.due);
-        if due != was_due {
-            let entry = |due| (due, destination);
-            was_due.map(|due| self.dues.remove(&entry(due)));
-            due.map(|due| self.dues.insert(entry(due)));
-        }
+        self.dues.set(destination, due);
         if is_marked != was_marked {
             let told = if is_marked {
                 Output::Marked
@@ -243,9 +237,7 @@ impl Machine for Scheduler {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some((due, destination)) = self.dues.first().copied()
-            && due <= now
-        {
+        while let Some(destination) = self.dues.pop_due(now) {
             let look = self.watch(destination, |monitor, line| {
                 line.channel.due = None;
                 monitor.due(now, &mut line.channel)
@@ -263,6 +255,6 @@ impl Machine for Scheduler {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.dues.first().map(|(due, _)| *due)
+        self.dues.first()
     }
 }

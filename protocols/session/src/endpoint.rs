@@ -1,8 +1,8 @@
 //! One host: its keys, its peers, and the dispatch of what arrives.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use machine::TokenBucket;
+use machine::{Deadlines, TokenBucket};
 use units::{Duration, Instant};
 
 use crate::entropy::{Entropy, draw};
@@ -90,7 +90,8 @@ pub struct Endpoint {
     pub(crate) by_key: BTreeMap<PublicKey, PeerId>,
     /// Receiver indices of sessions and of handshakes in flight.
     pub(crate) by_index: BTreeMap<u32, PeerId>,
-    pub(crate) schedule: BTreeSet<(Instant, PeerId)>,
+    /// When each peer is looked at next; never later than its [`Peer::deadline`].
+    pub(crate) schedule: Deadlines<PeerId>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) budget: TokenBucket,
     pub(crate) counters: Counters,
@@ -115,7 +116,7 @@ impl Endpoint {
             peers: BTreeMap::new(),
             by_key: BTreeMap::new(),
             by_index: BTreeMap::new(),
-            schedule: BTreeSet::new(),
+            schedule: Deadlines::default(),
             outputs: VecDeque::new(),
             budget: TokenBucket::new(limits.handshakes_per_second, limits.handshake_burst),
             counters: Counters::default(),
@@ -165,7 +166,6 @@ impl Endpoint {
             },
             features: config.features,
             known_epoch: None,
-            scheduled: None,
         };
         self.peers.insert(id, peer);
         Ok(id)
@@ -176,9 +176,7 @@ impl Endpoint {
         self.forget_sessions(peer)?;
         let removed = self.peers.remove(&peer).ok_or(PeerError::Unknown)?;
         self.by_key.remove(&removed.public_key);
-        if let Some(at) = removed.scheduled {
-            self.schedule.remove(&(at, peer));
-        }
+        self.schedule.clear(peer);
         Ok(())
     }
 
@@ -290,19 +288,12 @@ impl Endpoint {
 
     /// When [`handle_timeout`](Self::handle_timeout) is next due; it may turn out to have nothing to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.schedule.first().map(|(deadline, _)| *deadline)
+        self.schedule.first()
     }
 
     /// Acts on every deadline that has come.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some((deadline, peer)) = self.schedule.first().copied() {
-            if deadline > now {
-                return;
-            }
-            self.schedule.pop_first();
-            if let Some(held) = self.peers.get_mut(&peer) {
-                held.scheduled = None;
-            }
+        while let Some(peer) = self.schedule.pop_due(now) {
             self.act_on_deadlines(now, peer);
             self.reschedule(peer);
         }
@@ -361,19 +352,10 @@ impl Endpoint {
     /// Makes sure that the peer is looked at when it wants to be. A deadline that has moved to later is
     /// left as it is, so that the common packet costs nothing here.
     pub(crate) fn reschedule(&mut self, id: PeerId) {
-        let Some(peer) = self.peers.get_mut(&id) else {
-            return;
-        };
-        let Some(deadline) = peer.deadline(&self.limits) else {
-            return;
-        };
-        if peer.scheduled.is_some_and(|at| at <= deadline) {
-            return;
+        let peer = self.peers.get(&id);
+        if let Some(deadline) = peer.and_then(|peer| peer.deadline(&self.limits)) {
+            self.schedule.set_earlier(id, deadline);
         }
-        if let Some(at) = peer.scheduled.replace(deadline) {
-            self.schedule.remove(&(at, id));
-        }
-        self.schedule.insert((deadline, id));
     }
 
     pub(crate) fn initiator(&mut self, peer: PeerId) -> Result<&mut InitiatorState, PeerError> {

@@ -140,8 +140,6 @@ pub(crate) struct Peer {
     pub(crate) features: u64,
     /// The epoch of the newest session, over all its expiries.
     pub(crate) known_epoch: Option<u64>,
-    /// When the endpoint looks at this peer next; never later than [`Self::deadline`].
-    pub(crate) scheduled: Option<Instant>,
 }
 
 impl Peer {

@@ -1,4 +1,6 @@
 //! The round trip of the hop, as acknowledgements show it.
+//!
+//! This is not [`machine::RoundTripEstimate`]: the papers' agent keeps no deviation, and its gain is a setting.
 
 use units::{Duration, Instant, SeqNumber};
 

@@ -1,7 +1,8 @@
 //! The connections that an agent knows, by name and by deadline.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use machine::Deadlines;
 use units::{Duration, Instant};
 
 use crate::FlowName;
@@ -16,7 +17,7 @@ const QUIET: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Table<F> {
     entries: BTreeMap<FlowName, Entry<F>>,
-    deadlines: BTreeSet<(Instant, FlowName)>,
+    deadlines: Deadlines<FlowName>,
     most: usize,
     idle: Duration,
 }
@@ -25,7 +26,6 @@ pub(crate) struct Table<F> {
 struct Entry<F> {
     flow: F,
     active: Instant,
-    due: Instant,
 }
 
 impl<F> Table<F> {
@@ -33,7 +33,7 @@ impl<F> Table<F> {
     pub(crate) fn new(most: usize, idle: Duration) -> Self {
         Self {
             entries: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
             most,
             idle,
         }
@@ -70,64 +70,45 @@ impl<F> Table<F> {
             };
             gone = self.remove(&victim);
         }
-        let due = now + self.idle;
-        self.deadlines.insert((due, name));
-        let entry = Entry {
-            flow,
-            active: now,
-            due,
-        };
+        self.deadlines.set(name, now + self.idle);
+        let entry = Entry { flow, active: now };
         self.entries.insert(name, entry);
         Ok(gone)
     }
 
     pub(crate) fn remove(&mut self, name: &FlowName) -> Option<F> {
         let entry = self.entries.remove(name)?;
-        self.deadlines.remove(&(entry.due, *name));
+        self.deadlines.clear(*name);
         Some(entry.flow)
     }
 
     /// The connection waits for nothing before `due`.
     pub(crate) fn set_deadline(&mut self, name: &FlowName, due: Option<Instant>) {
-        let Some((entry, due)) = self.entries.get_mut(name).zip(due) else {
-            return;
-        };
-        if due < entry.due {
-            self.deadlines.remove(&(entry.due, *name));
-            entry.due = due;
-            self.deadlines.insert((due, *name));
+        if let Some(due) = due.filter(|_| self.entries.contains_key(name)) {
+            self.deadlines.set_earlier(*name, due);
         }
     }
 
     /// The next deadline.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(due, _)| *due)
+        self.deadlines.first()
     }
 
     /// Takes one connection whose deadline has come: it is to be looked at, and
     /// [`Table::set_deadline`] called. Connections that were quiet for too long are removed on the way.
     pub(crate) fn expire(&mut self, now: Instant, gone: &mut impl FnMut(F)) -> Option<FlowName> {
-        while let Some((due, name)) = self
-            .deadlines
-            .first()
-            .copied()
-            .filter(|(due, _)| *due <= now)
-        {
-            let Some(entry) = self.entries.get_mut(&name) else {
-                self.deadlines.remove(&(due, name));
+        while let Some(name) = self.deadlines.pop_due(now) {
+            let Some(entry) = self.entries.get(&name) else {
                 continue;
             };
             let limit = entry.active + self.idle;
-            if limit <= now {
-                if let Some(flow) = self.remove(&name) {
-                    gone(flow);
-                }
-                continue;
+            if limit > now {
+                self.deadlines.set(name, limit);
+                return Some(name);
             }
-            self.deadlines.remove(&(due, name));
-            entry.due = limit;
-            self.deadlines.insert((limit, name));
-            return Some(name);
+            if let Some(flow) = self.remove(&name) {
+                gone(flow);
+            }
         }
         None
     }

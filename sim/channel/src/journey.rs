@@ -1,6 +1,6 @@
 //! What happens to packets besides waiting, transmission and loss: jitter, policing, damage, copies.
 
-use machine::RandomStream;
+use machine::{RandomStream, TokenDebt};
 use serde::Deserialize;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 
@@ -8,6 +8,7 @@ use crate::Direction;
 use crate::problem::Problem;
 
 const NANOS: u64 = 1_000_000_000;
+
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// What varies the delay of packets.
@@ -137,34 +138,29 @@ pub(crate) enum End {
 pub(crate) struct Journey {
     config: JourneyConfig,
     stream: RandomStream,
-    /// What the policer lets pass, in 10⁻⁹ bit, and as of when.
-    tokens: (u64, Instant),
+    /// What the policer has let pass, in 10⁻⁹ bit.
+    policed: TokenDebt,
 }
 
 impl Journey {
     pub(crate) fn new(config: &JourneyConfig, seed: u64, direction: Direction) -> Self {
-        let burst = config.policer.as_ref().map(full);
         Self {
             config: config.clone(),
             stream: RandomStream::named(seed, &format!("channel/journey/{direction}")),
-            tokens: (burst.unwrap_or(0), Instant::ZERO),
+            policed: TokenDebt::default(),
         }
     }
 
-    /// Whether a packet may join the queue.
+    /// Returns true if a packet may join the queue.
     pub(crate) fn admits(&mut self, now: Instant, size: Bytes) -> bool {
         let Some(policer) = &self.config.policer else {
             return true;
         };
-        let (tokens, at) = self.tokens;
-        let span = u128::from(now.since(at).as_nanos());
-        let more = span * u128::from(policer.rate.bits_per_second());
-        let more = u64::try_from(more).unwrap_or(u64::MAX);
-        let tokens = tokens.saturating_add(more).min(full(policer));
-        let needed = size.get() * 8 * NANOS;
-        let passes = needed <= tokens;
-        self.tokens = (if passes { tokens - needed } else { tokens }, now);
-        passes
+        let [needed, full] = [size, policer.burst].map(|bytes| bytes.get() * 8 * NANOS);
+        let rate = u128::from(policer.rate.bits_per_second());
+        let earned = |span: Duration| u64::try_from(u128::from(span.as_nanos()) * rate);
+        self.policed
+            .take(now, needed, full, |span| earned(span).unwrap_or(u64::MAX))
     }
 
     /// When a packet arrives that without jitter would at `at`.
@@ -211,10 +207,6 @@ impl Journey {
             (false, false, false) => End::Arrives,
         }
     }
-}
-
-fn full(policer: &PolicerConfig) -> u64 {
-    policer.burst.get() * 8 * NANOS
 }
 
 /// A draw from the Poisson distribution with this mean: events of a unit rate within it.

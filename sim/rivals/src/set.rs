@@ -1,9 +1,10 @@
 //! All connections beside each other.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use channel::Direction;
+use machine::Deadlines;
 use tcp::{Counters, Endpoint};
 use units::{Bytes, Duration, Instant};
 use wire::TcpSegment;
@@ -43,9 +44,7 @@ impl Crossing {
 pub struct Rivals {
     list: Vec<Rival>,
     /// When each is to be looked at.
-    due: BTreeSet<(Instant, usize)>,
-    /// As it stands in `due`.
-    known: Vec<Option<Instant>>,
+    due: Deadlines<usize>,
     outgoing: VecDeque<Crossing>,
 }
 
@@ -71,8 +70,7 @@ impl Rivals {
     fn push(&mut self, rival: Rival) -> usize {
         let number = self.list.len();
         self.list.push(rival);
-        self.known.push(None);
-        self.watch(number);
+        self.due.set(number, self.list[number].poll_timeout());
         number
     }
 
@@ -115,12 +113,12 @@ impl Rivals {
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.first()
     }
 
     /// Acts on what is due.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some((_, number)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
+        while let Some(number) = self.due.pop_due(now) {
             self.list[number].handle_timeout(now);
             self.drain(now, number);
         }
@@ -150,20 +148,6 @@ impl Rivals {
                 segment,
             });
         }
-        self.watch(number);
-    }
-
-    fn watch(&mut self, number: usize) {
-        let next = self.list[number].poll_timeout();
-        let known = &mut self.known[number];
-        if *known != next {
-            if let Some(at) = known.take() {
-                self.due.remove(&(at, number));
-            }
-            if let Some(at) = next {
-                self.due.insert((at, number));
-            }
-            *known = next;
-        }
+        self.due.set(number, self.list[number].poll_timeout());
     }
 }

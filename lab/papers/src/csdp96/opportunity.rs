@@ -1,9 +1,8 @@
 //! The states of the channels, and for how long there was something to send to a good one.
 
-use std::collections::BTreeSet;
-
 use channel::CsmaAir;
 use channel::errors::{ErrorConfig, Timeline};
+use machine::Deadlines;
 use units::{Duration, Instant};
 
 /// The channels of all mobile hosts. One is *open* while it is good and something waits for its host.
@@ -11,7 +10,7 @@ use units::{Duration, Instant};
 pub(crate) struct Channels {
     each: Vec<Channel>,
     /// When which channel changes.
-    changes: BTreeSet<(Instant, u16)>,
+    changes: Deadlines<u16>,
     /// How many are open, since when, and for how long any was before.
     open: u32,
     any: Span,
@@ -54,12 +53,12 @@ struct Channel {
 impl Channels {
     /// The channels of a run with `seed`; one whose model has no states is always good.
     pub(crate) fn new(errors: &[ErrorConfig], seed: u64) -> Self {
-        let mut changes = BTreeSet::new();
+        let mut changes = Deadlines::default();
         let each = (0..).zip(errors).map(|(mobile, errors)| {
             let timeline = CsmaAir::<()>::timeline(errors, seed, mobile);
             let period = timeline.as_ref().map(Timeline::current);
             if let Some(until) = period.and_then(|period| period.until) {
-                changes.insert((until, mobile));
+                changes.set(mobile, until);
             }
             let is_good = period.is_none_or(|period| period.good);
             let mut good = Span::default();
@@ -94,18 +93,18 @@ impl Channels {
 
     /// When the next channel changes.
     pub(crate) fn next_change(&self) -> Option<Instant> {
-        self.changes.first().map(|(at, _)| *at)
+        self.changes.first()
     }
 
     /// A channel that has changed by now, and whether it is good.
     pub(crate) fn change(&mut self, now: Instant) -> Option<(u16, bool)> {
-        let (at, mobile) = self.changes.first().copied().filter(|(at, _)| *at <= now)?;
-        self.changes.remove(&(at, mobile));
+        let at = self.next_change()?;
+        let mobile = self.changes.pop_due(now)?;
         let timeline = self.each.get_mut(usize::from(mobile))?.timeline.as_mut()?;
         timeline.advance_to(at);
         let period = timeline.current();
         if let Some(until) = period.until {
-            self.changes.insert((until, mobile));
+            self.changes.set(mobile, until);
         }
         self.set(now, mobile, |channel| channel.is_good = period.good);
         Some((mobile, period.good))

@@ -16,7 +16,7 @@ pub(super) enum Alarm {
     File(FileHandle),
 }
 
-/// What is to be done when.
+/// What is to be done when. Unlike in [`machine::Deadlines`], one thing may be due more than once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Alarms(BTreeSet<(Instant, Alarm)>);
 

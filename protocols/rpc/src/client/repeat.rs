@@ -1,6 +1,6 @@
 //! Sending, and sending again.
 
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::{Class, Failure, LinkEvent, Output, Situation};
 
@@ -56,7 +56,7 @@ impl Client {
         Situation {
             timeouts,
             round_trip: self.round_trip(class),
-            slowest: known.max_by_key(|round_trip| round_trip.most()),
+            slowest: known.max_by_key(|round_trip| round_trip.usual.timeout(Duration::ZERO)),
         }
     }
 
@@ -178,11 +178,11 @@ impl Client {
         let Some(enough) = self.config.retransmission.rule().overtakers() else {
             return;
         };
-        let Some(usual) = self.round_trip(class).filter(|_| self.stream.is_none()) else {
+        let Some(known) = self.round_trip(class).filter(|_| self.stream.is_none()) else {
             return;
         };
         let enough = enough.max(self.learned[class.index()].reordering);
-        let overdue = now - usual.smoothed;
+        let overdue = now - known.usual.smoothed;
         for xid in self.table.overtaken(class, place) {
             let Some(call) = self.table.get_mut(xid) else {
                 continue;

@@ -1,8 +1,9 @@
 //! The calls that have not ended.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use machine::Deadlines;
 use units::{Duration, Instant};
 
 use crate::{Class, Procedure, Request, Ticket};
@@ -47,8 +48,6 @@ pub(super) struct Pending {
     pub(super) expires: Option<Instant>,
     pub(super) sent: Option<Transmissions>,
     pub(super) doubts: Doubts,
-    /// As in the set of deadlines.
-    due: Option<Instant>,
 }
 
 impl Pending {
@@ -63,7 +62,6 @@ impl Pending {
             expires: request.patience.map(|patience| now + patience),
             sent: None,
             doubts: Doubts::default(),
-            due: None,
         }
     }
 
@@ -85,7 +83,7 @@ pub(super) struct Table {
     waiting: VecDeque<u32>,
     /// Those that have had their turn, in the order of their turns.
     flight: Vec<u32>,
-    deadlines: BTreeSet<(Instant, u32)>,
+    deadlines: Deadlines<u32>,
 }
 
 impl Table {
@@ -152,26 +150,19 @@ impl Table {
 
     /// Something is to be done about a call at this time, or earlier if it expires earlier.
     pub(super) fn set_due(&mut self, xid: u32, due: Option<Instant>) {
-        let Some(call) = self.calls.get_mut(&xid) else {
-            return;
-        };
-        let due = machine::earlier(due, call.expires.filter(|_| due.is_some()));
-        if let Some(before) = std::mem::replace(&mut call.due, due) {
-            self.deadlines.remove(&(before, xid));
-        }
-        if let Some(due) = due {
-            self.deadlines.insert((due, xid));
+        if let Some(call) = self.calls.get(&xid) {
+            let due = machine::earlier(due, call.expires.filter(|_| due.is_some()));
+            self.deadlines.set(xid, due);
         }
     }
 
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(due, _)| *due)
+        self.deadlines.first()
     }
 
     /// The first call about which something is to be done now.
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
-        let (due, xid) = self.deadlines.first()?;
-        (*due <= now).then_some(*xid)
+        self.deadlines.first_due(now)
     }
 
     /// The transactions of calls that have had their turn, in that order.

@@ -73,7 +73,7 @@ impl Adaptive {
 
 impl Rule for Adaptive {
     fn wait(&self, situation: &Situation) -> Duration {
-        let most = |known: RoundTrip| known.most().max(known.smoothed + self.minimum);
+        let most = |known: RoundTrip| known.usual.timeout(self.minimum);
         let slowest = situation.slowest.map_or(self.initial, most);
         let unknown = slowest.max(self.initial);
         let base = situation.round_trip.map_or(unknown, most);
@@ -83,7 +83,7 @@ impl Rule for Adaptive {
     fn resume(&self, situation: &Situation, faded: bool) -> Option<Duration> {
         let overdue = match situation.round_trip {
             _ if faded => Duration::ZERO,
-            Some(known) => self.backed_off(situation, known.smoothed + known.deviation),
+            Some(known) => self.backed_off(situation, known.usual.smoothed + known.usual.deviation),
             None => self.wait(situation),
         };
         Some(overdue.max(self.spacing))

@@ -1,5 +1,6 @@
 //! Timelines of each rule, and what `check` refuses.
 
+use machine::RoundTripEstimate;
 use proptest::prelude::*;
 use units::Duration;
 
@@ -11,6 +12,17 @@ fn millis(count: u64) -> Duration {
 }
 
 /// The waits after 0, 1, 2, … timeouts, in milliseconds.
+/// The estimate of these milliseconds.
+fn estimate(smoothed: u64, deviation: u64) -> RoundTrip {
+    RoundTrip {
+        usual: RoundTripEstimate {
+            smoothed: millis(smoothed),
+            deviation: millis(deviation),
+        },
+        fastest: millis(smoothed),
+    }
+}
+
 fn waits(policy: Policy, round_trip: Option<RoundTrip>, count: u32) -> Vec<u64> {
     let wait = |timeouts| {
         let situation = Situation {
@@ -89,11 +101,7 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
         waits(Policy::Adaptive(rule), None, 7),
         [700, 700, 700, 700, 1_400, 2_800, 5_600]
     );
-    let known = RoundTrip {
-        smoothed: millis(80),
-        deviation: millis(30),
-        fastest: millis(80),
-    };
+    let known = estimate(80, 30);
     assert_eq!(
         waits(Policy::Adaptive(rule), Some(known), 14),
         [
@@ -102,18 +110,10 @@ fn adaptive_follows_the_round_trip_and_forgives_a_few_timeouts() {
         ]
     );
     // A slow hop's round trip exceeds the maximum, which is for back-off only.
-    let slow = RoundTrip {
-        smoothed: millis(40_000),
-        deviation: millis(5_000),
-        fastest: millis(40_000),
-    };
+    let slow = estimate(40_000, 5_000);
     assert_eq!(waits(Policy::Adaptive(rule), Some(slow), 6), [60_000; 6]);
     // Round trips that do not vary leave room for the first that does.
-    let steady = RoundTrip {
-        smoothed: millis(140),
-        deviation: millis(0),
-        fastest: millis(140),
-    };
+    let steady = estimate(140, 0);
     assert_eq!(waits(Policy::Adaptive(rule), Some(steady), 1), [240]);
 }
 
@@ -157,11 +157,7 @@ fn adaptive_bounds_what_a_silent_server_gets() {
 fn adaptive_repeats_at_once_what_went_into_a_fade() {
     let policy = Policy::Adaptive(Adaptive::default());
     let situation = Situation {
-        round_trip: Some(RoundTrip {
-            smoothed: millis(80),
-            deviation: millis(20),
-            fastest: millis(80),
-        }),
+        round_trip: Some(estimate(80, 20)),
         ..Situation::default()
     };
     let rule = policy.rule();
@@ -176,14 +172,14 @@ fn adaptive_repeats_at_once_what_went_into_a_fade() {
 
 #[test]
 fn the_estimate_is_jacobsons() {
-    let first = RoundTrip::first(millis(80));
+    let first = RoundTripEstimate::first(millis(80));
     assert_eq!((first.smoothed, first.deviation), (millis(80), millis(40)));
     let second = first.with(millis(160));
     assert_eq!(
         (second.smoothed, second.deviation),
         (millis(90), millis(50))
     );
-    assert_eq!(second.most(), millis(290));
+    assert_eq!(second.timeout(Duration::ZERO), millis(290));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! How long bursts last.
 
+use machine::RoundTripEstimate;
 use units::Duration;
 
 /// The mean length of the bursts of one channel and its mean deviation, smoothed as round trips are (RFC 6298 §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BurstLength {
-    known: Option<(Duration, Duration)>,
+    known: Option<RoundTripEstimate>,
     count: u64,
 }
 
@@ -13,13 +14,12 @@ impl BurstLength {
     /// A burst ended that lasted so long.
     pub(crate) fn seen(&mut self, length: Duration) {
         self.count += 1;
-        self.known = Some(match self.known {
-            None => (length, length / 2),
-            Some((mean, deviation)) => (
-                (mean * 7 + length) / 8,
-                (deviation * 3 + mean.abs_diff(length)) / 4,
-            ),
-        });
+        self.known = Some(
+            self.known
+                .map_or(RoundTripEstimate::first(length), |known| {
+                    known.with_rounded_once(length)
+                }),
+        );
     }
 
     /// How many have ended.
@@ -29,6 +29,6 @@ impl BurstLength {
 
     /// The mean, and the mean deviation from it, once a burst has ended.
     pub(crate) fn mean_and_deviation(&self) -> Option<(Duration, Duration)> {
-        self.known
+        self.known.map(|known| (known.smoothed, known.deviation))
     }
 }

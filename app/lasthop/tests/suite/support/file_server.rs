@@ -1,4 +1,4 @@
-//! The server of files of `protocols/fileserver` on sockets of this machine, so that a program can be tested against
+//! The server of files of `sim/fileserver` on sockets of this machine, so that a program can be tested against
 //! it without root and without packages.
 
 use std::collections::BTreeMap;

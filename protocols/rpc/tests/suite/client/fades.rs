@@ -27,8 +27,8 @@ fn experienced(policy: Policy) -> Driven {
         .client
         .round_trip(Class::Write)
         .expect("it was measured");
-    assert_eq!(known.smoothed, millis(80));
-    assert!(known.deviation < millis(1));
+    assert_eq!(known.usual.smoothed, millis(80));
+    assert!(known.usual.deviation < millis(1));
     driven
 }
 
@@ -96,7 +96,7 @@ fn what_the_hop_has_kept_is_waited_for_longer() {
     assert_eq!((answer.transmissions, answer.elapsed), (1, millis(259)));
     // The fade is not a part of the round trip: 99 ms.
     let known = driven.client.round_trip(Class::Write).unwrap();
-    assert_eq!(known.smoothed.as_micros(), 70_000 + 99_000 / 8);
+    assert_eq!(known.usual.smoothed.as_micros(), 70_000 + 99_000 / 8);
 }
 
 /// A hand-off is announced ahead of time, and until it comes the hop works as ever.
@@ -113,7 +113,7 @@ fn what_is_answered_in_spite_of_a_report_is_measured_as_ever() {
     driven.wait(millis(40));
     driven.answered(echo(&later));
     let after = driven.client.round_trip(Class::Write);
-    let smoothed = [before, after].map(|known| known.map(|known| known.smoothed));
+    let smoothed = [before, after].map(|known| known.map(|known| known.usual.smoothed));
     assert_eq!(smoothed, [Some(millis(80)); 2]);
 }
 

@@ -35,7 +35,12 @@ fn a_call_goes_out_and_its_reply_comes_back() {
     };
     assert_eq!(answer, expected);
     assert_eq!(
-        driven.client.round_trip(Class::Write).unwrap().smoothed,
+        driven
+            .client
+            .round_trip(Class::Write)
+            .unwrap()
+            .usual
+            .smoothed,
         millis(30)
     );
     assert_eq!(driven.client.round_trip(Class::Read), None);
@@ -255,7 +260,7 @@ fn a_second_reply_tells_the_round_trip_that_karn_hides() {
     driven.wait(millis(700));
     driven.input(Input::Received(echo(&message)));
     let known = driven.client.round_trip(Class::Write);
-    assert_eq!(known.unwrap().smoothed, millis(900));
+    assert_eq!(known.unwrap().usual.smoothed, millis(900));
 }
 
 /// Three went out and two replies came: the first of these may be to the second transmission.

@@ -7,7 +7,6 @@ mod directory;
 mod inode;
 mod names;
 mod paths;
-mod ranges;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use units::{Duration, Instant};
 
 use crate::control::Delivery;
-use crate::ranges::Span;
+use crate::span::Span;
 
 /// What is known of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

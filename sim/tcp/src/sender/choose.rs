@@ -3,8 +3,8 @@
 use super::Sender;
 use super::scoreboard::Missing;
 use crate::clock::Clock;
-use crate::ranges::Span;
 use crate::recovery::Repairs;
+use crate::span::Span;
 
 /// A segment to be sent, in positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

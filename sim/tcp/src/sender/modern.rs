@@ -6,7 +6,7 @@ use units::{Duration, Instant};
 use super::rack::Rack;
 use super::transmissions::{Found, Rates, Transmissions};
 use crate::control::{Controller, Phase, Sample};
-use crate::ranges::Span;
+use crate::span::Span;
 
 /// What the last segment of a flight waits longer for its acknowledgement, as the other end may delay it.
 const DELAYED: Duration = Duration::from_millis(200);

@@ -31,12 +31,12 @@ mod counters;
 mod endpoint;
 mod numbers;
 mod open;
-mod ranges;
 mod receiver;
 mod recovery;
 mod retransmission;
 mod round_trip;
 mod sender;
+mod span;
 mod state;
 
 pub use config::{

@@ -1,9 +1,11 @@
 //! What acknowledgements tell besides their number: selective acknowledgements, SMART's cause, losses on the air.
 
-use units::SeqNumber;
+use std::ops::Range;
+
+use units::{RangeSet, SeqNumber};
 use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 
-use crate::ranges::{RangeSet, Span};
+use crate::span::Span;
 use crate::{Feedback, Marks};
 
 /// Room for options, in bytes, and what they take of it.
@@ -14,6 +16,8 @@ const MARKS_FIXED: usize = 4;
 const SACK_FIXED: usize = 2;
 const RANGE: usize = 8;
 
+/// Ranges that are remembered as lost; a bound for what a peer can fill.
+const LOST_MAX: usize = 256;
 /// Blocks whose order is remembered.
 const RECENT: usize = 4;
 
@@ -59,27 +63,31 @@ impl Reporter {
 
     /// The link lost `span` on the air.
     pub(super) fn lost(&mut self, span: Span, arrived: &RangeSet) {
-        if self.settings.marks == Marks::Off || !self.lost.insert(span) {
+        if self.settings.marks == Marks::Off {
             return;
         }
+        self.lost.insert_up_to(LOST_MAX, span.range());
         for held in arrived.iter() {
-            self.lost.remove(held);
+            self.remove_lost(&held);
         }
-        if self.lost.around(span.start).is_some() {
+        if self.lost.contains(span.start) {
             self.latest = span.start;
         }
     }
 
     /// `span` has arrived.
     pub(super) fn arrived(&mut self, span: Span) {
-        if !self.lost.is_empty() {
-            self.lost.remove(span);
-        }
+        self.remove_lost(&span.range());
+    }
+
+    fn remove_lost(&mut self, range: &Range<u64>) {
+        self.lost.remove(range);
+        self.lost.keep_lowest(LOST_MAX);
     }
 
     /// Everything before `position` has arrived.
     pub(super) fn arrived_before(&mut self, position: u64) {
-        self.lost.remove_before(position);
+        self.lost.remove(&(0..position));
     }
 
     /// Fills the options of an acknowledgement without data, as far as there is room. `next` is what it asks
@@ -105,7 +113,7 @@ impl Reporter {
             room -= CAUSE;
         }
         options.air_loss = match self.settings.marks {
-            Marks::Next if self.lost.around(next).is_some() => AirLoss::Next,
+            Marks::Next if self.lost.contains(next) => AirLoss::Next,
             Marks::Ranges if !self.lost.is_empty() => {
                 let marks = self.marks(next).into_iter().flatten();
                 AirLoss::Ranges(marks.map(range).collect())
@@ -125,9 +133,11 @@ impl Reporter {
 
     /// The loss learned of last, and the oldest.
     fn marks(&self, next: u64) -> [Option<Span>; 2] {
-        let latest = self.lost.around(self.latest);
-        let oldest = self.lost.start_from(next);
-        let oldest = oldest.and_then(|start| self.lost.around(start));
+        let latest = self.lost.range_at(self.latest).map(Span::from);
+        let oldest = self.lost.first_from(next);
+        let oldest = oldest
+            .and_then(|start| self.lost.range_at(start))
+            .map(Span::from);
         [latest, oldest.filter(|oldest| latest != Some(*oldest))]
     }
 
@@ -136,7 +146,7 @@ impl Reporter {
         let mut blocks = SackRanges::default();
         let mut told = [Span::new(0, 0); RECENT];
         for position in self.recent {
-            let Some(block) = held.around(position) else {
+            let Some(block) = held.range_at(position).map(Span::from) else {
                 continue;
             };
             if blocks.len() < most && !told.contains(&block) {

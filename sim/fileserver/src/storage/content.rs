@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use units::RangeSet;
+
 use super::chunks::{CHUNK, Chunks, indices};
-use super::ranges::Ranges;
 
 /// So many pieces of unstable data a file may have; with more, all become stable. A server may write them when it
 /// likes, and what is remembered of them has a bound.
@@ -14,7 +15,7 @@ const PIECES_MAX: usize = 65_536;
 pub(crate) struct Content {
     seen: Chunks,
     stored: Chunks,
-    unstable: Ranges,
+    unstable: RangeSet,
 }
 
 impl Content {
@@ -35,7 +36,7 @@ impl Content {
         self.unstable.insert(range.clone());
         if stable {
             self.commit(&range);
-        } else if self.unstable.pieces() > PIECES_MAX {
+        } else if self.unstable.len() > PIECES_MAX {
             self.commit(&(0..u64::MAX));
         }
     }
@@ -48,7 +49,7 @@ impl Content {
             self.stored.grow(part.end);
             for index in indices(&part) {
                 let chunk = index * CHUNK..(index + 1) * CHUNK;
-                if self.unstable.meets(&chunk) {
+                if self.unstable.first_within(&chunk).is_some() {
                     let piece = part.start.max(chunk.start)..part.end.min(chunk.end);
                     self.stored.copy(&piece, &self.seen);
                 } else {
@@ -69,7 +70,7 @@ impl Content {
     pub(crate) fn crash(&mut self) -> u64 {
         let lost = self.unstable.total();
         self.seen = self.stored.clone();
-        self.unstable = Ranges::default();
+        self.unstable = RangeSet::default();
         lost
     }
 }

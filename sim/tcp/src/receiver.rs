@@ -2,18 +2,22 @@
 
 mod feedback;
 
-use units::{Duration, Instant, SeqNumber};
+use units::{Duration, Instant, RangeSet, SeqNumber};
 use wire::tcp::{SeqRange, TcpSegmentOptions};
 
 use crate::Config;
 use crate::config::Acknowledging;
 use crate::counters::Received;
 use crate::numbers::Numbers;
-use crate::ranges::{RangeSet, Span};
+use crate::span::Span;
 use feedback::Reporter;
 
 /// The largest window that a header holds.
 const WINDOW_MAX: u64 = 65_535;
+/// Ranges that are held beyond gaps at least: more than a window of 64 KiB can have.
+const RANGES: usize = 256;
+/// Bytes of the buffer for each range beyond that.
+const BYTES_EACH: u64 = 4_096;
 
 /// What the application and the other end have seen of the stream, in positions.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +76,7 @@ impl Receiver {
             buffer,
             scale: 0,
             segment: config.maximum_segment_size.into(),
-            held: RangeSet::within(buffer),
+            held: RangeSet::default(),
             acknowledging: config.acknowledging.clone(),
             phase: config.timing.phase,
             due: Due::default(),
@@ -156,10 +160,10 @@ impl Receiver {
         if !self.held.is_empty() {
             // A gap is filled, in part at least: the sender wants to know at once.
             self.due.now = true;
-            if let Some(block) = self.held.around(next) {
+            if let Some(block) = self.held.range_at(next) {
                 next = block.end;
             }
-            self.held.remove_before(next);
+            self.held.remove(&(0..next));
         }
         if next > self.progress.next {
             self.received.bytes += next - self.progress.next;
@@ -190,14 +194,15 @@ impl Receiver {
     /// Data lie beyond a gap.
     fn hold(&mut self, span: Span) {
         self.due.now = true;
-        if self.held.covers(span) {
+        let most = RANGES.max((self.buffer / BYTES_EACH) as usize);
+        if self.held.covers(&span.range()) {
             self.received.duplicates += 1;
-        } else if self.held.insert(span) {
+        } else if self.held.insert_up_to(most, span.range()) > 0 {
             self.received.out_of_order += 1;
             self.reporter.arrived(span);
         }
-        if let Some(block) = self.held.around(span.start) {
-            self.reporter.beyond(span.start, block);
+        if let Some(block) = self.held.range_at(span.start) {
+            self.reporter.beyond(span.start, block.into());
         }
     }
 

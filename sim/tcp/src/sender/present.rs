@@ -7,7 +7,7 @@ use super::choose::{Kind, Piece};
 use super::modern::{BLOCKS, Report};
 use super::{Acknowledgment, Sender};
 use crate::clock::Clock;
-use crate::ranges::Span;
+use crate::span::Span;
 
 impl Sender {
     /// Takes an acknowledgement in. True if it is a duplicate.

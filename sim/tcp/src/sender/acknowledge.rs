@@ -7,8 +7,8 @@ use super::Sender;
 use super::detection::Episode;
 use super::scoreboard::Missing;
 use crate::clock::Clock;
-use crate::ranges::Span;
 use crate::recovery::{Evidence, Repairs, Verdict};
+use crate::span::Span;
 
 /// An acknowledgement of what was sent.
 #[derive(Debug, Clone, Copy)]

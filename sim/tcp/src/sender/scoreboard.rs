@@ -1,10 +1,12 @@
 //! What is known of segments beyond the acknowledged: which arrived, which were lost on the air, which were
 //! sent again.
 
-use units::Instant;
+use units::{Instant, RangeSet};
 
-use crate::ranges::{RangeSet, Span};
+use crate::span::Span;
 
+/// Ranges in each set; more than a window of 64 KiB can have, and a bound for what a peer can fill.
+const RANGES_MAX: usize = 256;
 /// Repairs that are remembered; with more, the recovery waits for an acknowledgement.
 const REPAIRS_MAX: usize = 1_024;
 
@@ -37,18 +39,21 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     /// Notes that `span` has arrived; true if that is news.
     pub(super) fn arrived(&mut self, span: Span) -> bool {
-        if self.arrived.covers(span) || !self.arrived.insert(span) {
+        if self.arrived.insert_up_to(RANGES_MAX, span.range()) == 0 {
             return false;
         }
         let arrived = &self.arrived;
-        self.repairs.retain(|repair| !arrived.covers(repair.span));
-        self.marked.remove(span);
+        self.repairs
+            .retain(|repair| !arrived.covers(&repair.span.range()));
+        self.marked.remove(&span.range());
+        self.marked.keep_lowest(RANGES_MAX);
         true
     }
 
     /// Notes that `span` was lost on the air, unless it has arrived; true if that is news.
     pub(super) fn marked(&mut self, span: Span) -> bool {
-        !self.arrived.covers(span) && !self.marked.covers(span) && self.marked.insert(span)
+        let range = span.range();
+        !self.arrived.covers(&range) && self.marked.insert_up_to(RANGES_MAX, range) > 0
     }
 
     /// Notes that `span` was sent again.
@@ -61,8 +66,8 @@ impl Scoreboard {
 
     /// Everything before `position` is acknowledged.
     pub(super) fn acknowledged(&mut self, position: u64) {
-        self.arrived.remove_before(position);
-        self.marked.remove_before(position);
+        self.arrived.remove(&(0..position));
+        self.marked.remove(&(0..position));
         if !self.repairs.is_empty() {
             self.repairs.retain(|repair| repair.span.end > position);
         }
@@ -92,13 +97,12 @@ impl Scoreboard {
 
     /// The first position at or behind `position` that is not known to have arrived.
     pub(super) fn skip_arrived(&self, position: u64) -> u64 {
-        let around = self.arrived.around(position);
-        around.map_or(position, |span| span.end)
+        end_of(&self.arrived, position).unwrap_or(position)
     }
 
     /// Where the next span that arrived starts, at or behind `position`.
     pub(super) fn next_arrived(&self, position: u64) -> Option<u64> {
-        self.arrived.start_from(position)
+        self.arrived.first_from(position)
     }
 
     fn repair_around(&self, position: u64, since: Instant) -> Option<Span> {
@@ -125,11 +129,11 @@ impl Scoreboard {
         let mut at = position;
         while at < edge {
             let behind = match missing {
-                Missing::Marked => self.marked.start_from(at).filter(|start| *start > at),
-                Missing::Unmarked => self.marked.around(at).map(|span| span.end),
+                Missing::Marked => self.marked.first_from(at).filter(|start| *start > at),
+                Missing::Unmarked => end_of(&self.marked, at),
                 Missing::Gaps => None,
             };
-            let behind = behind.or_else(|| self.arrived.around(at).map(|span| span.end));
+            let behind = behind.or_else(|| end_of(&self.arrived, at));
             let behind = behind.or_else(|| self.repair_around(at, since).map(|span| span.end));
             match behind {
                 Some(behind) => at = behind,
@@ -142,14 +146,14 @@ impl Scoreboard {
     /// Where the hole at `at` ends.
     fn hole_end(&self, missing: Missing, at: u64, (size, since): (u64, Instant)) -> u64 {
         let marked = match missing {
-            Missing::Marked => self.marked.around(at).map(|span| span.end),
-            Missing::Unmarked => self.marked.start_from(at),
+            Missing::Marked => end_of(&self.marked, at),
+            Missing::Unmarked => self.marked.first_from(at),
             Missing::Gaps => None,
         };
         let recent = self.repairs.iter().filter(|repair| repair.at >= since);
         let starts = recent.map(|repair| repair.span.start);
         let repaired = starts.filter(|start| *start > at).min();
-        let ends = [self.arrived.start_from(at), marked, repaired];
+        let ends = [self.arrived.first_from(at), marked, repaired];
         let nearest = ends.into_iter().flatten().min();
         nearest.map_or(at + size, |end| end.min(at + size))
     }
@@ -163,4 +167,9 @@ impl Scoreboard {
         let again = recent.map(|repair| Span::new(repair.span.start, repair.span.end.min(edge)));
         end.saturating_sub(edge) + again.map(Span::length).sum::<u64>()
     }
+}
+
+/// Returns where the range ends that `position` lies in.
+fn end_of(set: &RangeSet, position: u64) -> Option<u64> {
+    set.range_at(position).map(|range| range.end)
 }

@@ -1,5 +1,9 @@
 //! The smoothed round trip and its mean deviation (Jacobson 1988), in ticks.
+//!
+//! This is BSD's arithmetic of shifts, whose rounding decides when a timer of coarse ticks fires: the tables of the
+//! papers depend on it, and exact times ([`RoundTripEstimate`]) cannot express it.
 
+use machine::RoundTripEstimate;
 use units::Duration;
 
 /// Round trips so far.
@@ -10,7 +14,7 @@ pub(crate) struct RoundTrip {
     /// In quarters of a tick.
     deviation: i64,
     /// The same average and deviation from exact times, for what must not wait for ticks.
-    exact: Option<(Duration, Duration)>,
+    exact: Option<RoundTripEstimate>,
 }
 
 impl RoundTrip {
@@ -28,14 +32,10 @@ impl RoundTrip {
             let change = error.abs() - (self.deviation >> 2);
             self.deviation = (self.deviation + change).max(1);
         }
-        self.exact = Some(match self.exact {
-            None => (span, span / 2),
-            Some((mean, deviation)) => {
-                let error = span.abs_diff(mean);
-                let deviation = deviation - deviation / 4 + error / 4;
-                (mean - mean / 8 + span / 8, deviation)
-            }
-        });
+        self.exact = Some(
+            self.exact
+                .map_or(RoundTripEstimate::first(span), |known| known.with(span)),
+        );
     }
 
     /// Smoothed round trip and four mean deviations, these at least `margin`, in ticks; nothing before there is a
@@ -54,11 +54,11 @@ impl RoundTrip {
 
     /// A span that few round trips exceed: the exact average and four deviations.
     pub(crate) fn most(&self) -> Option<Duration> {
-        self.exact.map(|(mean, deviation)| mean + deviation * 4)
+        self.exact.map(|known| known.timeout(Duration::ZERO))
     }
 
     /// The smoothed round trip; nothing before there is a sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        self.exact.map(|(mean, _)| mean)
+        self.exact.map(|known| known.smoothed)
     }
 }

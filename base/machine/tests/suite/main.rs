@@ -1,0 +1,5 @@
+//! The crate's tests.
+
+mod deadlines;
+mod machine;
+mod token_bucket;

@@ -1,0 +1,4 @@
+//! The crate's tests.
+
+mod quantities;
+mod ranges;

@@ -1,0 +1,108 @@
+//! When peers are due, without a look at each of them.
+
+use association::Association;
+use machine::{Deadlines, Machine, earlier};
+use units::Instant;
+
+use crate::peer::Peer;
+
+/// Peers that are asked for their deadlines whenever these are needed.
+const BUSY: usize = 4;
+
+/// When peers are due. The deadlines of a busy peer move with every packet, so the few that something happened to last
+/// are asked for theirs; those of all others stand in indices.
+#[derive(Debug, Default)]
+pub(crate) struct Agenda {
+    /// The latest is the last.
+    busy: Vec<usize>,
+    /// When each association acts.
+    acts: Deadlines<usize>,
+    /// From when on each may acknowledge, and wants to send, where the air is shared.
+    acknowledges: Deadlines<usize>,
+    wants: Deadlines<usize>,
+    /// When each is tried again that cannot be reached.
+    pub(crate) tries: Deadlines<usize>,
+    /// Kept for its storage.
+    pub(crate) acting: Vec<usize>,
+}
+
+impl Agenda {
+    /// Notes when a peer is due to which nothing is happening.
+    pub(crate) fn note(&mut self, index: usize, association: &Association) {
+        self.acts.set(index, association.poll_timeout());
+        let acknowledges = association.acknowledges_from();
+        self.acknowledges.set(index, acknowledges);
+        self.wants.set(index, association.grant_wanted_from());
+    }
+
+    /// Something happens to a peer. Whoever changes an association calls this.
+    pub(crate) fn touch(&mut self, index: usize, peers: &[Peer]) {
+        if self.busy.contains(&index) {
+            return;
+        }
+        for deadlines in [&mut self.acts, &mut self.acknowledges, &mut self.wants] {
+            deadlines.clear(index);
+        }
+        if self.busy.len() == BUSY {
+            let quiet = self.busy.remove(0);
+            self.note(quiet, &peers[quiet].association);
+        }
+        self.busy.push(index);
+    }
+
+    /// Returns when the first association acts.
+    pub(crate) fn acts_at(&self, peers: &[Peer]) -> Option<Instant> {
+        let busy = self.of_busy(peers, Machine::poll_timeout);
+        let first = earlier(self.acts.first(), busy.min());
+        let all = || peers.iter().map(|peer| &peer.association);
+        debug_assert_eq!(
+            first,
+            all().filter_map(Machine::poll_timeout).min(),
+            "an association was changed and not touched"
+        );
+        first
+    }
+
+    /// Returns when the first may acknowledge.
+    pub(crate) fn acknowledges_from(&self, peers: &[Peer]) -> Option<Instant> {
+        let busy = self.of_busy(peers, Association::acknowledges_from);
+        earlier(self.acknowledges.first(), busy.min())
+    }
+
+    /// Returns when the first wants to send; those aside that do by `since`, if it is given.
+    pub(crate) fn wants_from(&self, peers: &[Peer], since: Option<Instant>) -> Option<Instant> {
+        let busy = self.of_busy(peers, Association::grant_wanted_from);
+        let busy = busy.filter(|from| since.is_none_or(|since| *from > since));
+        let others = match since {
+            Some(since) => self.wants.first_after(since),
+            None => self.wants.first(),
+        };
+        earlier(others, busy.min())
+    }
+
+    /// Puts the peers whose associations act now into `acting`, in their order.
+    pub(crate) fn acting(&self, now: Instant, peers: &[Peer], acting: &mut Vec<usize>) {
+        let acts = |index: &usize| {
+            let due = peers[*index].association.poll_timeout();
+            due.is_some_and(|due| due <= now)
+        };
+        let busy = self.busy.iter().copied().filter(acts);
+        acting.extend(self.acts.due(now).chain(busy));
+        acting.sort_unstable();
+    }
+
+    /// Returns the peers that may wish for something of a shared air now.
+    pub(crate) fn wishing(&self, now: Instant) -> impl Iterator<Item = usize> + '_ {
+        let due = self.acknowledges.due(now).chain(self.wants.due(now));
+        due.chain(self.busy.iter().copied())
+    }
+
+    fn of_busy(
+        &self,
+        peers: &[Peer],
+        deadline: impl Fn(&Association) -> Option<Instant>,
+    ) -> impl Iterator<Item = Instant> {
+        let busy = self.busy.iter();
+        busy.filter_map(move |index| deadline(&peers[*index].association))
+    }
+}
