@@ -218,6 +218,12 @@ impl Node {
         changes.last = calls;
     }
 
+    /// A call of ours that nobody said to be on its way has changed the file: the one of this number, after so many.
+    pub(crate) fn changed_by(&mut self, call: u64, calls: u64) {
+        self.change_began();
+        self.change_ended(call, calls);
+    }
+
     /// Whether no other call of ours that changes the file was on its way while the one of this number was: its answer
     /// tells how things are.
     pub(crate) fn is_newest(&self, call: u64) -> bool {

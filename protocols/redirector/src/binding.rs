@@ -12,18 +12,15 @@ pub(crate) struct Binding<C> {
     to_fixed: Direction<C>,
     /// When something last happened.
     pub(crate) active: Instant,
-    /// When the redirector looks at this binding again: never later than its idle limit.
-    pub(crate) due: Instant,
 }
 
 impl<C: Content> Binding<C> {
-    /// A binding that was made `now` and is looked at when it is `due`.
-    pub(crate) fn new(now: Instant, due: Instant) -> Self {
+    /// A binding that was made `now`.
+    pub(crate) fn new(now: Instant) -> Self {
         Self {
             to_mobile: Direction::default(),
             to_fixed: Direction::default(),
             active: now,
-            due,
         }
     }
 

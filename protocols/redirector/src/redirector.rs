@@ -1,9 +1,9 @@
 //! The table of bindings, as a machine.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use machine::Machine;
+use machine::{Deadlines, Machine};
 use units::Instant;
 
 use crate::binding::Binding;
@@ -15,8 +15,8 @@ use crate::{BindingId, Config, Content, Counters, Input, Output, Side, Stream};
 pub struct Redirector<C> {
     config: Config,
     bindings: BTreeMap<BindingId, Binding<C>>,
-    /// One entry for each binding: its `due`.
-    deadlines: BTreeSet<(Instant, BindingId)>,
+    /// When each binding is looked at again: never later than its idle limit.
+    deadlines: Deadlines<BindingId>,
     outputs: VecDeque<Output<C>>,
     counters: Counters,
 }
@@ -27,7 +27,7 @@ impl<C: Content> Redirector<C> {
         Self {
             config,
             bindings: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
             outputs: VecDeque::new(),
             counters: Counters::default(),
         }
@@ -59,10 +59,8 @@ impl<C: Content> Redirector<C> {
             return;
         }
         self.counters.bindings += 1;
-        let due = now + self.config.idle;
-        let binding = Binding::new(now, due);
-        self.deadlines.insert((due, stream.binding));
-        self.bindings.insert(stream.binding, binding);
+        self.deadlines.set(stream.binding, now + self.config.idle);
+        self.bindings.insert(stream.binding, Binding::new(now));
         let stream = stream.other();
         let connect = Output::Connect {
             stream,
@@ -140,22 +138,20 @@ impl<C: Content> Redirector<C> {
     }
 
     fn remove(&mut self, id: BindingId) {
-        if let Some(binding) = self.bindings.remove(&id) {
-            self.deadlines.remove(&(binding.due, id));
+        if self.bindings.remove(&id).is_some() {
+            self.deadlines.clear(id);
             self.outputs.push_back(Output::Closed(id));
         }
     }
 
     /// Breaks the binding that has been idle for too long, or looks at it again later.
     fn expire(&mut self, now: Instant, id: BindingId) {
-        let Some(binding) = self.bindings.get_mut(&id) else {
+        let Some(binding) = self.bindings.get(&id) else {
             return;
         };
         let limit = binding.active + self.config.idle;
         if limit > now {
-            self.deadlines.remove(&(binding.due, id));
-            binding.due = limit;
-            self.deadlines.insert((limit, id));
+            self.deadlines.set(id, limit);
             return;
         }
         self.counters.idle += 1;
@@ -197,12 +193,7 @@ impl<C: Content> Machine for Redirector<C> {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some((_, id)) = self
-            .deadlines
-            .first()
-            .copied()
-            .filter(|(due, _)| *due <= now)
-        {
+        while let Some(id) = self.deadlines.first_due(now) {
             self.expire(now, id);
         }
     }
@@ -212,6 +203,6 @@ impl<C: Content> Machine for Redirector<C> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(due, _)| *due)
+        self.deadlines.first()
     }
 }

@@ -2,7 +2,7 @@
 
 use association::StreamId;
 use redirector::Side;
-use units::{Instant, SeqNumber};
+use units::SeqNumber;
 use wire::flow::Ends;
 use wire::packet::Packet;
 
@@ -74,8 +74,6 @@ pub(crate) struct Connection {
     /// The mobile host that has it: its place in the configuration.
     pub(crate) owner: usize,
     pub(crate) stage: Stage,
-    /// When it is given up in this stage, if it ever is.
-    pub(crate) deadline: Option<Instant>,
     /// The host that was asked has finished before the asker's half was there.
     pub(crate) finished_early: bool,
     /// Its stream across the hop, if it has one.
@@ -96,7 +94,6 @@ impl Connection {
             asker,
             owner,
             stage: Stage::Asking(by),
-            deadline: None,
             finished_early: false,
             stream,
             fixed: None,

@@ -4,9 +4,9 @@ mod ask;
 mod carry;
 mod streams;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use machine::Machine;
+use machine::{Deadlines, Machine};
 use redirector::{BindingId, Content, Redirector, Side, Stream as SocketId};
 use units::{Duration, Instant};
 use wire::flow::Ends;
@@ -35,7 +35,8 @@ pub struct Splitter<C> {
     connections: BTreeMap<BindingId, Connection>,
     by_ends: BTreeMap<Ends, BindingId>,
     by_stream: BTreeMap<StreamName, BindingId>,
-    deadlines: BTreeSet<(Instant, BindingId)>,
+    /// When connections are given up in their stage, where they ever are.
+    deadlines: Deadlines<BindingId>,
     admission: Admission,
     /// Whether the packets of this host's connections are led to its listener.
     diverts: bool,
@@ -75,7 +76,7 @@ impl<C: Content + Default> Splitter<C> {
             connections: BTreeMap::new(),
             by_ends: BTreeMap::new(),
             by_stream: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
             admission: Admission {
                 shares: Shares::new(config.connections, mobiles),
                 guard: Guard::new(),
@@ -131,7 +132,7 @@ impl<C: Content + Default> Splitter<C> {
     }
 
     fn forget(&mut self, id: BindingId) {
-        self.set_deadline(id, None);
+        self.deadlines.clear(id);
         let Some(connection) = self.connections.remove(&id) else {
             return;
         };
@@ -143,20 +144,8 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    fn set_deadline(&mut self, id: BindingId, deadline: Option<Instant>) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
-        if let Some(old) = std::mem::replace(&mut connection.deadline, deadline) {
-            self.deadlines.remove(&(old, id));
-        }
-        if let Some(new) = deadline {
-            self.deadlines.insert((new, id));
-        }
-    }
-
     fn expire(&mut self, id: BindingId) {
-        self.set_deadline(id, None);
+        self.deadlines.clear(id);
         let connection = self.connections.get(&id);
         if connection.is_some_and(|connection| matches!(connection.stage, Stage::Ending)) {
             for side in [Side::Fixed, Side::Mobile] {
@@ -190,9 +179,7 @@ impl<C: Content + Default> Machine for Splitter<C> {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some((deadline, id)) = self.deadlines.first().copied()
-            && deadline <= now
-        {
+        while let Some(id) = self.deadlines.first_due(now) {
             self.expire(id);
         }
         self.redirector.handle_timeout(now);
@@ -204,8 +191,7 @@ impl<C: Content + Default> Machine for Splitter<C> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let own = self.deadlines.first().map(|(deadline, _)| *deadline);
-        machine::earlier(self.redirector.poll_timeout(), own)
+        machine::earlier(self.redirector.poll_timeout(), self.deadlines.first())
     }
 }
 

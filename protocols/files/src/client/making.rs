@@ -227,6 +227,9 @@ impl Client {
         };
         running.verifier = None;
         let data = told.done::<nfs::SetAttributes>()?;
+        let calls = self.calls_made;
+        // It may have been cut: answers to older calls are of before that.
+        self.node(file).changed_by(told.call, calls);
         self.node(file).forget();
         self.note_own(now, told, file, &data);
         if let Some(Operation::Create { attributes, .. }) =

@@ -9,6 +9,9 @@ use crate::model::run;
 /// Seeds of an ordinary run; `MOUNT_SEEDS` asks for another number.
 const SEEDS: u64 = 1_000;
 
+/// Seeds that have failed: an answer from before a cut was believed, and an append left a hole.
+const FAILED: [u64; 1] = [3_860];
+
 fn tape(seed: u64) -> Vec<u8> {
     let mut random = RandomStream::named(seed, "mount");
     let mut tape = vec![0; 600];
@@ -20,7 +23,7 @@ fn tape(seed: u64) -> Vec<u8> {
 fn programs_on_two_hosts_see_the_reference_file_system() {
     let asked = std::env::var("MOUNT_SEEDS");
     let seeds = asked.map_or(SEEDS, |seeds| seeds.parse().unwrap());
-    for seed in 0..seeds {
+    for seed in (0..seeds).chain(FAILED) {
         let outcome = std::panic::catch_unwind(|| run(&tape(seed)));
         assert!(outcome.is_ok(), "seed {seed}");
     }

@@ -347,7 +347,7 @@ impl<C: Content + Default> Splitter<C> {
         self.counters.on_streams += u64::from(connection.stream.is_some());
         let owner = connection.owner;
         self.admission.shares.stands(id.binding, owner);
-        self.set_deadline(id.binding, None);
+        self.deadlines.clear(id.binding);
         if finished_early {
             self.finish(id);
         }
@@ -362,7 +362,7 @@ impl<C: Content + Default> Splitter<C> {
         match std::mem::replace(&mut connection.stage, Stage::LetIn) {
             Stage::Asking(Asker::Packet { packet, .. }) => {
                 self.outputs.push_back(Output::ToHost(packet));
-                self.set_deadline(id, Some(now + ACCEPTING));
+                self.deadlines.set(id, now + ACCEPTING);
             }
             Stage::Asking(Asker::Stream(name)) => {
                 self.ask_stream(name.0, StreamRequest::Accept(name.1));

@@ -154,7 +154,7 @@ impl<C: Content + Default> Splitter<C> {
         if self.by_ends.get(&connection.ends) == Some(&id) {
             self.by_ends.remove(&connection.ends);
         }
-        self.set_deadline(id, Some(now + ENDING));
+        self.deadlines.set(id, now + ENDING);
         self.end(id);
     }
 
