@@ -18,6 +18,8 @@ use world::{World, config};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 const SIZE: u64 = 12_000;
+/// A file that is longer is not written any more.
+const LONGEST: usize = 48_000;
 /// Longer than a client believes what it knows of a directory.
 const VALID: Duration = Duration::from_secs(61);
 
@@ -321,7 +323,7 @@ impl Model<'_> {
         } else {
             (place * SIZE / 256) as usize
         };
-        if content.len() > 4 * SIZE as usize {
+        if content.len() > LONGEST {
             return;
         }
         content.resize(content.len().max(at + length), 0);
@@ -408,6 +410,9 @@ impl Model<'_> {
 
     /// R8: the disk is full for one WRITE; each opening of the file is told, and then all is as it should be.
     fn refuse_a_write(&mut self, open: Open) {
+        if self.contents[open.file].len() > LONGEST {
+            return;
+        }
         for other in self.open.clone() {
             self.synchronize(other, false);
         }
