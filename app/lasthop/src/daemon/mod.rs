@@ -120,7 +120,7 @@ impl Daemon {
         );
         match twin {
             None => drive(&self.name, host, ports, undo).map(drop),
-            Some(twin) => twin.compare(drive(&self.name, Recorder::new(host), ports, undo)?),
+            Some(twin) => twin.compare(&drive(&self.name, Recorder::new(host), ports, undo)?),
         }
     }
 }
@@ -160,10 +160,11 @@ impl Twin {
     }
 
     /// Has a second host do what the first one did.
-    fn compare(self, recorder: Recorder<Host>) -> Result<(), Failure> {
-        let second = Host::new(self.config, self.draws.replay()).map_err(Failure::setting)?;
-        let calls = recorder.replay(second).map_err(Failure::broken)?;
-        tracing::info!("replayed {calls} calls, with the same outputs");
+    fn compare(self, recorder: &Recorder<Host>) -> Result<(), Failure> {
+        let draws = self.draws.replay();
+        let mut second = Host::new(self.config, draws).map_err(Failure::setting)?;
+        let outputs = recorder.replay(&mut second).map_err(Failure::broken)?;
+        tracing::info!("replayed with the same {outputs} outputs");
         Ok(())
     }
 }

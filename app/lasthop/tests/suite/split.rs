@@ -103,7 +103,7 @@ fn a_recorded_run_replays_to_the_same_outputs() {
         for daemon in daemons {
             assert!(daemon.terminate().success(), "{}", hosts.logs());
         }
-        let replayed = |part: &str| hosts.log(part).contains("calls, with the same outputs");
+        let replayed = |part: &str| hosts.log(part).contains("replayed with the same");
         assert!(
             replayed("gateway") && replayed("mobile"),
             "{}",
