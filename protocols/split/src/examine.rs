@@ -62,13 +62,13 @@ impl<C> Splitter<C> {
         packet: &Packet,
         choose: impl FnOnce(usize) -> Choice,
     ) -> Option<Found> {
-        let parsed = IpPacket::parse(&packet.buffer).ok()?;
         let asker = match (origin, self.end) {
             (Origin::Host, end) => end.hop_side().other(),
             (Origin::Hop, End::Gateway { .. }) => Side::Mobile,
             // That is for this host's kernel.
             (Origin::Hop, End::Mobile) => return None,
         };
+        let parsed = IpPacket::parse(&packet.buffer).ok()?;
         if origin == Origin::Host && self.end == (End::Gateway { transparent: true }) {
             if let Some((ends, refusal)) = no_route(&parsed) {
                 // Who asks in a mobile's name gets no answer from the kernel: it goes to the mobile.

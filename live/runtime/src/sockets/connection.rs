@@ -14,6 +14,8 @@ pub(super) struct Connection {
     pending: VecDeque<Bytes>,
     /// The other host has not answered yet.
     pub(super) is_connecting: bool,
+    /// It is to be flushed.
+    pub(super) is_unflushed: bool,
     /// Nothing comes after what can be read.
     pub(super) has_ended: bool,
     /// Nothing will be written after what is pending.
@@ -29,6 +31,7 @@ impl Connection {
             socket,
             pending: VecDeque::new(),
             is_connecting: false,
+            is_unflushed: false,
             has_ended: false,
             is_finishing: false,
             is_finished: false,

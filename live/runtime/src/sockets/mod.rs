@@ -143,23 +143,26 @@ impl Sockets {
             },
             SocketRequest::Read(count) => self.reads.push_back((id, count)),
             SocketRequest::Write(content) => {
-                if let Some(connection) = self.connections.get_mut(&id) {
-                    connection.write(&content);
-                    self.unflushed.push(id);
-                }
+                self.change(id, |connection| connection.write(&content));
             }
-            SocketRequest::Finish => {
-                if let Some(connection) = self.connections.get_mut(&id) {
-                    connection.finish();
-                    self.unflushed.push(id);
-                }
-            }
+            SocketRequest::Finish => self.change(id, Connection::finish),
             SocketRequest::Reset => drop(self.connections.remove(&id)),
             SocketRequest::Release => {
                 if let Some(connection) = self.connections.remove(&id) {
                     connection.release();
                 }
             }
+        }
+    }
+
+    /// Lets `change` act on what a connection is to write; the next flush writes it, in one call for many changes.
+    fn change(&mut self, id: SocketId, change: impl FnOnce(&mut Connection)) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        change(connection);
+        if !std::mem::replace(&mut connection.is_unflushed, true) {
+            self.unflushed.push(id);
         }
     }
 
@@ -280,6 +283,7 @@ impl Sockets {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
+        connection.is_unflushed = false;
         match connection.flush() {
             Err(error) => self.fail(id, &error),
             Ok(()) if connection.is_finished() => self.report(id, SocketEvent::Flushed),

@@ -49,11 +49,8 @@ impl<C: Content + Default> Splitter<C> {
             // The listener knows it.
             Some(_) => self.outputs.push_back(Output::ToHost(request.packet)),
             None => {
-                let address = match request.asker {
-                    Side::Mobile => request.ends.destination.ip(),
-                    Side::Fixed => request.ends.source.ip(),
-                };
-                self.locate(address, Question::Packet(request));
+                let host = fixed_host(request.asker, &request.ends);
+                self.locate(host, Question::Packet(request));
             }
         }
     }
@@ -100,11 +97,8 @@ impl<C: Content + Default> Splitter<C> {
             packet: request.packet,
         };
         // A packet for which there is no room comes again, and then there may be some.
-        self.ask(
-            now,
-            ends,
-            Connection::asked(ends, request.asker, request.owner, by),
-        );
+        let connection = Connection::asked(ends, request.asker, request.owner, by);
+        self.ask(now, connection);
     }
 
     /// Lets a request go on as a packet.
@@ -139,7 +133,7 @@ impl<C: Content + Default> Splitter<C> {
         let owner = self.crossings.iter().position(|one| one.peer == name.0);
         let id = owner.and_then(|owner| {
             let connection = Connection::asked(ends, side, owner, Asker::Stream(name));
-            self.ask(now, ends, connection)
+            self.ask(now, connection)
         });
         match id {
             Some(id) => drop(self.by_stream.insert(name, id)),
@@ -150,23 +144,16 @@ impl<C: Content + Default> Splitter<C> {
     /// Returns true for an address of a mobile host where addresses are translated: the connection would seem to come
     /// from the gateway.
     fn is_translated(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
         self.end == (End::Gateway { transparent: false })
-            && self
-                .mobiles
-                .iter()
-                .any(|mobile| mobile.networks.iter().any(|one| one.contains(&address)))
+            && self.owner(address.to_canonical()).is_some()
     }
 
     /// Begins to ask for a connection; returns its name if there is room for it.
-    fn ask(&mut self, now: Instant, ends: Ends, connection: Connection) -> Option<BindingId> {
+    fn ask(&mut self, now: Instant, connection: Connection) -> Option<BindingId> {
         let id = BindingId(self.counters.asked);
         self.counters.asked += 1;
-        let (side, owner) = (connection.asker, connection.owner);
-        let host = match side {
-            Side::Mobile => ends.destination.ip(),
-            Side::Fixed => ends.source.ip(),
-        };
+        let (side, owner, ends) = (connection.asker, connection.owner, connection.ends);
+        let host = fixed_host(side, &ends);
         if side == Side::Mobile
             && let Some(other) = self.admission.shares.make_room(now, owner, host)
         {
@@ -315,24 +302,26 @@ impl<C: Content + Default> Splitter<C> {
             return self.ask_system(SystemRequest::Dismiss(ends));
         };
         let id = half(id, connection.asker);
+        self.adopt(ends, id);
+    }
+
+    fn adopt(&mut self, ends: Ends, id: SocketId) {
         self.ask_system(SystemRequest::Adopt(ends, id));
         self.join(id, Half::Socket(Sending::Open));
     }
 
     fn accept_at_once(&mut self, now: Instant, ends: Ends) {
         let sides = [(Side::Mobile, ends.source), (Side::Fixed, ends.destination)];
-        let found = sides.into_iter().find_map(|(asker, mobile)| {
-            let owner = self.owner(mobile.ip())?;
-            Some(Connection::asked(ends, asker, owner, Asker::Accepted))
+        let mut sides = sides.into_iter();
+        let found = sides.find_map(|(asker, mobile)| Some((asker, self.owner(mobile.ip())?)));
+        let id = found.and_then(|(asker, owner)| {
+            let connection = Connection::asked(ends, asker, owner, Asker::Accepted);
+            Some(half(self.ask(now, connection)?, asker))
         });
-        let asker = found.as_ref().map(|connection| connection.asker);
-        let id = found.and_then(|connection| self.ask(now, ends, connection));
-        let Some((id, asker)) = id.zip(asker) else {
-            return self.ask_system(SystemRequest::Dismiss(ends));
-        };
-        let id = half(id, asker);
-        self.ask_system(SystemRequest::Adopt(ends, id));
-        self.join(id, Half::Socket(Sending::Open));
+        match id {
+            Some(id) => self.adopt(ends, id),
+            None => self.ask_system(SystemRequest::Dismiss(ends)),
+        }
     }
 
     /// The asker's half is there.
@@ -371,5 +360,13 @@ impl<C: Content + Default> Splitter<C> {
             // It was asked for only once.
             stage => connection.stage = stage,
         }
+    }
+}
+
+/// Returns the address that is not the mobile host's, of a connection that was asked for on that side.
+fn fixed_host(asker: Side, ends: &Ends) -> IpAddr {
+    match asker {
+        Side::Mobile => ends.destination.ip(),
+        Side::Fixed => ends.source.ip(),
     }
 }
