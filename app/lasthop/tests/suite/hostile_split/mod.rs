@@ -314,6 +314,10 @@ fn connections_that_nobody_answers_leave_room_to_others() {
         for _ in 0..3 {
             fetch(hosts, 100_000);
         }
+        // What does not fit into the device's queue at once is asked for again after a second.
+        hosts.wait_until("most are without room", || {
+            hosts.status("mobile")["split"]["without_room"].as_u64() > Some(1_000)
+        });
         let split = ["gateway", "mobile"].map(|name| hosts.status(name)["split"].take());
         println!("{split:?}");
         let [gateway, mobile] = split
@@ -321,7 +325,6 @@ fn connections_that_nobody_answers_leave_room_to_others() {
             .map(|split| split["open"].as_u64().unwrap());
         // Half of all connections that there may be.
         assert!(gateway <= 1_030 && mobile <= 1_030, "{split:?}");
-        assert!(split[1]["without_room"].as_u64() > Some(1_000), "{split:?}");
         // The kernel gives up when it would ask for the second time.
         let few = || sysctl::set("net/ipv4/tcp_syn_retries", "1").unwrap();
         hosts.mobile.run(few).unwrap();
