@@ -1,5 +1,5 @@
-//! What the paper says in words, each judged on common seeds: a difference counts where its 95 % confidence interval
-//! leaves out zero.
+//! The statements of the paper, each judged on common seeds: a difference counts if its 95 % confidence interval
+//! excludes zero.
 
 mod costs;
 mod crowd;

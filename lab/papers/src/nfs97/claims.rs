@@ -1,4 +1,4 @@
-//! What the paper says in words, and what we aim at beyond it.
+//! The statements of the paper, and our goals beyond it.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -23,7 +23,7 @@ fn bad<'a>(way: &'a str, period: &'a str) -> [(&'a str, &'a str); 2] {
     [(WAY, way), ("bad", period)]
 }
 
-/// One scheme's response by another's.
+/// Returns the ratio of the response times of two schemes.
 fn ratio(table: &Table, schemes: [&str; 2], at: &[(&str, &str)]) -> Result<f64, Unknown> {
     let [first, second] = schemes.map(|scheme| response(table, scheme, at));
     Ok(first? / second?)
@@ -233,7 +233,7 @@ pub(super) fn minimum_timeout() -> Vec<Claim> {
     }]
 }
 
-/// The claims over sizes that the client finds for itself.
+/// The claims over block sizes that the client chooses itself.
 pub(super) fn block_auto() -> Vec<Claim> {
     vec![Claim {
         name: "auto-block",
@@ -308,8 +308,8 @@ pub(super) fn congestion() -> Vec<Claim> {
     ]
 }
 
-/// That the client on the wire is nowhere slower beside clients of a scheme than beside exponential ones, beyond the
-/// 95 % interval.
+/// Returns a verdict that holds if the client on the wire is nowhere slower beside clients of a scheme than beside
+/// exponential ones, beyond the 95 % interval.
 fn wired_beside(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     nowhere_more(table, [scheme, "EXPONENTIAL"], "wired")
 }

@@ -1,4 +1,5 @@
-//! What a discipline costs others, and what putting frames back costs; one connection over time.
+//! Claims over the delay that a discipline causes to others, the cost of putting frames back, and one connection over
+//! time.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -133,7 +134,7 @@ pub(in super::super) fn trace() -> Vec<Claim> {
     ]
 }
 
-/// That a metric of the trace has this value.
+/// Returns a verdict that holds if a metric of the trace has this value.
 fn is(
     table: &Table,
     (case, until): (&str, &str),
