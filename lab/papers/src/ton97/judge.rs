@@ -1,5 +1,5 @@
-//! The decision whether a gap in a flow's sequence numbers is congestion or corruption, at a radio router that forwards the
-//! flow and loses whole packets, headers included.
+//! The decision whether a gap in a flow's sequence numbers is congestion or corruption, at a radio router that forwards
+//! the flow and loses whole packets, headers included.
 //!
 //! The comparison's discussion proposes it for packet radio networks: routers report the length of their queues to
 //! their neighbours. A gap that appears while the neighbour's queue is long counts as congestion, any other as

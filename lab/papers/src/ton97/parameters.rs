@@ -48,8 +48,8 @@ pub(crate) struct Parameters {
     /// Both ends of the hop with `base = "mtcp-wide"`.
     #[serde(default = "mtcp::Config::wide")]
     pub(crate) mtcp_wide: mtcp::Config,
-    /// Interval at which the base station's end of that checks whether the air has room for one more packet. Without it, the
-    /// end sends its whole window at once, as in the paper's profile.
+    /// Interval at which the base station's end of that checks whether the air has room for one more packet. Without
+    /// it, the end sends its whole window at once, as in the paper's profile.
     pub(crate) grants: Option<Duration>,
     /// Costs of the mobile host's processor, if its work is counted.
     #[serde(default)]
