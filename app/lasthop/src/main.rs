@@ -1,5 +1,4 @@
-//! Makes files and TCP fast across a lossy last hop. One binary plays every part; each command is a
-//! module of its name.
+//! Makes files and TCP fast across a lossy last hop. One binary has every role; each command is a module of its name.
 
 mod bar;
 mod client;

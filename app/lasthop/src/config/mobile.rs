@@ -12,16 +12,16 @@ use super::split::Split;
 use super::values::{Key, Name};
 use crate::failure::Failure;
 
-/// A mobile host.
+/// Configuration of a mobile host.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MobileConfig {
-    /// Names the instance: its socket.
+    /// Name of the instance, for its socket.
     #[serde(default = "name")]
     pub(crate) name: Name,
-    /// The file of its key.
+    /// File of its private key.
     pub(crate) private_key_file: PathBuf,
-    /// What goes across the hop.
+    /// Destinations across the hop.
     #[serde(default)]
     pub(crate) routes: Routes,
     #[serde(default = "state_folder")]
@@ -36,11 +36,11 @@ pub(crate) struct MobileConfig {
     pub(crate) split: Split,
 }
 
-/// The gateway, as a mobile knows it.
+/// The gateway in the configuration of a mobile host.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gateway {
-    /// Where it listens; on a shared link it is looked for if nothing is said.
+    /// Address of the gateway; if missing on a shared link, the mobile host searches for it.
     endpoint: Option<Spanned<Endpoint>>,
     pub(crate) public_key: Key,
     pub(crate) preshared_key_file: Option<PathBuf>,
@@ -59,7 +59,7 @@ impl MobileConfig {
         Ok(config)
     }
 
-    /// What carries frames, and where the gateway is. By UDP its name is yet to be resolved.
+    /// Returns the bearer and the address of the gateway. A name is not resolved yet.
     pub(crate) fn place(&self, source: &Source) -> Result<(Carrier, Endpoint), Failure> {
         let carrier = self.hop.carrier(source)?;
         let given = self.gateway.get_ref().endpoint.as_ref();

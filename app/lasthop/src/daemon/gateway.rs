@@ -104,20 +104,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             mobiles: split,
             settings: config.split,
         }),
-        // It says when the mobile of which name is in reach, and so perhaps where its owner is.
+        // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
         name_of_peer: None,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
 
-/// What a gateway adds to the system.
+/// Changes of a gateway to the system.
 struct Wiring {
-    /// Its name, if it translates addresses.
+    /// Name of the instance, if it translates addresses.
     instance: Option<String>,
-    /// Its inner addresses.
+    /// Inner addresses of the gateway.
     own: Vec<IpNet>,
-    /// The mobiles' inner addresses.
+    /// Inner addresses of the mobile hosts.
     networks: Vec<IpNet>,
 }
 
@@ -149,7 +149,8 @@ impl Wiring {
         }
     }
 
-    /// Mobiles' packets leave with this host's address, unless theirs is known in the world.
+    /// Returns the rules by which packets of mobile hosts leave with this host's address, unless theirs is globally
+    /// routable.
     fn masquerade(&self, instance: &str, link: &str) -> Masquerade {
         let all: Vec<_> = self
             .own
@@ -175,7 +176,7 @@ impl Wiring {
     }
 }
 
-/// RFC 4193.
+/// Returns true if the network is in the range of RFC 4193.
 fn is_unique_local(network: &Ipv6Net) -> bool {
     network.addr().is_unique_local()
 }

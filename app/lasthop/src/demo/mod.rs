@@ -34,7 +34,7 @@ use plan::{Machinery, RunPlan, RunResult, Scheme, Way};
 use report::Report;
 use row::Row;
 
-/// How long a transfer of the usual size takes on an ideal link.
+/// Duration of a transfer of the default size on an ideal link.
 const USUAL_TIME: Duration = Duration::from_secs(10);
 const LEAST_SIZE: Bytes = Bytes::mebi(1);
 const MOST_SIZE: Bytes = Bytes::mebi(512);
@@ -86,7 +86,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs every comparison that is asked for.
+/// Runs every requested comparison.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plans = plans(arguments)?;
     let report = Report::in_folder(&arguments.report)?;
@@ -146,7 +146,7 @@ fn compare(plans: &[RunPlan], is_shown: bool) -> Result<Vec<RunResult>, DemoErro
     Ok(results)
 }
 
-/// One run for each scheme and sender.
+/// Returns one run for each scheme and sender.
 fn plans(arguments: &Arguments) -> Result<Vec<RunPlan>, DemoError> {
     let link = links::choose(&arguments.link)?;
     let known = socket::congestion_controls();
@@ -179,7 +179,7 @@ fn plans(arguments: &Arguments) -> Result<Vec<RunPlan>, DemoError> {
     Ok(pairs.map(plan).collect())
 }
 
-/// What the link carries in the usual time, of the slower direction, in whole MiB.
+/// Returns the bytes that the link carries in the default time, in its slower direction, in whole MiB.
 fn usual_size(link: &Link, way: Way) -> Bytes {
     let carried = way.directions().iter().map(|direction| {
         let (step, _) = link.plan(*direction).at(Instant::ZERO);
@@ -192,7 +192,7 @@ fn usual_size(link: &Link, way: Way) -> Bytes {
     Bytes::mebi(size).clamp(LEAST_SIZE, MOST_SIZE)
 }
 
-/// Becomes root in a namespace of its own where it may not make network namespaces already.
+/// Becomes root in a user namespace if the process cannot create network namespaces already.
 fn gain_privilege() -> Result<(), DemoError> {
     match Namespace::create() {
         Ok(_) => Ok(()),

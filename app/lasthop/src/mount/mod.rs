@@ -1,4 +1,4 @@
-//! `lasthop mount`, `unmount` and `sync`: files at a server as a part of this host's tree.
+//! `lasthop mount`, `unmount` and `sync`: files of a server as a part of this host's file tree.
 
 mod background;
 mod daemon;
@@ -22,7 +22,7 @@ use place::Place;
 
 pub(crate) use unmount::{Arguments as UnmountArguments, run as run_unmount};
 
-/// How long a mount may take to say how it does.
+/// Time limit of a mount's reply on its control socket.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     child: bool,
 }
 
-/// Mounts, or tells of mounts.
+/// Mounts, or shows mounts.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.list {
         return list(arguments.json);
@@ -153,7 +153,7 @@ pub(crate) struct SyncArguments {
     point: PathBuf,
 }
 
-/// Waits for the server's disk.
+/// Waits until the data are on the server's disk.
 pub(crate) fn run_sync(arguments: &SyncArguments) -> Result<(), Failure> {
     let place = Place::find(&arguments.point)?;
     let answer =

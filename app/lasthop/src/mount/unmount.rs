@@ -13,9 +13,9 @@ use super::{PATIENCE, page};
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// How often it is said what is left.
+/// Time between two messages about the remaining data.
 const TELL: Duration = Duration::from_secs(2);
-/// How often it is looked whether the user breaks it off.
+/// Time between two checks for the user's interruption.
 const LOOK: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (sender, receiver) = channel();
     let socket = place.socket.clone();
     std::thread::spawn(move || {
-        // Nobody receives it once the user has broken it off.
+        // Nobody receives it after an interruption.
         let _ = sender.send(ask(&socket, question, None));
     });
     let mut until_told = TELL;
@@ -86,7 +86,7 @@ fn status(place: &Place) -> Option<Value> {
     ask(&place.socket, Question::Status, Some(PATIENCE)).ok()
 }
 
-/// What is not safe yet, and why.
+/// Describes the data that are not safe yet, and the reason.
 fn left(status: &Value) -> String {
     let unsafe_data = page::unsafe_data(status);
     match page::silence(status) {

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     mode: u32,
 }
 
-/// Rights in octal.
+/// Parses a mode in octal.
 fn octal(text: &str) -> Result<u32, String> {
     u32::from_str_radix(text, 8)
         .ok()
@@ -56,7 +56,7 @@ fn make(place: &Place, entry: Entry, mode: u32) -> Result<Found, Problem> {
         .map_err(|error| place.problem(&error))
 }
 
-/// Makes what is missing of a path.
+/// Creates the missing directories of a path.
 fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
     let session = &place.session;
     let mut path = Vec::new();

@@ -59,7 +59,7 @@ enum Command {
     Df(df::Arguments),
 }
 
-/// Does what was asked.
+/// Runs the requested subcommand.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     interrupt::watch(|again| {
         if again {

@@ -1,4 +1,4 @@
-//! What all subcommands understand.
+//! The options that all subcommands have.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -43,7 +43,7 @@ impl FromStr for Caller {
     }
 }
 
-/// What a configuration file can say.
+/// The content of a configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Configuration {
@@ -93,7 +93,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The client that they describe.
+    /// Returns the settings of the client.
     pub(super) fn client(&self) -> Result<ClientOptions, Failure> {
         let Configuration {
             mut files,

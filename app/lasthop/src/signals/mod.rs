@@ -1,4 +1,4 @@
-//! `lasthop signals`: shows what a daemon, or the emulator, tells applications of the hop.
+//! `lasthop signals`: shows the signals of a daemon, or of the emulator, on the hop.
 
 mod page;
 
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     socket: Option<PathBuf>,
 }
 
-/// Prints signals until the daemon ends, or nobody reads them any more.
+/// Prints signals until the daemon ends, or the reader closes the pipe.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = match (&arguments.socket, &arguments.name) {
         (Some(socket), _) => socket.clone(),

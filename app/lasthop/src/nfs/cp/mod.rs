@@ -67,13 +67,13 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// How files are copied.
+/// The options of a copy.
 #[derive(Debug, Clone, Copy)]
 struct How {
     preserve: bool,
     resume: bool,
     verify: bool,
-    /// Rights that new files do not get.
+    /// Mode bits that new files do not get.
     mask: u32,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
     outcome
 }
 
-/// The rights that this process does not give to new files.
+/// Returns the mode bits that new files of this process do not get.
 fn umask() -> u32 {
     let mask = rustix::process::umask(rustix::fs::Mode::empty());
     rustix::process::umask(mask);
