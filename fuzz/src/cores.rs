@@ -39,7 +39,7 @@ fn run<M: Machine>(machine: &mut M, now: &mut Instant, span: Duration) {
     *now = end.max(*now);
 }
 
-/// Packets, grants, waits and frames, in any order; a frame need not be one.
+/// Runs packets, grants, waits and frames, in any order; a frame may be any bytes.
 pub fn arq_tape(bytes: &[u8]) {
     let mut arq = Arq::new(Config::new(1_400, 60));
     let mut now = Instant::from_millis(1);
@@ -72,7 +72,7 @@ pub fn arq_tape(bytes: &[u8]) {
                 arq.handle_input(now, arq::Input::Packet { packet, key, class });
             }
             _ => {
-                // The version and the beginning of a number, so that most can be read.
+                // The version and the beginning of a number, so that most frames are valid.
                 let mut frame = vec![0x10, 0, 0, 0];
                 frame.extend(rest);
                 let frame = PacketBuffer::copy_of(&frame);

@@ -164,7 +164,7 @@ impl Wiring {
             ipv4: Vec::new(),
             ipv6: Vec::new(),
         };
-        // Aggregated, because a set of nftables takes no prefix within another.
+        // Aggregated, because a set of nftables refuses overlapping prefixes.
         for network in IpNet::aggregate(&all) {
             match network {
                 IpNet::V4(network) => masquerade.ipv4.push(network),

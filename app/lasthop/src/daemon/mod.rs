@@ -152,7 +152,7 @@ struct Twin {
 }
 
 impl Twin {
-    /// Returns one if a replay is wanted.
+    /// Returns a twin if a replay is requested.
     fn of(config: &hosts::Config) -> Option<Self> {
         std::env::var_os(REPLAY).map(|_| Self {
             config: config.clone(),

@@ -1,4 +1,4 @@
-//! One air between twins in memory.
+//! One air between in-memory twins.
 
 use std::net::Ipv4Addr;
 

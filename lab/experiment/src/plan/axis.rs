@@ -79,7 +79,7 @@ impl Axis {
     }
 }
 
-/// Returns the text that stands for a value of an axis; `None` if the value is not a scalar.
+/// Returns the text that stands for a value of an axis; `None` for a table without a name.
 pub(super) fn label(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

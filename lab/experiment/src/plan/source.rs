@@ -59,7 +59,7 @@ impl Source {
         self.overrides.insert(key.into(), text.into());
     }
 
-    /// Reads `value`, which stands at `key`, into a type.
+    /// Reads `value`, which is the value of `key`, into a type.
     pub(crate) fn read<T: DeserializeOwned>(
         &self,
         value: &Value,

@@ -107,8 +107,8 @@ pub(super) fn each_case(
     all(places.map(|place| judge_at(&place, &judge)))
 }
 
-/// Returns a verdict that holds if `schemes[0]` has less of a metric than `schemes[1]` in every combination of the
-/// sweep. The numbers count the combinations where it has significantly less, and name those where it has more.
+/// Returns a verdict that holds if `schemes[0]` has significantly less of a metric than `schemes[1]` in every
+/// combination of the sweep. The numbers count these combinations, and name those where it has significantly more.
 pub(super) fn count(table: &Table, schemes: [&str; 2], metric: &str) -> Result<Verdict, Unknown> {
     let places = places(table, "FIFO");
     let [first, second] = schemes;

@@ -54,7 +54,7 @@ impl Oracle {
         self.next
     }
 
-    /// Observes a channel; returns true or false if it now seems good or bad and seemed otherwise before.
+    /// Observes a channel; returns its observed state (true for good) if that has changed.
     pub(crate) fn look(&mut self, mobile: u16, is_good: bool) -> Option<bool> {
         let is_right = self.chance.chance(self.accuracy.right);
         let seems_good = is_good == is_right;

@@ -32,7 +32,7 @@ macro_rules! faster {
     };
 }
 
-/// All claims.
+/// Returns all claims.
 pub(super) fn all() -> Vec<Claim> {
     vec![
         faster!(

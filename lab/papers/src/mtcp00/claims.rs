@@ -72,7 +72,7 @@ fn number(summary: &Summary) -> String {
     format!("{:.1} ± {half:.1}", summary.mean)
 }
 
-/// Figures 10a and 10b.
+/// Returns the claims over Figures 10a and 10b.
 pub(super) fn speed() -> Vec<Claim> {
     vec![
         Claim {
@@ -109,7 +109,7 @@ fn rising(values: &[f64]) -> Verdict {
     Verdict::of(values.is_sorted(), numbers.join(", "))
 }
 
-/// Figure 12a.
+/// Returns the claims over Figure 12a.
 pub(super) fn networks() -> Vec<Claim> {
     vec![Claim {
         name: "wireless-better",
@@ -134,7 +134,7 @@ pub(super) fn networks() -> Vec<Claim> {
     }]
 }
 
-/// A claim that a scheme's gap between the networks, in the mean over all ratios, is smaller by outages.
+/// A claim that a scheme's gap between the networks, averaged over all ratios, is smaller with outages.
 macro_rules! closer {
     ($name:literal, $scheme:expr, $text:literal) => {
         Claim {
@@ -162,7 +162,7 @@ macro_rules! closer {
     };
 }
 
-/// Figure 12b.
+/// Returns the claims over Figure 12b.
 pub(super) fn outages() -> Vec<Claim> {
     vec![
         closer!(
@@ -192,7 +192,7 @@ fn lowest(table: &Table, metric: &str) -> Result<Verdict, Unknown> {
     Ok(found(&wrong))
 }
 
-/// Figures 13a and 13b.
+/// Returns the claims over Figures 13a and 13b.
 pub(super) fn arrivals() -> Vec<Claim> {
     vec![
         Claim {
@@ -222,7 +222,7 @@ pub(super) fn arrivals() -> Vec<Claim> {
     ]
 }
 
-/// Figures 14a and 14b.
+/// Returns the claims over Figures 14a and 14b.
 pub(super) fn work() -> Vec<Claim> {
     vec![
         Claim {
@@ -282,7 +282,7 @@ pub(super) fn work() -> Vec<Claim> {
     ]
 }
 
-/// Table 3.
+/// Returns the claims over Table 3.
 pub(super) fn both_ways() -> Vec<Claim> {
     vec![
         Claim {
@@ -310,7 +310,7 @@ pub(super) fn both_ways() -> Vec<Claim> {
     ]
 }
 
-/// Figure 11.
+/// Returns the claims over Figure 11.
 pub(super) fn trace() -> Vec<Claim> {
     vec![Claim {
         name: "stalls-less",

@@ -256,7 +256,7 @@ impl Parameters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LinkLayer {
-    /// Nothing.
+    /// None.
     #[default]
     Plain,
     /// Packets are held in the mobile host's driver until the good state returns: the papers' emulation.
@@ -265,7 +265,7 @@ pub(crate) enum LinkLayer {
     Arq,
 }
 
-/// A scheme, as the plan's `[schemes.NAME]` states it.
+/// A scheme, from the plan's `[schemes.NAME]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scheme {
@@ -282,7 +282,7 @@ pub(crate) struct Scheme {
     pub(crate) tells: bool,
 }
 
-/// Age of a packet at which the current try of our link layer is the last one.
+/// Age of a packet from which a try of our link layer is the last one.
 const OLD: Duration = Duration::from_secs(600);
 
 impl Scheme {

@@ -110,7 +110,7 @@ macro_rules! saving {
     };
 }
 
-/// The claims over Tables 1 to 6.
+/// Returns the claims over Tables 1 to 6.
 pub(super) fn one_client() -> Vec<Claim> {
     [near_the_tables(), savings(), combined()].concat()
 }
@@ -235,7 +235,7 @@ fn combined() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Table 7.
+/// Returns the claims over Table 7.
 pub(super) fn without_errors() -> Vec<Claim> {
     vec![
         Claim {
@@ -266,7 +266,7 @@ pub(super) fn without_errors() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Tables 8 and 9.
+/// Returns the claims over Tables 8 and 9.
 pub(super) fn two_clients() -> Vec<Claim> {
     vec![
         Claim {
@@ -284,7 +284,7 @@ pub(super) fn two_clients() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Figure 4.
+/// Returns the claims over Figure 4.
 pub(super) fn block_sizes() -> Vec<Claim> {
     vec![Claim {
         name: "best-block",

@@ -23,8 +23,8 @@ const SEVERAL_CLIENTS: &[&str] = &["2", "4", "8", "16", "32"];
 /// A case: scheme, policy, number of clients.
 type Case = (&'static str, &'static str, &'static str);
 
-/// The comparison of the first of two cases each with the second: the number of pairs in which it has significantly
-/// more of a metric, and those in which it has less.
+/// The comparison of the first case of each pair with the second: the number of pairs in which it has significantly
+/// more of a metric, and those in which it has significantly less.
 struct Compared {
     pairs: usize,
     more: usize,
@@ -102,12 +102,12 @@ macro_rules! compared {
     };
 }
 
-/// The claims over copies, in both directions.
+/// Returns the claims over copies, in both directions.
 pub(super) fn claims() -> Vec<Claim> {
     [scheduling(), few(), many(), ours()].concat()
 }
 
-/// The claims over the gain of scheduling by channel state.
+/// Returns the claims over the gain of scheduling by channel state.
 fn scheduling() -> Vec<Claim> {
     vec![
         compared!(
@@ -154,7 +154,7 @@ fn scheduling() -> Vec<Claim> {
     ]
 }
 
-/// The claims over back-off with few clients.
+/// Returns the claims over back-off with few clients.
 fn few() -> Vec<Claim> {
     vec![
         compared!(
@@ -190,7 +190,7 @@ fn few() -> Vec<Claim> {
     ]
 }
 
-/// The claims over back-off with many clients.
+/// Returns the claims over back-off with many clients.
 fn many() -> Vec<Claim> {
     vec![
         Claim {
@@ -254,7 +254,7 @@ fn many() -> Vec<Claim> {
     ]
 }
 
-/// The claims over our own parts.
+/// Returns the claims over our own parts.
 fn ours() -> Vec<Claim> {
     vec![
         Claim {
@@ -295,7 +295,7 @@ fn ours() -> Vec<Claim> {
     ]
 }
 
-/// The claims over the numbers of clients between those of the grid; chosen after the results of the grid.
+/// Returns the claims over the numbers of clients between those of the grid; chosen after the results of the grid.
 pub(super) fn between() -> Vec<Claim> {
     vec![Claim {
         name: "csdp-later-onset-between",

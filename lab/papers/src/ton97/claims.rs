@@ -29,7 +29,7 @@ macro_rules! ratio {
     };
 }
 
-/// The claims over all schemes of Tables 2 to 4.
+/// Returns the claims over all schemes of Tables 2 to 4.
 pub(super) fn all() -> Vec<Claim> {
     [link_layer(), end_to_end(), knowing_more(), split(), aims()].concat()
 }
@@ -321,7 +321,7 @@ fn goodputs(table: &Table, metric: &str) -> Result<Vec<String>, Unknown> {
     Ok(off)
 }
 
-/// The claims over Table 5.
+/// Returns the claims over Table 5.
 pub(super) fn bursts() -> Vec<Claim> {
     vec![
         Claim {
@@ -356,7 +356,7 @@ pub(super) fn bursts() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Figure 12.
+/// Returns the claims over Figure 12.
 pub(super) fn spacings() -> Vec<Claim> {
     const AXIS: &str = "errors.mean";
     vec![

@@ -119,7 +119,8 @@ impl Judge {
         }
     }
 
-    /// Returns the lost range that is nearest to the acknowledgement, and the farthest one.
+    /// Returns the nearest and the farthest range after the acknowledgement that were lost on the air, by this router's
+    /// judgement or, outside its own gaps, by that of the routers behind it.
     fn range_marks(&self, number: SeqNumber, theirs: &AirLoss) -> AirLoss {
         let theirs = match theirs {
             AirLoss::Ranges(ranges) => ranges.as_slice(),

@@ -9,7 +9,7 @@ use super::{ISSUE, SECTION};
 const TRACE: &str = "Section on TCP's reaction to losses";
 const COST: &str = "Section on implementation complexity";
 
-/// The claims over delays.
+/// Returns the claims over delays.
 pub(in super::super) fn delay() -> Vec<Claim> {
     vec![
         Claim {
@@ -52,7 +52,7 @@ pub(in super::super) fn delay() -> Vec<Claim> {
     ]
 }
 
-/// The claims over the price of a frame that is put back.
+/// Returns the claims over the price of a frame that is put back.
 pub(in super::super) fn requeue() -> Vec<Claim> {
     vec![
         Claim {
@@ -79,7 +79,7 @@ pub(in super::super) fn requeue() -> Vec<Claim> {
     ]
 }
 
-/// The claims over one connection and three bursts: they are one run, whose numbers are exact.
+/// Returns the claims over one connection and three bursts: they are one run, whose numbers are exact.
 pub(in super::super) fn trace() -> Vec<Claim> {
     let claim = |name, text, judge| Claim {
         name,

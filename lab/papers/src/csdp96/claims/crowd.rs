@@ -10,7 +10,7 @@ const PROBING: &str = "CSDP-RR-PROBING";
 const LATE: [&str; 2] = ["at once", "50 ms late"];
 const COUNTS: [&str; 6] = ["2", "4", "8", "16", "32", "64"];
 
-/// The claims over many mobile hosts on one air.
+/// Returns the claims over many mobile hosts on one air.
 pub(in super::super) fn crowd() -> Vec<Claim> {
     vec![
         Claim {

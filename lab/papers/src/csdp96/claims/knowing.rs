@@ -13,7 +13,7 @@ const MISTAKEN: &str = "driver.hints.mistaken";
 const COME: &str = "driver.hints.come";
 const COMING: [&str; 2] = ["at-once", "with-frames"];
 
-/// The claims over the accuracy of the monitor.
+/// Returns the claims over the accuracy of the monitor.
 pub(in super::super) fn accuracy() -> Vec<Claim> {
     vec![
         Claim {
@@ -69,7 +69,7 @@ pub(in super::super) fn accuracy() -> Vec<Claim> {
     ]
 }
 
-/// The claims over collisions that are mistaken for fades.
+/// Returns the claims over collisions that are mistaken for fades.
 pub(in super::super) fn collisions() -> Vec<Claim> {
     vec![
         Claim {

@@ -17,7 +17,7 @@ macro_rules! everywhere {
     };
 }
 
-/// The claims over the sweep.
+/// Returns the claims over the sweep.
 pub(in super::super) fn sweep() -> Vec<Claim> {
     [ends(), knowledge(), use_of_the_air()].concat()
 }

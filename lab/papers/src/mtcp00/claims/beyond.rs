@@ -43,7 +43,7 @@ fn counts(table: &Table, without: &str) -> Result<Verdict, Unknown> {
     })
 }
 
-/// MTCP's mechanisms, one by one.
+/// Returns the claims over MTCP's mechanisms, one by one.
 pub(crate) fn parts() -> Vec<Claim> {
     vec![
         Claim {
@@ -128,7 +128,7 @@ fn split_fails(table: &Table, delays: &[&str]) -> Result<Verdict, Unknown> {
     Ok(found(&wrong))
 }
 
-/// I-TCP and TCP over the length of the wire.
+/// Returns the claims over I-TCP and TCP at several delays of the wire.
 pub(crate) fn splits() -> Vec<Claim> {
     vec![
         Claim {
@@ -162,7 +162,7 @@ fn saves(table: &Table, metric: &str) -> Result<Verdict, Unknown> {
     Ok(found(&wrong))
 }
 
-/// A mobile host without timers.
+/// Returns the claims over a mobile host without timers.
 pub(crate) fn lean() -> Vec<Claim> {
     vec![
         Claim {
@@ -208,7 +208,7 @@ fn reaches(table: &Table, timers: &str) -> Result<Verdict, Unknown> {
     })
 }
 
-/// The wide profile.
+/// Returns the claims over the wide profile.
 pub(crate) fn wide() -> Vec<Claim> {
     vec![
         Claim {
@@ -241,7 +241,7 @@ fn stalls(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     })
 }
 
-/// From one access point to another.
+/// Returns the claims over hand-offs from one access point to another.
 pub(crate) fn hand_off() -> Vec<Claim> {
     vec![
         Claim {

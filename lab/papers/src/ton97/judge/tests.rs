@@ -78,7 +78,7 @@ fn who_hears_tells_corruption_from_congestion() {
     // A segment that had arrived before is not missing.
     judge.heard(segment(0));
     assert_eq!(marked(&mut judge, 0, AirLoss::None), AirLoss::None);
-    // The repair of what a queue had refused is lost on the air.
+    // The retransmission of a segment that a queue had refused is lost on the air.
     judge.heard(segment(1));
     assert_eq!(marked(&mut judge, 1, AirLoss::None), AirLoss::Next);
     assert_eq!(marked(&mut judge, 2, AirLoss::None), AirLoss::Next);
