@@ -147,7 +147,7 @@ fn measure(path: &str, text: &str, sizes: &mut Sizes) {
         add("parameters", place.clone(), parameters, function.line);
         add("tuples", place, function.tuples, function.line);
     }
-    // A format has as many fields as it has.
+    // The number of fields of a format is given from outside.
     for found in structs(&code).into_iter().filter(|found| !found.is_format) {
         let place = format!("{path}::{}", found.name);
         add("fields", place, found.fields, found.line);

@@ -25,7 +25,7 @@ impl Line {
         Self { bar }
     }
 
-    /// Shows the progress; stops the run when a signal asks for the end.
+    /// Shows the progress; stops the run when a signal requests the end.
     pub(crate) fn show(&self, progress: Progress, signals: &mut Signals) -> ControlFlow<()> {
         self.bar.set_position(progress.bytes);
         let rate = BitRate::of(Bytes::new(progress.bytes), progress.elapsed).unwrap_or_default();

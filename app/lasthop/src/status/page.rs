@@ -125,7 +125,7 @@ fn render_peer(page: &mut String, peer: &Value) {
     render_traffic(page, peer);
 }
 
-/// Describes the largest packets to the peer, and from it.
+/// Describes the path MTU to the peer, and the largest packet that came from it.
 fn path_mtu(hop: &Value) -> String {
     let bytes = |name: &str| match hop[name].as_u64() {
         Some(bytes) => format!("{bytes} B"),
