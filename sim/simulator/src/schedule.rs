@@ -76,7 +76,7 @@ impl Schedule {
         slot
     }
 
-    /// Doubles the leaves and plays every match again.
+    /// Doubles the number of leaves and replays every match.
     fn grow(&mut self) {
         let leaves = self.tree.len();
         let old = self.tree.split_off(leaves / 2);
