@@ -13,14 +13,14 @@ pub(crate) const CLIENT: usize = 0;
 /// The end that listens.
 pub(crate) const SERVER: usize = 1;
 
-/// Treatment of a segment on the wire.
+/// What becomes of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Arrives,
     Late(Duration),
     Twice,
     Lost,
-    /// Lost, with a report to the receiver's link.
+    /// Lost, and the receiver's link knows.
     LostOnAir,
 }
 
@@ -32,8 +32,7 @@ pub(crate) struct Sighting {
     pub(crate) segment: TcpSegment,
 }
 
-/// Function that decides on a segment, from the sender, the segment, and the number of segments with data that this end
-/// has sent before.
+/// What decides: the sender, the segment, and how many segments with data that end has sent before.
 type Decision = Box<dyn FnMut(usize, &TcpSegment, usize) -> Fate>;
 
 pub(crate) struct Pipe {
@@ -42,10 +41,10 @@ pub(crate) struct Pipe {
     pub(crate) delay: Duration,
     pub(crate) rate: BitRate,
     pub(crate) decide: Decision,
-    /// True if the application of an end reads data at once.
+    /// Whether each end's application takes data at once.
     pub(crate) reads: [bool; 2],
     pub(crate) log: Vec<Sighting>,
-    /// Outputs of each end, without segments.
+    /// What each end told, segments left out.
     pub(crate) told: [Vec<Output>; 2],
     data_sent: [usize; 2],
     free_at: [Instant; 2],
@@ -86,7 +85,7 @@ impl Pipe {
         }
     }
 
-    /// Returns a connection whose server has room for `room` bytes and reads none of them.
+    /// A connection whose server has room for so many bytes and reads none of them.
     pub(crate) fn to_a_closing_window(policy: tcp::Policy, room: u64) -> Self {
         let mut server = config(policy);
         server.receive_buffer = Bytes::new(room);
@@ -96,7 +95,7 @@ impl Pipe {
         pipe
     }
 
-    /// Returns a connection with equal configuration at both ends.
+    /// Both ends alike, and connected.
     pub(crate) fn connected(config: &Config) -> Self {
         let mut pipe = Self::new(config, config);
         pipe.input(CLIENT, Input::Connect);
@@ -107,7 +106,7 @@ impl Pipe {
         pipe
     }
 
-    /// Loses the segments with data that `end` sends with these numbers, counted from 0 over all transmissions.
+    /// The segments with data that `end` sends under these numbers, from 0 on, each transmission counted, are lost.
     pub(crate) fn lose(&mut self, end: usize, numbers: &[usize], fate: Fate) {
         let numbers = numbers.to_vec();
         self.decide = Box::new(move |from, segment, number| {
@@ -176,14 +175,14 @@ impl Pipe {
         self.on_wire.insert((at, self.order), (end, input));
     }
 
-    /// Returns the time of the next event.
+    /// When something happens next.
     pub(crate) fn next(&self) -> Option<Instant> {
         let timers = earlier(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
         let arrival = self.on_wire.keys().next().map(|(at, _)| *at);
         earlier(timers, arrival)
     }
 
-    /// Advances to the next event; returns false if there is none until `end`.
+    /// Goes to what happens next; false if nothing does until `end`.
     pub(crate) fn step(&mut self, end: Instant) -> bool {
         let Some(next) = self.next().filter(|next| *next <= end) else {
             return false;
@@ -215,7 +214,7 @@ impl Pipe {
         self.now = end;
     }
 
-    /// Runs until the client's data are acknowledged, and returns the time for that.
+    /// Runs until the client's data are acknowledged, and says how long that took.
     pub(crate) fn drain_client(&mut self) -> Duration {
         let start = self.now;
         let end = self.now + Duration::from_secs(4_000);
@@ -225,12 +224,12 @@ impl Pipe {
         self.now.since(start)
     }
 
-    /// Returns the number of bytes that `end` received in order.
+    /// What `end` received in order, in bytes.
     pub(crate) fn received(&self, end: usize) -> u64 {
         self.ends[end].counters().received.bytes
     }
 
-    /// Returns the segments with data that `end` sent, as offsets in its stream and lengths.
+    /// The segments with data that `end` sent, as offsets in its stream and lengths.
     pub(crate) fn data_of(&self, end: usize) -> Vec<(u32, u16)> {
         let first = connection(end).initial_sequence + 1;
         let sent = self.log.iter().filter(|sighting| sighting.from == end);
@@ -240,7 +239,7 @@ impl Pipe {
             .collect()
     }
 
-    /// Returns the acknowledgements without data that `end` sent.
+    /// The acknowledgements without data that `end` sent.
     pub(crate) fn acknowledgments_of(&self, end: usize) -> Vec<TcpSegment> {
         let sent = self.log.iter().filter(|sighting| sighting.from == end);
         sent.map(|sighting| sighting.segment)
@@ -249,7 +248,7 @@ impl Pipe {
     }
 }
 
-/// Returns 4.4BSD's configuration with this policy, exact acknowledgements, and windows without rounding losses.
+/// 4.4BSD with this policy, exact acknowledgements, and windows that lose nothing to rounding.
 pub(crate) fn config(policy: tcp::Policy) -> Config {
     let mut config = Config::bsd().with_policy(policy);
     config.maximum_segment_size = 1_000;

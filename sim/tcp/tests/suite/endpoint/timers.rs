@@ -20,7 +20,7 @@ fn timeouts_fall_on_ticks_and_double() {
     let mut pipe = Pipe::connected(&config(Policy::Reno));
     pipe.run(Duration::from_millis(9_200));
     assert_eq!(pipe.now, Instant::from_millis(10_200));
-    // Samples of zero ticks reduce the timeout to its minimum.
+    // Samples of no tick bring the timeout down to its minimum.
     for _ in 0..40 {
         pipe.write(CLIENT, 1_000);
         pipe.run(Duration::from_millis(100));
@@ -32,8 +32,8 @@ fn timeouts_fall_on_ticks_and_double() {
     pipe.write(CLIENT, 1_000);
     pipe.run(Duration::from_secs(700));
     let times = sent_at(&pipe);
-    // 4.4BSD's integers decrease to three ticks, not two, and stay: an error of zero ticks does not change a deviation
-    // of three quarters of a tick.
+    // 4.4BSD's integers come down to three ticks, not two, and stay: no tick of error leaves three quarters of
+    // a tick of deviation as they are.
     assert_eq!(times[..2], [14_200, 15_500]);
     let gaps: Vec<_> = times[1..]
         .windows(2)
@@ -147,7 +147,7 @@ fn a_closed_window_is_probed() {
     assert!(pipe.now.since(start) < Duration::from_secs(2));
 }
 
-/// The update that opens the window is lost: the next probe discovers this.
+/// The update that opens the window is lost: the next probe finds out.
 #[test]
 fn a_lost_window_update_is_found_out_by_a_probe() {
     let mut pipe = Pipe::to_a_closing_window(Policy::Sack, 4_000);
@@ -165,7 +165,7 @@ fn a_lost_window_update_is_found_out_by_a_probe() {
     assert_eq!(pipe.received(SERVER), 20_000);
 }
 
-/// After a pause longer than the timeout, the old window is not used.
+/// After a pause longer than the timeout the window is not used as it was.
 #[test]
 fn a_pause_starts_slowly() {
     let mut pipe = Pipe::connected(&config(Policy::Reno));
@@ -179,8 +179,7 @@ fn a_pause_starts_slowly() {
     pipe.drain_client();
 }
 
-/// Every segment arrives only at its second transmission: the timeout stays backed off (Karn), but the connection
-/// continues.
+/// Every segment gets through at its second try only: the timeout stays backed off (Karn), but the other end lives.
 #[test]
 fn slow_progress_is_no_reason_to_give_up() {
     let mut config = config(Policy::Reno);
