@@ -8,7 +8,9 @@ use std::thread::{Builder, JoinHandle, current};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::Errno;
-use units::Duration;
+use units::{Duration, Instant};
+
+use crate::clock;
 
 /// Largest number of descriptors that one wait reports; the next wait reports the others.
 const EVENTS: usize = 16;
@@ -109,6 +111,15 @@ impl Waiter {
     /// Returns a handle with which another thread can end a wait.
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.wake))
+    }
+
+    /// Waits like [`wait`](Self::wait), until a time of the [monotonic clock](clock::monotonic); returns at once if it has
+    /// passed.
+    pub fn wait_until(
+        &mut self,
+        deadline: Option<Instant>,
+    ) -> io::Result<impl Iterator<Item = Ready>> {
+        self.wait(deadline.map(|deadline| deadline.since(clock::monotonic())))
     }
 
     /// Waits until a descriptor is ready, a [`Waker`] was used, or `timeout` has passed (`None`: for ever), and returns

@@ -91,16 +91,16 @@ pub struct PathMtu {
     wanted: bool,
     evidence: Evidence,
     silence: Option<Silence>,
-    timing: Option<Timing>,
     late: VecDeque<(u64, usize)>,
     air: AirUse,
     outputs: VecDeque<Output>,
 }
 
-/// What probes may take of the hop.
+/// What probes may take of the hop, and how soon they are answered.
 #[derive(Debug, Clone, Copy, Default)]
 struct AirUse {
     rate: Option<BitRate>,
+    timing: Option<Timing>,
     pace: Pace,
     /// The path carried more before.
     fell: bool,
@@ -123,7 +123,6 @@ impl PathMtu {
             wanted: false,
             evidence: Evidence::default(),
             silence: None,
-            timing: None,
             late: VecDeque::new(),
             air: AirUse::default(),
             outputs: VecDeque::new(),
@@ -163,7 +162,7 @@ impl PathMtu {
     }
 
     fn timing(&self) -> Timing {
-        self.timing.unwrap_or(UNKNOWN)
+        self.air.timing.unwrap_or(UNKNOWN)
     }
 
     /// What is kept to while longer packets get lost.
@@ -227,7 +226,7 @@ impl PathMtu {
     /// Begins to search if that is of use.
     fn begin(&mut self, now: Instant) {
         match &self.phase {
-            Phase::Base if self.wanted && self.timing.is_some() => {
+            Phase::Base if self.wanted && self.air.timing.is_some() => {
                 self.air.pace.prompt = PROMPT;
                 self.search(now);
             }
@@ -408,7 +407,7 @@ impl Machine for PathMtu {
                 self.begin(now);
             }
             Input::RoundTrip { smoothed, patience } => {
-                self.timing = Some(Timing { smoothed, patience });
+                self.air.timing = Some(Timing { smoothed, patience });
                 self.begin(now);
             }
             Input::Rate(rate) => {
