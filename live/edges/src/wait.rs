@@ -113,8 +113,8 @@ impl Waiter {
         Waker(Arc::clone(&self.wake))
     }
 
-    /// Waits like [`wait`](Self::wait), until a time of the [monotonic clock](clock::monotonic); returns at once if it has
-    /// passed.
+    /// Waits like [`wait`](Self::wait), until a time of the [monotonic clock](clock::monotonic); returns at once if
+    /// that has passed.
     pub fn wait_until(
         &mut self,
         deadline: Option<Instant>,
