@@ -7,7 +7,7 @@ use rpc::message::Refusal;
 use super::Programs;
 use super::nfs::outcome;
 
-/// Authentication flavours that the server accepts: AUTH_UNIX (user and group numbers), and AUTH_NONE.
+/// Authentication flavours that the server accepts: `AUTH_UNIX` (user and group numbers), and `AUTH_NONE`.
 const FLAVORS: [u32; 2] = [1, 0];
 
 impl Programs {
