@@ -1,7 +1,7 @@
-//! Does a machine keep its contract?
+//! The check that a machine keeps its contract.
 //!
-//! Give [`check`] a way to build the machine and a list of inputs with the delay before each; it runs
-//! the list in several ways that must not differ and panics, saying which rule was broken, if they do.
+//! Give [`check`] a function that builds the machine, and a list of inputs with the delay before each. It runs the list
+//! in several ways that must give equal outputs. If they differ, it panics and names the rule that was broken.
 
 use std::fmt::Debug;
 
@@ -9,13 +9,14 @@ use units::{Duration, Instant};
 
 use crate::Machine;
 
-/// Outputs that one instant may bring before the machine is said to spin.
+/// Largest number of outputs at one instant; a machine that gives more is taken to loop for ever.
 const OUTPUTS_MAX: usize = 1_000_000;
-/// Deadlines at one instant before the machine is said to spin (rule 5 of [`Machine`]).
+/// Largest number of deadlines at one instant; a machine that has more is taken to loop for ever (rule 5 of
+/// [`Machine`]).
 const REPEATS_MAX: usize = 8;
 
-/// Runs `script` on fresh machines and checks rules 2 to 5 of [`Machine`]; the machine then runs on
-/// for `tail` so that its timers are seen too.
+/// Runs `script` on fresh machines and checks rules 2 to 5 of [`Machine`]; the machine then runs on for `tail`, so that
+/// its timers are checked too.
 ///
 /// # Panics
 /// If a rule is broken.
@@ -62,7 +63,7 @@ where
     log
 }
 
-/// Fires every deadline up to `end`; with `nudge`, also before each deadline and twice at it.
+/// Fires every deadline up to `end`; with `nudge`, also calls the machine before each deadline and twice at it.
 fn advance<M>(machine: &mut M, now: &mut Instant, end: Instant, log: &mut Vec<String>, nudge: bool)
 where
     M: Machine,

@@ -1,12 +1,12 @@
-//! Deadlines of many things.
+//! Deadlines of many things, by key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use units::Instant;
 
-/// At most one deadline for each key, in the order of time; at one time, in the order of keys.
+/// At most one deadline for each key, ordered by time and then by key.
 ///
-/// Every change costs the logarithm of the number of deadlines.
+/// Every change takes time logarithmic in the number of deadlines.
 #[derive(Debug, Clone)]
 pub struct Deadlines<K> {
     by_key: BTreeMap<K, Instant>,
@@ -28,7 +28,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.by_key.get(&key).copied()
     }
 
-    /// Sets the deadline of `key` in place of the one that it has; `None` removes it.
+    /// Sets the deadline of `key` and replaces an earlier setting; `None` removes it.
     pub fn set(&mut self, key: K, deadline: impl Into<Option<Instant>>) {
         let deadline = deadline.into();
         let before = self.get(key);
@@ -63,7 +63,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.order.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Returns the first deadline after `instant`; costs as much as there are deadlines up to then.
+    /// Returns the first deadline after `instant`; takes time linear in the number of deadlines up to then.
     pub fn first_after(&self, instant: Instant) -> Option<Instant> {
         let mut later = self
             .order
@@ -81,12 +81,12 @@ impl<K: Ord + Copy> Deadlines<K> {
         due.map(|(_, key)| *key)
     }
 
-    /// Returns the key of the first deadline, if that has come.
+    /// Returns the key of the first deadline, if it is due.
     pub fn first_due(&self, now: Instant) -> Option<K> {
         self.due(now).next()
     }
 
-    /// Removes the first deadline, if that has come, and returns its key.
+    /// Removes the first deadline, if it is due, and returns its key.
     pub fn pop_due(&mut self, now: Instant) -> Option<K> {
         let key = self.first_due(now)?;
         self.order.pop_first();

@@ -1,4 +1,4 @@
-//! The contract between a protocol core and whatever drives it, the tools to check it, and what many cores are made of.
+//! The contract between a protocol core and its driver, the tools that check it, and the parts that many cores share.
 //!
 //! A [`Machine`] performs no input or output and owns no clock, so the simulator, the live daemons,
 //! tests and fuzzers drive the very same code. [`conformance`] checks the contract for any machine.
@@ -23,34 +23,34 @@ use units::Instant;
 ///
 /// # Contract
 ///
-/// 1. Time never runs backwards across calls.
+/// 1. Time never runs backwards from one call to the next.
 /// 2. After each `handle_*` call the driver takes outputs until [`poll_output`](Self::poll_output)
 ///    returns `None`, and only then waits.
 /// 3. [`handle_timeout`](Self::handle_timeout) before the deadline, or again at it, changes nothing.
 /// 4. Equal seeds and equal inputs at equal times give equal outputs, in the same order.
-/// 5. After a drain, [`poll_timeout`](Self::poll_timeout) does not lie before the last `now`: a
-///    deadline that has come is acted on by one `handle_timeout`, not by many at the same instant.
+/// 5. After a drain, [`poll_timeout`](Self::poll_timeout) does not lie before the last `now`: one `handle_timeout`
+///    acts on a deadline that has come, not many at the same instant.
 pub trait Machine {
-    /// What the world can tell the core.
+    /// Event that the driver reports to the core.
     type Input;
-    /// What the core can ask of the world.
+    /// Effect that the core requests of its driver.
     type Output;
 
-    /// Takes in one event.
+    /// Handles one event.
     fn handle_input(&mut self, now: Instant, input: Self::Input);
 
     /// Acts on every deadline that has come.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The next effect to carry out.
+    /// Returns the next effect to carry out.
     #[must_use = "an output that is dropped is an effect that never happens"]
     fn poll_output(&mut self) -> Option<Self::Output>;
 
-    /// When [`handle_timeout`](Self::handle_timeout) is next due; `None` while idle.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) is next due; `None` while idle.
     fn poll_timeout(&self) -> Option<Instant>;
 }
 
-/// The earlier of two deadlines, where `None` means never.
+/// Returns the earlier of two deadlines, where `None` means never.
 pub fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -1,20 +1,20 @@
-//! Chance as an argument: named streams of a pinned generator.
+//! Random numbers from named streams of a generator whose output never changes.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use units::{Duration, Probability};
 
-/// A stream of random numbers that its seed and its name determine.
+/// A stream of random numbers, determined by its seed and its name.
 ///
-/// The generator is `ChaCha` with 8 rounds, whose output is fixed for all time. Each part of a system
-/// draws from a stream with its own name, so a new part never shifts what the others draw.
+/// The generator is `ChaCha` with 8 rounds, whose output is fixed for all time. Each part of a system draws from a
+/// stream with its own name, so a new part never changes the numbers that other parts draw.
 #[derive(Debug, Clone)]
 pub struct RandomStream {
     generator: ChaCha8Rng,
 }
 
 impl RandomStream {
-    /// The stream called `name` of the run with `seed`.
+    /// Returns the stream called `name` of the run with `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -25,17 +25,17 @@ impl RandomStream {
         }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.generator.next_u64()
     }
 
-    /// Fills `buffer`.
+    /// Fills `buffer` with random bytes.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         self.generator.fill_bytes(buffer);
     }
 
-    /// A number from 0 to `end − 1`, each equally likely.
+    /// Returns a number from 0 to `end − 1`, each equally likely.
     ///
     /// # Panics
     /// If `end` is zero.
@@ -51,12 +51,12 @@ impl RandomStream {
         }
     }
 
-    /// Whether something of this chance happens now.
+    /// Returns true with this probability.
     pub fn chance(&mut self, chance: Probability) -> bool {
         chance.covers(self.next_u64())
     }
 
-    /// A span drawn uniformly from `[low, high]`, in nanoseconds.
+    /// Returns a span drawn uniformly from `[low, high]`, in nanoseconds.
     pub fn uniform(&mut self, low: Duration, high: Duration) -> Duration {
         let width = high.saturating_sub(low).as_nanos();
         match width.checked_add(1) {
@@ -65,16 +65,16 @@ impl RandomStream {
         }
     }
 
-    /// A draw from the exponential distribution with this mean, in the mean's own unit.
+    /// Returns a draw from the exponential distribution with this mean, in the unit of the mean.
     pub fn exponential(&mut self, mean: u64) -> u64 {
         let scaled = u128::from(mean) * u128::from(self.negative_log());
         u64::try_from(scaled >> 32).unwrap_or(u64::MAX)
     }
 
-    /// −ln(u) for a uniform u in (0, 1), with 32 fractional bits.
+    /// Returns −ln(u) for a uniform u in (0, 1), with 32 fractional bits.
     ///
-    /// Integer arithmetic throughout (repeated squaring for log₂, then × ln 2), so that the draw is
-    /// the same on every machine, which a library's `ln` is not.
+    /// It uses integer arithmetic only (repeated squaring for log₂, then × ln 2), so that the draw is the same on every
+    /// machine, which a library's `ln` is not.
     fn negative_log(&mut self) -> u64 {
         const LN_2: u128 = 2_977_044_472; // ln 2 × 2³²
         let uniform = self.next_u64() | 1;
@@ -93,7 +93,7 @@ impl RandomStream {
     }
 }
 
-/// The 64-bit FNV-1a hash.
+/// Returns the 64-bit FNV-1a hash.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,11 +1,11 @@
-//! How long a way and back takes.
+//! The estimate of the round-trip time.
 
 use units::Duration;
 
 /// A smoothed round trip and its mean deviation (RFC 6298 §2, Jacobson 1988), in exact times.
 ///
-/// What is timed, what is believed before the first sample and what is added to the timeout are the policy of whoever
-/// keeps it.
+/// The owner decides which round trips are measured, which value applies before the first sample, and which margin the
+/// timeout has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTripEstimate {
     /// The average; a new sample weighs an eighth.
@@ -32,8 +32,8 @@ impl RoundTripEstimate {
         }
     }
 
-    /// Returns the same, where each average is rounded once and not in both of its parts. It differs by nanoseconds, on
-    /// which published figures rest.
+    /// Returns the estimate with one more sample, where each average is rounded once and not in both of its parts. It
+    /// differs from [`with`](Self::with) by nanoseconds, on which published figures rest.
     pub fn with_rounded_once(self, sample: Duration) -> Self {
         let error = sample.abs_diff(self.smoothed);
         Self {

@@ -1,6 +1,6 @@
-//! What is wrong with a core's configuration.
+//! Errors in a core's configuration.
 
-/// A value that makes no sense.
+/// A configuration value that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{core} configuration: {rule}")]
 pub struct ConfigError {
@@ -8,7 +8,7 @@ pub struct ConfigError {
     rule: &'static str,
 }
 
-/// Checks the configuration of `core`: each rule says whether it holds, and what it demands.
+/// Checks the configuration of `core`: each rule is a pair of whether it holds and the message for when it does not.
 ///
 /// ```
 /// let rules = [(true, "`window` must be at least 1"), (false, "`age` must be more than 0 s")];
@@ -17,7 +17,7 @@ pub struct ConfigError {
 /// ```
 ///
 /// # Errors
-/// The first rule that does not hold.
+/// If a rule does not hold; the error names the first such rule.
 pub fn check_rules(core: &'static str, rules: &[(bool, &'static str)]) -> Result<(), ConfigError> {
     let broken = rules.iter().find(|(holds, _)| !holds);
     broken.map_or(Ok(()), |&(_, rule)| Err(ConfigError { core, rule }))

@@ -9,15 +9,15 @@ use crate::Machine;
 /// A step of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<I, O> {
-    /// The machine took an input in.
+    /// An input that the machine handled.
     Input(Instant, I),
-    /// The machine was called at a deadline.
+    /// A call of the machine at a deadline.
     Timeout(Instant),
-    /// The machine gave an output.
+    /// An output of the machine.
     Output(O),
 }
 
-/// The inputs and outputs of a machine, in order. Played to an equal machine, the inputs give equal outputs (rule 4 of
+/// Inputs and outputs of a machine, in order. Replayed to an equal machine, the inputs give equal outputs (rule 4 of
 /// [`Machine`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tape<I, O>(Vec<Step<I, O>>);
@@ -34,15 +34,15 @@ impl<I: Clone, O: PartialEq + Debug> Tape<I, O> {
         self.0.push(step);
     }
 
-    /// The steps.
+    /// Returns the steps, in order.
     pub fn steps(&self) -> &[Step<I, O>] {
         &self.0
     }
 
-    /// Plays the inputs and deadlines to `machine`, and returns the number of equal outputs.
+    /// Replays the inputs and deadlines to `machine`, and returns the number of equal outputs.
     ///
     /// # Errors
-    /// The first output that differs, as text.
+    /// If an output differs; the error describes the first one.
     pub fn replay<M>(&self, machine: &mut M) -> Result<usize, String>
     where
         M: Machine<Input = I, Output = O>,

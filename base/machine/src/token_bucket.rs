@@ -1,10 +1,10 @@
-//! A bound on how often something may happen, such as work that strangers can cause.
+//! A limit on the rate of something, such as work that strangers can cause.
 
 use units::{Duration, Instant};
 
-/// What was taken from a token bucket and not earned back yet, in a unit that its owner chooses.
+/// Amount taken from a token bucket and not earned back yet, in a unit that its owner chooses.
 ///
-/// The owner gives what is earned and what the bucket holds with each use, so both may change.
+/// The owner passes the earning rate and the capacity with each use, so both may change.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TokenDebt {
     taken: u64,
@@ -12,7 +12,7 @@ pub struct TokenDebt {
 }
 
 impl TokenDebt {
-    /// Returns the debt of a bucket that holds `burst` and is empty at `now`.
+    /// Returns the debt of a bucket with capacity `burst` that is empty at `now`.
     pub fn empty(now: Instant, burst: u64) -> Self {
         Self {
             taken: burst,
@@ -20,8 +20,8 @@ impl TokenDebt {
         }
     }
 
-    /// Takes `amount` from a bucket that holds `burst`, if there is so much; `earned` is what a span earns. A span that
-    /// earns nothing yet counts on.
+    /// Takes `amount` from a bucket with capacity `burst`, if it holds that much; `earned` returns the amount earned in
+    /// a span. A span that earns nothing yet is not lost: it counts towards the next use.
     pub fn take(
         &mut self,
         now: Instant,
@@ -41,17 +41,17 @@ impl TokenDebt {
     }
 }
 
-/// A token bucket in integer time: a token is the span in which one is earned.
+/// A token bucket in integer time: a token is the time in which one token is earned.
 #[derive(Debug)]
 pub struct TokenBucket {
-    /// Time that earns one token.
+    /// Time in which one token is earned.
     interval: Duration,
     capacity: Duration,
     debt: TokenDebt,
 }
 
 impl TokenBucket {
-    /// Returns a full bucket that earns `rate` tokens a second and holds `burst`; a rate of 0 earns none.
+    /// Returns a full bucket with capacity `burst` that earns `rate` tokens a second; a rate of 0 earns none.
     pub fn new(rate: u32, burst: u32) -> Self {
         let interval = Duration::from_secs(1)
             .as_nanos()
@@ -64,7 +64,7 @@ impl TokenBucket {
         }
     }
 
-    /// Takes one token, if there is one.
+    /// Takes one token; returns true if there was one.
     pub fn take(&mut self, now: Instant) -> bool {
         let (amount, burst) = (self.interval.as_nanos(), self.capacity.as_nanos());
         self.debt.take(now, amount, burst, Duration::as_nanos)

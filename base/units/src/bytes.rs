@@ -21,32 +21,32 @@ pub struct Bytes(pub(crate) u64);
 text_quantity!(Bytes, UNITS, "64 KiB");
 
 impl Bytes {
-    /// Nothing.
+    /// No bytes.
     pub const ZERO: Self = Self(0);
-    /// More than anything can hold.
+    /// The largest amount.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// An amount of `count` bytes.
+    /// Returns an amount of `count` bytes.
     pub const fn new(count: u64) -> Self {
         Self(count)
     }
 
-    /// An amount of `count` kibibytes.
+    /// Returns an amount of `count` kibibytes.
     pub const fn kibi(count: u64) -> Self {
         Self(count << 10)
     }
 
-    /// An amount of `count` mebibytes.
+    /// Returns an amount of `count` mebibytes.
     pub const fn mebi(count: u64) -> Self {
         Self(count << 20)
     }
 
-    /// The count.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// `self − other`, or nothing where `other` is more.
+    /// Returns `self − other`, or zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

@@ -1,14 +1,14 @@
-//! Reading a number with its unit.
+//! Parsing and printing of numbers with a unit.
 
 use thiserror::Error;
 
-/// Why a text is not a quantity; says what was expected, with an example.
+/// Reason why a text is not a quantity, with what was expected and an example.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseQuantityError {
     /// The text does not begin with a decimal number.
     #[error("'{text}' does not begin with a number; write it like '{example}'")]
     NoNumber {
-        /// What was given.
+        /// The text.
         text: String,
         /// A valid value of the same quantity.
         example: &'static str,
@@ -16,34 +16,34 @@ pub enum ParseQuantityError {
     /// The number carries no unit.
     #[error("'{text}' has no unit; write it like '{example}' (units: {allowed})")]
     NoUnit {
-        /// What was given.
+        /// The text.
         text: String,
         /// A valid value of the same quantity.
         example: &'static str,
-        /// The units that this quantity knows.
+        /// Units that the quantity accepts.
         allowed: String,
     },
-    /// The unit is not one of this quantity's.
+    /// The unit is not one that the quantity accepts.
     #[error("unknown unit '{unit}' in '{text}' (units: {allowed})")]
     UnknownUnit {
-        /// What was given.
+        /// The text.
         text: String,
-        /// The part that was read as the unit.
+        /// The part of the text that was taken as the unit.
         unit: String,
-        /// The units that this quantity knows.
+        /// Units that the quantity accepts.
         allowed: String,
     },
-    /// The value does not fit, or lies outside of what is meaningful.
+    /// The value does not fit, or lies outside the meaningful range.
     #[error("'{text}' is out of range; allowed: {range}")]
     OutOfRange {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What is allowed, in words.
+        /// The allowed range, in words.
         range: &'static str,
     },
 }
 
-/// A unit's name and how many of the quantity's base units it holds.
+/// Name of a unit, and its size in base units of the quantity.
 pub(crate) type Unit = (&'static str, u64);
 
 /// Reads `<decimal><space?><unit>` into base units, exactly: no floating point is involved, and
@@ -101,7 +101,7 @@ pub(crate) fn quantity(
     u64::try_from(value).map_err(|_| out_of_range())
 }
 
-/// `number × factor`, rounded half up; `None` unless `number` is digits with at most one point.
+/// Returns `number × factor`, rounded half up; `None` unless `number` is digits with at most one point.
 fn decimal(number: &str, factor: u64) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| -> Option<u128> {

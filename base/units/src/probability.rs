@@ -1,20 +1,20 @@
-//! Chances.
+//! Probabilities.
 
 use crate::ParseQuantityError;
 
 const ONE: u64 = 1 << 63;
 
-/// A chance between never and always, in steps of 2⁻⁶³.
+/// A probability between 0 and 1, in steps of 2⁻⁶³.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Probability(u64);
 
 impl Probability {
-    /// Never.
+    /// Probability 0.
     pub const NEVER: Self = Self(0);
-    /// Always.
+    /// Probability 1.
     pub const ALWAYS: Self = Self(ONE);
 
-    /// `numerator` in `denominator`.
+    /// Returns the probability `numerator ÷ denominator`.
     ///
     /// # Panics
     /// If `denominator` is zero or less than `numerator`.
@@ -27,23 +27,23 @@ impl Probability {
         Self(u64::try_from(scaled).unwrap_or(ONE))
     }
 
-    /// Whether a draw that is uniform over all of `u64` falls within this chance.
+    /// Returns true with this probability, if `uniform` is drawn uniformly from all of `u64`.
     pub const fn covers(self, uniform: u64) -> bool {
         (uniform >> 1) < self.0
     }
 
-    /// The chance that this does not happen.
+    /// Returns the probability of the opposite.
     pub const fn complement(self) -> Self {
         Self(ONE - self.0)
     }
 
-    /// As a fraction of one, for reports only.
+    /// Returns the probability as a fraction of one, for reports only.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / ONE as f64
     }
 }
 
-/// `1 %`, `0.01` or `1e-7`.
+/// Parses `1 %`, `0.01` or `1e-7`.
 impl std::str::FromStr for Probability {
     type Err = ParseQuantityError;
 
@@ -64,12 +64,12 @@ impl std::str::FromStr for Probability {
                 range: "0 to 1, or 0 % to 100 %",
             });
         }
-        // Division and rounding are exactly specified by IEEE 754, so this is the same everywhere.
+        // IEEE 754 specifies division and rounding exactly, so this is the same everywhere.
         Ok(Self((chance * ONE as f64) as u64))
     }
 }
 
-/// In per cent.
+/// Prints the probability in per cent.
 impl std::fmt::Display for Probability {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let per_cent = self.as_f64() * 100.0;
@@ -83,7 +83,7 @@ impl std::fmt::Display for Probability {
 }
 
 impl<'de> serde::Deserialize<'de> for Probability {
-    /// From a number between 0 and 1, or from text such as `1 %`.
+    /// Reads a number between 0 and 1, or text such as `1 %`.
     fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         #[derive(serde::Deserialize)]
         #[serde(untagged)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A set of numbers, kept as sorted, disjoint, non-adjacent half-open ranges.
 ///
-/// Changes near the upper end, the usual case, cost little; memory is one pair a range.
+/// Changes near the upper end, the usual case, are cheap; memory is one pair of numbers a range.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RangeSet {
     ranges: Vec<Range<u64>>,
@@ -98,7 +98,7 @@ impl RangeSet {
         Some(range.start.max(number))
     }
 
-    /// Returns the number behind the highest member.
+    /// Returns the number after the highest member.
     pub fn end(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.end)
     }
@@ -123,12 +123,12 @@ impl RangeSet {
         self.ranges.iter().cloned()
     }
 
-    /// Number of ranges.
+    /// Returns the number of ranges.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Number of members.
+    /// Returns the number of members.
     pub fn total(&self) -> u64 {
         total(&self.ranges)
     }
@@ -138,7 +138,7 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
-    /// Memory that the set takes, in bytes.
+    /// Returns the memory that the set takes, in bytes.
     pub fn memory(&self) -> usize {
         self.ranges.capacity() * size_of::<Range<u64>>()
     }
@@ -159,7 +159,7 @@ impl RangeSet {
         self.ranges.truncate(kept);
     }
 
-    /// Index of the first range that ends after `number`.
+    /// Returns the index of the first range that ends after `number`.
     fn first_ending_after(&self, number: u64) -> usize {
         self.ranges.partition_point(|range| range.end <= number)
     }

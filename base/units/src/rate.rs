@@ -12,44 +12,44 @@ const UNITS: &[Unit] = &[
 
 const NANOS: u128 = 1_000_000_000;
 
-/// A rate, in bits per second.
+/// A data rate, in bits per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BitRate(pub(crate) u64);
 
 text_quantity!(BitRate, UNITS, "2 Mbit/s");
 
 impl BitRate {
-    /// Nothing moves.
+    /// Zero bits per second.
     pub const ZERO: Self = Self(0);
 
-    /// A rate of `count` bits per second.
+    /// Returns a rate of `count` bits per second.
     pub const fn from_bits_per_second(count: u64) -> Self {
         Self(count)
     }
 
-    /// A rate of `count` kilobits per second.
+    /// Returns a rate of `count` kilobits per second.
     pub const fn from_kilobits(count: u64) -> Self {
         Self(count.saturating_mul(1_000))
     }
 
-    /// A rate of `count` megabits per second.
+    /// Returns a rate of `count` megabits per second.
     pub const fn from_megabits(count: u64) -> Self {
         Self(count.saturating_mul(1_000_000))
     }
 
-    /// The rate at which `amount` moves in `span`; `None` for no time.
+    /// Returns the rate at which `amount` moves in `span`; `None` if `span` is zero.
     pub fn of(amount: Bytes, span: Duration) -> Option<Self> {
         let bits = u128::from(amount.get()) * 8 * NANOS;
         let rate = bits.checked_div(u128::from(span.as_nanos()))?;
         Some(Self(u64::try_from(rate).unwrap_or(u64::MAX)))
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// How long `amount` takes at this rate, rounded up; the longest span at rate zero.
+    /// Returns the time that `amount` takes at this rate, rounded up; the longest span if the rate is zero.
     pub fn time_for(self, amount: Bytes) -> Duration {
         let bits = u128::from(amount.get()) * 8 * NANOS;
         match self.0 {
@@ -61,13 +61,13 @@ impl BitRate {
         }
     }
 
-    /// How much moves in `span`, rounded down.
+    /// Returns the amount that moves in `span`, rounded down.
     pub fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = u128::from(self.0) * u128::from(span.as_nanos()) / (8 * NANOS);
         Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
-    /// `self × numerator ÷ denominator`, saturating.
+    /// Returns `self × numerator ÷ denominator`, saturating.
     ///
     /// # Panics
     /// If `denominator` is zero.

@@ -1,4 +1,4 @@
-//! Numbers that wrap.
+//! Sequence numbers that wrap.
 
 use std::cmp::Ordering;
 use std::ops::{Add, Sub};
@@ -8,13 +8,13 @@ use std::ops::{Add, Sub};
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {
-    /// How far `self` lies ahead of `other`; negative when behind.
+    /// Returns the distance from `other` to `self`; negative if `self` lies behind.
     pub const fn distance_from(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0).cast_signed()
     }
 }
 
-/// Meaningful while the two lie less than 2³¹ apart.
+/// Compares two numbers that lie less than 2³¹ apart; the result has no meaning for others.
 impl PartialOrd for SeqNumber {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.distance_from(*other).partial_cmp(&0)

@@ -19,52 +19,52 @@ pub struct Duration(pub(crate) u64);
 text_quantity!(Duration, UNITS, "20 ms");
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `count` nanoseconds.
+    /// Returns a span of `count` nanoseconds.
     pub const fn from_nanos(count: u64) -> Self {
         Self(count)
     }
 
-    /// A span of `count` microseconds.
+    /// Returns a span of `count` microseconds.
     pub const fn from_micros(count: u64) -> Self {
         Self(count.saturating_mul(1_000))
     }
 
-    /// A span of `count` milliseconds.
+    /// Returns a span of `count` milliseconds.
     pub const fn from_millis(count: u64) -> Self {
         Self(count.saturating_mul(1_000_000))
     }
 
-    /// A span of `count` seconds.
+    /// Returns a span of `count` seconds.
     pub const fn from_secs(count: u64) -> Self {
         Self(count.saturating_mul(1_000_000_000))
     }
 
-    /// Whole nanoseconds.
+    /// Returns whole nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Whole microseconds, rounded down.
+    /// Returns whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Whole milliseconds, rounded down.
+    /// Returns whole milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// Seconds, for reports only.
+    /// Returns seconds, for reports only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// `self × numerator ÷ denominator`, saturating.
+    /// Returns `self × numerator ÷ denominator`, saturating.
     ///
     /// # Panics
     /// If `denominator` is zero.
@@ -73,17 +73,17 @@ impl Duration {
         Self(u64::try_from(wide).unwrap_or(u64::MAX))
     }
 
-    /// `self − other`, or zero where `other` is longer.
+    /// Returns `self − other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The distance between two spans, whichever is longer.
+    /// Returns the difference of two spans, whichever is longer.
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// True for no time at all.
+    /// Returns true if the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -159,27 +159,27 @@ impl Instant {
     /// The origin.
     pub const ZERO: Self = Self(0);
 
-    /// The point `count` nanoseconds after the origin.
+    /// Returns the point `count` nanoseconds after the origin.
     pub const fn from_nanos(count: u64) -> Self {
         Self(count)
     }
 
-    /// The point `count` milliseconds after the origin.
+    /// Returns the point `count` milliseconds after the origin.
     pub const fn from_millis(count: u64) -> Self {
         Self(count.saturating_mul(1_000_000))
     }
 
-    /// Nanoseconds since the origin.
+    /// Returns nanoseconds since the origin.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The span since `earlier`; zero if `earlier` is in fact later.
+    /// Returns the span since `earlier`; zero if `earlier` is in fact later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// The span from the origin.
+    /// Returns the span from the origin.
     pub const fn since_origin(self) -> Duration {
         Duration(self.0)
     }
@@ -202,7 +202,7 @@ impl AddAssign<Duration> for Instant {
 impl Sub<Duration> for Instant {
     type Output = Self;
 
-    /// The point `span` earlier, or the origin.
+    /// Returns the point `span` earlier, or the origin.
     fn sub(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
@@ -216,7 +216,7 @@ impl Sub for Instant {
     }
 }
 
-/// Seconds since the origin, to the microsecond.
+/// Prints seconds since the origin, to the microsecond.
 impl std::fmt::Display for Instant {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let micros = self.0 / 1_000;

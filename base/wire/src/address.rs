@@ -1,4 +1,4 @@
-//! Where one end of the hop can be reached.
+//! Addresses of the hosts on the hop.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,21 +9,21 @@ use thiserror::Error;
 
 use crate::ethernet::MacAddress;
 
-/// Where one end of the hop can be reached, by the bearer that carries its frames. As text it is what that bearer's
-/// people write: `192.0.2.1:51830`, `02:00:5e:10:00:01`.
+/// Address of a host on the hop, by the bearer that carries its frames. Its text form is the usual one of that bearer:
+/// `192.0.2.1:51830`, `02:00:5e:10:00:01`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HopAddress {
-    /// By UDP datagrams.
+    /// For UDP datagrams.
     Udp(SocketAddr),
-    /// By Ethernet frames of a link that both ends share.
+    /// For Ethernet frames on a link that both hosts share.
     Ethernet(MacAddress),
 }
 
 impl HopAddress {
-    /// Everybody who shares the link: where somebody is looked for of whom nothing else is known.
+    /// All hosts on the link; used to find a host whose address is not known.
     pub const EVERYBODY: Self = Self::Ethernet(MacAddress::BROADCAST);
 
-    /// Whether it is the address of several hosts at once.
+    /// Returns true if it is an address of several hosts.
     pub const fn is_group(self) -> bool {
         match self {
             Self::Udp(_) => false,
@@ -59,7 +59,7 @@ impl Serialize for HopAddress {
     }
 }
 
-/// A text that is no address of any bearer.
+/// Error for a text that is no address of any bearer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("'{0}' is no address on a hop; write it like '192.0.2.1:51830' or '02:00:5e:10:00:01'")]
 pub struct ParseHopAddressError(String);

@@ -12,10 +12,9 @@ pub use transport::{
 
 use crate::ip::Protocol;
 
-/// A one's complement sum of 16-bit words in network byte order, so far.
+/// An incomplete one's complement sum of 16-bit words in network byte order.
 ///
-/// Sums of parts add up to the sum of the whole where every part but the last has an even number of
-/// bytes.
+/// Sums of parts add up to the sum of the whole if every part but the last has an even number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sum(u64);
 
@@ -23,7 +22,7 @@ impl Sum {
     /// The sum of nothing.
     pub const ZERO: Self = Self(0);
 
-    /// The sum of `bytes`; an odd last byte counts as if a zero followed it.
+    /// Returns the sum of `bytes`; an odd last byte counts as if a zero followed it.
     pub fn of(bytes: &[u8]) -> Self {
         // The sum of words in the machine's order is the swapped sum (RFC 1071 §2 B), and sums of
         // 32-bit words fold to it: 2³² of them fit before the accumulator could overflow.
@@ -36,28 +35,28 @@ impl Sum {
         Self(u16::from_be(fold(sum + u64::from(u32::from_ne_bytes(rest)))).into())
     }
 
-    /// The sum of one 16-bit word.
+    /// Returns the sum of one 16-bit word.
     pub const fn of_word(word: u16) -> Self {
         Self(word as u64)
     }
 
-    /// The same sum of bytes that start at an odd offset of the whole.
+    /// Returns the sum of the same bytes when they start at an odd offset of the whole.
     pub fn at_odd_offset(self) -> Self {
         Self(self.folded().swap_bytes().into())
     }
 
-    /// The sum in 16 bits.
+    /// Returns the sum, folded to 16 bits.
     pub fn folded(self) -> u16 {
         fold(self.0)
     }
 
-    /// What is stored in a checksum field: the complement of the sum.
+    /// Returns the value for a checksum field: the complement of the sum.
     pub fn checksum(self) -> u16 {
         !self.folded()
     }
 
-    /// Like [`Sum::checksum`], with zero written as its other form, which UDP needs since zero says
-    /// there that nobody computed it (RFC 768). Right for every protocol.
+    /// Returns the value for a checksum field like [`Sum::checksum`], but with zero written as 0xffff. UDP needs this,
+    /// as zero means there that the sender computed no checksum (RFC 768); it is right for every protocol.
     pub fn nonzero_checksum(self) -> u16 {
         match self.checksum() {
             0 => 0xffff,
@@ -65,7 +64,7 @@ impl Sum {
         }
     }
 
-    /// Whether a sum that includes the stored checksum says that nothing changed.
+    /// Returns true if this sum, which includes the stored checksum, shows no error.
     pub fn is_valid(self) -> bool {
         self.folded() == 0xffff
     }
@@ -87,15 +86,15 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The sum of the pseudo-header that TCP, UDP and `ICMPv6` checksums include: `addresses` are source
-/// and destination in the order of the IP header, `length` is that of the transport with its header,
-/// in bytes. One formula serves IPv4 (RFC 9293 §3.1) and IPv6 (RFC 8200 §8.1).
+/// Returns the sum of the pseudo-header that TCP, UDP and `ICMPv6` checksums include: `addresses` are source and
+/// destination in the order of the IP header, `length` is that of the transport with its header, in bytes. One formula
+/// serves IPv4 (RFC 9293 §3.1) and IPv6 (RFC 8200 §8.1).
 pub fn pseudo_header(addresses: &[u8], protocol: Protocol, length: usize) -> Sum {
     Sum::of(addresses) + Sum(protocol.0.into()) + Sum(length as u64)
 }
 
-/// The `checksum` after a word of what it covers changed from `old` to `new` (RFC 1624, equation 3).
-/// It is right afterwards if it was before, and wrong if it was wrong.
+/// Returns `checksum` updated for a covered word that changed from `old` to `new` (RFC 1624, equation 3). The result is
+/// right if `checksum` was right, and wrong if it was wrong.
 pub fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     (Sum::of_word(!checksum) + Sum::of_word(!old) + Sum::of_word(new)).checksum()
 }

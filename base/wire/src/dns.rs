@@ -1,4 +1,4 @@
-//! Questions for the addresses of a name, and their answers (RFC 1035, RFC 3596).
+//! DNS queries for the addresses of a name, and their answers (RFC 1035, RFC 3596).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,11 +9,11 @@ const RECURSION_DESIRED: u8 = 1;
 const IS_RESPONSE: u8 = 0x80;
 const FAILURE: u8 = 0x0f;
 const INTERNET: u16 = 1;
-/// More than this of one answer is not read.
+/// Largest number of addresses read from one answer.
 const ADDRESSES_MOST: usize = 16;
 const RECORDS_MOST: usize = 64;
 
-/// Which addresses are asked for.
+/// The kind of address that a query asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressKind {
     /// Records of type A.
@@ -31,7 +31,7 @@ impl AddressKind {
     }
 }
 
-/// The message that asks for the addresses of `name`; `id` should be hard to guess. Nothing if it is no name of DNS.
+/// Returns the query for the addresses of `name`; `id` should be hard to guess. `None` if `name` is no valid DNS name.
 pub fn question(id: u16, name: &str, kind: AddressKind) -> Option<Vec<u8>> {
     let [high, low] = id.to_be_bytes();
     let mut message = vec![high, low, RECURSION_DESIRED, 0, 0, 1, 0, 0, 0, 0, 0, 0];
@@ -52,8 +52,8 @@ pub fn question(id: u16, name: &str, kind: AddressKind) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// The addresses in a message that answers `question`, none if the name has none; nothing if it is no answer to that,
-/// or says that the server has failed.
+/// Returns the addresses in a message that answers `question`, an empty list if the name has none; `None` if the
+/// message does not answer that question, or reports a server failure.
 pub fn answer(message: &[u8], question: &[u8]) -> Option<Vec<IpAddr>> {
     let asked = question.get(HEADER..)?;
     let repeated = message.get(HEADER..HEADER + asked.len())?;
@@ -82,7 +82,7 @@ pub fn answer(message: &[u8], question: &[u8]) -> Option<Vec<IpAddr>> {
     Some(addresses)
 }
 
-/// The place behind a name, which may end in a pointer.
+/// Returns the offset after a name, which may end in a compression pointer.
 fn after_name(message: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *message.get(at)? {

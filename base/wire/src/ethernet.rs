@@ -1,21 +1,22 @@
-//! What of Ethernet the hop uses: addresses, and where in a frame the hop's datagram ends (`docs/hop-frame.md`).
+//! The parts of Ethernet that the hop uses: addresses, and the length of the hop's datagram in a frame
+//! (`docs/hop-frame.md`).
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The first `EtherType` that IEEE 802 (2014, §9.2.3) leaves to local experiments, which are ours unless a
-/// configuration says otherwise.
+/// The first `EtherType` that IEEE 802 (2014, §9.2.3) reserves for local experiments. It is the default of the hop's
+/// frames, which a configuration may change.
 pub const ETHER_TYPE: u16 = 0x88b5;
-/// `EtherTypes` begin here; a smaller number in their place is the length of an 802.3 frame.
+/// Smallest `EtherType`; a smaller number in its place is the length of an 802.3 frame.
 pub const LEAST_ETHER_TYPE: u16 = 0x0600;
-/// Bytes before the payload of a frame: two addresses and the `EtherType`.
+/// Length of the header before the payload of a frame, in bytes: two addresses and the `EtherType`.
 pub const HEADER_BYTES: usize = 14;
-/// Bytes before the datagram within the payload: its length, since the payload may be padded.
+/// Length of the length field before the datagram, in bytes; it is there since a payload may be padded.
 pub const LENGTH_BYTES: usize = 2;
 
-/// The address of a network card (EUI-48).
+/// Address of a network interface (EUI-48).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 
@@ -23,7 +24,7 @@ impl MacAddress {
     /// All stations of a link.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// Whether it names several stations (the bit that goes out first).
+    /// Returns true if the address names several stations (the bit that is sent first).
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 == 1
     }
@@ -38,7 +39,7 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// A text that is no address of a network card.
+/// Error for a text that is no address of a network interface.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("'{0}' is no MAC address; write it like '02:00:5e:10:00:01'")]
 pub struct ParseMacError(String);
@@ -67,22 +68,22 @@ impl FromStr for MacAddress {
     }
 }
 
-/// A payload that says it is longer than it is.
+/// Error for a payload that is shorter than its length field claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an Ethernet payload of {available} bytes cannot hold the length and {claimed} bytes")]
 pub struct MalformedPayload {
-    /// The length that it claims; 0 where there is none.
+    /// The length that it claims; 0 if it has no length field.
     pub claimed: usize,
-    /// What is there, in bytes.
+    /// Length of the payload, in bytes.
     pub available: usize,
 }
 
-/// The length that stands before a datagram, if it is one that a payload can have.
+/// Returns the length field for `datagram`, or `None` if it is too long for a payload.
 pub fn length_of(datagram: &[u8]) -> Option<[u8; LENGTH_BYTES]> {
     u16::try_from(datagram.len()).ok().map(u16::to_be_bytes)
 }
 
-/// The datagram in the payload of a frame, without the padding behind it.
+/// Returns the datagram in the payload of a frame, without the padding behind it.
 ///
 /// # Errors
 /// If the payload ends before the datagram does.

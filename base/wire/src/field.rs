@@ -1,4 +1,4 @@
-//! Fields in network byte order. The views check lengths before they come here.
+//! Fields in network byte order. Callers check lengths first.
 
 pub(crate) fn read_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])

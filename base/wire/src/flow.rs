@@ -1,45 +1,45 @@
-//! Which flow a packet belongs to, and what repair that flow wants.
+//! The flow that a packet belongs to, and the repair that the flow needs.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::icmp::IcmpMessage;
 use crate::ip::{IpPacket, Protocol, Transport, Version};
 
-/// Expedited forwarding (RFC 3246): who marks a packet so wants it soon or not at all.
+/// Expedited forwarding (RFC 3246): packets that are useless if they are late.
 const DSCP_EXPEDITED_FORWARDING: u8 = 46;
 
-/// Assured forwarding, class 1 (RFC 2597): RFC 4594 §4.8 has it for data in bulk, which want to arrive more than they
-/// want to arrive soon. Calls of files over UDP bear it.
+/// Assured forwarding, class 1 (RFC 2597). RFC 4594 §4.8 uses it for bulk data, for which arrival matters more than
+/// delay. NFS calls over UDP carry it.
 pub const DSCP_BULK: u8 = 10;
-/// The drop precedences of that class.
+/// The drop precedences of assured forwarding, class 1.
 const DSCP_BULK_ALL: [u8; 3] = [DSCP_BULK, 12, 14];
 
-/// What names a flow: packets with equal keys stay in order.
+/// Key of a flow: packets with equal keys stay in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
-    /// The transport; for fragments what every fragment of the datagram names.
+    /// The transport; for fragments the protocol that every fragment of the datagram names.
     pub protocol: Protocol,
-    /// Who sends.
+    /// Address of the sender.
     pub source: IpAddr,
-    /// Who receives.
+    /// Address of the receiver.
     pub destination: IpAddr,
-    /// The sender's port; the identifier of an ICMP echo; 0 for fragments and all others.
+    /// The sender's port; the identifier of an ICMP echo; 0 for fragments and all other packets.
     pub source_port: u16,
-    /// The receiver's port; the identifier of an ICMP echo; 0 for fragments and all others.
+    /// The receiver's port; the identifier of an ICMP echo; 0 for fragments and all other packets.
     pub destination_port: u16,
 }
 
-/// The two ends of a connection.
+/// The two endpoints of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ends {
-    /// The end that asked for it.
+    /// The endpoint that opens the connection.
     pub source: SocketAddr,
-    /// The end that was asked.
+    /// The endpoint that the connection is opened to.
     pub destination: SocketAddr,
 }
 
 impl Ends {
-    /// Returns the ends of the connection that `packet` asks for.
+    /// Returns the endpoints of the connection that `packet` opens.
     pub fn of(packet: &IpPacket<'_>) -> Self {
         let flow = FlowKey::of(packet);
         Self {
@@ -50,8 +50,8 @@ impl Ends {
 }
 
 impl FlowKey {
-    /// The flow of `packet`. All fragments of a datagram share one flow, also the first, whose ports
-    /// are known: they follow each other.
+    /// Returns the flow of `packet`. All fragments of a datagram share one flow, including the first, whose ports are
+    /// known: they must stay in order.
     pub fn of(packet: &IpPacket<'_>) -> Self {
         let fragment = packet.fragment();
         let (source_port, destination_port) = if fragment.is_some() {
@@ -68,7 +68,7 @@ impl FlowKey {
         }
     }
 
-    /// The version of IP.
+    /// Returns the version of IP.
     pub fn version(&self) -> Version {
         if self.source.is_ipv4() {
             Version::V4
@@ -77,7 +77,7 @@ impl FlowKey {
         }
     }
 
-    /// The flow of this one's fragments.
+    /// Returns the flow of this flow's fragments.
     pub fn of_fragments(self) -> Self {
         Self {
             source_port: 0,
@@ -86,7 +86,7 @@ impl FlowKey {
         }
     }
 
-    /// The flow of the other direction.
+    /// Returns the flow of the opposite direction.
     pub fn reversed(self) -> Self {
         Self {
             protocol: self.protocol,
@@ -112,22 +112,23 @@ fn ports(transport: Transport<'_>) -> (u16, u16) {
     }
 }
 
-/// What repair on the hop a flow wants.
+/// The repair on the hop that a flow needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Repaired until it arrives, and held for order: later packets of the flow wait for it.
+    /// Repaired until it arrives, and held for order: later packets of the flow wait for an earlier one.
     Held,
-    /// Few tries and no holding: late is as bad as never, and packets are released as they come.
+    /// Repaired by few retransmissions and never held: a late packet is useless, and packets are released as they
+    /// arrive.
     Brief,
 }
 
 impl Class {
-    /// The class of a packet that nobody marked for the hop.
+    /// Returns the class of a packet without a mark for the hop.
     ///
-    /// TCP is [`Class::Held`], since it reads a gap as congestion. [`Class::Brief`] is what does not
-    /// want waiting: packets marked for expedited forwarding (TCP too), DNS, ping and other ICMP,
-    /// UDP, and every protocol that we do not know. UDP that is marked as data in bulk
-    /// ([`DSCP_BULK`]) is held too; so is what answers it, by a caller that remembers flows.
+    /// TCP is [`Class::Held`], since it takes a gap for congestion. [`Class::Brief`] are packets that must not wait:
+    /// those marked for expedited forwarding (TCP too), DNS, ping and other ICMP, UDP, and every unknown protocol. UDP
+    /// that is marked as bulk data ([`DSCP_BULK`]) is held too; so are the replies to it, if the caller remembers
+    /// flows.
     pub fn of(packet: &IpPacket<'_>) -> Self {
         let dscp = packet.dscp();
         let held = match packet.protocol() {
@@ -139,7 +140,7 @@ impl Class {
     }
 }
 
-/// Whether the bytes of a packet say that it is UDP, marked as data in bulk: a glance, as most packets are not.
+/// Returns true if the packet is UDP marked as bulk data. It reads two fields only, as most packets are not.
 pub fn is_bulk_udp(packet: &[u8]) -> bool {
     let glance =
         |dscp: u8, protocol: u8| protocol == Protocol::UDP.0 && DSCP_BULK_ALL.contains(&dscp);

@@ -1,4 +1,4 @@
-//! ICMP messages of both IP versions (RFC 792, RFC 4443), and errors in answer to a packet.
+//! ICMP messages of both IP versions (RFC 792, RFC 4443), and ICMP errors that answer a packet.
 
 mod answers;
 
@@ -8,48 +8,48 @@ use crate::field::{read_u16, read_u32};
 use crate::ip::Version;
 use crate::malformed::{Header, Malformed, require};
 
-/// The length of the header with the four bytes that every message has behind it, in bytes.
+/// Length of the header including the four bytes of message-specific fields, in bytes.
 pub const HEADER_LENGTH: usize = 8;
 
 pub(crate) const CHECKSUM: usize = 2;
 
-/// What a message says. Messages of either version that mean the same are the same here; codes stay
-/// those of the version. `original` is as much of the packet that caused an error as was sent back.
+/// The content of a message. Messages of both versions with the same meaning have the same variant; codes are those of
+/// the version. `original` is the part of the packet in error that the message carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IcmpMessage<'a> {
-    /// Asks for an [`IcmpMessage::EchoReply`].
+    /// A request for an [`IcmpMessage::EchoReply`].
     EchoRequest(Echo),
-    /// Answers an [`IcmpMessage::EchoRequest`].
+    /// The reply to an [`IcmpMessage::EchoRequest`].
     EchoReply(Echo),
     /// A packet could not be delivered.
     Unreachable {
-        /// Why.
+        /// Reason, as in the message's version.
         code: u8,
-        /// What came back of it.
+        /// Part of the packet that could not be delivered.
         original: &'a [u8],
     },
     /// A packet was too large for a link and must not be fragmented (RFC 1191, RFC 8201).
     PacketTooBig {
-        /// The largest packet that the link takes, in bytes; 0 from a router that does not say.
+        /// The largest packet that the link takes, in bytes; 0 from a router that does not report it.
         mtu: u32,
-        /// What came back of it.
+        /// Part of the packet that was too large.
         original: &'a [u8],
     },
-    /// A packet took too many hops, or its fragments too much time.
+    /// A packet took too many hops, or its fragments took too long to reassemble.
     TimeExceeded {
-        /// Which of both.
+        /// Reason: hops or reassembly time.
         code: u8,
-        /// What came back of it.
+        /// Part of the packet.
         original: &'a [u8],
     },
-    /// A header made no sense to a router.
+    /// A router could not process a header.
     ParameterProblem {
-        /// Why.
+        /// Reason, as in the message's version.
         code: u8,
-        /// What came back of it.
+        /// Part of the packet.
         original: &'a [u8],
     },
-    /// Anything else: redirects, multicast, neighbours.
+    /// Any other message: redirects, multicast, neighbours.
     Other {
         /// The message's type.
         kind: u8,
@@ -58,12 +58,12 @@ pub enum IcmpMessage<'a> {
     },
 }
 
-/// What tells echoes apart.
+/// The fields that distinguish echoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Echo {
-    /// Names the asking process.
+    /// Identifier of the requesting process.
     pub identifier: u16,
-    /// Counts its requests.
+    /// Sequence number of the request.
     pub sequence: u16,
 }
 
@@ -81,12 +81,12 @@ impl<'a> IcmpView<'a> {
         Ok(Self { bytes, version })
     }
 
-    /// The message, header included.
+    /// Returns the message, header included.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// What the message says.
+    /// Returns the content of the message.
     pub fn message(&self) -> IcmpMessage<'a> {
         let (kind, code, original) = (self.bytes[0], self.bytes[1], self.payload());
         match (self.version, kind, code) {
@@ -113,9 +113,8 @@ impl<'a> IcmpView<'a> {
         }
     }
 
-    /// Whether this reports an error, so that it must not be answered by another
-    /// (RFC 1122 §3.2.2, RFC 4443 §2.4). A kind that is not known as a question counts as one in
-    /// IPv4.
+    /// Returns true if this reports an error, so that no other error may answer it (RFC 1122 §3.2.2, RFC 4443 §2.4). In
+    /// IPv4 a kind that is not known as a query counts as an error.
     pub fn is_error(&self) -> bool {
         match self.version {
             Version::V4 => !matches!(self.bytes[0], 0 | 8..=10 | 13..=18),
@@ -123,7 +122,7 @@ impl<'a> IcmpView<'a> {
         }
     }
 
-    /// What follows the header: an echo's data, or the packet that caused an error.
+    /// Returns the bytes after the header: an echo's data, or the packet that caused an error.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[HEADER_LENGTH..]
     }

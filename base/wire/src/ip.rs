@@ -1,4 +1,4 @@
-//! IP packets of both versions, and one way to read either.
+//! IP packets of both versions, with one view of either.
 
 mod ecn;
 mod v4;
@@ -18,7 +18,7 @@ use crate::malformed::{Header, Malformed, require};
 use crate::tcp::TcpView;
 use crate::udp::UdpView;
 
-/// Hops that a packet of our own may take (IANA's recommended default).
+/// Initial time to live of our own packets, in hops (IANA's recommended default).
 const INITIAL_TIME_TO_LIVE: u8 = 64;
 
 /// A version of IP.
@@ -30,7 +30,7 @@ pub enum Version {
     V6,
 }
 
-/// What a header says follows it (IANA "Assigned Internet Protocol Numbers").
+/// Protocol number of the header that follows (IANA "Assigned Internet Protocol Numbers").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Protocol(pub u8);
 
@@ -62,10 +62,10 @@ impl Protocol {
     }
 }
 
-/// What queues on the way may do to a packet, and have done (RFC 3168).
+/// The ECN field: the marks that a queue on the path may set, or has set (RFC 3168).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// The transport does not understand marks: congestion drops.
+    /// The transport does not understand marks: queues drop instead.
     NotCapable,
     /// The transport understands marks, ECT(1): an L4S flow (RFC 9331).
     Capable1,
@@ -86,14 +86,14 @@ impl Ecn {
     }
 }
 
-/// What part of a datagram a packet is.
+/// Position of a fragment in its datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fragment {
-    /// Where it lies in the datagram's payload, in bytes.
+    /// Offset in the datagram's payload, in bytes.
     pub offset: u16,
-    /// Whether it is not the last.
+    /// True if more fragments follow.
     pub more: bool,
-    /// Names the datagram, together with its addresses and protocol.
+    /// Identification of the datagram, together with its addresses and protocol.
     pub identification: u32,
     /// The protocol that all fragments of the datagram name.
     pub protocol: Protocol,
@@ -108,7 +108,7 @@ pub enum IpView<'a> {
     V6(Ipv6View<'a>),
 }
 
-/// What an IP packet carries.
+/// The transport header and payload of an IP packet.
 #[derive(Debug, Clone, Copy)]
 pub enum Transport<'a> {
     /// A TCP segment.
@@ -117,7 +117,7 @@ pub enum Transport<'a> {
     Udp(UdpView<'a>),
     /// A message of the ICMP that belongs to the packet's IP version.
     Icmp(IcmpView<'a>),
-    /// A fragment that is not its datagram's first, so without a transport header.
+    /// A fragment other than its datagram's first, so without a transport header.
     Fragment,
     /// Anything else.
     Other(Protocol),
@@ -125,7 +125,7 @@ pub enum Transport<'a> {
 
 /// A checked view of an IP packet and of its transport header.
 ///
-/// In the first fragment of a datagram the transport's header is whole but its payload is not.
+/// In the first fragment of a datagram the transport header is complete but its payload is not.
 #[derive(Debug, Clone, Copy)]
 pub struct IpPacket<'a> {
     view: IpView<'a>,
@@ -133,7 +133,7 @@ pub struct IpPacket<'a> {
 }
 
 impl<'a> IpPacket<'a> {
-    /// Checks all headers up to the transport's. Checksums are not looked at.
+    /// Checks all headers up to the transport's. It does not verify checksums.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         require(Header::Ip, bytes, 1)?;
         let view = match bytes[0] >> 4 {
@@ -173,17 +173,17 @@ impl<'a> IpPacket<'a> {
         })
     }
 
-    /// The view of the IP header alone.
+    /// Returns the view of the IP header alone.
     pub fn view(&self) -> IpView<'a> {
         self.view
     }
 
-    /// What the packet carries.
+    /// Returns the transport header and its payload.
     pub fn transport(&self) -> Transport<'a> {
         self.transport
     }
 
-    /// The version of IP.
+    /// Returns the version of IP.
     pub fn version(&self) -> Version {
         match self.view {
             IpView::V4(_) => Version::V4,
@@ -191,7 +191,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// The packet, headers included, without trailing bytes.
+    /// Returns the packet, headers included, without trailing bytes.
     pub fn bytes(&self) -> &'a [u8] {
         match self.view {
             IpView::V4(view) => view.bytes(),
@@ -199,7 +199,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// The length of the IP header with options and extension headers, in bytes.
+    /// Returns the length of the IP header with options and extension headers, in bytes.
     pub fn header_length(&self) -> usize {
         match self.view {
             IpView::V4(view) => view.header_length(),
@@ -207,12 +207,12 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// What follows the IP header: the transport header and its payload.
+    /// Returns the bytes after the IP header: the transport header and its payload.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes()[self.header_length()..]
     }
 
-    /// What the payload is.
+    /// Returns the protocol of the payload.
     pub fn protocol(&self) -> Protocol {
         match self.view {
             IpView::V4(view) => view.protocol(),
@@ -220,7 +220,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// Who sent the packet.
+    /// Returns the sender's address.
     pub fn source(&self) -> IpAddr {
         match self.view {
             IpView::V4(view) => view.source().into(),
@@ -228,7 +228,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// Whom the packet is for.
+    /// Returns the receiver's address.
     pub fn destination(&self) -> IpAddr {
         match self.view {
             IpView::V4(view) => view.destination().into(),
@@ -243,17 +243,17 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// The differentiated services code point, 0 to 63 (RFC 2474).
+    /// Returns the differentiated services code point, 0 to 63 (RFC 2474).
     pub fn dscp(&self) -> u8 {
         self.traffic_class() >> 2
     }
 
-    /// The congestion notification.
+    /// Returns the ECN field.
     pub fn ecn(&self) -> Ecn {
         Ecn::of_traffic_class(self.traffic_class())
     }
 
-    /// What part of a datagram this is; nothing for a whole one.
+    /// Returns the position of this fragment in its datagram; `None` for a whole datagram.
     pub fn fragment(&self) -> Option<Fragment> {
         match self.view {
             IpView::V4(view) => view.fragment(),
@@ -261,7 +261,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// How many hops the packet may still take.
+    /// Returns the remaining hop count.
     pub fn time_to_live(&self) -> u8 {
         match self.view {
             IpView::V4(view) => view.time_to_live(),
@@ -269,7 +269,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
-    /// The sum of the pseudo-header for a transport of `length` bytes, header included.
+    /// Returns the sum of the pseudo-header for a transport of `length` bytes, header included.
     pub fn pseudo_header(&self, length: usize) -> Sum {
         let addresses = match self.view {
             IpView::V4(view) => view.addresses(),

@@ -1,4 +1,4 @@
-//! Bytes to values and back, for the headers that many parts share.
+//! Parsing and encoding of the headers that many parts share.
 
 mod field;
 

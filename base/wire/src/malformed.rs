@@ -1,8 +1,8 @@
-//! What can be wrong with bytes that claim to be a packet.
+//! Errors in bytes that should be a packet.
 
 use std::fmt;
 
-/// A header that a packet can fail in.
+/// The header in which an error was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Header {
     /// Not known yet: the version field itself.
@@ -35,7 +35,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// Why bytes are not a packet. All lengths are in bytes.
+/// Reason why bytes are not a packet. All lengths are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The bytes end before the header does.
@@ -43,12 +43,12 @@ pub enum Malformed {
     TooShort {
         /// The header.
         header: Header,
-        /// What it needs.
+        /// Length that the header needs.
         needed: usize,
-        /// What is there.
+        /// Length that is available.
         available: usize,
     },
-    /// The version is not the one of the header.
+    /// The version field does not match the header.
     #[error("{header}: version {version} does not belong here")]
     Version {
         /// The header that was expected.
@@ -56,7 +56,7 @@ pub enum Malformed {
         /// The version found.
         version: u8,
     },
-    /// The header claims to be shorter than its fixed part, or longer than what holds it.
+    /// The header length is less than its fixed part, or more than the enclosing packet.
     #[error("{header}: header length {length} is not possible")]
     HeaderLength {
         /// The header.
@@ -64,14 +64,14 @@ pub enum Malformed {
         /// The length that it claims.
         length: usize,
     },
-    /// The total length is less than the header's, or more than the bytes that are there.
+    /// The total length is less than the header's, or more than the bytes that are available.
     #[error("{header}: total length {length} does not fit the {available} bytes that are there")]
     TotalLength {
         /// The header.
         header: Header,
         /// The length that it claims.
         length: usize,
-        /// What is there.
+        /// Length that is available.
         available: usize,
     },
     /// A TCP option has a length that its kind cannot have, or runs beyond the header.
@@ -79,22 +79,22 @@ pub enum Malformed {
     OptionLength {
         /// The option's kind.
         kind: u8,
-        /// The length that it claims; 0 where the header ends before the length.
+        /// The length that it claims; 0 if the header ends before the length.
         length: u8,
     },
     /// A partial checksum's place lies outside of the packet.
     #[error("checksum at {offset} after {start} lies outside of the packet of {available} bytes")]
     ChecksumPlace {
-        /// Where the sum starts, from the packet's first byte.
+        /// Start of the sum, from the packet's first byte.
         start: usize,
-        /// Where the checksum lies, from `start`.
+        /// Position of the checksum field, from `start`.
         offset: usize,
-        /// What is there.
+        /// Length that is available.
         available: usize,
     },
 }
 
-/// Checks that `bytes` hold at least `needed`.
+/// Checks that `bytes` hold at least `needed` bytes.
 pub(crate) fn require(header: Header, bytes: &[u8], needed: usize) -> Result<(), Malformed> {
     if bytes.len() < needed {
         return Err(Malformed::TooShort {

@@ -1,15 +1,15 @@
 //! Packets as small handles to pooled buffers.
 //!
-//! A buffer has room before and behind its content, so that headers and seals are added in place.
-//! Dropped buffers go back to a pool of the thread that drops them: in steady state no packet costs
-//! an allocation. The pool keeps a bounded amount; what is beyond it is freed.
+//! A buffer has room before and after its content, so that headers and seals are added in place. Dropped buffers return
+//! to a pool of the thread that drops them: in steady state no packet costs an allocation. The pool keeps a bounded
+//! amount of memory and frees the rest.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut, Range};
 
-/// Sizes of storage: a small packet, a frame, bursts, the largest IP packet with room around it.
+/// Sizes of storage: a small packet, a frame, bursts, and the largest IP packet with room around it.
 const CLASSES: [usize; 5] = [512, 2_048, 16_384, 33_280, 66_560];
-/// How much unused storage the pool keeps of each class, in bytes.
+/// Unused storage that the pool keeps of each class, in bytes.
 const KEPT_PER_CLASS: usize = 2 << 20;
 /// Room that [`PacketBuffer::copy_of`] leaves before the content, in bytes.
 pub const HEADROOM: usize = 32;
@@ -19,14 +19,14 @@ thread_local! {
         const { RefCell::new([const { Vec::new() }; CLASSES.len()]) };
 }
 
-/// Bytes in pooled storage, with room before and behind them.
+/// Bytes in pooled storage, with room before and after them.
 pub struct PacketBuffer {
     storage: Box<[u8]>,
     content: Range<usize>,
 }
 
 impl PacketBuffer {
-    /// A buffer with room for `room` bytes in all, with empty content at `headroom`.
+    /// Returns an empty buffer with `room` bytes in all, whose content begins at `headroom`.
     ///
     /// # Panics
     /// If `headroom` exceeds `room`.
@@ -41,25 +41,25 @@ impl PacketBuffer {
         }
     }
 
-    /// A buffer that holds a copy of `bytes`, with [`HEADROOM`] before it.
+    /// Returns a buffer that holds a copy of `bytes`, with [`HEADROOM`] before it.
     pub fn copy_of(bytes: &[u8]) -> Self {
         let mut buffer = Self::with_room(bytes.len() + HEADROOM, HEADROOM);
         buffer.extend(bytes);
         buffer
     }
 
-    /// The storage that a [`copy_of`](Self::copy_of) so many bytes holds, in bytes.
+    /// Returns the storage that a [`copy_of`](Self::copy_of) of `length` bytes takes, in bytes.
     pub fn capacity_of_copy(length: usize) -> usize {
         let room = length + HEADROOM;
         class_of(room).map_or(room, |class| CLASSES[class])
     }
 
-    /// How many bytes can still be appended.
+    /// Returns the number of bytes that can still be appended.
     pub fn tailroom(&self) -> usize {
         self.storage.len() - self.content.end
     }
 
-    /// How many bytes can still be put before the content.
+    /// Returns the number of bytes that can still be put before the content.
     pub fn headroom(&self) -> usize {
         self.content.start
     }
@@ -104,7 +104,7 @@ impl PacketBuffer {
         self.content.end = self.content.end.min(self.content.start + length);
     }
 
-    /// Takes `count` bytes off the front.
+    /// Removes `count` bytes from the front.
     ///
     /// # Panics
     /// If there are fewer.
@@ -117,8 +117,8 @@ impl PacketBuffer {
         self.content.start += count;
     }
 
-    /// The same content in the smallest storage that fits it with headroom; moves only if that
-    /// saves at least half.
+    /// Returns the same content in the smallest storage that fits it with headroom; moves it only if that saves at
+    /// least half.
     pub fn right_sized(self) -> Self {
         let wanted = class_of(self.len() + HEADROOM).map_or(usize::MAX, |class| CLASSES[class]);
         if wanted <= self.storage.len() / 2 {
@@ -128,7 +128,7 @@ impl PacketBuffer {
         }
     }
 
-    /// The storage that this buffer holds, in bytes: what it costs, whatever its content.
+    /// Returns the storage that this buffer takes, in bytes, whatever its content.
     pub fn capacity(&self) -> usize {
         self.storage.len()
     }
@@ -177,7 +177,7 @@ impl Drop for PacketBuffer {
         let Some(class) = CLASSES.iter().position(|size| *size == storage.len()) else {
             return;
         };
-        // While the thread ends the pool may be gone; the storage is then simply freed.
+        // While the thread ends, the pool may be gone; the storage is then simply freed.
         let _ = POOL.try_with(|pool| {
             let shelf = &mut pool.borrow_mut()[class];
             if shelf.len() < KEPT_PER_CLASS / CLASSES[class] {
@@ -191,7 +191,7 @@ fn class_of(room: usize) -> Option<usize> {
     CLASSES.iter().position(|size| *size >= room)
 }
 
-/// Storage of at least `room` bytes, from the pool where its class is pooled.
+/// Returns storage of at least `room` bytes, from the pool if its class is pooled.
 fn storage(room: usize) -> Box<[u8]> {
     let Some(class) = class_of(room) else {
         return vec![0; room].into_boxed_slice();
@@ -202,16 +202,16 @@ fn storage(room: usize) -> Box<[u8]> {
         .unwrap_or_else(|| vec![0; CLASSES[class]].into_boxed_slice())
 }
 
-/// What is known of a packet's transport checksum.
+/// State of a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Checksum {
-    /// It is in the packet; nobody has verified it on this host.
+    /// The field is complete, but has not been verified on this host.
     #[default]
     Unverified,
-    /// It is in the packet, and it is right.
+    /// The field is complete and right.
     Verified,
-    /// The packet is good, but the field holds only the sum of the pseudo-header: whoever sends it
-    /// on to another host fills it in (`CHECKSUM_PARTIAL` in Linux).
+    /// The packet is good, but the field holds only the sum of the pseudo-header: the host that sends the packet on to
+    /// another host completes it (`CHECKSUM_PARTIAL` in Linux).
     Partial,
 }
 
@@ -220,15 +220,15 @@ pub enum Checksum {
 pub struct Packet {
     /// The packet, from its IP header on.
     pub buffer: PacketBuffer,
-    /// Bytes of payload in each of the segments that the packet stands for; zero for a packet that
-    /// is only itself. The last segment may be shorter.
+    /// Bytes of payload in each of the segments that the packet stands for; zero for a packet that stands for itself
+    /// only. The last segment may be shorter.
     pub segment_size: u16,
-    /// What is known of its transport checksum.
+    /// State of its transport checksum.
     pub checksum: Checksum,
 }
 
 impl Packet {
-    /// A packet that stands for itself and whose checksum has not been verified.
+    /// Returns a packet that stands for itself and whose checksum has not been verified.
     pub fn new(buffer: PacketBuffer) -> Self {
         Self {
             buffer,

@@ -1,5 +1,5 @@
-//! Segmentation in software, for when the kernel's offload cannot be used: a TCP or UDP packet that
-//! stands for many becomes those many.
+//! Segmentation in software, for systems without the kernel's offload: it cuts a TCP or UDP packet that stands for many
+//! packets into those packets.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::malformed::Malformed;
 use crate::tcp::{TcpFlags, TcpMut};
 use crate::udp::{self, UdpMut};
 
-/// Why a packet cannot be cut into segments.
+/// Reason why a packet cannot be cut into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
     /// It is not a packet.
@@ -25,7 +25,7 @@ pub enum SegmentError {
     Protocol(Protocol),
 }
 
-/// What changes from segment to segment.
+/// The fields that change from segment to segment.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Tcp {
@@ -39,9 +39,9 @@ enum Kind {
 
 /// The segments of one packet.
 ///
-/// Each has all headers of the packet, and its own part of the payload. IPv4 identifications and TCP
-/// sequence numbers count up; FIN and PSH go with the last segment, CWR with the first (RFC 3168
-/// §6.1.2); lengths and checksums are each segment's own, whatever the packet's checksums were.
+/// Each has all headers of the packet, and its own part of the payload. IPv4 identifications and TCP sequence numbers
+/// increase; FIN and PSH go with the last segment, CWR with the first (RFC 3168 §6.1.2); each segment has its own
+/// lengths and checksums, whatever the packet's checksums were.
 #[derive(Debug, Clone, Copy)]
 pub struct Segments<'a> {
     headers: &'a [u8],
@@ -53,8 +53,8 @@ pub struct Segments<'a> {
 }
 
 impl<'a> Segments<'a> {
-    /// Cuts `packet` into segments of `segment_size` bytes of payload, the last maybe shorter. With
-    /// a size of 0 the packet is its own only segment.
+    /// Cuts `packet` into segments of `segment_size` bytes of payload; the last may be shorter. With a size of 0 the
+    /// packet is its only segment.
     pub fn of(packet: &'a [u8], segment_size: u16) -> Result<Self, SegmentError> {
         let packet = IpPacket::parse(packet)?;
         if packet.fragment().is_some() {
@@ -96,12 +96,12 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// How many segments there are: at least one.
+    /// Returns the number of segments: at least one.
     pub fn count(&self) -> usize {
         self.payload.len().div_ceil(self.segment_size).max(1)
     }
 
-    /// The length of segment `index` with its headers, in bytes.
+    /// Returns the length of segment `index` with its headers, in bytes.
     ///
     /// # Panics
     /// If `index` is not below [`Segments::count`].

@@ -41,7 +41,7 @@ const URGENT_POINTER: usize = 18;
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
-    /// None.
+    /// No bit.
     pub const NONE: Self = Self(0);
     /// The sender has no more data.
     pub const FIN: Self = Self(0x01);
@@ -49,23 +49,23 @@ impl TcpFlags {
     pub const SYN: Self = Self(0x02);
     /// The connection is reset.
     pub const RST: Self = Self(0x04);
-    /// The receiver should hand the data on.
+    /// The receiver should deliver the data without delay.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgment number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer counts.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(0x20);
     /// The receiver saw a congestion mark (RFC 3168).
     pub const ECE: Self = Self(0x40);
     /// The sender reduced its congestion window (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
-    /// Whether all of `flags` are set.
+    /// Returns true if all of `flags` are set.
     pub const fn contains(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// These without `flags`.
+    /// Returns these bits without `flags`.
     pub const fn without(self, flags: Self) -> Self {
         Self(self.0 & !flags.0)
     }
@@ -86,75 +86,75 @@ pub struct TcpView<'a> {
 }
 
 impl<'a> TcpView<'a> {
-    /// Checks the header's length; options are checked as they are read.
+    /// Checks the header's length; options are checked when they are read.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         check_header(bytes)?;
         Ok(Self { bytes })
     }
 
-    /// The segment, header included.
+    /// Returns the segment, header included.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The port that sent the segment.
+    /// Returns the port that sent the segment.
     pub fn source_port(&self) -> u16 {
         read_u16(self.bytes, 0)
     }
 
-    /// The port that the segment is for.
+    /// Returns the port that the segment is for.
     pub fn destination_port(&self) -> u16 {
         read_u16(self.bytes, 2)
     }
 
-    /// The number of the payload's first byte, or of the SYN.
+    /// Returns the number of the payload's first byte, or of the SYN.
     pub fn sequence_number(&self) -> SeqNumber {
         SeqNumber(read_u32(self.bytes, SEQUENCE_NUMBER))
     }
 
-    /// The next number that the sender expects; counts with [`TcpFlags::ACK`] only.
+    /// Returns the next number that the sender expects; valid with [`TcpFlags::ACK`] only.
     pub fn acknowledgment_number(&self) -> SeqNumber {
         SeqNumber(read_u32(self.bytes, ACKNOWLEDGMENT_NUMBER))
     }
 
-    /// The length of the header with its options, in bytes (the field "data offset" times four).
+    /// Returns the length of the header with its options, in bytes (the field "data offset" times four).
     pub fn header_length(&self) -> usize {
         usize::from(self.bytes[DATA_OFFSET] >> 4) * 4
     }
 
-    /// The control bits.
+    /// Returns the control bits.
     pub fn flags(&self) -> TcpFlags {
         TcpFlags(self.bytes[FLAGS])
     }
 
-    /// Whether this is the first segment of a connection.
+    /// Returns true if this is the first segment of a connection: a SYN without ACK, RST and FIN.
     pub fn asks_for_connection(&self) -> bool {
         let flags = self.flags();
         let others = TcpFlags::ACK | TcpFlags::RST | TcpFlags::FIN;
         flags.contains(TcpFlags::SYN) && flags.0 & others.0 == 0
     }
 
-    /// The receive window as it stands in the header, not scaled.
+    /// Returns the receive window as it stands in the header, before scaling.
     pub fn window(&self) -> u16 {
         read_u16(self.bytes, WINDOW)
     }
 
-    /// The checksum.
+    /// Returns the checksum.
     pub fn checksum(&self) -> u16 {
         read_u16(self.bytes, CHECKSUM)
     }
 
-    /// Where urgent data end; counts with [`TcpFlags::URG`] only.
+    /// Returns the position where urgent data end; valid with [`TcpFlags::URG`] only.
     pub fn urgent_pointer(&self) -> u16 {
         read_u16(self.bytes, URGENT_POINTER)
     }
 
-    /// The options, in their order.
+    /// Returns the options, in their order.
     pub fn options(&self) -> TcpOptions<'a> {
         TcpOptions::new(&self.bytes[HEADER_LENGTH..self.header_length()])
     }
 
-    /// What the segment carries.
+    /// Returns the data of the segment.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header_length()..]
     }
@@ -190,7 +190,7 @@ impl<'a> TcpMut<'a> {
         self.header[FLAGS] = flags.0;
     }
 
-    /// Sets the receive window, scaled already.
+    /// Sets the receive window, which is already scaled.
     pub fn set_window(&mut self, window: u16) {
         write_u16(self.header, WINDOW, window);
     }
@@ -201,7 +201,7 @@ impl<'a> TcpMut<'a> {
     }
 }
 
-/// The header's length, where it is possible.
+/// Returns the length of the header, if it is valid.
 fn check_header(bytes: &[u8]) -> Result<usize, Malformed> {
     require(Header::Tcp, bytes, HEADER_LENGTH)?;
     let length = usize::from(bytes[DATA_OFFSET] >> 4) * 4;

@@ -33,38 +33,38 @@ impl<'a> UdpView<'a> {
         })
     }
 
-    /// A view of the part of a datagram that its first fragment carries.
+    /// Returns a view of the part of a datagram that its first fragment carries.
     pub fn parse_first_fragment(bytes: &'a [u8]) -> Result<Self, Malformed> {
         require(Header::Udp, bytes, HEADER_LENGTH)?;
         Ok(Self { bytes })
     }
 
-    /// The datagram, header included, without trailing bytes.
+    /// Returns the datagram, header included, without trailing bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The port that sent the datagram.
+    /// Returns the port that sent the datagram.
     pub fn source_port(&self) -> u16 {
         read_u16(self.bytes, 0)
     }
 
-    /// The port that the datagram is for.
+    /// Returns the port that the datagram is for.
     pub fn destination_port(&self) -> u16 {
         read_u16(self.bytes, 2)
     }
 
-    /// The length of header and payload, in bytes; for a first fragment that of the whole datagram.
+    /// Returns the length of header and payload, in bytes; for a first fragment that of the whole datagram.
     pub fn length(&self) -> u16 {
         read_u16(self.bytes, LENGTH)
     }
 
-    /// The checksum; 0 says that the sender computed none.
+    /// Returns the checksum; 0 means that the sender computed none.
     pub fn checksum(&self) -> u16 {
         read_u16(self.bytes, CHECKSUM)
     }
 
-    /// What the datagram carries.
+    /// Returns the payload.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[HEADER_LENGTH..]
     }
@@ -77,7 +77,7 @@ pub struct UdpMut<'a> {
 }
 
 impl<'a> UdpMut<'a> {
-    /// Checks that the header is there; the length is the caller's to set.
+    /// Checks the length of the header; the caller sets the length field.
     pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
         require(Header::Udp, bytes, HEADER_LENGTH)?;
         Ok(Self {
@@ -85,7 +85,7 @@ impl<'a> UdpMut<'a> {
         })
     }
 
-    /// Sets the length of header and payload, in bytes. The checksum is not updated.
+    /// Sets the length of header and payload, in bytes. It does not update the checksum.
     pub fn set_length(&mut self, length: u16) {
         write_u16(self.header, LENGTH, length);
     }

@@ -1,5 +1,5 @@
-//! CPU time at the edges: UDP datagrams in trains over loopback, and super-packets through a TUN
-//! device. `cargo bench -p edges`; the second part needs root and says so where it is missing.
+//! CPU time of the edges: UDP datagrams in trains over loopback, and super-packets through a TUN device. `cargo bench
+//! -p edges`; the second part needs root and is skipped with a message otherwise.
 
 #[path = "../tests/suite/tunnel.rs"]
 mod tunnel;
@@ -20,7 +20,7 @@ const DATAGRAM: usize = 1_473;
 const TRAINS: u64 = 20_000;
 const RELAYED: usize = 4 << 30;
 
-/// CPU time of the calling thread, or of the whole process, in nanoseconds.
+/// Returns the CPU time of the calling thread, or of the whole process, in nanoseconds.
 fn cpu(of: ClockId) -> u64 {
     let time = clock_gettime(of);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -1,4 +1,4 @@
-//! What carries frames of the hop, whichever way: a narrow trait, and the bearer that a configuration chose.
+//! Bearers, which carry frames of the hop: a narrow trait, and the bearer that a configuration selects.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,137 +12,138 @@ use wire::packet::PacketBuffer;
 use crate::ethernet::EthernetBearer;
 use crate::udp::UdpBearer;
 
-/// When and from where a datagram came.
+/// Time and sender of a received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Who sent it; an IPv4 address is always given as such.
+    /// Address of the sender; an IPv4 address is never given as mapped.
     pub from: HopAddress,
-    /// When the kernel took it from the device. It never runs back, and never lies after the `now` of
-    /// the receiving call. Datagrams that the kernel joined to a train bear the time of the first.
+    /// Time at which the kernel took it from the device. It never runs backwards, and never lies after the `now` of
+    /// the receiving call. Datagrams that the kernel joined to a train have the time of the first.
     pub at: Instant,
-    /// What the network says of congestion (RFC 3168); [`Ecn::NotCapable`] where there is no IP header.
+    /// ECN field of its IP header (RFC 3168); [`Ecn::NotCapable`] if it has no IP header.
     pub ecn: Ecn,
 }
 
-/// What became of the datagrams of one send.
+/// Result of sending datagrams.
 #[derive(Debug, Default)]
 pub struct Sent {
-    /// How many, from the front, are done with. The others found no room: offer them again when
+    /// Number of datagrams, from the front, that were handled. There was no room for the others: offer them again when
     /// the descriptor is writable.
     pub handled: usize,
-    /// How many of those the kernel refused.
+    /// Number of these that the kernel refused.
     pub dropped: usize,
-    /// Why it refused the last of them; `EMSGSIZE` for one that is too large for the path.
+    /// Error for the last one refused; `EMSGSIZE` if it was too large for the path.
     pub problem: Option<io::Error>,
 }
 
-/// The most reports of paths that wait to be taken.
+/// Largest number of path reports that wait to be taken.
 pub(crate) const REPORTS: usize = 64;
 
-/// What a bearer has heard of datagrams that are too long.
+/// A report that datagrams were too long for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathReport {
-    /// Where they went.
+    /// Destination of the datagrams.
     pub to: HopAddress,
-    /// What was said of them.
+    /// Reported limit.
     pub limit: PathLimit,
 }
 
 /// A limit of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathLimit {
-    /// By ICMP: no longer IP packets than of so many bytes. It may be forged.
+    /// By ICMP: largest IP packet, in bytes. It may be forged.
     Said(usize),
-    /// By this host's own network: no datagram of so many bytes.
+    /// By this host's own network: a datagram of this size, in bytes, is too long.
     Refused(usize),
 }
 
-/// What a bearer has done since it was opened, in datagrams.
+/// Counters of a bearer since it was opened, in datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BearerCounters {
-    /// Handed to the network.
+    /// Datagrams passed to the network.
     pub sent: u64,
-    /// Taken from the network.
+    /// Datagrams received from the network.
     pub received: u64,
-    /// Refused on sending because they are too large for the path.
+    /// Datagrams refused on sending because they are too large for the path.
     pub too_large: u64,
-    /// Refused on sending for another reason, such as no route.
+    /// Datagrams refused on sending for another reason, such as no route.
     pub refused: u64,
-    /// Errors that the network reported on receiving, such as an unreachable port.
+    /// Errors reported by the network on receiving, such as an unreachable port.
     pub receive_errors: u64,
-    /// Frames that hold no datagram, or are for another station.
+    /// Frames without a datagram, or for another station.
     pub malformed: u64,
-    /// System calls that sent.
+    /// System calls for sending.
     pub send_calls: u64,
-    /// System calls that received.
+    /// System calls for receiving.
     pub receive_calls: u64,
 }
 
-/// What a change of this host's network means for a bearer.
+/// Effect of a change of this host's network on a bearer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Footing {
-    /// Nothing: it was elsewhere.
+    /// No effect: the change does not concern this bearer.
     Unchanged,
-    /// Its link has gone.
+    /// Its link is gone.
     Lost,
-    /// Its link is there again, perhaps at another place; frames can cross at once.
+    /// Its link is back, perhaps with another address; frames can cross at once.
     Found,
-    /// It can only be found out by sending something, when the changes have come to rest.
+    /// Unknown until something is sent, when the changes have settled.
     Uncertain,
 }
 
-/// What one receive call brought.
+/// Result of one receive call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Batch {
-    /// So many datagrams.
+    /// Number of datagrams.
     pub datagrams: usize,
-    /// It had no room for more: others may wait.
+    /// True if the batch was full: more may wait.
     pub is_full: bool,
 }
 
-/// Something that carries datagrams to and from addresses, and a descriptor to wait for.
+/// A carrier of datagrams to and from addresses, with a descriptor to wait for.
 pub trait DatagramBearer: AsFd {
-    /// Where datagrams for this bearer go.
+    /// Returns the address of this bearer.
     fn local_address(&self) -> HopAddress;
 
-    /// Takes what has come, up to a batch, and gives each datagram to `sink` in order of arrival. Never blocks. What
-    /// remains keeps the descriptor readable.
+    /// Receives the waiting datagrams, up to a batch, and gives each to `sink` in order of arrival. Never blocks. The
+    /// descriptor stays readable while more wait.
     ///
     /// # Errors
-    /// If the bearer is broken; what the network reports is only counted.
+    /// If the bearer is broken; errors reported by the network are only counted.
     fn receive_batch(
         &mut self,
         now: Instant,
         sink: &mut impl FnMut(Arrival, &mut [u8]),
     ) -> io::Result<Batch>;
 
-    /// Sends `datagrams` to `to`, in order. Never blocks. Neighbours share a system call where that is possible.
+    /// Sends `datagrams` to `to`, in order. Never blocks. Adjacent datagrams share a system call if possible.
     fn send(&mut self, to: HopAddress, datagrams: &[PacketBuffer]) -> Sent;
 
-    /// What is sent from now on bears this field in its IP header, where it has one; at first [`Ecn::NotCapable`].
+    /// Sets the ECN field of IP headers from now on, if there are any; initially [`Ecn::NotCapable`].
     fn set_ecn(&mut self, ecn: Ecn);
 
-    /// Links, addresses or routes of this host have changed: takes in what that means.
+    /// Handles a change of links, addresses or routes of this host, and returns its effect.
     ///
     /// # Errors
-    /// If the bearer is broken for good.
+    /// If the bearer is broken for ever.
     fn follow_network(&mut self) -> io::Result<Footing>;
 
-    /// An address where no process takes datagrams, as the network says; each is told once. It may be forged.
+    /// Returns an address with a closed port, as reported by the network; each report is returned once. It may be
+    /// forged.
     fn refused(&mut self) -> Option<HopAddress> {
         None
     }
 
-    /// What the bearer has done so far.
+    /// Returns the counters of the bearer.
     fn counters(&self) -> BearerCounters;
 
-    /// Takes what was heard of paths since the last call.
+    /// Returns the path reports since the last call.
     fn path_reports(&mut self) -> Vec<PathReport> {
         Vec::new()
     }
 }
 
-/// The bearer that a configuration chose.
+/// The bearer that a configuration selects.
 pub enum Bearer {
     /// UDP datagrams.
     Udp(UdpBearer),
@@ -221,8 +222,8 @@ impl AsFd for Bearer {
     }
 }
 
-/// Whether a refusal says that nothing at all can leave for an address now: the link is down or gone, or no route leads
-/// there.
+/// Returns true if an error means that nothing can be sent to an address now: the link is down or gone, or there is no
+/// route to it.
 pub fn is_without_way(problem: &io::Error) -> bool {
     let without = [
         Errno::NETDOWN,
@@ -234,12 +235,12 @@ pub fn is_without_way(problem: &io::Error) -> bool {
     Errno::from_io_error(problem).is_some_and(|errno| without.contains(&errno))
 }
 
-/// What a host is told that wants to send by one bearer to an address of another.
+/// Returns the error for an address of another bearer.
 pub(crate) fn no_such_address() -> io::Error {
     Errno::AFNOSUPPORT.into()
 }
 
-/// Counts datagrams that cannot be sent: all of them are done with.
+/// Counts datagrams that cannot be sent, all as handled.
 pub(crate) fn refuse(
     datagrams: &[PacketBuffer],
     problem: io::Error,

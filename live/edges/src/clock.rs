@@ -3,21 +3,21 @@
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use units::{Duration, Instant};
 
-/// Now, in nanoseconds since the machine started, not counting the time it slept.
+/// Returns the time in nanoseconds since the machine started, without the time in suspend.
 ///
 /// It is `CLOCK_MONOTONIC`, the clock of [`Waiter::wait`](crate::wait::Waiter::wait) too.
 pub fn monotonic() -> Instant {
     Instant::from_nanos(nanos(clock_gettime(ClockId::Monotonic)))
 }
 
-/// The wall clock: the time since 1970-01-01 UTC. It may jump, so only reports and the ages of
-/// kernel time stamps are made from it.
+/// Returns the wall clock: the time since 1970-01-01 UTC. It may jump, so use it only for reports and for the ages of
+/// kernel time stamps.
 pub fn wall() -> Duration {
     Duration::from_nanos(nanos(clock_gettime(ClockId::Realtime)))
 }
 
-/// How far the wall clock is ahead of the monotonic one, if both could be read without a pause between
-/// them: a thread that is put aside there would take the pause for an offset.
+/// Returns the difference of the wall clock to the monotonic one, if both could be read without a pause between them: a
+/// preempted thread would take the pause for a difference.
 pub fn wall_ahead() -> Option<Duration> {
     const PAUSE_MAX: Duration = Duration::from_micros(10);
     (0..3).find_map(|_| {

@@ -1,7 +1,7 @@
-//! A UDP socket that talks to one peer, in datagrams of any size: the network fragments them.
+//! A UDP socket connected to one peer, for datagrams of any size: the network fragments them.
 //!
-//! Where [`crate::udp`] has small frames in trains, this has few and large messages, as of calls to a file server. They
-//! are handed over where the kernel wrote them.
+//! [`crate::udp`] sends small frames in trains; this sends few and large messages, such as calls to a file server. It
+//! passes them on in the buffers that the kernel has written.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,16 +13,16 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::udp::enlarge_buffers;
 
-/// How many datagrams one system call takes or sends.
+/// Number of datagrams that one system call receives or sends.
 const BATCH: usize = 16;
-/// Room for the longest datagram.
+/// Room for the longest datagram, in bytes.
 const ROOM: usize = 65_536;
-/// What is allocated at once for arriving datagrams; those of a few hundred bytes are copied out, so that they do not
-/// keep it alive.
+/// Size of a buffer for arriving datagrams, in bytes; datagrams of at most `SMALL` bytes are copied, so that they do
+/// not keep a buffer alive.
 const CHUNK: usize = 4 * ROOM;
 const SMALL: usize = 1_024;
 
-/// A UDP socket that is connected to one peer; non-blocking. The network may fragment its datagrams, and they bear
+/// A UDP socket that is connected to one peer; non-blocking. The network may fragment its datagrams, and they have
 /// checksums.
 pub struct ConnectedUdp {
     socket: Socket,
@@ -31,11 +31,11 @@ pub struct ConnectedUdp {
 }
 
 impl ConnectedUdp {
-    /// A socket at the local `port` (0: one that the kernel chooses) that talks to `peer`, with kernel buffers of
-    /// `buffer` bytes each way, or what the system allows.
+    /// Opens a socket at the local `port` (0: chosen by the kernel), connected to `peer`, with kernel buffers of
+    /// `buffer` bytes each way, or as much as the system allows.
     ///
     /// # Errors
-    /// Of the system: the port is taken or not permitted, or there is no way to the peer.
+    /// System errors: the port is in use or not permitted, or there is no route to the peer.
     pub fn open(peer: SocketAddr, port: u16, buffer: usize) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
@@ -51,10 +51,10 @@ impl ConnectedUdp {
         })
     }
 
-    /// Has all datagrams bear a differentiated services code point (RFC 2474).
+    /// Sets the differentiated services code point of all datagrams (RFC 2474).
     ///
     /// # Errors
-    /// Of the system.
+    /// System errors.
     pub fn mark(&self, code_point: u8) -> io::Result<()> {
         let option = match self.local {
             SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
@@ -63,15 +63,15 @@ impl ConnectedUdp {
         set_option(&self.socket, option, i32::from(code_point) << 2)
     }
 
-    /// The address and port that the peer sees, if nobody translates them.
+    /// Returns the local address and port, which the peer sees unless they are translated.
     pub fn local_address(&self) -> SocketAddr {
         self.local
     }
 
-    /// Takes what has come, up to a batch, in order of arrival; returns how many datagrams. Never blocks.
+    /// Receives the waiting datagrams, up to a batch, in order of arrival; returns their number. Never blocks.
     ///
     /// # Errors
-    /// What the network reports, each once, such as a port at which nobody listens (`ECONNREFUSED`).
+    /// Errors reported by the network, each once, such as a closed port (`ECONNREFUSED`).
     pub fn receive(&mut self, sink: &mut impl FnMut(Bytes)) -> io::Result<usize> {
         let mut lengths = [0; BATCH];
         let count = match self.receive_messages(&mut lengths) {
@@ -128,10 +128,11 @@ impl ConnectedUdp {
         Ok(count)
     }
 
-    /// Sends from the front of `datagrams` until there is no more room, and takes out what is done with. Never blocks.
+    /// Sends from the front of `datagrams` until there is no more room, and removes those that were handled. Never
+    /// blocks.
     ///
     /// # Errors
-    /// What the network reports. The datagram at the front is then lost, unless the report is of an earlier one
+    /// Errors reported by the network. The datagram at the front is then lost, unless the error concerns an earlier one
     /// (`ECONNREFUSED`); the others can be sent.
     pub fn send(&mut self, datagrams: &mut VecDeque<Bytes>) -> io::Result<()> {
         while !datagrams.is_empty() {
@@ -180,7 +181,7 @@ impl AsFd for ConnectedUdp {
     }
 }
 
-/// A message of one slice.
+/// Returns a message header with one slice.
 fn header(slice: *mut libc::iovec) -> libc::mmsghdr {
     // SAFETY: zeros are a valid header: no address, no slice, no control data.
     let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
@@ -196,7 +197,7 @@ fn unspecified(peer: SocketAddr, port: u16) -> SocketAddr {
     }
 }
 
-/// Lets hosts and routers fragment what is longer than a frame.
+/// Allows hosts and routers to fragment datagrams that are longer than a frame.
 fn allow_fragments(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
     let (level, option, value) = match peer {
         SocketAddr::V4(_) => (
@@ -213,7 +214,7 @@ fn allow_fragments(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
     set_option(socket, (level, option), value)
 }
 
-/// Sets an option that is an integer.
+/// Sets a socket option with an integer value.
 pub(crate) fn set_option(
     socket: &Socket,
     (level, option): (i32, i32),

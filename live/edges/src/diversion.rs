@@ -1,5 +1,5 @@
-//! TCP that is taken in on its way: connections with mobile hosts end at a listener of ours, which sees whom they were
-//! meant for (TPROXY, Linux's `Documentation/networking/tproxy.rst`).
+//! Diversion of TCP connections with mobile hosts to our own listener, which learns their original destination (TPROXY,
+//! Linux's `Documentation/networking/tproxy.rst`).
 
 use std::fmt::Write as _;
 
@@ -7,39 +7,39 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
 
-/// Whose connections are taken in, and by whom. With no prefix at all, nobody's are.
+/// The connections to divert, and the listener. Without any prefix, no connection is diverted.
 ///
-/// Beside the table it needs a rule that routes packets with the mark by a table of its own, and there a local route to
-/// everything.
+/// Besides the table this needs a rule that routes packets with the mark by a routing table of its own, with a local
+/// route to everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diversion {
-    /// Names the table: `lasthop_<instance>_split`.
+    /// Instance name, which gives the table its name: `lasthop_<instance>_split`.
     pub instance: String,
-    /// The link by which requests for connections come, those of mobiles and those to them that were let in.
+    /// Link by which connection requests arrive: those of mobile hosts, and those to them that were let in.
     pub inner_link: String,
-    /// Who asks for connections that are taken in.
+    /// Networks whose connection requests are diverted.
     pub from: Networks,
-    /// To whom go those that others ask for.
+    /// Networks to which connection requests of others are diverted.
     pub to: Networks,
-    /// The port of the listener.
+    /// Port of the listener.
     pub port: u16,
-    /// The mark of packets that stay here.
+    /// Firewall mark of diverted packets.
     pub mark: u32,
-    /// Whether the addresses are this host's own: then what its own sockets send on connections that were taken in
-    /// stays here as well, which the connection tracker tells.
+    /// True if the addresses are this host's own: then packets of its own sockets on diverted connections are diverted
+    /// as well, by the mark of the connection tracker.
     pub is_own: bool,
 }
 
-/// Networks of both kinds of addresses.
+/// Networks of both IP versions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Networks {
-    /// Of IPv4.
+    /// Networks of IPv4.
     pub ipv4: Vec<Ipv4Net>,
-    /// Of IPv6.
+    /// Networks of IPv6.
     pub ipv6: Vec<Ipv6Net>,
 }
 
-/// Networks that hold the same addresses, joined where that is possible.
+/// Collects networks that hold the same addresses, merged where possible.
 impl FromIterator<IpNet> for Networks {
     fn from_iter<I: IntoIterator<Item = IpNet>>(networks: I) -> Self {
         let mut both = Self::default();
@@ -54,7 +54,7 @@ impl FromIterator<IpNet> for Networks {
 }
 
 impl Diversion {
-    /// Whether it concerns addresses of IPv4, and of IPv6.
+    /// Returns true for IPv4, and for IPv6, if it concerns addresses of that version.
     pub fn versions(&self) -> (bool, bool) {
         let any = |of: fn(&Networks) -> bool| [&self.from, &self.to].into_iter().any(of);
         (
@@ -63,7 +63,7 @@ impl Diversion {
         )
     }
 
-    /// Its table.
+    /// Returns its table.
     pub fn table(&self) -> Table {
         Table {
             instance: self.instance.clone(),
@@ -71,7 +71,7 @@ impl Diversion {
         }
     }
 
-    /// Makes the table, in the place of one that an earlier run left, in the calling thread's namespace.
+    /// Installs the table, in place of one that an earlier run left, in the calling thread's namespace.
     ///
     /// # Errors
     /// [`NftError`].
@@ -90,7 +90,7 @@ impl Diversion {
         for (end, networks) in [("saddr", &self.from), ("daddr", &self.to)] {
             let versions = [("ip", set(&networks.ipv4)), ("ip6", set(&networks.ipv6))];
             for (version, prefixes) in versions.into_iter().filter(|(_, set)| !set.is_empty()) {
-                // Writing to a string cannot fail. What is meant for this host is for its own listeners.
+                // Writing to a string cannot fail. Connections to this host itself are for its own listeners.
                 let _ = writeln!(
                     rules,
                     "    iifname \"{link}\" {version} {end} {{ {prefixes} }} fib daddr type != local \

@@ -1,4 +1,4 @@
-//! What the network says of datagrams that a UDP socket sent: the kernel's error queue (`IP_RECVERR`, ip(7)).
+//! Errors that the network reports for datagrams of a UDP socket: the kernel's error queue (`IP_RECVERR`, ip(7)).
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -12,31 +12,31 @@ use socket2::{SockAddr, Socket};
 use crate::connected::set_option;
 use crate::udp::canonical;
 
-/// Room for the control message of one report, with the address of who reports.
+/// Room for the control message of one report, with the address of the reporting host.
 const CONTROL: usize = 256;
 
-/// One report of the network. Anybody who has seen or guessed addresses and ports can have it sent.
+/// One report of the network. Any host that has seen or guessed addresses and ports can cause it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// No process takes datagrams there.
+    /// A closed port.
     PortClosed(SocketAddr),
-    /// A datagram to there was too long.
+    /// A datagram was too long.
     TooLong {
-        /// Where it went.
+        /// Destination of the datagram.
         to: SocketAddr,
-        /// The longest IP packet that the path carries, in bytes, as is said.
+        /// Largest IP packet of the path, in bytes, as reported.
         most: usize,
     },
-    /// Something else.
+    /// Any other report.
     Other,
-    /// This host itself did not send a datagram, as the call that was to send it said too.
+    /// This host did not send a datagram; the failed call reported this too.
     Local,
 }
 
-/// Has the kernel keep reports for `socket`.
+/// Enables the error queue of `socket`.
 pub(crate) fn enable(socket: &Socket, is_ipv6: bool) -> io::Result<()> {
     let result = set_option(socket, (libc::IPPROTO_IP, libc::IP_RECVERR), 1);
-    // One that takes IPv6 alone has no such option.
+    // A socket for IPv6 only has no such option.
     if !is_ipv6 {
         result?;
     }
@@ -46,9 +46,9 @@ pub(crate) fn enable(socket: &Socket, is_ipv6: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the oldest report, if there is any.
+/// Takes the oldest report, if there is one.
 pub(crate) fn next(socket: &Socket) -> Option<Report> {
-    // What was sent is not looked at.
+    // The content of the datagram is not read.
     let mut content = [0_u8; 1];
     let mut control = [0_u64; CONTROL / size_of::<u64>()];
     let mut part = libc::iovec {
@@ -93,7 +93,7 @@ fn is_report(kind: (libc::c_int, libc::c_int)) -> bool {
     kind == (libc::IPPROTO_IP, libc::IP_RECVERR) || kind == (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
 }
 
-/// What an error of a datagram to that address means.
+/// Returns the report for an error of a datagram to an address.
 fn read(to: Option<SocketAddr>, error: &libc::sock_extended_err) -> Report {
     if error.ee_origin == libc::SO_EE_ORIGIN_LOCAL {
         return Report::Local;

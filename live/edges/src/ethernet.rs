@@ -1,8 +1,8 @@
-//! The Ethernet bearer: frames of the hop in Ethernet frames of their own, without IP and UDP, for two ends that share
-//! a link. `docs/hop-frame.md` has the layout.
+//! The Ethernet bearer: frames of the hop in Ethernet frames, without IP and UDP, for two hosts on one link.
+//! `docs/hop-frame.md` has the layout.
 //!
-//! A packet socket (packet(7)) that writes and takes off the Ethernet header itself, bound to one interface and
-//! one `EtherType`, so that the kernel hands it nothing else.
+//! It uses a packet socket (packet(7)) without Ethernet headers, which is bound to one interface and one `EtherType`,
+//! so that the kernel passes nothing else to it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -27,28 +27,28 @@ mod messages;
 
 use messages::{Received, link_address, receive, send};
 
-/// How many frames one system call takes or sends.
+/// Number of frames that one system call receives or sends.
 const BATCH: usize = 64;
-/// Room for the payload of a frame: the longest jumbo frames that cards know, and more. A longer one is cut, and so
-/// counted as malformed.
+/// Room for the payload of a frame, in bytes: more than the longest jumbo frames of network interfaces. A longer one is
+/// cut, and so counted as malformed.
 const ROOM: usize = 10 << 10;
 
-/// What IPv6 asks of every link (RFC 8200 §5), in bytes.
+/// Smallest MTU that IPv6 requires of a link (RFC 8200 §5), in bytes.
 const LEAST_MTU: usize = 1_280;
 
-/// How an [`EthernetBearer`] is opened.
+/// Options of an [`EthernetBearer`].
 #[derive(Debug, Clone)]
 pub struct EthernetOptions {
-    /// The interface by which the other end can be reached.
+    /// Interface of the link to the other host.
     pub interface: String,
-    /// The `EtherType` of the frames; both ends have the same.
+    /// `EtherType` of the frames, which must be the same on both hosts.
     pub ether_type: u16,
-    /// Wanted size of the kernel's buffer in each direction.
+    /// Requested size of the kernel's buffer in each direction.
     pub buffer: Bytes,
 }
 
 impl EthernetOptions {
-    /// The defaults on `interface`: our usual `EtherType`, buffers of 8 MiB.
+    /// Returns the defaults on `interface`: the default `EtherType`, buffers of 8 MiB.
     pub fn new(interface: &str) -> Self {
         Self {
             interface: interface.into(),
@@ -58,7 +58,7 @@ impl EthernetOptions {
     }
 }
 
-/// What is known of the interface.
+/// State of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     index: u32,
@@ -67,13 +67,13 @@ struct Place {
     carrier_gains: u32,
 }
 
-/// A packet socket: non-blocking, takes kernel time stamps, and batches both ways.
+/// A packet socket: non-blocking, uses kernel time stamps, and batches both ways.
 pub struct EthernetBearer {
     socket: Socket,
     options: EthernetOptions,
     mtu: usize,
     address: MacAddress,
-    /// Where the interface stands; none while there is no such interface.
+    /// State of the interface; `None` while it does not exist.
     place: Option<Place>,
     rooms: Box<[u8]>,
     stamps: Stamps,
@@ -81,11 +81,11 @@ pub struct EthernetBearer {
 }
 
 impl EthernetBearer {
-    /// Opens and binds a socket. It needs `CAP_NET_RAW`, and afterwards no more, also where the interface vanishes and
-    /// comes back.
+    /// Opens and binds a socket. It needs `CAP_NET_RAW`, but not afterwards, even if the interface disappears and comes
+    /// back.
     ///
     /// # Errors
-    /// With the step that failed, the interface, and the remedy.
+    /// An error names the failed step, the interface, and the remedy.
     pub fn open(options: &EthernetOptions) -> io::Result<Self> {
         let interface = &options.interface;
         let link = find(interface)?.ok_or_else(|| {
@@ -94,7 +94,7 @@ impl EthernetBearer {
             io::Error::new(io::ErrorKind::NotFound, what)
         })?;
         let place = place_of(&link)?;
-        // Protocol 0 hears nothing until the socket is bound to one interface and type.
+        // With protocol 0 the socket receives nothing until it is bound to one interface and type.
         let none = Some(Protocol::from(0));
         let socket = Socket::new(Domain::PACKET, Type::DGRAM, none).map_err(|error| {
             context(
@@ -120,7 +120,7 @@ impl EthernetBearer {
         Ok(bearer)
     }
 
-    /// The largest payload of a frame, in bytes, as it was when this was opened.
+    /// Returns the largest payload of a frame, in bytes, at the time of opening.
     pub fn mtu(&self) -> usize {
         self.mtu
     }
@@ -136,7 +136,7 @@ impl EthernetBearer {
         })
     }
 
-    /// Hands on one message, if it holds a datagram for this station.
+    /// Passes on one message, if it holds a datagram for this station.
     fn take(
         &mut self,
         (now, received): (Instant, Received),
@@ -159,14 +159,14 @@ impl EthernetBearer {
     }
 }
 
-/// The interface of that name, if there is one.
+/// Returns the interface called `interface`, if it exists.
 fn find(interface: &str) -> io::Result<Option<Link>> {
     let mut netlink = Netlink::open().map_err(io::Error::other)?;
     let links = netlink.links().map_err(io::Error::other)?;
     Ok(links.into_iter().find(|link| link.name == interface))
 }
 
-/// Where an interface stands, if its frames are of Ethernet and have room.
+/// Returns the state of an interface, if it is an Ethernet interface with a sufficient MTU.
 fn place_of(link: &Link) -> io::Result<Place> {
     let address = <[u8; 6]>::try_from(&*link.hardware_address);
     let wrong = |what: &str| {
@@ -202,7 +202,7 @@ impl DatagramBearer for EthernetBearer {
         self.counters.receive_calls += 1;
         let count = match receive(&self.socket, &mut rooms, &mut received) {
             Err(error) if no_room(&error) => Ok(0),
-            // The interface went down; when it comes up the socket works on.
+            // The interface went down; the socket works again when it comes up.
             Err(error) if is_news_of_the_network(&error) => {
                 self.counters.receive_errors += 1;
                 Ok(0)
@@ -241,7 +241,7 @@ impl DatagramBearer for EthernetBearer {
                     sent.handled += count;
                 }
                 Err(error) if no_room(&error) => break,
-                // Said of the first alone; the others have not been tried.
+                // The error concerns the first datagram only; the others have not been tried.
                 Err(error) => {
                     let too_large = Errno::from_io_error(&error) == Some(Errno::MSGSIZE);
                     self.counters.too_large += u64::from(too_large);
@@ -256,12 +256,12 @@ impl DatagramBearer for EthernetBearer {
     }
 
     fn set_ecn(&mut self, _: Ecn) {
-        // There is no IP header.
+        // Ethernet frames have no IP header.
     }
 
     fn follow_network(&mut self) -> io::Result<Footing> {
         let found = find(&self.options.interface)?.map(|link| place_of(&link));
-        // An interface that took our interface's name and cannot carry frames is as good as none.
+        // An interface that took our interface's name and cannot carry frames counts as none.
         let place = found.and_then(Result::ok);
         let former = std::mem::replace(&mut self.place, place);
         if place == former {
@@ -274,7 +274,7 @@ impl DatagramBearer for EthernetBearer {
         if former.is_none_or(|former| former.index != place.index) {
             self.bind(place)?;
         }
-        // What the socket still has to say is of the time before; it would be taken for the next datagram's fault.
+        // A pending error of the socket concerns the time before; it would be taken for an error of the next datagram.
         self.socket.take_error()?;
         Ok(if place.has_carrier {
             Footing::Found

@@ -1,8 +1,7 @@
-//! Where the system touches the world: devices, sockets, signals and waiting, as narrow traits with
-//! in-memory twins.
+//! The system interface: devices, sockets, signals and waiting, as narrow traits with in-memory twins.
 //!
-//! Only `live/runtime` reads the clock and drives these. It is the one crate in which
-//! `unsafe` is allowed; every such block says why it is sound.
+//! Only `live/runtime` reads the clock and drives these. It is the one crate in which `unsafe` is allowed; every such
+//! block explains why it is sound.
 
 pub mod bearer;
 pub mod clock;

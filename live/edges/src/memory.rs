@@ -1,5 +1,4 @@
-//! In-memory twins of the devices, for tests of whatever drives them. Their descriptors can be waited
-//! for like the real ones.
+//! In-memory twins of the devices, for tests of their drivers. Their descriptors can be waited for like the real ones.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,11 +15,10 @@ use wire::packet::{Packet, PacketBuffer};
 use crate::bearer::{Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent};
 use crate::tun::{DeviceCounters, PacketDevice};
 
-/// How many datagrams one receive call of a twin takes.
+/// Number of datagrams that one receive call of a twin takes.
 const BATCH: usize = 64;
 
-/// A bounded queue from one thread to another, with a descriptor that is readable while something
-/// is in it.
+/// A bounded queue from one thread to another, with a descriptor that is readable while it is not empty.
 struct Queue<T> {
     items: Mutex<VecDeque<T>>,
     capacity: usize,
@@ -37,7 +35,7 @@ impl<T> Queue<T> {
         }))
     }
 
-    /// Appends `item`; false if the queue is full.
+    /// Appends `item`; returns false if the queue is full.
     fn push(&self, item: T) -> io::Result<bool> {
         let mut items = self.lock();
         if items.len() >= self.capacity {
@@ -59,13 +57,13 @@ impl<T> Queue<T> {
         Ok(item)
     }
 
-    /// A panic elsewhere leaves the queue itself whole.
+    /// Locks the queue, which stays valid even if another thread panicked.
     fn lock(&self) -> MutexGuard<'_, VecDeque<T>> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One end of a pair of joined packet devices: what one sends, the other receives.
+/// One end of a pair of connected packet devices: each receives what the other sends.
 pub struct MemoryDevice {
     incoming: Arc<Queue<Packet>>,
     outgoing: Arc<Queue<Packet>>,
@@ -73,7 +71,7 @@ pub struct MemoryDevice {
 }
 
 impl MemoryDevice {
-    /// Two joined devices with room for `capacity` packets in each direction.
+    /// Returns two connected devices with room for `capacity` packets in each direction.
     pub fn pair(capacity: usize) -> io::Result<(Self, Self)> {
         let (there, back) = (Queue::new(capacity)?, Queue::new(capacity)?);
         let one = Self {
@@ -116,8 +114,8 @@ impl AsFd for MemoryDevice {
     }
 }
 
-/// One end of a pair of joined bearers. A datagram to any address but the other end's, or
-/// everybody's, is refused.
+/// One end of a pair of connected bearers. It refuses a datagram to any address except the other end's and the
+/// broadcast address.
 pub struct MemoryBearer {
     here: HopAddress,
     there: HopAddress,
@@ -127,7 +125,7 @@ pub struct MemoryBearer {
 }
 
 impl MemoryBearer {
-    /// Two joined bearers at the two addresses, with room for `capacity` datagrams in each direction.
+    /// Returns two connected bearers with these addresses, with room for `capacity` datagrams in each direction.
     pub fn pair(addresses: [HopAddress; 2], capacity: usize) -> io::Result<(Self, Self)> {
         let (forth, back) = (Queue::new(capacity)?, Queue::new(capacity)?);
         let one = Self {
@@ -204,7 +202,7 @@ impl DatagramBearer for MemoryBearer {
     }
 
     fn set_ecn(&mut self, _: Ecn) {
-        // There is no IP header.
+        // The datagrams have no IP header.
     }
 
     fn follow_network(&mut self) -> io::Result<Footing> {

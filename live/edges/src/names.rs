@@ -1,8 +1,8 @@
-//! Addresses of a name, asked for past the tunnel.
+//! Resolution of a name, bypassing the tunnel.
 //!
-//! The resolver of the system sends its questions like any program: into the tunnel, whose end may be what is
-//! looked for. So the servers of DNS are asked from a socket that bears the bearer's mark, and the system only if that
-//! brings nothing.
+//! The system's resolver sends its queries like any program: into the tunnel, whose endpoint may be the name to
+//! resolve. So the DNS servers are queried from a socket with the bearer's mark, and the system's resolver only if that
+//! fails.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -14,32 +14,32 @@ use wire::dns::{AddressKind, answer, question};
 
 /// The port of DNS.
 const PORT: u16 = 53;
-/// How long a server may take, and how many are asked.
+/// Time that a server may take, and number of servers queried.
 const PATIENCE: Duration = Duration::from_secs(2);
 const SERVERS_MOST: usize = 3;
-/// What the system's resolver asks; and where it is a stub on this host, what that asks.
+/// Settings of the system's resolver, and of the local stub resolver if it uses one.
 const SETTINGS: [&str; 2] = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
-/// The longest answer that is read.
+/// Size of the longest answer that is read, in bytes.
 const ANSWER_MOST: usize = 4_096;
 
-/// A host and a port that can have other addresses at other times.
+/// A host and port whose addresses can change.
 #[derive(Debug, Clone)]
 pub struct Name {
-    /// The host's name.
+    /// Name of the host.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Which addresses are wanted.
+    /// Kind of addresses wanted.
     pub kind: AddressKind,
-    /// Marks the questions for policy routing (`SO_MARK`).
+    /// Mark of the queries for policy routing (`SO_MARK`).
     pub mark: Option<u32>,
 }
 
 impl Name {
-    /// Its addresses now. It may take some ten seconds.
+    /// Resolves the current addresses. It may take about ten seconds.
     ///
     /// # Errors
-    /// If neither the servers of DNS nor the system know any.
+    /// If neither the DNS servers nor the system's resolver know any.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         for server in servers() {
             let found = self.ask(server).unwrap_or_default();
@@ -52,12 +52,12 @@ impl Name {
         Ok(found.filter(wanted).collect())
     }
 
-    /// What one server says.
+    /// Queries one server.
     ///
     /// # Errors
-    /// If it does not answer in time, or not that question.
+    /// If it does not answer in time, or not that query.
     pub fn ask(&self, server: SocketAddr) -> io::Result<Vec<SocketAddr>> {
-        // Hashed with keys of chance; nobody else knows them.
+        // A hash with random keys, which nobody can guess.
         let id = RandomState::new().hash_one(&self.host) as u16;
         let question = question(id, &self.host, self.kind).ok_or(io::ErrorKind::InvalidInput)?;
         let socket = Socket::new(
@@ -88,7 +88,8 @@ impl Name {
     }
 }
 
-/// The servers of DNS that this host asks. One on this host itself only asks others, by its own way.
+/// Returns the DNS servers of this host. A server on this host itself is left out: it only queries others, through the
+/// tunnel.
 fn servers() -> Vec<SocketAddr> {
     let mut servers = Vec::new();
     for path in SETTINGS {
@@ -102,7 +103,7 @@ fn servers() -> Vec<SocketAddr> {
     servers
 }
 
-/// The servers that a resolv.conf(5) names; those on one link only are left out.
+/// Returns the servers named in a resolv.conf(5); those for a single link are left out.
 fn servers_in(text: &str) -> impl Iterator<Item = SocketAddr> {
     let address = |line: &str| {
         let mut words = line.split_whitespace();

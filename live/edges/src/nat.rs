@@ -1,4 +1,4 @@
-//! Network address translation at the gateway: what mobiles send leaves with the gateway's address.
+//! Network address translation at the gateway: packets of mobile hosts leave with the gateway's address.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use ipnet::{Ipv4Net, Ipv6Net};
 
 use crate::nft::{NftError, Purpose, Table, link_in_rule, set};
 
-/// Which packets are translated. With no prefix at all, none are.
+/// The packets to translate. Without any prefix, none are translated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Masquerade {
-    /// Names the table: `lasthop_<instance>`.
+    /// Instance name, which gives the table its name: `lasthop_<instance>`.
     pub instance: String,
-    /// The link to the mobiles; what leaves by it keeps its address.
+    /// Link to the mobile hosts; packets that leave by it keep their address.
     pub inner_link: String,
-    /// The mobiles' IPv4 addresses.
+    /// IPv4 addresses of the mobile hosts.
     pub ipv4: Vec<Ipv4Net>,
-    /// The mobiles' IPv6 addresses, where these are to be translated as well (NAT66).
+    /// IPv6 addresses of the mobile hosts, if they are to be translated as well (NAT66).
     pub ipv6: Vec<Ipv6Net>,
 }
 
 impl Masquerade {
-    /// Its table.
+    /// Returns its table.
     pub fn table(&self) -> Table {
         Table {
             instance: self.instance.clone(),
@@ -28,8 +28,7 @@ impl Masquerade {
         }
     }
 
-    /// Makes the table, in the place of one that an earlier run left, in the calling thread's
-    /// namespace.
+    /// Installs the table, in place of one that an earlier run left, in the calling thread's namespace.
     ///
     /// # Errors
     /// [`NftError`].

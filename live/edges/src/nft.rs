@@ -1,4 +1,4 @@
-//! Tables of our own in nftables, made and removed in one transaction by the program `nft`; nobody else's rules are
+//! Our own nftables tables, installed and removed in one transaction by the program `nft`; rules of others are not
 //! touched.
 
 use std::ffi::{OsStr, OsString};
@@ -10,12 +10,12 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Where `nft` lives on systems whose users' search path leaves it out.
+/// Folders of `nft` on systems where the search path of users does not contain it.
 const USUAL_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
-/// The longest instance name in a table's name, in bytes.
+/// Length of the longest instance name in a table's name, in bytes.
 const LONGEST_INSTANCE: usize = 32;
 
-/// Why a table could not be made or removed.
+/// Reason why a table could not be installed or removed.
 #[derive(Debug, Error)]
 pub enum NftError {
     /// `nft` is not installed.
@@ -25,33 +25,33 @@ pub enum NftError {
         instead = .0.instead()
     )]
     Missing(Purpose),
-    /// The name has characters that a table's name must not have.
+    /// The name has characters that are not allowed in a table's name.
     #[error("'{0}' cannot name a table: use 1 to {LONGEST_INSTANCE} letters, digits and '_'")]
     InvalidName(String),
-    /// The link's name cannot stand in a rule.
+    /// The link's name is not allowed in a rule.
     #[error("'{0}' is no name of a link that a rule can hold")]
     InvalidLink(String),
     /// `nft` refused.
     #[error("cannot {operation} the nftables table '{table}': {reason}")]
     Refused {
-        /// "install" or "remove".
+        /// Operation: "install" or "remove".
         operation: &'static str,
-        /// The table's name.
+        /// Name of the table.
         table: String,
-        /// What `nft` said.
+        /// Error output of `nft`.
         reason: String,
     },
     /// `nft` could not be run.
     #[error("cannot run {program}: {source}")]
     Failed {
-        /// The program's path.
+        /// Path of the program.
         program: String,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// What a table is for.
+/// Purpose of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -62,7 +62,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// What to do where there is no `nft`.
+    /// Returns the remedy for systems without `nft`.
     fn instead(self) -> &'static str {
         match self {
             Self::Translation => "set `nat = false` and translate by other means",
@@ -80,18 +80,18 @@ impl fmt::Display for Purpose {
     }
 }
 
-/// The name of a table of ours.
+/// Identity of a table of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// The daemon that has it.
+    /// Instance name of the daemon that owns it.
     pub instance: String,
-    /// What it is for; one daemon has one table for each purpose.
+    /// Purpose; one daemon has one table for each purpose.
     pub purpose: Purpose,
 }
 
 impl Table {
-    /// What nftables calls it.
+    /// Returns the name of the table in nftables.
     ///
     /// # Errors
     /// [`NftError::InvalidName`].
@@ -108,7 +108,7 @@ impl Table {
         })
     }
 
-    /// Makes the table with these chains, in the place of one that an earlier run left, in the calling thread's
+    /// Installs the table with these chains, in place of one that an earlier run left, in the calling thread's
     /// namespace.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Table {
         self.run("install", &self.ruleset(chains)?)
     }
 
-    /// Removes the table; one that is not there counts as removed.
+    /// Removes the table; a missing one counts as removed.
     ///
     /// # Errors
     /// All but [`NftError::InvalidLink`].
@@ -125,7 +125,7 @@ impl Table {
         self.run("remove", &removal(&self.name()?))
     }
 
-    /// The table in the place of another of its name, as nftables reads it.
+    /// Returns the commands for nftables that replace the table.
     pub(crate) fn ruleset(&self, chains: &str) -> Result<String, NftError> {
         let name = self.name()?;
         Ok(format!(
@@ -148,7 +148,7 @@ impl Table {
             .spawn()
             .map_err(failed)?;
         if let Some(mut input) = child.stdin.take() {
-            // When it ends early, its own words below say more than "broken pipe".
+            // If it ends early, its own error output says more than "broken pipe".
             let _ = input.write_all(ruleset.as_bytes());
         }
         let output = child.wait_with_output().map_err(failed)?;
@@ -171,12 +171,12 @@ impl Table {
     }
 }
 
-/// Whether the program `nft` is there.
+/// Returns true if the program `nft` is installed.
 pub fn is_installed() -> bool {
     find_nft(std::env::var_os("PATH")).is_some()
 }
 
-/// The name of a link, if a rule can hold it.
+/// Returns the name of a link, if it is allowed in a rule.
 pub(crate) fn link_in_rule(link: &str) -> Result<&str, NftError> {
     let sound = |b: u8| b.is_ascii_graphic() && !b"\"\\*{};".contains(&b);
     if link.is_empty() || !link.bytes().all(sound) {
@@ -185,13 +185,14 @@ pub(crate) fn link_in_rule(link: &str) -> Result<&str, NftError> {
     Ok(link)
 }
 
-/// The elements of a set.
+/// Returns the elements of a set.
 pub(crate) fn set<T: ToString>(elements: &[T]) -> String {
     let elements: Vec<_> = elements.iter().map(ToString::to_string).collect();
     elements.join(", ")
 }
 
-/// Making it first lets the removal succeed whether it was there or not, in the same transaction.
+/// Returns the commands that remove a table. They create it first, so that the removal succeeds whether it existed or
+/// not, in the same transaction.
 fn removal(name: &str) -> String {
     format!("table inet {name} {{}}\ndelete table inet {name}\n")
 }

@@ -70,15 +70,15 @@ fn what_is_established_is_diverted_before_what_begins() {
     assert!(!ruleset.contains("tproxy ip6"));
 }
 
-/// What routers say of packets in other hosts' names is for the sockets that sent them: without it a path with a
-/// smaller MTU swallows all that is long.
+/// ICMP errors about packets with other hosts' addresses are for the sockets that sent them: without them a path with a
+/// smaller MTU drops all long packets.
 #[test]
 fn errors_about_diverted_connections_stay_here() {
     let rule = "meta l4proto { icmp, ipv6-icmp } socket transparent 1 meta mark set 7 accept";
     assert!(diversion().ruleset().unwrap().contains(rule));
 }
 
-/// What a host's own sockets send is led back by the mark of their connection, which the first segment brings.
+/// Packets of a host's own sockets are diverted by the mark of their connection, which the first segment sets.
 #[test]
 fn a_hosts_own_connections_are_kept_by_their_mark() {
     let own = Diversion {
@@ -99,7 +99,7 @@ fn a_hosts_own_connections_are_kept_by_their_mark() {
     assert!(!diversion().ruleset().unwrap().contains("ct mark"));
 }
 
-/// Connections for which it is chosen how they cross pass as packets, when a mobile host asks for them in that way.
+/// Connections that a mobile host opens in the chosen way may pass as packets.
 #[test]
 fn what_is_asked_for_may_be_diverted_one_way_only() {
     let to = Diversion {

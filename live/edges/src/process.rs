@@ -1,4 +1,4 @@
-//! Processes: whom they end with, and who goes first.
+//! Lifetime, limits and scheduling of processes.
 
 use std::io;
 use std::process::Command;
@@ -7,7 +7,7 @@ use rustix::process::{
     Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
 };
 
-/// Lets what `command` starts be killed when the thread that starts it ends, however it ends.
+/// Makes the process that `command` starts be killed when the thread that starts it ends, in any way.
 pub fn end_with_parent(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     let ask = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
@@ -15,14 +15,14 @@ pub fn end_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// Lets this process have so many files and sockets open at once, or as many as it may; says how many these are.
+/// Raises the limit of open files and sockets to `count`, or as far as allowed; returns the resulting limit.
 ///
 /// # Errors
-/// Of the system.
+/// System errors.
 pub fn allow_open_files(count: u64) -> io::Result<u64> {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.map_or(count, |most| count.min(most));
-    // Nothing there means no limit.
+    // No value means no limit.
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(limit.current.unwrap_or(u64::MAX));
     }
@@ -34,8 +34,8 @@ pub fn allow_open_files(count: u64) -> io::Result<u64> {
     Ok(wanted)
 }
 
-/// Puts the calling thread before all others that are not real-time threads (`SCHED_RR`,
-/// sched(7)), for work that must happen at its time and needs little of it.
+/// Schedules the calling thread before all others that are not real-time threads (`SCHED_RR`, sched(7)), for work that
+/// must be on time and needs little processor time.
 ///
 /// # Errors
 /// Without root's rights or `CAP_SYS_NICE`.

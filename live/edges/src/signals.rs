@@ -1,4 +1,4 @@
-//! Signals as a descriptor to wait for, and keeping secrets out of core dumps.
+//! Signals as a descriptor to wait for, and protection of secrets from core dumps.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,29 +9,29 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// A signal that the daemons act on.
+/// A signal that the daemons handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM: end, and undo what was added to the system.
+    /// SIGTERM: end, and undo the changes of the system.
     Terminate,
-    /// SIGINT (Ctrl-C): the same.
+    /// SIGINT (Ctrl-C): like SIGTERM.
     Interrupt,
-    /// SIGHUP: the terminal went away.
+    /// SIGHUP: the terminal was closed.
     HangUp,
     /// SIGUSR1: print the counters.
     User1,
 }
 
 impl Signal {
-    /// Whether it asks the program to end.
+    /// Returns true if it requests the end of the program.
     pub fn ends(self) -> bool {
         self != Self::User1
     }
 }
 
-/// The signals that came, to be waited for by their descriptor.
+/// Pending signals, with a descriptor to wait for.
 ///
-/// From its making on the signals no longer end the process, whichever threads exist.
+/// Once this exists, the signals no longer end the process, whichever threads exist.
 pub struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
 }
@@ -47,7 +47,7 @@ impl Signals {
         Ok(Self { delivery })
     }
 
-    /// What came since the last call; never blocks. Equal signals count once.
+    /// Returns the signals since the last call; never blocks. Equal signals count once.
     pub fn pending(&mut self) -> impl Iterator<Item = Signal> {
         self.delivery.pending().filter_map(|number| match number {
             SIGTERM => Some(Signal::Terminate),
@@ -65,10 +65,9 @@ impl AsFd for Signals {
     }
 }
 
-/// Keeps the process's memory, and so its keys, out of core dumps and away from debuggers of the
-/// same user.
+/// Protects the process's memory, and so its keys, from core dumps and from debuggers of the same user.
 ///
-/// Afterwards `/proc/self` belongs to root: whoever maps users of a new user namespace does it first.
+/// Afterwards `/proc/self` belongs to root: map the users of a new user namespace before.
 pub fn protect_memory() -> io::Result<()> {
     setrlimit(
         Resource::Core,

@@ -1,17 +1,17 @@
 //! Kernel parameters under `/proc/sys`, as sysctl(8) sets them.
 //!
-//! A parameter is named by its path below `/proc/sys`, e.g. `net/ipv4/ip_forward`: with slashes,
-//! since names of links may hold dots. Those under `net` belong to the calling thread's namespace.
+//! A parameter is named by its path below `/proc/sys`, e.g. `net/ipv4/ip_forward`: with slashes, since names of links
+//! may contain dots. Those under `net` belong to the calling thread's namespace.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a kernel parameter could not be read or set.
+/// Reason why a kernel parameter could not be read or set.
 #[derive(Debug, Error)]
 pub enum SysctlError {
-    /// The name is no path below `/proc/sys`.
+    /// The name is not a path below `/proc/sys`.
     #[error("'{0}' names no kernel parameter; write it like 'net/ipv4/ip_forward'")]
     InvalidName(String),
     /// This kernel, or this namespace, has no such parameter.
@@ -19,30 +19,30 @@ pub enum SysctlError {
         "there is no kernel parameter '{0}' here (some exist in the first network namespace only)"
     )]
     Missing(String),
-    /// The caller may not, or the parameter is read-only here.
+    /// The caller may not set it, or the parameter is read-only here.
     #[error(
         "cannot set the kernel parameter '{name}' to '{value}': not permitted; run as root, and \
         see that /proc/sys is not mounted read-only"
     )]
     NotPermitted {
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
-        /// The wanted value.
+        /// The requested value.
         value: String,
     },
-    /// Another failure.
+    /// Any other failure.
     #[error("cannot {verb} the kernel parameter '{name}': {source}")]
     Failed {
-        /// "read", or "set ... to ...".
+        /// The operation: "read", or "set ... to ...".
         verb: String,
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// The value of a parameter, without white space around it.
+/// Returns the value of a parameter, without surrounding white space.
 pub fn read(name: &str) -> Result<String, SysctlError> {
     let path = path_of(name)?;
     let failed = |source: io::Error| match source.kind() {
@@ -59,8 +59,8 @@ pub fn read(name: &str) -> Result<String, SysctlError> {
         .to_owned())
 }
 
-/// Sets a parameter and returns the value that it had. To have it restored when the program ends,
-/// set it by [`UndoLog::set_sysctl`](crate::undo::UndoLog::set_sysctl).
+/// Sets a parameter and returns its old value. To restore it when the program ends, use
+/// [`UndoLog::set_sysctl`](crate::undo::UndoLog::set_sysctl).
 pub fn set(name: &str, value: &str) -> Result<String, SysctlError> {
     let old = read(name)?;
     write(name, value)?;
@@ -86,7 +86,7 @@ pub(crate) fn write(name: &str, value: &str) -> Result<(), SysctlError> {
     })
 }
 
-/// Names also come from undo files, so nothing may lead out of `/proc/sys`.
+/// Returns the path of a parameter. Names also come from undo files, so none may lead out of `/proc/sys`.
 fn path_of(name: &str) -> Result<PathBuf, SysctlError> {
     let sound =
         |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');

@@ -1,7 +1,7 @@
-//! TCP sockets in other hosts' names (`IP_TRANSPARENT`, see tcp(7) and ip(7)), as proxies use that nobody is to notice.
+//! TCP sockets with addresses of other hosts (`IP_TRANSPARENT`, see tcp(7) and ip(7)), for transparent proxies.
 //!
-//! A [`TransparentStream`] that is dropped, or whose process is killed, resets its connection: a stream that ends
-//! early never looks like one that is whole. One whose end was sent is let go of by [`TransparentStream::let_go`].
+//! If a [`TransparentStream`] is dropped, or its process is killed, its connection is reset: an incomplete stream never
+//! looks complete. Release a stream whose end was sent with [`TransparentStream::let_go`].
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,12 +13,12 @@ use rustix::net::RecvFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::flow::Ends;
 
-/// Connections that wait to be accepted.
+/// Largest number of connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
-/// How many pieces one call of the system sends.
+/// Number of pieces that one system call sends.
 const PIECES: usize = 16;
 
-/// Takes in connections that were meant for others, of both IP versions.
+/// A listener for connections to other hosts, of both IP versions.
 #[derive(Debug)]
 pub struct TransparentListener {
     socket: Socket,
@@ -26,16 +26,16 @@ pub struct TransparentListener {
 }
 
 impl TransparentListener {
-    /// A listener at a port that the kernel chooses, non-blocking. Its connections use that congestion control, e.g.
-    /// `reno`, or the system's.
+    /// Opens a non-blocking listener at a port that the kernel chooses. Its connections use this congestion control,
+    /// e.g. `reno`, or the system's.
     ///
     /// # Errors
-    /// Of the system: without `CAP_NET_ADMIN`, or with a congestion control that it has not got.
+    /// System errors: without `CAP_NET_ADMIN`, or with an unknown congestion control.
     pub fn open(congestion_control: Option<&str>) -> io::Result<Self> {
         let any = |address: IpAddr| SocketAddr::new(address, 0);
         let both = listen(any(Ipv6Addr::UNSPECIFIED.into()), congestion_control);
         let socket = match both {
-            // No IPv6 here.
+            // This system has no IPv6.
             Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => {
                 listen(any(Ipv4Addr::UNSPECIFIED.into()), congestion_control)?
             }
@@ -45,15 +45,15 @@ impl TransparentListener {
         Ok(Self { socket, port })
     }
 
-    /// Where it listens.
+    /// Returns the port on which it listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The next connection, if one waits.
+    /// Accepts the next connection, if one waits.
     ///
     /// # Errors
-    /// Of the system; connections that broke before they were accepted are left out.
+    /// System errors; connections that broke before they were accepted are skipped.
     pub fn accept(&self) -> io::Result<Option<(TransparentStream, Ends)>> {
         loop {
             let (socket, source) = match self.socket.accept_raw() {
@@ -79,29 +79,29 @@ impl AsFd for TransparentListener {
     }
 }
 
-/// How a connection is asked for.
+/// Options of an outgoing connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Asks<'a> {
-    /// In whose name; without one in this host's own.
+    /// Source address; `None` for one of this host.
     pub source: Option<SocketAddr>,
-    /// Its congestion control, e.g. `reno`; the system's if there is none.
+    /// Congestion control, e.g. `reno`; `None` for the system's.
     pub congestion_control: Option<&'a str>,
-    /// The mark of its packets.
+    /// Firewall mark of its packets.
     pub mark: Option<u32>,
 }
 
-/// A connection; non-blocking.
+/// A non-blocking connection.
 #[derive(Debug)]
 pub struct TransparentStream {
     socket: Socket,
 }
 
 impl TransparentStream {
-    /// Begins a connection to `destination`. It is there when the stream has become writable and
-    /// [`take_error`](Self::take_error) gives none.
+    /// Begins a connection to `destination`. It is established when the stream has become writable and
+    /// [`take_error`](Self::take_error) returns none.
     ///
     /// # Errors
-    /// What is known at once.
+    /// Errors that are known at once.
     pub fn connect(destination: SocketAddr, asks: &Asks<'_>) -> io::Result<Self> {
         let socket = new_socket(destination)?;
         set_congestion_control(&socket, asks.congestion_control)?;
@@ -110,7 +110,7 @@ impl TransparentStream {
         }
         if let Some(source) = asks.source {
             be_transparent(&socket, destination)?;
-            // Whoever it is may speak from one port to many, or from that of a connection that has just ended.
+            // The source may use one port for many connections, or that of a connection that has just ended.
             socket.set_reuse_address(true)?;
             socket.bind(&source.into())?;
         }
@@ -128,27 +128,26 @@ impl TransparentStream {
         Ok(Self { socket })
     }
 
-    /// The error that the connection has, once.
+    /// Takes the pending error of the connection, if there is one.
     ///
     /// # Errors
-    /// That one.
+    /// The pending error.
     pub fn take_error(&self) -> io::Result<()> {
         self.socket.take_error()?.map_or(Ok(()), Err)
     }
 
-    /// How many bytes can be received.
+    /// Returns the number of bytes that can be received.
     ///
     /// # Errors
-    /// Of the system.
+    /// System errors.
     pub fn available(&self) -> io::Result<u64> {
         Ok(rustix::io::ioctl_fionread(&self.socket)?)
     }
 
-    /// Receives at most `count` bytes: none if there are none, which also says that none will come if the stream has
-    /// ended.
+    /// Receives at most `count` bytes: none if none wait, also at the end of the stream.
     ///
     /// # Errors
-    /// That of the connection.
+    /// The error of the connection.
     pub fn receive(&self, count: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(count);
         match rustix::net::recv(&self.socket, spare_capacity(&mut bytes), RecvFlags::empty()) {
@@ -157,10 +156,10 @@ impl TransparentStream {
         }
     }
 
-    /// Sends of `pieces` what there is room for, and says how many bytes that is.
+    /// Sends as much of `pieces` as there is room for, and returns the number of bytes.
     ///
     /// # Errors
-    /// That of the connection.
+    /// The error of the connection.
     pub fn send<'a>(&self, pieces: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let mut slices = [IoSlice::new(&[]); PIECES];
         let mut count = 0;
@@ -178,18 +177,18 @@ impl TransparentStream {
         }
     }
 
-    /// Tells the other side that nothing more will be sent.
+    /// Closes the sending direction.
     ///
     /// # Errors
-    /// That of the connection.
+    /// The error of the connection.
     pub fn finish(&self) -> io::Result<()> {
         self.socket.shutdown(std::net::Shutdown::Write)
     }
 
-    /// Leaves the connection to the kernel, which delivers what was sent: only after both sides have finished.
+    /// Leaves the connection to the kernel, which delivers the sent data; only after both sides have finished.
     ///
     /// # Errors
-    /// Of the system; then it is reset.
+    /// System errors; the connection is then reset.
     pub fn let_go(self) -> io::Result<()> {
         self.socket.set_linger(None)
     }
@@ -201,7 +200,7 @@ impl AsFd for TransparentStream {
     }
 }
 
-/// Whether an address is one of this host's.
+/// Returns true if an address is one of this host.
 pub fn is_local(address: IpAddr) -> bool {
     let any = SocketAddr::new(address, 0);
     let bound = Socket::new(Domain::for_address(any), Type::DGRAM, Some(Protocol::UDP))
@@ -251,7 +250,7 @@ fn be_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// An address of the Internet, IPv4's as itself.
+/// Returns an Internet address; IPv4 is not mapped.
 fn address_of(address: &socket2::SockAddr) -> io::Result<SocketAddr> {
     let address = address.as_socket().ok_or(io::ErrorKind::InvalidData)?;
     Ok(SocketAddr::new(address.ip().to_canonical(), address.port()))

@@ -21,31 +21,31 @@ use crate::connected::set_option;
 use crate::error_queue::{self, Report};
 use crate::stamps::Stamps;
 
-/// How many messages one receive call takes; each may be a train of datagrams.
+/// Number of messages that one receive call takes; each may be a train of datagrams.
 const MESSAGES: usize = 16;
-/// Room for a message: the longest train that the kernel joins.
+/// Room for a message, in bytes: the longest train that the kernel joins.
 const MESSAGE_ROOM: usize = 65_536;
-/// Reports of the network that are read at a time.
+/// Number of network reports that are read at once.
 const REPORTS_AT_ONCE: u32 = 1_024;
-/// The most payload that one send call can carry in IPv4 (RFC 768: 65,535 minus both headers).
+/// Largest payload of one send call in IPv4 (RFC 768: 65,535 minus both headers), in bytes.
 const TRAIN_ROOM: usize = 65_507;
 
-/// How a [`UdpBearer`] is opened.
+/// Options of a [`UdpBearer`].
 #[derive(Debug, Clone)]
 pub struct UdpOptions {
-    /// The address to bind; port 0 lets the kernel choose. `[::]` takes IPv4 as well.
+    /// Address to bind; with port 0 the kernel chooses. `[::]` includes IPv4.
     pub bind: SocketAddr,
     /// Use this interface only (`SO_BINDTODEVICE`).
     pub device: Option<String>,
-    /// Mark every datagram for policy routing (`SO_MARK`), so that it does not enter the tunnel that it
-    /// carries. Needs `CAP_NET_ADMIN`.
+    /// Mark of every datagram for policy routing (`SO_MARK`), so that it does not enter the tunnel that it carries.
+    /// Needs `CAP_NET_ADMIN`.
     pub mark: Option<u32>,
-    /// Wanted size of the kernel's buffer in each direction.
+    /// Requested size of the kernel's buffer in each direction.
     pub buffer: Bytes,
 }
 
 impl UdpOptions {
-    /// The defaults, bound to `bind`: any device, no mark, buffers of 8 MiB.
+    /// Returns the defaults, bound to `bind`: any device, no mark, buffers of 8 MiB.
     pub fn new(bind: SocketAddr) -> Self {
         Self {
             bind,
@@ -56,7 +56,7 @@ impl UdpOptions {
     }
 }
 
-/// A UDP socket: non-blocking, never fragments, takes kernel time stamps, and batches both ways.
+/// A UDP socket: non-blocking, never fragments, uses kernel time stamps, and batches both ways.
 pub struct UdpBearer {
     socket: Socket,
     state: UdpSocketState,
@@ -74,7 +74,7 @@ impl UdpBearer {
     /// Opens and binds a socket.
     ///
     /// # Errors
-    /// With the step that failed and the address or device.
+    /// An error names the failed step and the address or device.
     pub fn open(options: &UdpOptions) -> io::Result<Self> {
         let bind = options.bind;
         let socket = Socket::new(Domain::for_address(bind), Type::DGRAM, Some(Protocol::UDP))
@@ -121,8 +121,8 @@ impl UdpBearer {
         })
     }
 
-    /// What the kernel granted as buffers, for sending and for receiving. (It counts its own
-    /// overhead in, and so reports twice what was asked for.)
+    /// Returns the buffer sizes that the kernel granted, for sending and for receiving. (It includes its own overhead,
+    /// and so reports twice the requested size.)
     pub fn buffers(&self) -> io::Result<(Bytes, Bytes)> {
         Ok((
             self.socket.send_buffer_size()?.into(),
@@ -130,7 +130,7 @@ impl UdpBearer {
         ))
     }
 
-    /// Hands `contents` to the kernel as one datagram, or as a train of `segment_size`.
+    /// Passes `contents` to the kernel as one datagram, or as a train of `segment_size`.
     fn hand_over(
         &mut self,
         to: SocketAddr,
@@ -167,8 +167,8 @@ impl UdpBearer {
         }
     }
 
-    /// Empties the queue of what the network says, without which the socket would stay ready; true if somebody else
-    /// than this host has said something of a datagram. Of many refusals the last is as good as all.
+    /// Empties the error queue, without which the socket would stay ready; returns true if another host has reported an
+    /// error. Of several closed ports only the last is kept.
     fn hear_errors(&mut self) -> bool {
         let mut is_news = false;
         for _ in 0..REPORTS_AT_ONCE {
@@ -185,11 +185,11 @@ impl UdpBearer {
         is_news
     }
 
-    /// Sends one datagram; false if there is no room for it now.
+    /// Sends one datagram; returns false if there is no room for it now.
     fn send_one(&mut self, to: SocketAddr, datagram: &PacketBuffer, sent: &mut Sent) -> bool {
         let mut result = self.hand_over(to, datagram, None);
         if result.as_ref().is_err_and(|error| !no_room(error)) && self.hear_errors() {
-            // It was news of an earlier datagram.
+            // The error concerned an earlier datagram.
             result = self.hand_over(to, datagram, None);
         }
         match result {
@@ -200,7 +200,7 @@ impl UdpBearer {
                 self.counters.too_large += u64::from(too_large);
                 if too_large {
                     self.report(to, PathLimit::Refused(datagram.len()));
-                    // The kernel has noted the same.
+                    // The error queue holds the same error.
                     self.hear_errors();
                 }
                 self.counters.refused += u64::from(!too_large);
@@ -279,7 +279,8 @@ impl DatagramBearer for UdpBearer {
                         continue;
                     }
                     Err(error) if no_room(&error) => return sent,
-                    // The device may not segment, one of them is too large, or there is news: each by itself.
+                    // The device may not segment, a datagram is too large, or an error is pending: send each
+                    // separately.
                     Err(_) => {
                         self.hear_errors();
                     }
@@ -299,7 +300,7 @@ impl DatagramBearer for UdpBearer {
     }
 
     fn follow_network(&mut self) -> io::Result<Footing> {
-        // The kernel follows routes and addresses; whether they lead to the peer shows when something comes back.
+        // The kernel follows routes and addresses; only an answer shows whether they lead to the peer.
         Ok(Footing::Uncertain)
     }
 
@@ -317,7 +318,7 @@ impl DatagramBearer for UdpBearer {
 }
 
 impl UdpBearer {
-    /// One receive call: how many messages came.
+    /// Makes one receive call; returns the number of messages.
     fn receive_messages(
         &mut self,
         incoming: &mut [u8],
@@ -329,7 +330,7 @@ impl UdpBearer {
         self.counters.receive_calls += 1;
         match self.state.recv((&self.socket).into(), &mut slices, metas) {
             Ok(messages) => Ok(messages),
-            // A queue of errors keeps the descriptor ready as well.
+            // A pending error keeps the descriptor ready as well.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.hear_errors();
                 Ok(0)
@@ -350,7 +351,7 @@ impl AsFd for UdpBearer {
     }
 }
 
-/// How many of `datagrams` can go as one train: equal in size, but for a shorter last one.
+/// Returns the number of `datagrams` that can go as one train: equal in size, except for a shorter last one.
 fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
     let Some(size) = datagrams.first().map(|first| first.len()) else {
         return 0;
@@ -370,8 +371,8 @@ fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
     count.max(1)
 }
 
-/// Has the kernel not tell to which address of ours each datagram came: with that, the length of a train and the time,
-/// there would be no room left for the field of congestion.
+/// Disables the report of the destination address of each datagram: with it, the length of a train and the time, there
+/// would be no room left for the ECN field.
 fn leave_out_destinations(socket: &Socket, bind: SocketAddr) -> io::Result<()> {
     let option = if bind.is_ipv4() {
         (libc::IPPROTO_IP, libc::IP_PKTINFO)
@@ -381,7 +382,7 @@ fn leave_out_destinations(socket: &Socket, bind: SocketAddr) -> io::Result<()> {
     set_option(socket, option, 0)
 }
 
-/// Asks for buffers of `size`, above the system's limit where we are allowed to.
+/// Requests buffers of `size`, above the system's limit if that is permitted.
 pub(crate) fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
     let size = size.min(i32::MAX as usize / 2);
     if sockopt::set_socket_send_buffer_size_force(socket, size).is_err() {
@@ -397,7 +398,7 @@ pub(crate) fn no_room(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
-/// An error that tells about a peer or a route, and not about the socket.
+/// Returns true for an error that concerns a peer or a route, and not the socket.
 pub(crate) fn is_news_of_the_network(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
@@ -417,7 +418,7 @@ pub(crate) fn is_news_of_the_network(error: &io::Error) -> bool {
     )
 }
 
-/// An IPv4 address that an IPv6 socket shows as mapped, as what it is.
+/// Converts an IPv4 address that an IPv6 socket shows as mapped to plain IPv4.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
@@ -425,7 +426,7 @@ pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// An address as an IPv6 socket wants it.
+/// Returns an address as an IPv6 socket needs it.
 fn mapped(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),

@@ -1,4 +1,4 @@
-//! Waiting for many descriptors at once, with deadlines to the nanosecond.
+//! Waiting for many descriptors at once, with timeouts to the nanosecond.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,27 +12,27 @@ use units::{Duration, Instant};
 
 use crate::clock;
 
-/// How many descriptors one wait can report; the others are reported by the next one.
+/// Largest number of descriptors that one wait reports; the next wait reports the others.
 const EVENTS: usize = 16;
 
-/// The token under which a call of [`Waker::wake`] is reported.
+/// Token that reports a call of [`Waker::wake`].
 pub const WOKEN: u64 = u64::MAX;
 
-/// What a descriptor is watched for.
+/// Events to watch a descriptor for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
-    /// Nothing but that the other side is gone, which is then reported as readable.
+    /// Only the end of the connection, which is reported as readable.
     Gone,
-    /// There is something to read.
+    /// Data to read.
     Readable,
-    /// There is something to read, or room to write.
+    /// Data to read, or room to write.
     ReadableOrWritable,
-    /// Something new came to be read, or there is room again: each reported once (edge-triggered).
+    /// New data to read, or new room: each reported once (edge-triggered).
     Changes,
 }
 
 impl Interest {
-    /// In what there is to read; and in room, while something waits for it.
+    /// Returns the interest in data to read, and, if `waits`, in room to write.
     pub fn in_room_too(waits: bool) -> Self {
         if waits {
             Self::ReadableOrWritable
@@ -42,20 +42,20 @@ impl Interest {
     }
 }
 
-/// A descriptor that can be used now.
+/// A descriptor that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
     /// The token with which the descriptor was added, or [`WOKEN`].
     pub token: u64,
-    /// Reading gives something: data, an error, or the end.
+    /// True if reading returns something: data, an error, or the end.
     pub readable: bool,
-    /// There is room to write.
+    /// True if there is room to write.
     pub writable: bool,
-    /// The other side sends nothing after what there is to read, or nothing comes because of an error.
+    /// True if the other side sends nothing after the data to read, or an error ended the connection.
     pub ended: bool,
 }
 
-/// A set of descriptors to wait for: an `epoll` instance, level-triggered but for [`Interest::Changes`].
+/// A set of descriptors to wait for: an `epoll` instance, level-triggered except for [`Interest::Changes`].
 pub struct Waiter {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
@@ -63,7 +63,7 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// A waiter that watches nothing but its own [`Waker`].
+    /// Returns a waiter that watches only its own [`Waker`].
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -80,7 +80,7 @@ impl Waiter {
         })
     }
 
-    /// Watches `descriptor`, which is reported as `token`.
+    /// Adds `descriptor`, which is reported as `token`.
     pub fn add(&self, descriptor: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         epoll::add(
             &self.epoll,
@@ -91,7 +91,7 @@ impl Waiter {
         Ok(())
     }
 
-    /// Changes what `descriptor` is watched for.
+    /// Changes the events that `descriptor` is watched for.
     pub fn modify(&self, descriptor: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         epoll::modify(
             &self.epoll,
@@ -102,18 +102,19 @@ impl Waiter {
         Ok(())
     }
 
-    /// Watches `descriptor` no longer.
+    /// Removes `descriptor`.
     pub fn remove(&self, descriptor: impl AsFd) -> io::Result<()> {
         epoll::delete(&self.epoll, descriptor)?;
         Ok(())
     }
 
-    /// A handle with which another thread can end a wait.
+    /// Returns a handle with which another thread can end a wait.
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.wake))
     }
 
-    /// As [`wait`](Self::wait), until a point of the [monotonic clock](clock::monotonic); at once if that is over.
+    /// Waits like [`wait`](Self::wait), until a time of the [monotonic clock](clock::monotonic); returns at once if
+    /// that has passed.
     pub fn wait_until(
         &mut self,
         deadline: Option<Instant>,
@@ -121,11 +122,11 @@ impl Waiter {
         self.wait(deadline.map(|deadline| deadline.since(clock::monotonic())))
     }
 
-    /// Waits until a descriptor is ready, a [`Waker`] was used, or `timeout` is over (`None`: for
-    /// ever), and gives what is ready. A signal ends the wait early, with nothing ready.
+    /// Waits until a descriptor is ready, a [`Waker`] was used, or `timeout` has passed (`None`: for ever), and returns
+    /// the ready descriptors. A signal ends the wait early, without any.
     ///
-    /// The timeout is kept to the nanosecond (`epoll_pwait2`, Linux 5.11) plus the timer slack of the
-    /// thread: see [`sharpen_timers`].
+    /// The timeout is exact to the nanosecond (`epoll_pwait2`, Linux 5.11) plus the timer slack of the thread: see
+    /// [`sharpen_timers`].
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<impl Iterator<Item = Ready>> {
         let timeout = timeout.map(|span| Timespec {
             tv_sec: i64::try_from(span.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX),
@@ -146,13 +147,14 @@ impl Waiter {
 }
 
 impl AsFd for Waiter {
-    /// What is readable while anything that the waiter waits for is ready, so that one waiter can wait for another.
+    /// Returns a descriptor that is readable while any descriptor of the waiter is ready, so that one waiter can wait
+    /// for another.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 }
 
-/// Ends the wait of a [`Waiter`] from any thread; calls before the next wait count as one.
+/// Ends the wait of a [`Waiter`] from any thread; several calls before the next wait count as one.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<OwnedFd>);
 
@@ -163,23 +165,23 @@ impl Waker {
     }
 }
 
-/// What a [`Waiter`] of one thread waits for and other threads ring. Rings before it is heard count as one.
+/// A notification from other threads to a [`Waiter`] of one thread. Several rings before it is reset count as one.
 #[derive(Debug, Clone)]
 pub struct Bell(Arc<OwnedFd>);
 
 impl Bell {
-    /// A bell that nobody has rung.
+    /// Returns a bell that has not been rung.
     pub fn new() -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self(Arc::new(bell)))
     }
 
-    /// Makes it readable.
+    /// Makes the bell readable.
     pub fn ring(&self) -> io::Result<()> {
         count_up(self.0.as_fd())
     }
 
-    /// Makes it silent again; says whether it had been rung.
+    /// Resets the bell; returns true if it had been rung.
     pub fn hear(&self) -> io::Result<bool> {
         forget_wakes(self.0.as_fd())
     }
@@ -191,8 +193,8 @@ impl AsFd for Bell {
     }
 }
 
-/// A thread that waits for descriptors. Dropped, it is [woken](WOKEN), which it takes as the wish that it end, and its
-/// end is waited for, unless it is the thread itself that drops it.
+/// A thread that waits for descriptors. When this is dropped, the thread is [woken](WOKEN), which requests its end, and
+/// is joined, unless it drops this itself.
 #[derive(Debug)]
 pub struct WaitingThread {
     waker: Waker,
@@ -200,10 +202,10 @@ pub struct WaitingThread {
 }
 
 impl WaitingThread {
-    /// Starts `run` with its waiter in a thread of that name.
+    /// Starts `run` with its waiter in a thread called `name`.
     ///
     /// # Errors
-    /// When the system has no thread.
+    /// If the system cannot start a thread.
     pub fn start(
         name: &str,
         waiter: Waiter,
@@ -227,14 +229,14 @@ impl Drop for WaitingThread {
         if let Some(thread) = self.thread.take().filter(is_another)
             && is_woken
         {
-            // If it has panicked, its message has been seen.
+            // If it has panicked, its message was printed already.
             let _ = thread.join();
         }
     }
 }
 
-/// Lets timeouts of the calling thread end when they are due, and not up to 50 µs later so that the
-/// kernel can save wake-ups.
+/// Sets the timer slack of the calling thread to the minimum, so that its timeouts end on time, and not up to 50 µs
+/// later to let the kernel save wake-ups.
 pub fn sharpen_timers() -> io::Result<()> {
     rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
     Ok(())
@@ -258,7 +260,7 @@ fn forget_wakes(wake: BorrowedFd<'_>) -> io::Result<bool> {
 
 fn flags(interest: Interest) -> epoll::EventFlags {
     match interest {
-        // Errors and the end of both ways are reported unasked.
+        // Errors and the end of both directions are always reported.
         Interest::Gone => epoll::EventFlags::empty(),
         Interest::Readable => epoll::EventFlags::IN,
         Interest::ReadableOrWritable => epoll::EventFlags::IN | epoll::EventFlags::OUT,

@@ -1,5 +1,5 @@
-//! A program without root's rights makes itself a network of its own. It has no test harness, since
-//! a user namespace cannot be entered once there are threads.
+//! A program without root's rights creates its own network. It has no test harness, since a user namespace cannot be
+//! entered once there are threads.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -42,7 +42,7 @@ fn give_up_root() {
     unsafe {
         assert_eq!(libc::setresgid(NOBODY, NOBODY, NOBODY), 0);
         assert_eq!(libc::setresuid(NOBODY, NOBODY, NOBODY), 0);
-        // A process that changed its user does not own its own files in /proc without this.
+        // Without this, a process that changed its user does not own its files in /proc.
         assert_eq!(libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
     }
 }

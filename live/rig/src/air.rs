@@ -13,21 +13,21 @@ use crate::Failure;
 use crate::hosts::{End, make_device, on, parse};
 use crate::process::{Process, Usage, wait};
 
-/// Time that the emulator may take to begin, and to report.
+/// Time that the emulator may take to start, and to report.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The largest IP packet, in bytes.
 const MTU: u32 = 1500;
 
-/// What `lasthop emulate` is to do.
+/// Parameters of `lasthop emulate`.
 #[derive(Debug, Clone, Copy)]
 pub struct Link<'a> {
-    /// The program `lasthop`.
+    /// Path of the program `lasthop`.
     pub program: &'a Path,
-    /// The folder of the emulator's files.
+    /// Folder of the emulator's files.
     pub folder: &'a Path,
-    /// A link that has a name, or a file that describes one.
+    /// Name of a built-in link, or a file that describes one.
     pub link: &'a str,
-    /// Decides losses and fades.
+    /// Seed of losses and fades.
     pub seed: u64,
 }
 
@@ -78,7 +78,7 @@ impl Air {
         process.check()
     }
 
-    /// Returns the report that the emulator has written last.
+    /// Returns the last report of the emulator.
     pub fn last_report<R: DeserializeOwned>(&self) -> Result<R, Failure> {
         let text = fs::read_to_string(&self.report);
         let text = text.map_err(Failure::file("read", &self.report))?;
@@ -86,7 +86,7 @@ impl Air {
             .map_err(|error| Failure::Found(format!("the emulator's report is no report: {error}")))
     }
 
-    /// Asks for a report of the link so far, and returns it.
+    /// Requests a report of the link so far, and returns it.
     pub fn report<R: DeserializeOwned>(&mut self) -> Result<R, Failure> {
         let _ = fs::remove_file(&self.report);
         self.process.signal(Signal::USR1);
@@ -99,7 +99,7 @@ impl Air {
         self.process.check()
     }
 
-    /// Returns what the emulator has used so far.
+    /// Returns the resources that the emulator has used so far.
     pub fn usage(&self) -> Usage {
         self.process.usage()
     }

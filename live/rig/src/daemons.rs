@@ -1,7 +1,7 @@
 //! lasthop's daemons: their keys, their configurations, and their status.
 //!
-//! Files of a daemon bear its host's name: the gateway is `gateway`; the mobile host is `mobile`, or `mobile1`,
-//! `mobile2` and so on where there are several.
+//! Files of a daemon have its host's name: the gateway is `gateway`; the mobile host is `mobile`, or `mobile1`,
+//! `mobile2` and so on if there are several.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::Failure;
 use crate::process::Process;
 
-/// More lines of a configuration.
+/// Additional lines of a configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lines<'a> {
-    /// Lines that stand in no section.
+    /// Lines outside of any section.
     pub top: &'a str,
     /// Whole sections, at the end.
     pub sections: &'a str,
@@ -26,21 +26,21 @@ pub struct Lines<'a> {
 /// A gateway and its mobile hosts.
 #[derive(Debug, Clone, Copy)]
 pub struct Daemons<'a> {
-    /// The program `lasthop`.
+    /// Path of the program `lasthop`.
     pub program: &'a Path,
-    /// The folder of all files.
+    /// Folder of all files.
     pub folder: &'a Path,
     /// Number of mobile hosts.
     pub mobiles: usize,
-    /// Where mobile hosts reach the gateway, if the hop carries IP.
+    /// Address of the gateway for mobile hosts, if the hop carries IP.
     pub endpoint: Option<&'a str>,
-    /// The first three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
+    /// First three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
     pub inside: &'a str,
-    /// More of the gateway's configuration.
+    /// Additional lines of the gateway's configuration.
     pub gateway: Lines<'a>,
-    /// More lines of the gateway's sections on its mobile hosts.
+    /// Additional lines of the gateway's sections on its mobile hosts.
     pub peer: &'a str,
-    /// More of the mobile hosts' configurations.
+    /// Additional lines of the mobile hosts' configurations.
     pub mobile: Lines<'a>,
 }
 
@@ -54,7 +54,7 @@ impl Daemons<'_> {
         }
     }
 
-    /// Makes the keys and writes the configurations.
+    /// Creates the keys and writes the configurations.
     pub fn configure(&self) -> Result<(), Failure> {
         let key = |host| make_key(self.program, self.folder, &self.name(host));
         let keys: Vec<_> = (0..=self.mobiles).map(key).collect::<Result<_, _>>()?;
@@ -115,7 +115,7 @@ fn role(host: usize) -> &'static str {
     if host == 0 { "gateway" } else { "mobile" }
 }
 
-/// Returns what `lasthop status --json` prints about the daemon of that name and state folder, if the daemon answers.
+/// Returns the output of `lasthop status --json` for the daemon with this name and state folder, if the daemon answers.
 pub fn status(program: &Path, name: &str, state: &Path) -> Option<Value> {
     let mut command = Command::new(program);
     command.args(["status", "--json", "--name", name, "--state-dir"]);
@@ -123,7 +123,7 @@ pub fn status(program: &Path, name: &str, state: &Path) -> Option<Value> {
     serde_json::from_str(&text).ok()
 }
 
-/// Makes the private key `NAME.key`, in place of one that is there; returns the public key.
+/// Creates the private key `NAME.key`, in place of an existing one; returns the public key.
 pub fn make_key(program: &Path, folder: &Path, name: &str) -> Result<String, Failure> {
     let file = format!("{name}.key");
     let mut command = Command::new(program);
@@ -132,7 +132,7 @@ pub fn make_key(program: &Path, folder: &Path, name: &str) -> Result<String, Fai
     Ok(public.to_owned())
 }
 
-/// Returns only what it printed to its standard output.
+/// Runs a command in a folder; returns its standard output.
 fn run_in(command: &mut Command, folder: &Path) -> Result<String, Failure> {
     let line = format!("{command:?}");
     let output = command.current_dir(folder).output();

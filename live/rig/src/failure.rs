@@ -6,10 +6,10 @@ use edges::netlink::NetlinkError;
 use edges::sysctl::SysctlError;
 use thiserror::Error;
 
-/// Why a part of a rig cannot be built, or does not do its work; the text is for a person.
+/// Reason why a part of a rig cannot be built, or does not work; the text is for a person.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// A host cannot be made or entered.
+    /// A host cannot be created or entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
     /// A link between hosts cannot be built.
@@ -18,7 +18,7 @@ pub enum Failure {
     /// A host cannot be set up.
     #[error(transparent)]
     Sysctl(#[from] SysctlError),
-    /// A TUN device cannot be opened; the reason says which and why.
+    /// A TUN device cannot be opened; the error names the device and the reason.
     #[error("{0}")]
     Device(io::Error),
     /// A program cannot be started.
@@ -26,7 +26,7 @@ pub enum Failure {
     Start {
         /// The command line.
         command: String,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
     /// A program ended with an error.
@@ -36,26 +36,26 @@ pub enum Failure {
         command: String,
         /// Its exit status.
         how: String,
-        /// All that it printed.
+        /// All output of the program.
         output: String,
     },
     /// A file cannot be read or written.
     #[error("cannot {act} {}: {source}", path.display())]
     File {
-        /// `read`, `write` or another verb.
+        /// The operation: `read`, `write` or another verb.
         act: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something else is not as it must be.
+    /// Any other fault.
     #[error("{0}")]
     Found(String),
 }
 
 impl Failure {
-    /// Makes the failure of a file, for `map_err`.
+    /// Returns a function that makes the failure of a file, for `map_err`.
     pub fn file(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { act, path, source }

@@ -8,22 +8,22 @@ use ipnet::IpNet;
 
 use crate::Failure;
 
-/// The kernel's own queue before an emulator, in packets: so long that only the link's queue drops.
+/// Length of the kernel's own queue before an emulator, in packets: so long that only the link's queue drops.
 const DEVICE_QUEUE: u32 = 10_000;
 
 /// One end of a link.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
-    /// The host at this end.
+    /// Host at this end.
     pub host: &'a Namespace,
-    /// The interface there.
+    /// Interface at this end.
     pub device: &'a str,
-    /// The interface's address with the length of its prefix, such as `10.1.0.1/24`.
+    /// Address of the interface with the length of its prefix, such as `10.1.0.1/24`.
     pub address: &'a str,
 }
 
 impl<'a> End<'a> {
-    /// Returns the end at that host.
+    /// Returns the end at `host`.
     pub const fn new(host: &'a Namespace, device: &'a str, address: &'a str) -> Self {
         Self {
             host,
@@ -33,7 +33,7 @@ impl<'a> End<'a> {
     }
 }
 
-/// Runs `act` in that host.
+/// Runs `act` in `host`.
 pub fn on<T: Send>(
     host: &Namespace,
     act: impl FnOnce() -> Result<T, Failure> + Send,
@@ -41,9 +41,9 @@ pub fn on<T: Send>(
     host.run(act)?
 }
 
-/// Joins two hosts by a virtual cable (`veth(4)`).
+/// Connects two hosts by a virtual cable (`veth(4)`).
 pub fn join([near, far]: [End<'_>; 2]) -> Result<(), Failure> {
-    // Both ends are made in one host, where they cannot bear the same name.
+    // Both ends are created in one host, where they cannot have the same name.
     let draft = format!("{}.new", far.device);
     on(near.host, || {
         let mut netlink = Netlink::open()?;
@@ -57,7 +57,7 @@ pub fn join([near, far]: [End<'_>; 2]) -> Result<(), Failure> {
     set_up(far)
 }
 
-/// Gives an interface its address, and takes it up.
+/// Adds the address of an interface, and sets it up.
 fn set_up(end: End<'_>) -> Result<(), Failure> {
     let address = parse(end.address)?;
     on(end.host, || {
@@ -74,12 +74,12 @@ pub fn route(host: &Namespace, destination: &str, via: &str) -> Result<(), Failu
     on(host, || Ok(Netlink::open()?.add_route(&route)?))
 }
 
-/// Gives a kernel setting of a host, such as `net/ipv4/ip_forward`, a value.
+/// Sets a kernel parameter of a host, such as `net/ipv4/ip_forward`.
 pub fn set(host: &Namespace, name: &str, value: &str) -> Result<(), Failure> {
     on(host, || Ok(sysctl::set(name, value).map(drop)?))
 }
 
-/// Makes a TUN device in the namespace of this thread that hands over single packets only.
+/// Creates a TUN device in the namespace of this thread, without offloads.
 pub fn make_device(name: &str, addresses: &[IpNet], mtu: u32) -> Result<TunDevice, Failure> {
     let options = TunOptions {
         name: name.into(),

@@ -1,6 +1,6 @@
 //! A rig: hosts as network namespaces, the links between them, and the processes in them.
 //!
-//! The demo and the live tests are built from it. Everything is gone when its handle is dropped.
+//! The demo and the live tests use it. Everything is removed when its handle is dropped.
 
 pub mod daemons;
 

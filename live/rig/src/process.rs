@@ -1,4 +1,4 @@
-//! Processes beside this one, which end with it.
+//! Child processes, which end with this one.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -15,32 +15,32 @@ use units::{Bytes, Duration};
 
 use crate::Failure;
 
-/// Time until the next look at what is waited for.
+/// Time between checks of a condition.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
-/// Time that a process may take to end after it was asked to.
+/// Time that a process may take to end after a request.
 const ENDING: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// A process, in a group with those that it starts; all are killed when this is dropped, or when our process ends.
+/// A process, in a group with its own children; all are killed when this is dropped, or when our process ends.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     name: String,
     log: PathBuf,
-    /// Where its own words begin in the log.
+    /// Position in the log at which its own output begins.
     log_start: u64,
 }
 
-/// Resources that a process and those that it started have used.
+/// Resources used by a process and its children.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
     /// User and system time.
     pub processor: Duration,
-    /// The most memory that one of them ever had resident.
+    /// Largest resident memory of one of them.
     pub memory_peak: Bytes,
 }
 
 impl Usage {
-    /// Returns both together: times add up, of the peaks the higher one stands.
+    /// Returns the usage of both together: the sum of the times, and the larger peak.
     pub fn and(self, other: Self) -> Self {
         Self {
             processor: self.processor + other.processor,
@@ -50,7 +50,7 @@ impl Usage {
 }
 
 impl Process {
-    /// Starts `command` on a host, or where we are. Its standard error is appended to `NAME.log` in `folder`.
+    /// Starts `command` on a host, or here. Its standard error is appended to `NAME.log` in `folder`.
     pub fn start(
         mut command: Command,
         name: &str,
@@ -61,7 +61,7 @@ impl Process {
         Self::with_streams(command, name, folder, host)
     }
 
-    /// Starts it with the standard input and output that `command` has.
+    /// Starts `command` with the standard input and output that it has.
     pub fn with_streams(
         mut command: Command,
         name: &str,
@@ -98,7 +98,7 @@ impl Process {
         let _ = kill_process_group(Pid::from_child(&self.child), signal);
     }
 
-    /// Asks it to end (SIGTERM), and waits until it has.
+    /// Requests its end (SIGTERM), and waits for it.
     ///
     /// # Errors
     /// If it does not end.
@@ -109,25 +109,25 @@ impl Process {
         self.wait()
     }
 
-    /// Waits for its end as long as it takes.
+    /// Waits for its end without a timeout.
     pub fn wait(&mut self) -> Result<ExitStatus, Failure> {
         let status = self.child.wait();
         status.map_err(|error| Failure::Found(format!("the {}: {error}", self.name)))
     }
 
-    /// Kills it and those that it started, if they still run.
+    /// Kills it and its children, if they still run.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Returns whether it has ended.
+    /// Returns true if it has ended.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Returns an error with its last words if it has ended.
+    /// Returns an error with its last output if it has ended.
     pub fn check(&mut self) -> Result<(), Failure> {
         if !self.has_ended() {
             return Ok(());
@@ -140,14 +140,14 @@ impl Process {
         )))
     }
 
-    /// Returns all that it has written to its standard error.
+    /// Returns everything that it has written to its standard error.
     pub fn words(&self) -> String {
         let text = fs::read(&self.log).unwrap_or_default();
         let own = text.get(self.log_start as usize..).unwrap_or_default();
         String::from_utf8_lossy(own).into_owned()
     }
 
-    /// Returns what its group has used so far.
+    /// Returns the resources that its group has used so far.
     pub fn usage(&self) -> Usage {
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         processes
@@ -155,7 +155,7 @@ impl Process {
             .fold(Usage::default(), Usage::and)
     }
 
-    /// Returns memory of the process itself: now (`VmRSS` in proc(5)), or at most so far (`VmHWM`).
+    /// Returns the memory of the process itself: now (`VmRSS` in proc(5)), or the peak so far (`VmHWM`).
     pub fn memory(&self, field: &str) -> Option<Bytes> {
         memory(Path::new(&format!("/proc/{}", self.id())), field)
     }
@@ -167,7 +167,7 @@ impl Drop for Process {
     }
 }
 
-/// Returns a field of a process in `status` of proc(5) that is in kB.
+/// Returns a field in kB of a process from `status` of proc(5).
 pub(crate) fn memory(process: &Path, field: &str) -> Option<Bytes> {
     let status = fs::read_to_string(process.join("status")).ok()?;
     let of_field = |line: &str| {
@@ -180,11 +180,11 @@ pub(crate) fn memory(process: &Path, field: &str) -> Option<Bytes> {
     Some(Bytes::kibi(kibibytes))
 }
 
-/// Returns what the process of this folder of proc(5) has used, if it belongs to `group`.
+/// Returns the usage of the process in this folder of proc(5), if it belongs to `group`.
 fn usage_in_group(process: &Path, group: u32) -> Option<Usage> {
     let text = fs::read_to_string(process.join("stat")).ok()?;
     let fields: Vec<_> = text.rsplit(')').next()?.split_whitespace().collect();
-    // Fields are counted from 1; the name, which may hold blanks, is the second.
+    // Fields are counted from 1; the name, which may contain blanks, is the second.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     if field(5)? != u64::from(group) {
         return None;
@@ -196,21 +196,21 @@ fn usage_in_group(process: &Path, group: u32) -> Option<Usage> {
     })
 }
 
-/// A command that is to be started, its host, and where its process goes.
+/// A command to start, its host, and the channel for the started process.
 type Request = (
     Command,
     Option<Namespace>,
     Sender<Result<Child, NamespaceError>>,
 );
 
-/// Starts a command. A process ends with the thread that started it, so one thread that lasts starts them all.
+/// Starts a command. A process ends with the thread that started it, so one permanent thread starts them all.
 fn launch(command: Command, host: Option<Namespace>) -> Result<Child, NamespaceError> {
     static STARTER: OnceLock<Sender<Request>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {
         let (sender, requests) = channel::<Request>();
         thread::spawn(move || {
             for (command, host, answer) in requests {
-                // Whoever asked may be gone; then the process is killed when it is dropped.
+                // The requester may be gone; then the process is killed when it is dropped.
                 let _ = answer.send(start(command, host));
             }
         });

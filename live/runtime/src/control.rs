@@ -1,6 +1,6 @@
-//! Control sockets: Unix stream sockets on which a process answers questions about itself.
+//! Control sockets: Unix stream sockets on which a process answers queries about itself.
 //!
-//! A question is one line, the answer one line of JSON; then the process closes the connection.
+//! A query is one line, the reply one line of JSON; then the process closes the connection.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,28 +13,27 @@ use serde_json::Value;
 
 use crate::socket_file::SocketFile;
 
-/// The question that a daemon knows.
+/// The query that a daemon supports.
 const STATUS: &str = "status";
-/// The longest question in bytes.
+/// Length of the longest query, in bytes.
 pub(crate) const LONGEST_QUESTION: usize = 64;
-/// How many may ask at the same time; one more, and the one who came first is sent away.
+/// Largest number of clients at the same time; a further one displaces the oldest.
 const CLIENTS: usize = 8;
-/// The longest answer in bytes.
+/// Length of the longest reply, in bytes.
 const LONGEST_ANSWER: u64 = 1 << 20;
-/// How long a daemon's answer may take.
+/// Time that a daemon's reply may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Somebody who asks.
+/// A connected client.
 struct Client {
     stream: UnixStream,
     question: Vec<u8>,
-    /// What is still to be sent of the answer; none before the question is whole.
+    /// Part of the reply still to be sent; `None` before the query is complete.
     answer: Option<Vec<u8>>,
     token: u64,
 }
 
-/// The daemon's end. The socket is readable and writable by its owner alone, and removed when this
-/// is dropped.
+/// The daemon's end. Only the owner may read and write the socket, and it is removed when this is dropped.
 pub struct Control {
     socket: SocketFile,
     clients: Vec<Client>,
@@ -42,10 +41,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens at `path`, in the place of a socket that a dead process left.
+    /// Listens at `path`, and replaces a socket that a dead process left.
     ///
     /// # Errors
-    /// With the path; `AddrInUse` if a living process answers there.
+    /// An error names the path; `AddrInUse` if a living process answers there.
     pub fn bind(path: &Path) -> io::Result<Self> {
         Ok(Self {
             socket: SocketFile::bind(path, 0o600, "control")?,
@@ -54,7 +53,7 @@ impl Control {
         })
     }
 
-    /// Lets in whoever waits. They are told apart by tokens from `first_token` on.
+    /// Accepts waiting clients, with tokens from `first_token` on.
     pub(crate) fn accept(&mut self, waiter: &Waiter, first_token: u64) -> io::Result<()> {
         while let Some(stream) = self.socket.accept() {
             if self.clients.len() == CLIENTS {
@@ -73,7 +72,7 @@ impl Control {
         Ok(())
     }
 
-    /// Goes on with the client of that token; `status` makes the answer.
+    /// Continues with the client that has this token; `status` returns the reply.
     pub(crate) fn serve(&mut self, token: u64, waiter: &Waiter, status: impl FnOnce() -> String) {
         let Some(index) = self.clients.iter().position(|client| client.token == token) else {
             return;
@@ -86,14 +85,14 @@ impl Control {
                 .is_ok();
         match goes_on {
             Ok(true) if client.answer.is_none() || waits_for_room => {}
-            // Done, or gone: closing the descriptor takes it out of the waiter.
+            // Done or gone: closing the descriptor removes it from the waiter.
             _ => drop(self.clients.remove(index)),
         }
     }
 }
 
 impl Client {
-    /// Reads or writes what is possible now; false when nothing is left to do.
+    /// Reads or writes what is possible now; returns false if nothing is left to do.
     fn advance(&mut self, status: impl FnOnce() -> String) -> io::Result<bool> {
         if self.answer.is_none() {
             let mut bytes = [0; LONGEST_QUESTION];
@@ -137,17 +136,17 @@ impl AsFd for Control {
     }
 }
 
-/// Asks the daemon whose control socket stands at `path` how it does.
+/// Queries the status of the daemon whose control socket is at `path`.
 ///
 /// # Errors
-/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
-/// ended without an answer.
+/// `NotFound` or `ConnectionRefused` if there is no process, `WouldBlock` if it does not reply, `UnexpectedEof` if it
+/// ended without a reply.
 pub fn ask_status(path: &Path) -> io::Result<Value> {
     ask(path, STATUS, Some(PATIENCE))
 }
 
-/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for
-/// ever. Its errors are those of [`ask_status`].
+/// Queries the process whose control socket is at `path`; waits for the reply for at most `patience`, or without a
+/// limit. Its errors are those of [`ask_status`].
 pub(crate) fn ask(path: &Path, question: &str, patience: Option<Duration>) -> io::Result<Value> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(patience)?;

@@ -1,4 +1,4 @@
-//! The loop: one thread, one air.
+//! The event loop: one thread for one medium.
 
 mod carry;
 mod catch_up;
@@ -26,7 +26,8 @@ use crate::outbox::Outbox;
 use crate::ports::Ports;
 use crate::sockets::Sockets;
 
-/// Tokens of what is waited for; those of the control socket's clients follow, and, far behind, those who listen.
+/// Tokens of descriptors; those of the control socket's clients follow, and, from a much higher number, those of signal
+/// subscribers.
 const DEVICE: u64 = 0;
 const BEARER: u64 = 1;
 const SIGNALS: u64 = 2;
@@ -38,28 +39,28 @@ const FINDER: u64 = 7;
 const FIRST_CLIENT: u64 = 8;
 const FIRST_SUBSCRIBER: u64 = 1 << 32;
 
-/// The share of one turn that belongs to the device: so many packets, or so many bytes. The bearer's
-/// share is the batch of one receive call.
+/// Share of the device in one turn: this number of packets, or this number of bytes. The share of the bearer is the
+/// batch of one receive call.
 const PACKETS_A_TURN: usize = 64;
 const BYTES_A_TURN: usize = 256 << 10;
-/// Datagrams that wait for room in the socket before more are dropped.
+/// Largest number of datagrams that wait for room in the socket; more are dropped.
 const OUTBOX: usize = 4_096;
-/// So many are handed to the kernel at once, within a turn.
+/// Number of datagrams passed to the kernel at once, within a turn.
 const BATCH: usize = 64;
-/// A change of the network seldom comes alone; the host hears of it when so much time has passed.
+/// Time that a change of the network may take to settle before the host is notified, as changes seldom come alone.
 const SETTLING: Duration = Duration::from_millis(100);
-/// What the program takes beside what its host holds, at most: itself, buffers of the ports, datagrams that wait for
-/// room in the socket, and storage that is kept for the next packets.
+/// Largest memory of the program besides that of its host: the program itself, buffers of the ports, datagrams that
+/// wait for room in the socket, and storage that is kept for later packets.
 pub const MEMORY_BESIDE: Bytes = Bytes::mebi(64);
-/// How often the host is told the wall clock.
+/// Interval at which the host gets the wall clock time.
 const WALL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What the loop has done, beside the counters of its ports.
+/// Counters of the loop, besides those of its ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoopCounters {
-    /// Times it waited.
+    /// Number of waits.
     pub waits: u64,
-    /// Deadlines on which the host was called.
+    /// Number of deadlines at which the host was called.
     pub timeouts: u64,
     /// Packets for which the device had no room.
     pub packets_without_room: u64,
@@ -67,22 +68,22 @@ pub struct LoopCounters {
     pub packets_refused: u64,
 }
 
-/// Why the loop ended in order.
+/// Reason why the loop ended normally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// By a signal.
+    /// A signal.
     By(Signal),
-    /// By [`EventLoop::stopper`].
+    /// A call of [`EventLoop::stopper`].
     Woken,
 }
 
-/// Why the loop cannot go on.
+/// Reason why the loop cannot continue.
 #[derive(Debug, Error)]
 pub enum RuntimeError {
-    /// Reading from the device failed for good.
+    /// Reading from the device failed for ever.
     #[error("the TUN device is gone: {0}")]
     Device(#[source] io::Error),
-    /// Reading from the bearer failed for good.
+    /// Reading from the bearer failed for ever.
     #[error("the socket of the bearer failed: {0}")]
     Bearer(#[source] io::Error),
     /// Waiting failed.
@@ -96,21 +97,21 @@ pub struct EventLoop<H, D, B> {
     ports: Ports<D, B>,
     waiter: Waiter,
     work: Work,
-    /// Whether the waiter watches for room in the bearer.
+    /// True if the waiter watches for room in the bearer.
     blocked: bool,
     started: Instant,
     next_wall: Instant,
-    /// When the host is told that the network has changed.
+    /// Time at which the host is notified of a change of the network.
     news_due: Option<Instant>,
     moderation: Moderation,
 }
 
-/// What the host's outputs leave to be done, and what was done of them.
+/// Pending work from the host's outputs, and its counters.
 struct Work {
     outbox: Outbox,
     counters: LoopCounters,
     events: Vec<Event>,
-    /// The sockets of TCP that is split.
+    /// Sockets of split connections.
     sockets: Option<Sockets>,
     finder: Option<Finder>,
 }
@@ -127,7 +128,7 @@ impl Work {
     }
 }
 
-/// What a wait found; the clients of the control socket aside.
+/// Result of a wait, without the clients of the control socket.
 #[derive(Default)]
 struct Found {
     device: bool,
@@ -138,7 +139,7 @@ struct Found {
 }
 
 impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// A loop that waits for everything in `ports`.
+    /// Returns a loop that waits for everything in `ports`.
     pub fn new(host: H, mut ports: Ports<D, B>) -> io::Result<Self> {
         let waiter = Waiter::new()?;
         waiter.add(&ports.device, DEVICE, Interest::Readable)?;
@@ -168,23 +169,23 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         })
     }
 
-    /// A handle with which another thread ends the loop.
+    /// Returns a handle with which another thread can end the loop.
     pub fn stopper(&self) -> Waker {
         self.waiter.waker()
     }
 
-    /// What the program takes of memory at most.
+    /// Returns the largest memory use of the program.
     pub fn memory_most(&self) -> Bytes {
         let sockets = self.work.sockets.as_ref().map(Sockets::memory);
         self.host.memory_most() + MEMORY_BESIDE + sockets.unwrap_or_default()
     }
 
-    /// Returns the host that was driven.
+    /// Returns the host.
     pub fn into_host(self) -> H {
         self.host
     }
 
-    /// What the loop has done so far.
+    /// Returns the counters of the loop.
     pub fn counters(&self) -> LoopCounters {
         self.work.counters
     }
@@ -228,7 +229,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
     }
 
-    /// Rests while datagrams keep coming; true if it did, and both ports are worth a look.
+    /// Rests while datagrams keep coming; returns true if it did, and both ports should be read.
     fn rest(&mut self) -> bool {
         let deadline = self.host.poll_timeout();
         let rest = self.moderation.rest(clock::monotonic(), deadline);
@@ -238,7 +239,8 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         rest.is_some()
     }
 
-    /// Tells the host every deadline that has come, and the wall clock and news when they are due.
+    /// Calls the host at deadlines that have come, and notifies it of wall clock time and network changes when they are
+    /// due.
     fn tell_time(&mut self) {
         let now = clock::monotonic();
         if self
@@ -265,7 +267,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         self.carry_out();
     }
 
-    /// Tells applications what has happened.
+    /// Announces events to applications.
     fn announce(&mut self) {
         for event in self.work.events.drain(..) {
             if let Some(announcer) = &mut self.ports.announcer {
@@ -274,7 +276,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
     }
 
-    /// Carries out what the host asks for.
+    /// Carries out the outputs of the host.
     fn carry_out(&mut self) {
         carry_out(&mut self.host, &mut self.ports.device, &mut self.work);
     }
@@ -312,7 +314,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(found)
     }
 
-    /// Takes what has become ready of the sockets.
+    /// Handles sockets that have become ready.
     fn read_sockets(&mut self) -> io::Result<()> {
         if let Some(sockets) = &mut self.work.sockets {
             sockets.take_ready()?;
@@ -321,7 +323,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Notes that the network has changed.
+    /// Handles a change of the network.
     fn hear_news(&mut self) -> Result<(), RuntimeError> {
         let Some(network) = &mut self.ports.network else {
             return Ok(());
@@ -350,7 +352,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Takes one batch of datagrams.
+    /// Reads one batch of datagrams.
     fn read_bearer(&mut self) -> Result<Batch, RuntimeError> {
         let Self {
             host, ports, work, ..
@@ -375,7 +377,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(batch)
     }
 
-    /// Takes the device's share of a turn.
+    /// Reads the device's share of a turn.
     fn read_device(&mut self) -> Result<(), RuntimeError> {
         let mut bytes = 0;
         for _ in 0..PACKETS_A_TURN {
@@ -394,7 +396,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Hands on what waits: bytes to sockets, and datagrams to the bearer, whose room is watched where some are left.
+    /// Writes pending bytes to sockets and datagrams to the bearer; watches for room in the bearer if some are left.
     fn flush(&mut self) -> io::Result<()> {
         if let Some(sockets) = &mut self.work.sockets {
             sockets.flush();
@@ -408,7 +410,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if blocked != self.blocked {
             let interest = Interest::in_room_too(blocked);
             self.waiter.modify(&self.ports.bearer, BEARER, interest)?;
-            // The device would stay ready, and a wait return at once.
+            // Otherwise the device would stay ready, and each wait would return at once.
             if blocked {
                 self.waiter.remove(&self.ports.device)?;
             } else {
@@ -420,7 +422,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Lets in who wants to listen, or hears that one has gone.
+    /// Accepts signal subscribers, or removes one that has gone.
     fn listened(&mut self, token: u64) -> io::Result<()> {
         let Some(announcer) = &mut self.ports.announcer else {
             return Ok(());
@@ -433,7 +435,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         }
     }
 
-    /// Lets in who wants to ask, or goes on with one who does.
+    /// Accepts clients of the control socket, or continues with one.
     fn answer(&mut self, token: u64) -> io::Result<()> {
         let Some(mut control) = self.ports.control.take() else {
             return Ok(());
@@ -448,10 +450,10 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     }
 }
 
-/// The signal that ends the loop, if one came.
+/// Returns the signal that ends the loop, if one arrived.
 fn ending(signals: &mut Signals) -> Option<Stopped> {
     let ends = |signal: &Signal| signal.ends();
-    // Every signal that came is taken, whichever of them counts.
+    // All signals are taken, although only some end the loop.
     let came: Vec<_> = signals.pending().filter(ends).collect();
     came.first().map(|signal| Stopped::By(*signal))
 }

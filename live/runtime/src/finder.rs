@@ -1,4 +1,4 @@
-//! Finds out where a peer is now, in a thread of its own: a resolver of names may take long.
+//! Search for the address of a peer, in a thread of its own: name resolution may take long.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,10 +8,10 @@ use std::thread;
 use edges::wait::Bell;
 use wire::address::HopAddress;
 
-/// Places that one search brings, at most.
+/// Largest number of addresses from one search.
 const PLACES: usize = 4;
 
-/// Finds places of a peer.
+/// A thread that searches for addresses of a peer.
 pub struct Finder {
     ask: SyncSender<usize>,
     found: Receiver<(usize, HopAddress)>,
@@ -19,10 +19,10 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// A thread that searches by `find`, which may block; it ends with the finder.
+    /// Starts a thread that searches with `find`, which may block; it ends with the finder.
     ///
     /// # Errors
-    /// If there can be no thread or no descriptor.
+    /// If no thread or descriptor is available.
     pub fn start(find: impl Fn() -> Vec<HopAddress> + Send + 'static) -> io::Result<Self> {
         let (ask, asked) = sync_channel(1);
         let (tell, found) = sync_channel(PLACES);
@@ -31,7 +31,7 @@ impl Finder {
         let search = move || {
             while let Ok(peer) = asked.recv() {
                 for place in find().into_iter().take(PLACES) {
-                    // Whoever asks takes what was found, so there is room, or nobody is there any more.
+                    // The requester takes the results, so there is room, unless it is gone.
                     if tell.send((peer, place)).is_err() {
                         return;
                     }
@@ -43,17 +43,17 @@ impl Finder {
         Ok(Self { ask, found, bell })
     }
 
-    /// Searches for a peer, unless it does already.
+    /// Starts a search for a peer, unless one is running.
     pub(crate) fn seek(&self, peer: usize) {
         let _ = self.ask.try_send(peer);
     }
 
-    /// The next place that was found.
+    /// Returns the next address that was found.
     pub(crate) fn poll_found(&self) -> Option<(usize, HopAddress)> {
         self.found.try_recv().ok()
     }
 
-    /// Takes note that it rang.
+    /// Resets the notification.
     pub(crate) fn hear(&self) -> io::Result<()> {
         self.bell.hear().map(drop)
     }

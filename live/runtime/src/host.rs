@@ -1,20 +1,19 @@
-//! What the loop drives.
+//! The interface of a host that the loop drives.
 
 use hosts::{Host, Input, Output, SplitStatus};
 use machine::Machine;
 use serde_json::Value;
 use units::{Bytes, Instant};
 
-/// A machine between a packet device and a bearer, which can say how it does. [`Host`] is the one
-/// that daemons run.
+/// A machine between a packet device and a bearer, with a status. Daemons run [`Host`].
 pub trait Driven: Machine<Input = Input, Output = Output> {
-    /// How it does, for `lasthop status`.
+    /// Returns its status, for `lasthop status`.
     fn status(&self, now: Instant) -> Value;
 
-    /// What it may hold, at most.
+    /// Returns the largest memory that it may hold.
     fn memory_most(&self) -> Bytes;
 
-    /// Returns what has become of connections that are split, where they are.
+    /// Returns the status of split connections, if it has any.
     fn split_status(&self) -> Option<SplitStatus> {
         None
     }
@@ -22,7 +21,7 @@ pub trait Driven: Machine<Input = Input, Output = Output> {
 
 impl Driven for Host {
     fn status(&self, now: Instant) -> Value {
-        // A status is numbers and text; nothing in it can refuse to become JSON.
+        // A status is numbers and text, so its conversion to JSON cannot fail.
         serde_json::to_value(self.status(now)).unwrap_or_default()
     }
 

@@ -1,8 +1,8 @@
-//! Drives a host machine in real time, between its devices. Nothing else reads the clock.
+//! The runtime, which drives a host machine in real time, between its devices. Only it reads the clock.
 //!
-//! One [`EventLoop`] is one thread and one air: it waits for packets, datagrams, deadlines, signals
-//! and questions, hands them to the machine one at a time, and carries out what the machine asks
-//! for, in that order. So packets of one flow are never reordered here.
+//! One [`EventLoop`] is one thread for one medium: it waits for packets, datagrams, deadlines, signals and queries,
+//! passes them to the machine one at a time, and carries out the machine's outputs, in order. So packets of one flow
+//! are never reordered here.
 
 pub mod control;
 pub mod files;

@@ -1,34 +1,34 @@
-//! Waking up less often while datagrams keep coming.
+//! Moderation, which wakes the loop less often while datagrams keep coming.
 //!
-//! At 100 Mbit/s a frame arrives every 120 µs. To wake up for each costs far more than to handle it, so
-//! while reads follow each other closely the loop rests for a moment, as network cards do with their
-//! interrupts, and then takes what has gathered. A quiet hop is not delayed at all.
+//! At 100 Mbit/s a frame arrives every 120 µs. A wake-up for each costs far more than the frame itself, so while reads
+//! follow each other closely the loop rests for a moment, like the interrupt moderation of network interfaces, and then
+//! reads the waiting frames. A quiet hop is not delayed at all.
 
 use edges::bearer::Batch;
 use units::{Duration, Instant};
 
 /// Reads that follow each other within this time are moderated; also the longest rest.
 const INTERVAL: Duration = Duration::from_micros(1_000);
-/// A rest shorter than this is not worth its system call.
+/// Shortest rest that is worth its system call.
 const LEAST: Duration = Duration::from_micros(100);
-/// After so many rests the loop waits once, which shows it signals and questions too.
+/// Number of rests after which the loop waits once, to handle signals and queries too.
 const RESTS: u32 = 16;
-/// A batch of so many datagrams needs no help.
+/// Size of a batch that needs no moderation, in datagrams.
 const BATCH: usize = 48;
 
-/// When the loop may rest.
+/// State of moderation.
 #[derive(Debug, Default)]
 pub(crate) struct Moderation {
     last_read: Instant,
-    /// How many reads in a row came closely after the one before.
+    /// Number of consecutive reads that followed the previous one closely.
     streak: u32,
     full: bool,
-    /// Rests since the loop last waited for everything.
+    /// Number of rests since the loop last waited for everything.
     rests: u32,
 }
 
 impl Moderation {
-    /// Notes a read of this `batch`.
+    /// Records a read of this `batch`.
     pub(crate) fn read(&mut self, now: Instant, batch: Batch) {
         let close = now.since(self.last_read) <= INTERVAL * 2;
         self.streak = if close {
@@ -37,11 +37,11 @@ impl Moderation {
             0
         };
         self.last_read = now;
-        // To rest before all is read would keep a queue that has formed, and bound the rate to a batch for each rest.
+        // A rest before everything is read would keep an existing queue, and limit the rate to one batch for each rest.
         self.full = batch.is_full || batch.datagrams >= BATCH;
     }
 
-    /// How long to rest in place of the next wait, with this next deadline.
+    /// Returns the time to rest instead of the next wait, given the next deadline.
     pub(crate) fn rest(&mut self, now: Instant, deadline: Option<Instant>) -> Option<Duration> {
         let until = machine::earlier(Some(self.last_read + INTERVAL), deadline)?;
         let rest = until.since(now);
@@ -55,7 +55,7 @@ impl Moderation {
 mod tests {
     use super::*;
 
-    /// Whether the loop rests after these batches, read one after the other.
+    /// Returns true if the loop rests after these batches, read one after the other.
     fn rests_after(batches: &[Batch]) -> bool {
         let mut moderation = Moderation::default();
         let start = Instant::ZERO + Duration::from_secs(1);

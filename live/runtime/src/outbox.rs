@@ -5,14 +5,14 @@ use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-/// Neighbours with the same destination and the same field for congestion.
+/// Adjacent datagrams with the same destination and ECN field.
 struct Run {
     to: HopAddress,
     ecn: Ecn,
     count: usize,
 }
 
-/// What the storage of datagrams that wait may take, in bytes: 4,096 frames of usual size, and fewer longer ones.
+/// Largest storage of waiting datagrams, in bytes: 4,096 frames of usual size, or fewer longer ones.
 const STORAGE: usize = 8 << 20;
 
 /// A bounded queue of datagrams, in the order in which the host sent them.
@@ -23,12 +23,12 @@ pub struct Outbox {
     capacity: usize,
     dropped: u64,
     refused: u64,
-    /// Where datagrams could not leave for, since that was asked last.
+    /// Destinations that datagrams could not be sent to, since the last query.
     unreachable: Vec<HopAddress>,
 }
 
 impl Outbox {
-    /// A queue for `capacity` datagrams, or fewer long ones.
+    /// Returns a queue for `capacity` datagrams, or fewer long ones.
     pub fn new(capacity: usize) -> Self {
         let (datagrams, runs) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
         Self {
@@ -42,8 +42,8 @@ impl Outbox {
         }
     }
 
-    /// Appends a datagram. One that finds the queue full is dropped and counted, as in a driver's
-    /// queue: to the hop it is a loss.
+    /// Appends a datagram. If the queue is full, it is dropped and counted, as in a driver's queue: for the hop it is a
+    /// loss.
     pub fn push(&mut self, (to, ecn): (HopAddress, Ecn), datagram: PacketBuffer) {
         let storage = self.storage + datagram.capacity();
         if self.datagrams.len() == self.capacity || storage > STORAGE {
@@ -58,32 +58,32 @@ impl Outbox {
         }
     }
 
-    /// How many datagrams wait.
+    /// Returns the number of waiting datagrams.
     pub fn len(&self) -> usize {
         self.datagrams.len()
     }
 
-    /// Whether none wait.
+    /// Returns true if no datagrams wait.
     pub fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Datagrams that found the queue full.
+    /// Returns the number of datagrams dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Datagrams that the network refused: too large, or no route.
+    /// Returns the number of datagrams that the network refused: too large, or no route.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// The next address for which datagrams could not leave this host, whatever they were.
+    /// Returns the next address to which no datagrams could be sent, whatever their content.
     pub fn poll_unreachable(&mut self) -> Option<HopAddress> {
         self.unreachable.pop()
     }
 
-    /// Sends what the bearer has room for, in order. What remains is offered again by the next call.
+    /// Sends datagrams in order, as many as the bearer has room for. The next call offers the rest again.
     pub fn flush(&mut self, bearer: &mut impl DatagramBearer) {
         let (mut sent, mut finished) = (0, 0);
         for run in &mut self.runs {

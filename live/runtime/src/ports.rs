@@ -1,4 +1,4 @@
-//! What a loop works with.
+//! The ports of a loop.
 
 use edges::netlink::NetworkWatch;
 use edges::signals::Signals;
@@ -8,28 +8,28 @@ use crate::finder::Finder;
 use crate::signals::Announcer;
 use crate::sockets::Sockets;
 
-/// What a loop works with.
+/// The ports of a loop.
 pub struct Ports<D, B> {
-    /// Where the host's own packets come from and go to.
+    /// Device of the host's own packets.
     pub device: D,
-    /// What carries datagrams across the hop.
+    /// Bearer of datagrams across the hop.
     pub bearer: B,
     /// Signals that end the loop.
     pub signals: Option<Signals>,
-    /// Where questions come from.
+    /// Control socket.
     pub control: Option<Control>,
-    /// News that addresses or routes of this host have changed.
+    /// Notification of changes of this host's addresses or routes.
     pub network: Option<NetworkWatch>,
-    /// Who tells applications of fades and hand-offs.
+    /// Announcer of fades and hand-offs to applications.
     pub announcer: Option<Announcer>,
-    /// The sockets of TCP that is split, where it is.
+    /// Sockets of split connections, if there are any.
     pub sockets: Option<Sockets>,
-    /// Who finds out where a peer is now.
+    /// Search for the address of a peer.
     pub finder: Option<Finder>,
 }
 
 impl<D, B> Ports<D, B> {
-    /// The two that every loop needs.
+    /// Returns ports with the two that every loop needs.
     pub fn new(device: D, bearer: B) -> Self {
         Self {
             device,

@@ -1,4 +1,4 @@
-//! Recording what a host was given, to show that a second one that is given the same does the same.
+//! Recording of a host's inputs, to check that a second host with the same inputs behaves equally.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use units::{Bytes, Instant};
 use crate::host::Driven;
 use crate::lock;
 
-/// Inputs and deadlines that are recorded at most; what follows is not compared.
+/// Largest number of recorded inputs and deadlines; later ones are not compared.
 const CALLS: usize = 1 << 20;
 
 /// A host whose run is recorded.
@@ -38,10 +38,10 @@ impl<H: Driven> Recorder<H> {
         }
     }
 
-    /// Plays the same to a second host, which must have been made as the first one was; returns the number of outputs.
+    /// Replays the run to a second host, which must have been made like the first one; returns the number of outputs.
     ///
     /// # Errors
-    /// The first output that differs, as text.
+    /// If an output differs; the error describes the first one.
     pub fn replay(
         &self,
         second: &mut impl Machine<Input = Input, Output = Output>,
@@ -91,12 +91,12 @@ impl<H: Driven> Driven for Recorder<H> {
     }
 }
 
-/// What was drawn of a source of secrets, in the memory of this process alone.
+/// Random bytes drawn from a source of secrets, in the memory of this process only.
 #[derive(Clone, Default)]
 pub struct Draws(Arc<Mutex<Vec<u8>>>);
 
 impl Draws {
-    /// Returns a source that draws from `fill`, and remembers what it drew.
+    /// Returns a source that draws from `fill`, and records the bytes.
     pub fn record(&self, fill: fn(&mut [u8])) -> Box<dyn Entropy> {
         let drawn = Arc::clone(&self.0);
         Box::new(move |buffer: &mut [u8]| {
@@ -105,7 +105,7 @@ impl Draws {
         })
     }
 
-    /// Returns a source that gives the same once more, and zeros after it.
+    /// Returns a source that gives the same bytes again, and zeros after them.
     pub fn replay(&self) -> Box<dyn Entropy> {
         let (drawn, mut at) = (lock(&self.0).clone(), 0);
         Box::new(move |buffer: &mut [u8]| {

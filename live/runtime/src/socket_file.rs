@@ -1,4 +1,4 @@
-//! A Unix stream socket to listen on, by its path.
+//! A listening Unix stream socket at a path.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,20 +6,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// A listening socket that does not block; its file is removed when this is dropped.
+/// A non-blocking listening socket; its file is removed when this is dropped.
 pub(crate) struct SocketFile {
     listener: UnixListener,
     path: PathBuf,
-    /// What it is called in messages.
+    /// Purpose of the socket, for messages.
     what: &'static str,
 }
 
 impl SocketFile {
-    /// Listens at `path`, in the place of a socket that a dead process left. Whoever may write the file by `mode` may
-    /// connect; `what` is what the socket is for, in messages.
+    /// Listens at `path`, and replaces a socket that a dead process left. Users who may write the file by `mode` may
+    /// connect; `what` is the purpose of the socket, for messages.
     ///
     /// # Errors
-    /// With the path; `AddrInUse` if a living process answers there.
+    /// An error names the path; `AddrInUse` if a living process answers there.
     pub(crate) fn bind(path: &Path, mode: u32, what: &'static str) -> io::Result<Self> {
         let context = |error: io::Error| {
             let path = path.display();
@@ -45,7 +45,7 @@ impl SocketFile {
         Ok(file)
     }
 
-    /// The next one who waits to be let in, if there is one; it does not block either.
+    /// Accepts the next waiting connection, if there is one; it does not block either.
     pub(crate) fn accept(&self) -> Option<UnixStream> {
         let accepted = self.listener.accept().and_then(|(stream, _)| {
             stream.set_nonblocking(true)?;
@@ -54,7 +54,7 @@ impl SocketFile {
         match accepted {
             Ok(stream) => Some(stream),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-            // They went away again, or we are out of descriptors: the next wait tells.
+            // The client is gone, or no descriptors are left: the next wait reports it.
             Err(error) => {
                 tracing::warn!("cannot accept on the {} socket: {error}", self.what);
                 None
@@ -71,7 +71,7 @@ impl AsFd for SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // If it is gone already, nothing is left to do.
+        // If the file is gone already, nothing is left to do.
         let _ = std::fs::remove_file(&self.path);
     }
 }

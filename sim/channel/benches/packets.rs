@@ -1,4 +1,4 @@
-//! What a packet costs: `cargo bench -p channel`.
+//! Cost of a packet: `cargo bench -p channel`.
 
 use channel::{Channel, Direction, Input, Link};
 use divan::Bencher;
@@ -15,7 +15,7 @@ fn main() {
     divan::main();
 }
 
-/// Ten thousand packets at 95 % of a 500 Mbit/s link with each kind of error.
+/// Ten thousand packets at 95 % of a 500 Mbit/s link with each error model.
 #[divan::bench(args = [
     r#"model = "none""#,
     r#"model = "independent", p = "1 %""#,

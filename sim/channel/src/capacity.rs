@@ -1,4 +1,4 @@
-//! The most that a link can carry, which goodput is measured against.
+//! The capacity of a link, which goodput is compared with.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use crate::plan::Rate;
 use crate::process::Process;
 
 impl Link {
-    /// The most wire bytes that can arrive in `direction` of what is sent within `span`, in a run with
-    /// `seed`: the rate over the periods that the seed draws, times the chance that each state (or an
-    /// independent loss) lets a packet through. For reports; `None` where the rate is unlimited.
+    /// Returns the most wire bytes that can arrive in `direction` of those sent within `span`, in a run with `seed`:
+    /// the rate over the periods that the seed draws, times the probability that each state (or an independent loss)
+    /// lets a packet through. For reports; `None` if the rate is unlimited.
     ///
-    /// With a policer it is what that lets pass in the long run, if it is less: a burst comes on top. Of damage, its
-    /// chance is deducted too.
+    /// A policer lowers it to the policer's long-term rate, if that is less; a burst can exceed it. The probability of
+    /// damage is deducted too.
     ///
-    /// Errors that depend on the size of packets (distance, burst, Markov) are not deducted, nor are
-    /// packets that the edge of a fade cuts. Half-duplex air carries this for both directions together.
+    /// Errors that depend on the size of packets (distance, burst, Markov) are not deducted, nor are packets that the
+    /// edge of a fade cuts. A half-duplex medium carries this amount for both directions together.
     pub fn capacity(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
         let loss = self.errors(direction).state_loss();
         let damage = self.journey(direction).faults.damage;
@@ -41,7 +41,7 @@ impl Link {
         Some(surviving(arrive, damage))
     }
 
-    /// What the air carries within `span`, lost or not, of what a policer lets pass.
+    /// Returns the bytes that the air carries within `span`, lost or not, of those that a policer lets pass.
     fn carried(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
         let policer = self.journey(direction).policer.as_ref();
         let passes = policer.map(|policer| policer.rate.bytes_in(span.end - span.start));
@@ -51,7 +51,7 @@ impl Link {
         }
     }
 
-    /// What the air carries within `span`.
+    /// Returns the bytes that the air carries within `span`.
     fn transmitted(&self, direction: Direction, seed: u64, span: Range<Instant>) -> Option<Bytes> {
         if let Some(config) = self.process(direction) {
             let process = Process::new(config, seed, direction);

@@ -1,4 +1,4 @@
-//! The machine.
+//! The channel between two hosts as a machine.
 
 use std::collections::VecDeque;
 
@@ -13,78 +13,77 @@ use crate::link::Link;
 use crate::pacer::Pacer;
 use crate::{Direction, PerDirection};
 
-/// What the world can tell a channel.
+/// An input of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<T> {
-    /// A packet is handed to the channel.
+    /// A packet for the channel.
     Send {
-        /// Which way it goes.
+        /// Direction of the packet.
         direction: Direction,
-        /// How many bytes it occupies on the air: those of its Ethernet frame.
+        /// Size on the air: that of its Ethernet frame.
         size: Bytes,
-        /// What it carries.
+        /// Content of the packet.
         payload: T,
     },
-    /// The same, but the packet goes before those that wait, behind others that do.
+    /// A packet that goes ahead of the queue, after others that went ahead of it.
     SendAhead {
-        /// Which way it goes.
+        /// Direction of the packet.
         direction: Direction,
-        /// How many bytes it occupies on the air: those of its Ethernet frame.
+        /// Size on the air: that of its Ethernet frame.
         size: Bytes,
-        /// What it carries.
+        /// Content of the packet.
         payload: T,
     },
 }
 
-/// Why a packet does not arrive.
+/// Reason why a packet does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The queue was full when it came.
+    /// The queue was full when it arrived there.
     QueueFull,
-    /// It is longer than the direction carries.
+    /// It is longer than the MTU of the direction.
     TooLong,
-    /// The air lost it; said when it would have arrived.
+    /// It was lost on the air; reported when it would have arrived.
     Air,
-    /// It exceeded what a policer lets pass.
+    /// It exceeded the limits of a policer.
     Policer,
-    /// It was changed on its way, as a checksum shows; said when it would have arrived.
+    /// It was damaged on its way, which its checksum shows; reported when it would have arrived.
     Damage,
 }
 
-/// What a channel asks of the world.
+/// An output of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output<T> {
     /// A packet arrives.
     Deliver {
-        /// Which way it went.
+        /// Direction of the packet.
         direction: Direction,
-        /// What it carries.
+        /// Content of the packet.
         payload: T,
     },
-    /// A packet is gone.
+    /// A packet is lost.
     Drop {
-        /// Which way it went.
+        /// Direction of the packet.
         direction: Direction,
-        /// What it carried.
+        /// Content of the packet.
         payload: T,
-        /// Why.
+        /// Reason of the loss.
         cause: Cause,
     },
-    /// The state of a direction changed; only from a channel [with state notes](Channel::with_state_notes).
+    /// The state of a direction changes; only from a channel [with state notes](Channel::with_state_notes).
     State {
-        /// Which direction it holds for.
+        /// Direction whose state changes.
         direction: Direction,
-        /// The change.
+        /// The change of state.
         change: StateChange,
     },
 }
 
-/// The air between two hosts, carrying payloads of type `T`.
+/// The channel between two hosts, which carries payloads of type `T`.
 ///
-/// Packets of one direction wait in a bounded queue (drop tail), are transmitted one after the other,
-/// are lost or not, and arrive a delay after the end of their transmission, in their order. All of it
-/// happens at its own virtual time: a driver that wakes late sees packets late, but neither the rate
-/// nor the losses change.
+/// Packets of one direction wait in a bounded queue (drop tail), are transmitted one after the other, are lost or not,
+/// and arrive a delay after the end of their transmission, in order. Everything happens at its own virtual time: a
+/// driver that wakes up late sees packets late, but neither the rate nor the losses change.
 ///
 /// ```
 /// use channel::{Channel, Direction, Input, Link, Output};
@@ -105,32 +104,32 @@ pub enum Output<T> {
 #[derive(Debug, Clone)]
 pub struct Channel<T> {
     lanes: PerDirection<Lane<T>>,
-    /// One for each medium.
+    /// One medium, or one for each direction.
     airs: Vec<Air>,
     refused: VecDeque<(Direction, Cause, T)>,
     notes: PerDirection<Option<Timeline>>,
-    /// As they are at time zero.
+    /// Timelines as they are at time zero.
     timelines: PerDirection<Option<Timeline>>,
-    /// The number of the next packet, which orders what arrives at one time.
+    /// Number of the next packet, which orders packets that arrive at the same time.
     sequence: u64,
     now: Instant,
 }
 
-/// A medium and the directions that it serves.
+/// A medium and the directions that use it.
 #[derive(Debug, Clone)]
 struct Air {
     pacer: Pacer,
-    /// Whose turn it is when both have something to send.
+    /// Direction that sends next when both have packets to send.
     turn: Direction,
     shared: bool,
     errors: Errors,
 }
 
-/// What packets meet.
+/// The error models that packets meet.
 #[derive(Debug, Clone)]
 struct Errors {
     models: PerDirection<ErrorModel>,
-    /// That of one direction stands for both.
+    /// True if both directions use the error model of one.
     common: bool,
 }
 
@@ -162,7 +161,7 @@ impl Air {
         }
     }
 
-    /// The direction that sends next.
+    /// Returns the direction that sends next.
     fn choose<T>(&self, lanes: &PerDirection<Lane<T>>) -> Option<Direction> {
         let other = self.turn.reverse();
         if lanes[self.turn].waits() {
@@ -174,7 +173,7 @@ impl Air {
         }
     }
 
-    /// Starts every transmission whose time has come.
+    /// Starts every transmission that is due.
     fn catch_up<T>(&mut self, now: Instant, lanes: &mut PerDirection<Lane<T>>) {
         while self.pacer.free_at() <= now
             && let Some(direction) = self.choose(lanes)
@@ -189,7 +188,7 @@ impl Air {
 }
 
 impl<T> Channel<T> {
-    /// The air of `link` in the run with `seed`, idle.
+    /// Returns the idle channel of `link` in the run with `seed`.
     pub fn new(link: &Link, seed: u64) -> Self {
         let airs = match link.medium() {
             Medium::Separate => {
@@ -214,25 +213,25 @@ impl<T> Channel<T> {
         }
     }
 
-    /// A channel that also gives [`Output::State`] at each change of state, traffic or not.
+    /// Returns a channel that also gives [`Output::State`] at each change of state, with or without traffic.
     pub fn with_state_notes(mut self) -> Self {
         self.notes = self.timelines.clone();
         self
     }
 
-    /// What happened to the packets of `direction` so far.
+    /// Returns counters of the packets of `direction`.
     pub fn counters(&self, direction: Direction) -> &Counters {
         self.lanes[direction].counters()
     }
 
-    /// What waits for the air at this moment in `direction`.
+    /// Returns the packets that wait for the air in `direction` at this moment.
     pub fn waiting(&self, direction: Direction) -> Amount {
         self.lanes[direction].waiting()
     }
 
-    /// How much of the time from `from` to `until` the air of `direction` was, or will be, in its good
-    /// state: all of it if the error model knows no states in time. Exact; costs a draw for each
-    /// change of state since time zero.
+    /// Returns the part of the time from `from` to `until` that the air of `direction` was, or will be, in its good
+    /// state: all of it if the error model has no states in time. Exact; costs a random draw for each change of state
+    /// since time zero.
     pub fn good_time(&self, direction: Direction, from: Instant, until: Instant) -> Duration {
         match &self.timelines[direction] {
             Some(timeline) => timeline.clone().good_time(from, until),
@@ -240,7 +239,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// The changes of state of `direction` up to `until`, past or to come.
+    /// Returns the changes of state of `direction` up to `until`, past or future.
     pub fn state_changes(
         &self,
         direction: Direction,
@@ -259,7 +258,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// The direction whose packet arrives first.
+    /// Returns the direction whose packet arrives first, with its time.
     fn first_arrival(&self) -> Option<(Instant, Direction)> {
         let of = |direction: Direction| {
             let (arrives, sequence) = self.lanes[direction].next_arrival()?;
@@ -272,7 +271,7 @@ impl<T> Channel<T> {
         first.map(|(arrives, _, direction)| (arrives, direction))
     }
 
-    /// The next change of state to tell of.
+    /// Returns the next change of state to report.
     fn first_note(&self) -> Option<(Instant, Direction)> {
         let of = |direction: Direction| {
             let timeline = self.notes[direction].as_ref()?;
@@ -352,7 +351,7 @@ impl<T: Clone> Machine for Channel<T> {
         })
     }
 
-    /// What waits needs no deadline of its own: a packet is on its way for as long as others wait.
+    /// Waiting packets need no deadline of their own: while others wait, a packet is on its way.
     fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.first_arrival().map(|(at, _)| at);
         earlier(arrival, self.first_note().map(|(at, _)| at))

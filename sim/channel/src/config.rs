@@ -1,4 +1,4 @@
-//! A link as its file states it.
+//! The configuration of a link, as in its file.
 
 use serde::Deserialize;
 use units::Duration;
@@ -11,93 +11,92 @@ use crate::plan::{Plan, QueueBound, Rate, Step};
 use crate::problem::Problem;
 use crate::process::ProcessConfig;
 
-/// Who shares the air.
+/// The medium of both directions: separate or shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// A medium for each direction.
+    /// A separate medium for each direction.
     #[default]
     Separate,
-    /// One air for both directions; while both have something to send, they take turns packet by
-    /// packet, which is the fairness that CSMA/CA has in the long run.
+    /// One medium for both directions. While both have packets to send, they take turns packet by packet, which is the
+    /// long-term fairness of CSMA/CA.
     HalfDuplex,
 }
 
-/// A link in the words of its file.
+/// A link as in its file.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// What the link stands for, in one line.
+    /// Description of the link, in one line.
     #[serde(default)]
     pub description: String,
-    /// Who shares the air.
+    /// The medium of both directions.
     #[serde(default)]
     pub medium: Medium,
-    /// How long each packet occupies the air besides its bytes, which errors do not meet: waiting for the
-    /// medium, preamble, the answer of the MAC.
+    /// Time that each packet occupies the air besides its bytes; errors do not affect it. It stands for medium access,
+    /// preamble, and the acknowledgement of the MAC.
     #[serde(default)]
     pub access: Duration,
-    /// What both directions have; in place of `down` and `up`.
+    /// Configuration of both directions; replaces `down` and `up`.
     pub each: Option<DirectionConfig>,
     /// From the gateway to the mobile host.
     pub down: Option<DirectionConfig>,
     /// From the mobile host to the gateway.
     pub up: Option<DirectionConfig>,
-    /// What both directions lose; in place of one for each.
+    /// Error model of both directions; replaces one for each.
     pub errors: Option<ErrorConfig>,
 }
 
-/// One direction in the words of a link's file.
+/// One direction as in a link's file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DirectionConfig {
-    /// How fast packets are serialised; a trace can stand in its place.
+    /// Rate at which packets are transmitted; a trace can replace it.
     pub rate: Option<Rate>,
-    /// The name of a file with delivery opportunities, in the format of
-    /// [`Opportunities`](crate::Opportunities).
+    /// Name of a file with delivery opportunities, in the format of [`Opportunities`](crate::Opportunities).
     pub mahimahi: Option<String>,
-    /// A rate that chance changes; in place of `rate` and `mahimahi`.
+    /// A random rate process; replaces `rate` and `mahimahi`.
     pub process: Option<ProcessConfig>,
-    /// From the end of a transmission to the arrival.
+    /// Time from the end of a transmission to the arrival.
     pub delay: Duration,
-    /// How much may wait.
+    /// Bound of the queue.
     pub queue: QueueBound,
-    /// The largest IP packet that it carries; without it, any.
+    /// The largest IP packet; unlimited by default.
     pub mtu: Option<Mtu>,
-    /// What changes later.
+    /// Later changes of these properties.
     #[serde(default)]
     pub schedule: Vec<StepConfig>,
-    /// After how long the schedule begins anew; by default its last step holds for ever.
+    /// Time after which the schedule repeats; by default its last step holds for ever.
     pub repeat: Option<Duration>,
-    /// What this direction loses.
+    /// Error model of this direction.
     pub errors: Option<ErrorConfig>,
-    /// What varies the delay.
+    /// Variation of the delay.
     pub jitter: Option<JitterConfig>,
-    /// What drops packets before the queue.
+    /// Token bucket that drops packets before the queue.
     pub policer: Option<PolicerConfig>,
-    /// What else goes wrong.
+    /// Other faults.
     #[serde(default)]
     pub faults: FaultsConfig,
 }
 
-/// A change of a direction's properties; what is not given stays as it was.
+/// A change of a direction's properties; a property that is not given stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepConfig {
-    /// When, from the beginning of the schedule.
+    /// Time of the change, from the beginning of the schedule.
     pub at: Duration,
     /// The new rate.
     pub rate: Option<Rate>,
     /// The new delay; packets overtake each other only with `faults.overtaking`.
     pub delay: Option<Duration>,
-    /// The new queue bound; what waits already stays.
+    /// The new queue bound; packets that wait already stay.
     pub queue: Option<QueueBound>,
-    /// The new largest IP packet; what waits already stays.
+    /// The new largest IP packet; packets that wait already stay.
     pub mtu: Option<Mtu>,
 }
 
 impl DirectionConfig {
-    /// A direction that does not change and loses nothing.
+    /// Returns a direction that does not change and loses nothing.
     pub fn steady(rate: Rate, delay: Duration, queue: QueueBound) -> Self {
         Self {
             rate: Some(rate),
@@ -115,7 +114,7 @@ impl DirectionConfig {
         }
     }
 
-    /// What happens to packets besides, checked.
+    /// Returns jitter, policer and faults, checked.
     pub(crate) fn journey(&self) -> Result<JourneyConfig, Problem> {
         let journey = JourneyConfig {
             jitter: self.jitter.clone(),
@@ -126,7 +125,7 @@ impl DirectionConfig {
         Ok(journey)
     }
 
-    /// The steps, checked.
+    /// Returns the steps, checked.
     pub(crate) fn plan(&self) -> Result<Plan, Problem> {
         let rate = match (self.rate, &self.mahimahi, &self.process) {
             (Some(rate), None, None) => rate,
@@ -178,7 +177,7 @@ impl DirectionConfig {
         Ok(())
     }
 
-    /// A queue must not stand still for ever, and a repetition must carry something.
+    /// Checks that a queue does not stand still for ever, and that a repetition carries something.
     fn check_flow(&self, steps: &[Step]) -> Result<(), Problem> {
         let Some(repeat) = self.repeat else {
             let last = steps.last().map(|step| step.rate);

@@ -1,14 +1,14 @@
-//! What a channel has seen.
+//! Counters of a channel.
 
 use crate::channel::Cause;
 use units::{Bytes, Duration};
 
-/// A number of packets and their bytes together.
+/// Number of packets and the sum of their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Their sizes on the wire, added up.
+    /// Sum of their sizes on the wire.
     pub bytes: Bytes,
 }
 
@@ -25,41 +25,41 @@ impl Amount {
     }
 }
 
-/// What happened to the packets of one direction so far.
+/// Counters of the packets of one direction.
 ///
 /// `offered = delivered + dropped_queue + dropped_too_long + dropped_policer + dropped_air + damaged + inside`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Given to the channel.
+    /// Packets given to the channel.
     pub offered: Amount,
-    /// Handed out at the far end.
+    /// Packets that arrived.
     pub delivered: Amount,
-    /// Refused because the queue was full.
+    /// Packets dropped because the queue was full.
     pub dropped_queue: Amount,
-    /// Refused by a policer.
+    /// Packets dropped by a policer.
     pub dropped_policer: Amount,
-    /// Refused because they were longer than the direction carries.
+    /// Packets dropped because they were longer than the MTU of the direction.
     pub dropped_too_long: Amount,
-    /// Lost on the air.
+    /// Packets lost on the air.
     pub dropped_air: Amount,
-    /// Changed on their way.
+    /// Packets damaged on their way.
     pub damaged: Amount,
-    /// Handed out once more than they were offered.
+    /// Packets that arrived a second time.
     pub duplicated: Amount,
-    /// Waiting, being transmitted, or on their way.
+    /// Packets that wait, are transmitted, or are on their way.
     pub inside: Amount,
-    /// The most that ever waited for the air at once, by packets and by bytes (not necessarily
-    /// at the same time). A packet that is being transmitted does not wait.
+    /// Largest number of packets, and largest number of bytes, that waited for the air at once (not necessarily at the
+    /// same time). A packet that is being transmitted does not wait.
     pub queue_peak: Amount,
-    /// How long packets waited between their arrival and the start of their transmission, added up
-    /// over all packets whose transmission has started.
+    /// Sum of the times from a packet's arrival to the start of its transmission, over all packets whose transmission
+    /// has started.
     pub wait: Duration,
-    /// How many transmissions have started.
+    /// Packets whose transmission has started.
     pub transmitted: Amount,
 }
 
 impl Counters {
-    /// Those that were dropped for this cause.
+    /// Returns the counter of packets that were dropped for this cause.
     pub(crate) fn dropped(&mut self, cause: Cause) -> &mut Amount {
         match cause {
             Cause::QueueFull => &mut self.dropped_queue,
@@ -75,7 +75,7 @@ impl Counters {
         self.queue_peak.bytes = self.queue_peak.bytes.max(waiting.bytes);
     }
 
-    /// The mean time from a packet's arrival to the start of its transmission; zero before the first.
+    /// Returns the mean time from a packet's arrival to the start of its transmission; zero before the first.
     pub fn mean_wait(&self) -> Duration {
         match self.transmitted.packets {
             0 => Duration::ZERO,

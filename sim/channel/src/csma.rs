@@ -1,15 +1,15 @@
-//! One air that a base station and its mobile hosts share by carrier sense with collision avoidance.
+//! One medium that a base station and its mobile hosts share by carrier sense with collision avoidance.
 //!
-//! A station that wants to send senses the air. When it has been idle for the sense interval the station begins at
-//! once, or, if it found the air busy, after a random back-off, which stands still while others send. The receiver
-//! answers a frame at once, after a gap shorter than the sense interval, so that nobody comes between (the "priority
-//! ack" of Bhagwat et al. 1996). Stations that begin in the same slot collide, and all of their frames are lost. A card
-//! that hears no answer tries again, after a back-off from twice the window, as often as it may; then the driver is
-//! told.
+//! A station that wants to send senses the medium. When the medium has been idle for the sense interval, the station
+//! begins at once, or, if it found the medium busy, after a random back-off, which pauses while others send. The
+//! receiver acknowledges a frame after a gap shorter than the sense interval, so that no other station comes between
+//! (the "priority ack" of Bhagwat et al. 1996). Stations that begin in the same slot collide, and all of their frames
+//! are lost. A card that receives no acknowledgement tries again, after a back-off from a window twice as large, up to
+//! its retry limit; then it reports the failure to the driver.
 //!
-//! Every mobile host has a channel of its own, for both directions. All stations hear each other: there are no hidden
-//! ones. A reservation ([`CsmaConfig::reserve_from`]) makes collisions and fades cost a short frame in place of a long
-//! one.
+//! Every mobile host has a channel of its own, for both directions. All stations receive each other: there are no
+//! hidden stations. With a reservation ([`CsmaConfig::reserve_from`]) collisions and fades cost a short frame instead
+//! of a long one.
 
 mod config;
 mod exchange;
@@ -23,30 +23,30 @@ pub use self::config::CsmaConfig;
 use crate::Direction;
 use crate::errors::{ErrorConfig, ErrorModel, Timeline};
 
-/// A station on the air.
+/// A station on the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Station {
     /// The base station.
     Base,
-    /// The mobile host of that number, from 0 on.
+    /// The mobile host with this number, counted from 0.
     Mobile(u16),
 }
 
 /// A frame that a station wants to send: a mobile host to the base station, the base station to a mobile host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame<T> {
-    /// Who sends it.
+    /// Station that sends it.
     pub from: Station,
-    /// The mobile host that sends or receives it, whose channel it meets.
+    /// The mobile host that sends or receives it, whose channel applies to it.
     pub mobile: u16,
-    /// What it carries, in bytes; the MAC's header comes on top.
+    /// Size of the payload, in bytes, without the MAC header.
     pub size: Bytes,
-    /// What it is.
+    /// Content of the frame.
     pub payload: T,
 }
 
 impl<T> Frame<T> {
-    /// Who it is for.
+    /// Returns the station that receives it.
     fn to(&self) -> Station {
         match self.from {
             Station::Base => Station::Mobile(self.mobile),
@@ -55,56 +55,56 @@ impl<T> Frame<T> {
     }
 }
 
-/// What a [`CsmaAir`] tells.
+/// An output of a [`CsmaAir`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard<T> {
-    /// A frame arrives. It can be one that arrived before, if its acknowledgement was lost.
+    /// A frame arrives. It may have arrived before, if its acknowledgement was lost.
     Delivered(Frame<T>),
-    /// A station's card is done with a frame, and free for the next one.
+    /// A station's card has finished a frame, and is free for the next one.
     Ended {
         /// The frame.
         frame: Frame<T>,
-        /// What became of it.
+        /// Result of the frame.
         fate: Fate,
-        /// For how long the card used the air for it, answers and failed tries included.
+        /// Time for which the card used the medium for it, including acknowledgements and failed attempts.
         airtime: Duration,
     },
-    /// A frame's checksum fails at the station that it was for, unless that sends itself, when it hears nothing.
+    /// A frame's checksum fails at its receiver; a receiver that sends itself notices nothing.
     Damaged {
-        /// Who hears it.
+        /// Receiver of the frame.
         at: Station,
-        /// Whether others' frames have joined it, so that the signal is stronger than one station's.
+        /// True if frames of other stations collided with it, so that the signal is stronger than that of one station.
         joined: bool,
     },
 }
 
-/// What became of a frame, as its sender's card knows it; why it failed only the receiver could tell.
+/// Result of a frame as its sender's card knows it; only the receiver could know the reason of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It was acknowledged.
     Acknowledged,
-    /// Its last try met another station's.
+    /// Its last attempt collided with another station's frame.
     Collided,
-    /// Its last try, or the answer to it, was lost on the air.
+    /// Its last attempt, or the acknowledgement, was lost on the air.
     Lost,
 }
 
-/// What happened on an air.
+/// Counters of a medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CsmaCounters {
-    /// Turns of one station alone.
+    /// Transmissions of one station alone.
     pub turns: u64,
-    /// Turns in which several began.
+    /// Transmissions that several stations began in the same slot.
     pub collisions: u64,
     /// Frames that were acknowledged.
     pub acknowledged: u64,
-    /// Frames that cards gave back.
+    /// Frames that cards gave up.
     pub failed: u64,
-    /// Frames that nobody could send: their station was busy with another one, or does not exist.
+    /// Frames that were refused: their station was busy with another one, or does not exist.
     pub refused: u64,
-    /// For how long there were frames on the air.
+    /// Time for which frames occupied the medium.
     pub busy: Duration,
-    /// For how long of it, those that were acknowledged.
+    /// Part of it for which frames that were acknowledged did.
     pub useful: Duration,
 }
 
@@ -112,7 +112,7 @@ pub struct CsmaCounters {
 #[derive(Debug, Clone)]
 struct Card<T> {
     frame: Frame<T>,
-    /// It contends from here on; nothing while its frame is on the air or it waits for an answer.
+    /// State of its contention; `None` while its frame is on the air or it waits for an acknowledgement.
     contends: Option<Contention>,
     window: u32,
     tries: u32,
@@ -122,41 +122,41 @@ struct Card<T> {
 #[derive(Debug, Clone, Copy)]
 struct Contention {
     since: Instant,
-    /// Slots of back-off that are left.
+    /// Back-off slots left.
     slots: u64,
 }
 
 impl Contention {
-    /// When the station begins if nobody does before and the air is idle, for the sense interval, at `idle`. Beginnings
-    /// lie on the slots that follow it.
+    /// Returns the time at which the station begins, if no other begins before and the medium has been idle for the
+    /// sense interval at `idle`. Starts lie on the slots that follow `idle`.
     fn start(self, idle: Instant, slot: Duration) -> Instant {
         let late = self.since.max(idle).since(idle).as_nanos();
         idle + slot * (late.div_ceil(slot.as_nanos()) + self.slots)
     }
 }
 
-/// What a turn leads to.
+/// Consequence of a turn.
 #[derive(Debug, Clone)]
 enum Event<T> {
     Arrives(Frame<T>),
-    /// A card knows what became of its try.
+    /// A card knows the result of its attempt.
     Over(Station, Fate),
-    /// A checksum fails at a station, and whether others' frames have joined that frame.
+    /// A checksum fails at a station; true if other frames collided with that frame.
     Damaged(Station, bool),
 }
 
-/// The air, its stations' cards and their channels.
+/// The medium, the cards of its stations and their channels.
 #[derive(Debug, Clone)]
 pub struct CsmaAir<T> {
     config: CsmaConfig,
     channels: Vec<ErrorModel>,
     chance: RandomStream,
     cards: BTreeMap<Station, Card<T>>,
-    /// When each station's card was done with its last frame: a back-off follows each, also one that was lost.
+    /// Time at which each station's card finished its last frame; a back-off follows each frame, even a lost one.
     done: BTreeMap<Station, Instant>,
-    /// Until when frames and their answers are on the air.
+    /// Time until which frames and their acknowledgements occupy the medium.
     busy_until: Instant,
-    /// When the next station begins.
+    /// Time at which the next station begins.
     next_start: Option<Instant>,
     events: BTreeMap<(Instant, u64), Event<T>>,
     next_event: u64,
@@ -164,13 +164,14 @@ pub struct CsmaAir<T> {
     counters: CsmaCounters,
 }
 
-/// The seed of a mobile host's channel in a run with `seed`: equal ones for equal numbers, however many there are.
+/// Returns the seed of a mobile host's channel in a run with `seed`. It depends only on the number of the mobile host,
+/// not on how many there are.
 fn channel_seed(seed: u64, mobile: u16) -> u64 {
     RandomStream::named(seed, &format!("csma/{mobile}")).next_u64()
 }
 
 impl<T: Clone> CsmaAir<T> {
-    /// An air that is idle, with a mobile host for each of the error models.
+    /// Returns an idle medium, with a mobile host for each of the error models.
     pub fn new(config: CsmaConfig, errors: &[ErrorConfig], seed: u64) -> Self {
         let channel = |(mobile, errors): (u16, &ErrorConfig)| {
             errors.build(channel_seed(seed, mobile), Direction::Down)
@@ -190,17 +191,18 @@ impl<T: Clone> CsmaAir<T> {
         }
     }
 
-    /// The good and bad periods of a mobile host's channel in a run with `seed`; nothing if its error model has none.
+    /// Returns the good and bad periods of a mobile host's channel in a run with `seed`; `None` if its error model has
+    /// none.
     pub fn timeline(errors: &ErrorConfig, seed: u64, mobile: u16) -> Option<Timeline> {
         errors.timeline(channel_seed(seed, mobile), Direction::Down)
     }
 
-    /// What happened so far.
+    /// Returns the counters of the medium.
     pub fn counters(&self) -> &CsmaCounters {
         &self.counters
     }
 
-    /// Whether a station's card can take a frame.
+    /// Returns true if a station's card can take a frame.
     pub fn is_free(&self, station: Station) -> bool {
         !self.cards.contains_key(&station)
     }
@@ -213,7 +215,7 @@ impl<T: Clone> CsmaAir<T> {
             return;
         }
         let window = self.config.window_min;
-        // Idle for less than the sense interval is as good as busy.
+        // A medium that was idle for less than the sense interval counts as busy.
         let is_idle = now >= self.idle();
         let back_off = self.config.sense + self.config.slot * u64::from(window);
         let done = self.done.get(&frame.from);
@@ -238,12 +240,12 @@ impl<T: Clone> CsmaAir<T> {
         self.chance.below(u64::from(window) + 1)
     }
 
-    /// When contenders may begin again.
+    /// Returns the earliest time at which contenders may begin again.
     fn idle(&self) -> Instant {
         self.busy_until + self.config.sense
     }
 
-    /// Finds when the next station begins, since a card or the air has changed.
+    /// Finds the time at which the next station begins, after a card or the medium has changed.
     fn find_next_start(&mut self) {
         let (idle, slot) = (self.idle(), self.config.slot);
         let contentions = self.cards.values().filter_map(|card| card.contends);
@@ -251,7 +253,7 @@ impl<T: Clone> CsmaAir<T> {
         self.next_start = starts.min();
     }
 
-    /// All whose back-off ends at `start` begin; that of the others stands still.
+    /// Starts the transmissions of all stations whose back-off ends at `start`; that of the others pauses.
     fn begin(&mut self, start: Instant) {
         let (idle, slot) = (self.idle(), self.config.slot);
         let mut beginning = Vec::new();
@@ -283,7 +285,7 @@ impl<T: Clone> CsmaAir<T> {
         self.find_next_start();
     }
 
-    /// What these stations send together is heard as one by those that it was for.
+    /// Reports a collision: each receiver of these stations' frames receives one damaged frame.
     fn join(&mut self, senders: &[Station]) {
         let frames = senders.iter().filter_map(|sender| self.cards.get(sender));
         let receivers: BTreeSet<_> = frames
@@ -295,7 +297,7 @@ impl<T: Clone> CsmaAir<T> {
         }
     }
 
-    /// One station sends; returns when the air is silent again.
+    /// Lets one station send; returns the time at which the medium is idle again.
     fn take_turn(&mut self, start: Instant, station: Station, alone: bool) -> Instant {
         let Some(card) = self.cards.get_mut(&station) else {
             return start;
@@ -331,7 +333,7 @@ impl<T: Clone> CsmaAir<T> {
         self.next_event += 1;
     }
 
-    /// A card knows what became of its try.
+    /// Handles the result of an attempt, which the card now knows.
     fn over(&mut self, now: Instant, station: Station, fate: Fate) {
         let Some(mut card) = self.cards.remove(&station) else {
             return;

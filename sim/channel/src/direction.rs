@@ -1,8 +1,8 @@
-//! The two ways across a hop.
+//! The two directions of a hop.
 
 use std::ops::{Index, IndexMut};
 
-/// Which way a packet crosses the hop.
+/// Direction of a packet on the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the gateway to the mobile host.
@@ -12,10 +12,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in the order in which ties are broken.
+    /// Both directions, in the order in which ties are broken.
     pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
 
-    /// The other way.
+    /// Returns the opposite direction.
     pub const fn reverse(self) -> Self {
         match self {
             Self::Down => Self::Up,
@@ -23,7 +23,7 @@ impl Direction {
         }
     }
 
-    /// As it is written in a link's file and in the names of random streams.
+    /// Returns the name of the direction in link files and in the names of random streams.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -48,7 +48,7 @@ pub struct PerDirection<V> {
 }
 
 impl<V> PerDirection<V> {
-    /// The values that `make` gives.
+    /// Returns the values that `make` returns.
     pub fn from_fn(mut make: impl FnMut(Direction) -> V) -> Self {
         Self {
             down: make(Direction::Down),

@@ -1,4 +1,4 @@
-//! What happens to packets besides waiting, transmission and loss: jitter, policing, damage, copies.
+//! Effects on packets besides waiting, transmission and loss: jitter, policing, damage, duplicates.
 
 use machine::{RandomStream, TokenDebt};
 use serde::Deserialize;
@@ -11,16 +11,16 @@ const NANOS: u64 = 1_000_000_000;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What varies the delay of packets.
+/// Model of the variation of the delay.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum JitterConfig {
-    /// Retries of a MAC, as Wi-Fi has: milliseconds from a Poisson distribution of mean 1, and with a chance 7.5 ms
+    /// Retries of a MAC, as in Wi-Fi: milliseconds from a Poisson distribution of mean 1, and with a probability 7.5 ms
     /// times another of mean 12.
     Retries(RetriesConfig),
-    /// Anything up to a most, equally likely.
+    /// An additional delay between zero and a maximum, uniformly distributed.
     Uniform(UniformConfig),
-    /// Grants or aggregation: packets arrive together, those of each span at its end.
+    /// Grants or aggregation: packets arrive in groups, those of each interval at its end.
     Trains(TrainsConfig),
 }
 
@@ -28,7 +28,7 @@ pub enum JitterConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetriesConfig {
-    /// The chance of a long delay.
+    /// Probability of a long delay.
     #[serde(default)]
     pub spikes: Probability,
 }
@@ -37,44 +37,44 @@ pub struct RetriesConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UniformConfig {
-    /// The longest additional delay.
+    /// Largest additional delay.
     pub most: Duration,
 }
 
-/// Parameters of trains.
+/// Parameters of packet trains.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainsConfig {
-    /// The time from train to train.
+    /// Time from one train to the next.
     pub every: Duration,
 }
 
-/// A token bucket that drops what exceeds it, before the queue.
+/// A token bucket that drops the packets that exceed it, before the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicerConfig {
-    /// What may pass in the long run.
+    /// Long-term rate that passes.
     pub rate: BitRate,
-    /// What may pass at once.
+    /// Largest burst that passes at once.
     pub burst: Bytes,
 }
 
-/// What else may go wrong with packets.
+/// Other faults of packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultsConfig {
-    /// The chance that a packet arrives twice.
+    /// Probability that a packet arrives twice.
     #[serde(default)]
     pub duplicates: Probability,
-    /// The chance that a packet is changed on its way, so that whoever receives it drops it.
+    /// Probability that a packet is damaged on its way, so that its receiver drops it.
     #[serde(default)]
     pub damage: Probability,
-    /// Whether packets may overtake each other where their delays differ: by jitter, or by a step to a shorter path.
+    /// True if packets may overtake each other when their delays differ, by jitter or by a step to a shorter path.
     #[serde(default)]
     pub overtaking: bool,
 }
 
-/// All of it, for one direction.
+/// Jitter, policer and faults of one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct JourneyConfig {
     pub(crate) jitter: Option<JitterConfig>,
@@ -111,7 +111,7 @@ impl JourneyConfig {
         Ok(())
     }
 
-    /// The key of something that only a channel between two hosts has.
+    /// Returns the key of a property that only a channel between two hosts supports.
     pub(crate) fn first_key(&self) -> Option<&'static str> {
         if self.jitter.is_some() {
             return Some("jitter");
@@ -123,7 +123,7 @@ impl JourneyConfig {
     }
 }
 
-/// What becomes of a packet that was transmitted.
+/// Result of a packet that was transmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum End {
     #[default]
@@ -133,12 +133,12 @@ pub(crate) enum End {
     Damaged,
 }
 
-/// The state of it.
+/// State of jitter, policer and faults.
 #[derive(Debug, Clone)]
 pub(crate) struct Journey {
     config: JourneyConfig,
     stream: RandomStream,
-    /// What the policer has let pass, in 10⁻⁹ bit.
+    /// Debt of the policer's token bucket, in 10⁻⁹ bit.
     policed: TokenDebt,
 }
 
@@ -163,7 +163,7 @@ impl Journey {
             .take(now, needed, full, |span| earned(span).unwrap_or(u64::MAX))
     }
 
-    /// When a packet arrives that without jitter would at `at`.
+    /// Returns the arrival time of a packet that without jitter would arrive at `at`.
     pub(crate) fn arrival(&mut self, at: Instant) -> Instant {
         match &self.config.jitter {
             None => at,
@@ -187,12 +187,12 @@ impl Journey {
         }
     }
 
-    /// Whether packets may overtake each other.
+    /// Returns true if packets may overtake each other.
     pub(crate) fn overtaking(&self) -> bool {
         self.config.faults.overtaking
     }
 
-    /// What becomes of a packet that the air has carried, or lost.
+    /// Returns the result of a packet that the air has carried, or lost.
     pub(crate) fn end(&mut self, lost: bool) -> End {
         let faults = &self.config.faults;
         if *faults == FaultsConfig::default() {
@@ -209,7 +209,7 @@ impl Journey {
     }
 }
 
-/// A draw from the Poisson distribution with this mean: events of a unit rate within it.
+/// Returns a draw from the Poisson distribution with this mean: the number of events of unit rate within it.
 fn poisson(stream: &mut RandomStream, mean: u64) -> u64 {
     const UNIT: u64 = 1 << 32;
     let mut left = mean * UNIT;

@@ -1,4 +1,4 @@
-//! One direction of a channel: what waits, and what is on its way.
+//! One direction of a channel: packets that wait, and packets on their way.
 
 use std::collections::VecDeque;
 
@@ -17,12 +17,12 @@ use crate::plan::Plan;
 pub(crate) struct Lane<T> {
     direction: Direction,
     plan: Plan,
-    /// In the order in which they leave: those on the air, those that go ahead of the queue, the queue. None is
-    /// moved from its joining to its arrival.
+    /// Packets in the order in which they leave: those on the air, those that go ahead of the queue, the queue. A
+    /// packet is not moved between its arrival here and its delivery.
     packets: VecDeque<Packet<T>>,
-    /// How many are on the air.
+    /// Number of packets on the air.
     flying: usize,
-    /// How many of those that wait go ahead.
+    /// Number of waiting packets that go ahead of the queue.
     ahead: usize,
     waiting: Amount,
     last_arrival: Instant,
@@ -33,13 +33,13 @@ pub(crate) struct Lane<T> {
 /// A packet inside the channel.
 #[derive(Debug, Clone)]
 pub(crate) struct Packet<T> {
-    /// When it joined the queue.
+    /// Time at which it joined the queue.
     pub(crate) arrived: Instant,
-    /// Its number among all packets, which orders what arrives at one time.
+    /// Number of the packet, which orders packets that arrive at the same time.
     pub(crate) sequence: u64,
     pub(crate) size: Bytes,
     pub(crate) payload: T,
-    /// What its transmission made of it; nothing while it waits.
+    /// Result of its transmission; meaningless while it waits.
     pub(crate) flight: Flight,
 }
 
@@ -77,8 +77,7 @@ impl<T> Lane<T> {
         self.flying < self.packets.len()
     }
 
-    /// Queues a packet; gives its payload back with the cause if a policer does not let it pass, it is too long, or the
-    /// queue is full.
+    /// Queues a packet. Returns its payload with the cause if a policer drops it, it is too long, or the queue is full.
     pub(crate) fn offer(&mut self, packet: Packet<T>, ahead: bool) -> Result<(), (Cause, T)> {
         let size = packet.size;
         self.counters.offered.add(size);
@@ -102,12 +101,12 @@ impl<T> Lane<T> {
         Ok(())
     }
 
-    /// Keeps the most that ever waited; asked after a packet that need not wait has left.
+    /// Updates the peak of the queue; called after a packet that need not wait has left.
     pub(crate) fn note_queue(&mut self) {
         self.counters.note_queue(self.waiting);
     }
 
-    /// Transmits the packet at the head of the queue, and lets it meet `errors`.
+    /// Transmits the packet at the head of the queue, and applies `errors` to it.
     pub(crate) fn transmit(&mut self, pacer: &mut Pacer, errors: &mut ErrorModel) {
         let Some(packet) = self.packets.get_mut(self.flying) else {
             return;
@@ -135,7 +134,7 @@ impl<T> Lane<T> {
         }
     }
 
-    /// The last that was transmitted takes its place among those on their way.
+    /// Moves the last transmitted packet to its place among those on their way.
     fn overtake(&mut self) {
         let arrives = |packet: &Packet<T>| packet.flight.arrives;
         let mut place = self.flying - 1;
@@ -145,13 +144,13 @@ impl<T> Lane<T> {
         }
     }
 
-    /// When the next packet arrives, or would have, and its number.
+    /// Returns the time at which the next packet arrives, or would have arrived, and its number.
     pub(crate) fn next_arrival(&self) -> Option<(Instant, u64)> {
         let next = self.packets.front().filter(|_| self.flying > 0)?;
         Some((next.flight.arrives, next.sequence))
     }
 
-    /// Takes the next packet from the air; one that arrives twice stays for its second arrival.
+    /// Delivers or drops the next packet from the air; a packet that arrives twice stays for its second arrival.
     pub(crate) fn arrive(&mut self) -> Option<Output<T>>
     where
         T: Clone,
@@ -166,7 +165,7 @@ impl<T> Lane<T> {
         self.flying = self.flying.checked_sub(1)?;
         let packet = self.packets.pop_front()?;
         if self.packets.is_empty() {
-            // The room is used from its start again, so that it stays in the processor's cache.
+            // The storage is used from its start again, so that it stays in the processor's cache.
             self.packets.clear();
         }
         self.counters.inside.remove(packet.size);

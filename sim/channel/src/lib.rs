@@ -1,15 +1,14 @@
-//! What the air does to packets, as a [`Machine`](machine::Machine).
+//! The effects of the air on packets, as a [`Machine`](machine::Machine).
 //!
-//! A [`Channel`] has, in each direction, a rate, a delay, a bounded queue and an error model. It is
-//! told of packets and says when they arrive or that they are lost; the simulator drives it in virtual
-//! time, the emulator in real time. A [`Link`] is its configuration: a TOML file, or one of the
-//! [`links`] with a name.
+//! A [`Channel`] has, in each direction, a rate, a delay, a bounded queue and an error model. Packets are its input;
+//! its output is their arrival or loss. The simulator drives it in virtual time, the emulator in real time. A [`Link`]
+//! is its configuration: a TOML file, or one of the [`links`] with a name.
 //!
-//! A [`CsmaAir`] is the air of many mobile hosts, who take turns on it by carrier sense; a
-//! [`SharedChannel`](shared::SharedChannel) is a simpler one, with a gateway's queue for all of them.
+//! A [`CsmaAir`] is a medium of many mobile hosts, which take turns on it by carrier sense; a
+//! [`SharedChannel`](shared::SharedChannel) is a simpler one, with one queue of the gateway for all of them.
 //!
-//! State changes of the error models that work in time depend on the seed alone, so two schemes that
-//! are compared meet the same fades.
+//! State changes of the error models that work in time depend on the seed alone, so two schemes that are compared meet
+//! the same fades.
 
 mod capacity;
 mod channel;

@@ -1,4 +1,4 @@
-//! A link whose configuration is known to be sound.
+//! A link whose configuration has been checked.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::process::ProcessConfig;
 use crate::{Direction, PerDirection};
 use units::Duration;
 
-/// What the air between two hosts is like.
+/// Checked configuration of the channel between two hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     name: String,
@@ -26,11 +26,11 @@ pub struct Link {
     errors: PerDirection<ErrorConfig>,
 }
 
-/// Reads the text of a file that a link's file names; the error is a sentence.
+/// Function that reads a file named in a link's file; the error is a sentence.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 impl Link {
-    /// Reads a link from TOML; `file_name` is used in errors and as the link's name.
+    /// Parses a link from TOML; `file_name` is used in errors and as the link's name.
     ///
     /// A link that names further files (traces) needs [`Self::from_toml_with`].
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, LinkError> {
@@ -38,7 +38,7 @@ impl Link {
         Self::from_toml_with(text, file_name, &refuse)
     }
 
-    /// Reads a link from TOML, and the files that it names through `read`.
+    /// Parses a link from TOML, and reads the files that it names through `read`.
     pub fn from_toml_with(
         text: &str,
         file_name: &str,
@@ -51,7 +51,7 @@ impl Link {
         Self::from_config(config, file_name, read)
     }
 
-    /// Checks a configuration that a program made; `name` is used in errors and as the link's name.
+    /// Checks a configuration made by a program; `name` is used in errors and as the link's name.
     pub fn from_config(
         config: LinkConfig,
         name: &str,
@@ -116,38 +116,38 @@ impl Link {
         })
     }
 
-    /// The name: of a built-in link, or of the file.
+    /// Returns the name of a built-in link, or of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the link stands for, in one line.
+    /// Returns the description of the link, in one line.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Who shares the air.
+    /// Returns the medium of both directions.
     pub fn medium(&self) -> Medium {
         self.medium
     }
 
-    /// How long each packet occupies the air besides its bytes.
+    /// Returns the time that each packet occupies the air besides its bytes.
     pub fn access(&self) -> Duration {
         self.access
     }
 
-    /// Rate, delay and queue bound of one direction over time. With a [`trace`](Self::trace) the rate
-    /// is unlimited here.
+    /// Returns rate, delay and queue bound of one direction over time. With a [`trace`](Self::trace) the rate is
+    /// unlimited here.
     pub fn plan(&self, direction: Direction) -> &Plan {
         &self.plans[direction]
     }
 
-    /// The delivery opportunities of one direction, if they stand in place of a rate.
+    /// Returns the delivery opportunities of one direction, if they replace a rate.
     pub fn trace(&self, direction: Direction) -> Option<&Arc<Opportunities>> {
         self.traces[direction].as_ref()
     }
 
-    /// The rate process of one direction, if it stands in place of a rate.
+    /// Returns the rate process of one direction, if it replaces a rate.
     pub fn process(&self, direction: Direction) -> Option<&Arc<ProcessConfig>> {
         self.processes[direction].as_ref()
     }
@@ -156,7 +156,8 @@ impl Link {
         &self.journeys[direction]
     }
 
-    /// The key of something that only a channel between two hosts has, if there is any: jitter, a policer, faults.
+    /// Returns the key of a property that only a channel between two hosts supports, if the link has one: jitter, a
+    /// policer, faults.
     pub fn not_for_many(&self) -> Option<String> {
         let key = |direction: Direction| {
             let key = self.journeys[direction].first_key()?;
@@ -165,19 +166,19 @@ impl Link {
         Direction::BOTH.into_iter().find_map(key)
     }
 
-    /// What one direction loses.
+    /// Returns the error model of one direction.
     pub fn errors(&self, direction: Direction) -> &ErrorConfig {
         &self.errors[direction]
     }
 
-    /// The good and bad periods that packets of one direction meet in a run with `seed`, from time
-    /// zero on; `None` if the error model knows no states in time. No traffic changes them.
+    /// Returns the good and bad periods that packets of one direction meet in a run with `seed`, from time zero on;
+    /// `None` if the error model has no states in time. They do not depend on traffic.
     pub fn timeline(&self, direction: Direction, seed: u64) -> Option<Timeline> {
         self.errors[direction].timeline(seed, direction)
     }
 }
 
-/// The table that a direction's properties come from.
+/// Returns the name of the table that holds a direction's properties.
 fn table(config: &LinkConfig, direction: Direction) -> &'static str {
     match config.each {
         Some(_) => "each",
@@ -237,7 +238,7 @@ fn errors(
     }))
 }
 
-/// Reads what the model needs and checks it.
+/// Reads the files that the model needs and checks it.
 fn prepare(errors: &mut ErrorConfig, read: ReadFile<'_>) -> Result<(), Problem> {
     if let ErrorConfig::Replay(config) = errors {
         let text = read(&config.file).map_err(|error| unreadable("file", &config.file, &error))?;

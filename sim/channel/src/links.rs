@@ -1,7 +1,7 @@
-//! Links with names.
+//! The built-in links.
 //!
-//! Each is a file in `links/`, where a comment gives its source: the benchmarks' links, one for every
-//! setting of the papers, and some of today's.
+//! Each is a file in `links/` with its source in a comment: the links of the benchmarks, one for every setting of the
+//! papers, and some modern ones.
 
 use crate::link::Link;
 use crate::problem::LinkError;
@@ -50,12 +50,12 @@ const LINKS: &[(&str, &str)] = links![
     "geo-satellite",
 ];
 
-/// The names, in the order in which one would show them.
+/// Returns the names, in the order in which they should be shown.
 pub fn names() -> impl Iterator<Item = &'static str> {
     LINKS.iter().map(|(name, _)| *name)
 }
 
-/// Every link with a name; each describes itself in a line.
+/// Returns every built-in link.
 pub fn all() -> impl Iterator<Item = Link> {
     LINKS.iter().map(|(name, text)| read(name, text))
 }
@@ -65,7 +65,7 @@ fn read(name: &str, text: &str) -> Link {
 }
 
 impl Link {
-    /// The built-in link called `name`; the error lists the names that exist.
+    /// Returns the built-in link called `name`; the error lists the names that exist.
     pub fn named(name: &str) -> Result<Self, LinkError> {
         let found = LINKS.iter().find(|(known, _)| *known == name);
         found

@@ -1,26 +1,26 @@
-//! The largest packet that a direction carries.
+//! The largest packet of a direction.
 
 use serde::Deserialize;
 use units::Bytes;
 
-/// What an Ethernet frame has around its IP packet, in bytes; the frame check sequence is not counted.
+/// Bytes of an Ethernet frame around its IP packet; the frame check sequence is not counted.
 const FRAME_HEADER: u64 = 14;
 
-/// The largest IP packet, in bytes. Routers that drop longer ones without a word are the usual case, so nothing is
-/// sent back here; a driver that wants an ICMP message makes it of the packet that was dropped.
+/// Size of the largest IP packet, in bytes. Routers that drop longer packets without an ICMP message are the usual
+/// case, so the channel sends none; a driver that needs one makes it from the dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mtu(u16);
 
 impl Mtu {
-    /// What IPv4 carries at least (RFC 791), and the most that a length field of IP can say.
+    /// Allowed values: from the smallest MTU of IPv4 (RFC 791) to the largest length of an IP packet.
     const ALLOWED: std::ops::RangeInclusive<i64> = 68..=65_535;
 
-    /// Whether it lets a packet pass whose Ethernet frame has `size`.
+    /// Returns true if it admits a packet whose Ethernet frame has `size`.
     pub(crate) fn admits(self, size: Bytes) -> bool {
         size.get() <= u64::from(self.0) + FRAME_HEADER
     }
 
-    /// In bytes.
+    /// Returns the size in bytes.
     pub const fn bytes(self) -> u16 {
         self.0
     }

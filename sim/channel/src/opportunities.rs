@@ -2,19 +2,19 @@
 
 use units::{Bytes, Duration, Instant};
 
-/// What one opportunity carries.
+/// Bytes that one opportunity carries.
 pub const OPPORTUNITY: Bytes = Bytes::new(1500);
 
-/// A trace in the format of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for
-/// HTTP", USENIX ATC 2015): each line is a time in whole milliseconds at which 1500 bytes may leave;
-/// equal times are several opportunities; after the last time the trace begins anew.
+/// A trace in the format of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC
+/// 2015): each line is a time in whole milliseconds at which 1500 bytes may leave; equal times are several
+/// opportunities; after the last time the trace repeats.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Opportunities {
     milliseconds: Vec<u64>,
 }
 
 impl Opportunities {
-    /// Reads a trace; the error names the line.
+    /// Parses a trace; the error names the line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut milliseconds: Vec<u64> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -41,27 +41,27 @@ impl Opportunities {
         }
     }
 
-    /// How long one repetition lasts.
+    /// Returns the length of one repetition.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.milliseconds.last().copied().unwrap_or(1))
     }
 
-    /// How many opportunities one repetition has.
+    /// Returns the number of opportunities of one repetition.
     pub fn count(&self) -> usize {
         self.milliseconds.len()
     }
 
-    /// When opportunity `number` is.
+    /// Returns the time of opportunity `number`.
     pub(crate) fn time(&self, number: u64) -> Instant {
         let count = self.milliseconds.len() as u64;
         let within = Duration::from_millis(self.milliseconds[(number % count) as usize]);
         Instant::ZERO + self.period() * (number / count) + within
     }
 
-    /// The number of the first opportunity at `now` or later.
+    /// Returns the number of the first opportunity at `now` or later.
     pub(crate) fn first_from(&self, now: Instant) -> u64 {
         let period = self.period().as_nanos();
-        // One repetition holds the opportunities after its beginning, up to and with its end.
+        // One repetition holds the opportunities after its beginning, up to and including its end.
         let repetition = now.as_nanos().saturating_sub(1) / period;
         let offset = Duration::from_nanos(now.as_nanos() - repetition * period);
         let index = self
@@ -71,5 +71,5 @@ impl Opportunities {
     }
 }
 
-/// A week.
+/// One week.
 const MOST_MILLISECONDS: u64 = 7 * 24 * 3_600_000;

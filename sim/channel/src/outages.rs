@@ -1,4 +1,4 @@
-//! When nothing, or not all, gets through.
+//! Times in which the channel loses packets.
 
 use std::iter::Peekable;
 
@@ -8,18 +8,18 @@ use crate::errors::{Period, Timeline};
 use crate::link::Link;
 use crate::{Direction, PerDirection};
 
-/// A time in which at least one direction is in its bad state.
+/// A period in which at least one direction is in its bad state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// When it begins.
+    /// Beginning of the outage.
     pub from: Instant,
-    /// When it ends; `None` for never.
+    /// End of the outage; `None` for never.
     pub until: Option<Instant>,
 }
 
 impl Link {
-    /// The outages of a run with `seed`, in their order; none if no error model of this link knows states in time.
-    /// They are scripted by the model `replay`, or drawn by `temporal`.
+    /// Returns the outages of a run with `seed`, in order; none if no error model of this link has states in time. The
+    /// model `replay` reads them from a recording, `temporal` draws them.
     pub fn outages(&self, seed: u64) -> impl Iterator<Item = Outage> + Send + use<> {
         let mut bad = PerDirection::from_fn(|direction| {
             let timeline = self.timeline(direction, seed);
@@ -40,7 +40,7 @@ impl Iterator for BadPeriods {
     }
 }
 
-/// Joins the bad periods that touch each other.
+/// Returns the next outage; bad periods that touch each other form one.
 fn next_outage(bad: &mut PerDirection<Peekable<BadPeriods>>) -> Option<Outage> {
     let mut outage: Option<Outage> = None;
     loop {
@@ -63,7 +63,7 @@ fn next_outage(bad: &mut PerDirection<Peekable<BadPeriods>>) -> Option<Outage> {
             from: so_far.from,
             until: until.map(|(one, other)| one.max(other)),
         });
-        // Nothing can come after what never ends.
+        // Nothing can follow an outage that never ends.
         if until.is_none() {
             *bad = PerDirection::from_fn(|_| BadPeriods(None).peekable());
             return outage;

@@ -1,4 +1,4 @@
-//! When the air is free, and how long a packet occupies it.
+//! The time at which the air is free, and the time that a packet occupies it.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ const END_OF_TIME: Instant = Instant::from_nanos(u64::MAX);
 /// The time that one packet occupies the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Airtime {
-    /// When the transmission starts.
+    /// Start of the transmission.
     pub(crate) start: Instant,
-    /// When its last bit has left.
+    /// End of the transmission of its last bit.
     pub(crate) finish: Instant,
 }
 
-/// Serialises packets one after the other.
+/// Transmission of packets one after the other.
 #[derive(Debug, Clone)]
 pub(crate) enum Pacer {
     /// At the rate of a plan.
@@ -32,7 +32,7 @@ pub(crate) enum Pacer {
 }
 
 impl Pacer {
-    /// At the rate of a plan, with `access` on top of each packet's bytes.
+    /// Returns a pacer at the rate of a plan, with `access` in addition to each packet's bytes.
     pub(crate) fn new(access: Duration) -> Self {
         Self::Clocked(Clocked {
             access,
@@ -40,7 +40,7 @@ impl Pacer {
         })
     }
 
-    /// That of one direction's own medium.
+    /// Returns the pacer of one direction's own medium.
     pub(crate) fn of(link: &Link, direction: Direction, seed: u64) -> Self {
         let source = match (link.trace(direction), link.process(direction)) {
             (Some(trace), _) => Source::Recorded(Arc::clone(trace), 0),
@@ -54,7 +54,7 @@ impl Pacer {
         })
     }
 
-    /// When the transmissions so far are over.
+    /// Returns the time at which all transmissions so far end.
     pub(crate) fn free_at(&self) -> Instant {
         match self {
             Self::Clocked(clocked) => clocked.free_at(),
@@ -71,15 +71,15 @@ impl Pacer {
     }
 }
 
-/// Serialisation at a rate, with the remainder below one nanosecond carried on, so that back-to-back
-/// packets keep the rate exactly.
+/// Transmission at a rate. It carries the remainder below one nanosecond over, so that back-to-back packets keep the
+/// rate exactly.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clocked {
-    /// The air is free `carry ÷ rate` nanoseconds after this.
+    /// The air is free `carry ÷ rate` nanoseconds after this time.
     free: Instant,
     carry: u64,
     rate: u64,
-    /// What each packet takes besides its bytes.
+    /// Time of each packet besides its bytes.
     access: Duration,
 }
 
@@ -107,7 +107,7 @@ impl Clocked {
                 break;
             };
             if self.rate != rate.bits_per_second() {
-                // A remainder counts in parts of its own rate.
+                // A remainder counts in units of its own rate.
                 self.round_up();
                 self.rate = rate.bits_per_second();
                 continue;
@@ -126,7 +126,7 @@ impl Clocked {
         }
     }
 
-    /// Does what of `work` (in 10⁻⁹ bit) fits before `end`; returns the rest.
+    /// Transmits the part of `work` (in 10⁻⁹ bit) that fits before `end`; returns the rest.
     fn work_until(&mut self, end: Instant, work: u128) -> u128 {
         let span = u128::from(end.since(self.free).as_nanos());
         let room = span * u128::from(self.rate) - u128::from(self.carry);
@@ -138,7 +138,7 @@ impl Clocked {
         work - room
     }
 
-    /// Does all of `work`; nothing is left.
+    /// Transmits all of `work` and returns 0.
     fn work_on(&mut self, work: u128) -> u128 {
         let total = work + u128::from(self.carry);
         let rate = u128::from(self.rate);
@@ -149,16 +149,16 @@ impl Clocked {
     }
 }
 
-/// Where opportunities come from.
+/// Source of opportunities.
 #[derive(Debug, Clone)]
 enum Source {
-    /// A trace, and the number of the next.
+    /// A trace, and the number of the next opportunity.
     Recorded(Arc<Opportunities>, u64),
     Made(Box<Process>),
 }
 
 impl Source {
-    /// Those before `now` are gone.
+    /// Skips the opportunities before `now`.
     fn skip_to(&mut self, now: Instant) {
         match self {
             Self::Recorded(trace, next) => *next = (*next).max(trace.first_from(now)),
@@ -166,7 +166,7 @@ impl Source {
         }
     }
 
-    /// Uses the next; returns when it is.
+    /// Uses the next opportunity; returns its time.
     fn take(&mut self) -> Instant {
         match self {
             Self::Recorded(trace, next) => {
@@ -183,14 +183,14 @@ impl Source {
     }
 }
 
-/// Serialisation by a trace: each opportunity carries [`OPPORTUNITY`] bytes of the packets that wait
-/// for it, whole or in part; what nobody uses is gone.
+/// Transmission by a trace: each opportunity carries [`OPPORTUNITY`] bytes of the packets that wait for it, whole or in
+/// part; an unused rest is lost.
 #[derive(Debug, Clone)]
 pub(crate) struct Traced {
     source: Source,
-    /// When the last opportunity was that a packet used.
+    /// Time of the last opportunity that a packet used.
     at: Instant,
-    /// What it can still carry.
+    /// Bytes that it can still carry.
     left: u64,
 }
 

@@ -7,12 +7,12 @@ use crate::channel::Cause;
 use crate::counters::Amount;
 use crate::mtu::Mtu;
 
-/// How fast packets are serialised.
+/// Rate at which packets are transmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
-    /// A packet takes no time.
+    /// Packets take no time.
     Unlimited,
-    /// So many bits per second; zero means that nothing moves.
+    /// Bits per second; zero means that nothing moves.
     Limited(BitRate),
 }
 
@@ -36,17 +36,17 @@ impl<'de> Deserialize<'de> for Rate {
     }
 }
 
-/// How much may wait for the air; what would exceed it is dropped at the tail.
+/// Bound of a queue; packets that would exceed it are dropped at the tail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueBound {
-    /// At most so many packets.
+    /// At most this number of packets.
     Packets(u64),
-    /// At most so many bytes.
+    /// At most this amount of data.
     Bytes(Bytes),
 }
 
 impl QueueBound {
-    /// Whether a packet of `size` may join what is `waiting`.
+    /// Returns true if a packet of `size` may join the packets `waiting`.
     pub(crate) fn admits(self, waiting: Amount, size: Bytes) -> bool {
         match self {
             Self::Packets(bound) => waiting.packets < bound,
@@ -55,7 +55,7 @@ impl QueueBound {
     }
 }
 
-/// `50 packets`, or an amount such as `64 KiB`.
+/// Parses `50 packets`, or an amount such as `64 KiB`.
 impl std::str::FromStr for QueueBound {
     type Err = String;
 
@@ -81,23 +81,23 @@ impl<'de> Deserialize<'de> for QueueBound {
     }
 }
 
-/// What holds from one moment of a [`Plan`] to the next.
+/// Properties from one moment of a [`Plan`] to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// When this begins, from the plan's beginning.
+    /// Start of the step, from the plan's beginning.
     pub at: Duration,
-    /// How fast packets are serialised.
+    /// Rate at which packets are transmitted.
     pub rate: Rate,
-    /// From the end of a transmission to the arrival.
+    /// Time from the end of a transmission to the arrival.
     pub delay: Duration,
-    /// How much may wait.
+    /// Bound of the queue.
     pub queue: QueueBound,
-    /// The largest IP packet that it carries; longer ones are dropped, and nobody is told.
+    /// The largest IP packet; longer ones are dropped without notice.
     pub mtu: Option<Mtu>,
 }
 
 impl Step {
-    /// Whether a packet of `size` may join what is `waiting`, and else why it is dropped.
+    /// Returns `Ok` if a packet of `size` may join the packets `waiting`, or the reason why it is dropped.
     pub(crate) fn takes(&self, waiting: Amount, size: Bytes) -> Result<(), Cause> {
         if self.mtu.is_some_and(|mtu| !mtu.admits(size)) {
             return Err(Cause::TooLong);
@@ -117,7 +117,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan of these steps; `repeat` is the length of one repetition.
+    /// Returns a plan of these steps; `repeat` is the length of one repetition.
     pub(crate) fn new(steps: Vec<Step>, repeat: Option<Duration>) -> Self {
         assert!(
             steps.first().is_some_and(|step| step.at.is_zero()),
@@ -126,17 +126,17 @@ impl Plan {
         Self { steps, repeat }
     }
 
-    /// Every step of one repetition.
+    /// Returns every step of one repetition.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// After how long the steps begin anew; `None` if the last one holds for ever.
+    /// Returns the time after which the steps repeat; `None` if the last one holds for ever.
     pub fn repeat(&self) -> Option<Duration> {
         self.repeat
     }
 
-    /// What holds at `now`, and when that ends (`None` for never).
+    /// Returns the step at `now`, and the time at which it ends (`None` for never).
     pub fn at(&self, now: Instant) -> (&Step, Option<Instant>) {
         if let [only] = self.steps.as_slice() {
             return (only, None);

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration.
+//! Errors in a link's configuration.
 
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// The value of `key` is wrong; `text` says what is allowed.
+    /// Returns an error for the value of `key`; `text` describes the allowed values.
     pub(crate) fn new(key: &str, text: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -18,7 +18,7 @@ impl Problem {
         }
     }
 
-    /// The same problem, seen from the table that holds `table`.
+    /// Returns the same error with the name of the enclosing table before the key.
     pub(crate) fn within(self, table: &str) -> Self {
         Self {
             key: format!("{table}.{}", self.key),
@@ -35,31 +35,31 @@ impl Problem {
     }
 }
 
-/// Why a link cannot be had.
+/// Reason why a link cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum LinkError {
     /// The text is not TOML, or has an unknown, missing or misspelt key or value.
     #[error("{file}: {source}")]
     Syntax {
-        /// The file's name.
+        /// Name of the file.
         file: String,
-        /// What the reader said, with line and column.
+        /// Message of the TOML parser, with line and column.
         source: Box<toml::de::Error>,
     },
     /// A value is not allowed.
     #[error("{file}: `{key}`: {problem}")]
     Value {
-        /// The file's name.
+        /// Name of the file.
         file: String,
-        /// The key, with the tables around it.
+        /// The key, with its enclosing tables.
         key: String,
-        /// What is wrong and what is allowed.
+        /// The error and the allowed values.
         problem: String,
     },
     /// No link has this name.
     #[error("there is no link called '{name}'; the links are: {known}")]
     UnknownName {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The names that exist.
         known: String,

@@ -1,4 +1,4 @@
-//! A rate that chance changes, as moments at which a packet may leave.
+//! A random rate process, as moments at which a packet may leave.
 
 use std::sync::Arc;
 
@@ -11,23 +11,24 @@ use crate::opportunities::OPPORTUNITY;
 use crate::problem::Problem;
 
 const NANOS: u64 = 1_000_000_000;
-/// What one opportunity takes, in 10⁻⁹ bit.
+/// Work of one opportunity, in 10⁻⁹ bit.
 const WORK: u64 = OPPORTUNITY.get() * 8 * NANOS;
-/// The fastest rate: a second of it is drawn at once after a pause.
+/// Highest rate, in bit/s: after a pause, one second of it is drawn at once.
 const RATE_MAX: u64 = 2_000_000_000;
 const STATES_MAX: usize = 64;
-/// Changes come slowly enough for a machine that was left alone to catch up quickly.
+/// Shortest time between changes of the rate, so that a machine catches up quickly after a long time without calls.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// Poisson chances are drawn for each of these by themselves, so that they are the same whoever sends when.
+/// Interval whose Poisson opportunities are drawn from a stream of their own, so that they do not depend on the
+/// traffic.
 const SLOT: Duration = Duration::from_secs(1);
 
-/// How a rate changes.
+/// Model of the changes of a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum ProcessConfig {
-    /// States with a rate each, held for exponentially distributed times; all others are equally likely next.
+    /// States with a rate each, held for exponentially distributed times; the next state is uniform among the others.
     Markov(MarkovRateConfig),
-    /// A rate that is multiplied or divided by the same number again and again, as cellular links are.
+    /// A rate that is repeatedly multiplied or divided by the same factor, as cellular links are.
     Walk(WalkConfig),
 }
 
@@ -35,9 +36,9 @@ pub enum ProcessConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkovRateConfig {
-    /// The states; it begins in the first.
+    /// The states; the process begins in the first.
     pub states: Vec<RateStateConfig>,
-    /// When packets may leave.
+    /// Distribution of the opportunities.
     #[serde(default)]
     pub chances: Chances,
 }
@@ -48,7 +49,7 @@ pub struct MarkovRateConfig {
 pub struct RateStateConfig {
     /// The rate; zero for an outage.
     pub rate: BitRate,
-    /// How long it lasts, on average.
+    /// Mean time in this state.
     pub hold: Duration,
 }
 
@@ -56,29 +57,29 @@ pub struct RateStateConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkConfig {
-    /// The rate at the beginning.
+    /// Rate at the beginning.
     pub start: BitRate,
-    /// The lowest that it may reach.
+    /// Lowest rate.
     pub least: BitRate,
-    /// The highest.
+    /// Highest rate.
     pub most: BitRate,
-    /// How often it changes.
+    /// Time from one change to the next.
     pub every: Duration,
-    /// By how much: up by this part of it, or down so that the next change up would undo it, equally likely.
+    /// Relative size of a change: up by this fraction, or down so that a change up would undo it, equally likely.
     pub change: Probability,
-    /// When packets may leave.
+    /// Distribution of the opportunities.
     #[serde(default)]
     pub chances: Chances,
 }
 
-/// When packets may leave at a given rate.
+/// Distribution of the moments at which packets may leave at a given rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Chances {
-    /// After exponentially distributed times, as recorded traces of cellular links look.
+    /// At exponentially distributed intervals, as in recorded traces of cellular links.
     #[default]
     Poisson,
-    /// At equal distances.
+    /// At equal intervals.
     Even,
 }
 
@@ -135,7 +136,7 @@ impl ProcessConfig {
     }
 }
 
-/// How the rate goes on: drawn from the seed alone.
+/// Course of the rate, drawn from the seed alone.
 #[derive(Debug, Clone)]
 struct Path {
     stream: RandomStream,
@@ -180,7 +181,7 @@ impl Path {
                 self.hold(config);
             }
             ProcessConfig::Walk(config) => {
-                // In parts of 2³².
+                // In units of 2⁻³².
                 let one = 1_u128 << 32;
                 let more = one + u128::from(change_of(config.change));
                 let rate = u128::from(self.rate);
@@ -199,7 +200,7 @@ impl Path {
     }
 }
 
-/// A probability in parts of 2³².
+/// Returns a probability in units of 2⁻³².
 fn change_of(change: Probability) -> u64 {
     let (mut low, mut high) = (0_u64, 1 << 32);
     while low < high {
@@ -213,19 +214,19 @@ fn change_of(change: Probability) -> u64 {
     low
 }
 
-/// The opportunities that a rate process makes, one after the other.
+/// The opportunities that a rate process gives, one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Process {
     config: Arc<ProcessConfig>,
     seed: u64,
     direction: Direction,
     path: Path,
-    /// Of the slot that is drawn now.
+    /// Random stream of the current slot.
     draws: RandomStream,
     slot: u64,
-    /// Until here everything is drawn.
+    /// Time up to which everything is drawn.
     at: Instant,
-    /// What is left until the next opportunity, in 10⁻⁹ bit.
+    /// Work left until the next opportunity, in 10⁻⁹ bit.
     pending: u64,
     upcoming: Instant,
 }
@@ -249,7 +250,7 @@ impl Process {
         process
     }
 
-    /// When the next opportunity is.
+    /// Returns the time of the next opportunity.
     pub(crate) fn upcoming(&self) -> Instant {
         self.upcoming
     }
@@ -261,7 +262,7 @@ impl Process {
         }
     }
 
-    /// The next opportunity is used, or gone.
+    /// Advances to the opportunity after the next one, which was used or skipped.
     pub(crate) fn advance(&mut self) {
         loop {
             let end = self.path.until.min(self.slot_end());
@@ -273,7 +274,7 @@ impl Process {
             if let Some(needed) = needed.filter(|needed| *needed <= room) {
                 self.at += Duration::from_nanos(needed);
                 self.upcoming = self.at;
-                // What the last nanosecond carried beyond it counts for the next.
+                // Work that the last nanosecond did beyond it counts for the next one.
                 let beyond = self.path.rate * needed - self.pending;
                 self.pending = self.draw().saturating_sub(beyond);
                 return;
@@ -288,7 +289,7 @@ impl Process {
         Instant::ZERO + SLOT * (self.slot + 1)
     }
 
-    /// Goes on behind the end of a stretch of one rate, or of a slot.
+    /// Continues after the end of an interval of one rate, or of a slot.
     fn cross(&mut self) {
         while self.path.until <= self.at {
             self.path.advance(&self.config);
@@ -306,7 +307,7 @@ impl Process {
         }
     }
 
-    /// All opportunities before `now` are gone.
+    /// Skips all opportunities before `now`.
     pub(crate) fn skip_to(&mut self, now: Instant) {
         let slot = now.since_origin().as_nanos() / SLOT.as_nanos();
         if slot > self.slot + 1 && self.upcoming < now {
@@ -324,7 +325,7 @@ impl Process {
         }
     }
 
-    /// Time passes until `end` at one rate, and its opportunities with it.
+    /// Advances to `end` at one rate, past the opportunities until then.
     fn pass(&mut self, end: Instant) {
         let work = u128::from(self.path.rate) * u128::from(end.since(self.at).as_nanos());
         let done = (work % u128::from(WORK)) as u64;
@@ -333,7 +334,7 @@ impl Process {
         self.at = end;
     }
 
-    /// What passes from `start` to before `end`.
+    /// Returns the bytes that pass from `start` to before `end`.
     pub(crate) fn carried(mut self, (start, end): (Instant, Instant)) -> Bytes {
         self.skip_to(start);
         let mut carried = Bytes::ZERO;

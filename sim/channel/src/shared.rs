@@ -1,4 +1,4 @@
-//! One medium between a gateway and many mobile hosts.
+//! One medium shared by a gateway and many mobile hosts.
 
 use std::collections::VecDeque;
 
@@ -12,58 +12,58 @@ use crate::link::Link;
 use crate::pacer::{Airtime, Pacer};
 use crate::{Cause, Direction, PerDirection};
 
-/// A packet is handed to the channel.
+/// A packet for the channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input<T> {
-    /// Which way it goes.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// To or from which mobile host, counted from 0.
+    /// Index of the mobile host that it goes to or comes from.
     pub mobile: usize,
-    /// How many bytes it occupies on the air: those of its Ethernet frame.
+    /// Size on the air: that of its Ethernet frame.
     pub size: Bytes,
-    /// What it carries.
+    /// Content of the packet.
     pub payload: T,
 }
 
-/// What became of a packet.
+/// Result of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output<T> {
-    /// Which way it went.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// To or from which mobile host.
+    /// Index of the mobile host that it goes to or comes from.
     pub mobile: usize,
-    /// What it carried.
+    /// Content of the packet.
     pub payload: T,
-    /// Why it does not arrive; `None` if it does.
+    /// Reason why it does not arrive; `None` if it does.
     pub lost: Option<Cause>,
 }
 
-/// The air between a gateway and its mobile hosts, carrying payloads of type `T`.
+/// The channel between a gateway and its mobile hosts, which carries payloads of type `T`.
 ///
-/// As a [`Channel`](crate::Channel) it has rates, delays and bounded queues (drop tail), and works at its own virtual
-/// time. All that the gateway sends waits in one queue, and what each mobile host sends in one of its own. Who has
-/// something to send takes turns packet by packet: all with each other if the medium of the link is half-duplex, and
-/// else the mobile hosts with each other, since the gateway has an air of its own.
+/// Like a [`Channel`](crate::Channel) it has rates, delays and bounded queues (drop tail), and works at its own virtual
+/// time. All packets of the gateway wait in one queue, and those of each mobile host in a queue of its own. Senders
+/// with packets take turns packet by packet: all of them if the medium of the link is half-duplex, otherwise the mobile
+/// hosts only, since the gateway has a medium of its own.
 ///
-/// Each mobile host has errors of its own, drawn from the seed and its number alone. A packet that is lost occupies
-/// the air all the same.
+/// Each mobile host has errors of its own, drawn from the seed and its index alone. A packet that is lost occupies the
+/// medium too.
 #[derive(Debug, Clone)]
 pub struct SharedChannel<T> {
     link: Link,
     airs: Vec<Air>,
-    /// The gateway's, then that of each mobile host.
+    /// Queue of the gateway, then that of each mobile host.
     queues: Vec<Queue<T>>,
     mobiles: Vec<Mobile>,
     flying: PerDirection<VecDeque<Packet<T>>>,
-    /// When the last of those that fly arrives.
+    /// Arrival time of the last packet on the air.
     last_arrival: PerDirection<Instant>,
     refused: VecDeque<Output<T>>,
-    /// The number of the next packet, which orders what arrives at one time.
+    /// Number of the next packet, which orders packets that arrive at the same time.
     sequence: u64,
     now: Instant,
 }
 
-/// A medium, and the numbers of the queues in which something waits for it, in the order of their turns.
+/// A medium, and the indices of the queues with packets for it, in the order of their turns.
 #[derive(Debug, Clone)]
 struct Air {
     pacer: Pacer,
@@ -79,17 +79,17 @@ struct Queue<T> {
 #[derive(Debug, Clone)]
 struct Packet<T> {
     content: Input<T>,
-    /// When it came while it waits, and when it arrives once it flies.
+    /// Time of its input while it waits, and of its arrival once it is on the air.
     at: Instant,
     sequence: u64,
     lost: bool,
 }
 
-/// What is a mobile host's own.
+/// State of one mobile host.
 #[derive(Debug, Clone)]
 struct Mobile {
     errors: PerDirection<ErrorModel>,
-    /// As they are at time zero.
+    /// Timelines as they are at time zero.
     timelines: PerDirection<Option<Timeline>>,
     counters: PerDirection<Counters>,
     airtime: PerDirection<Duration>,
@@ -107,8 +107,9 @@ impl Mobile {
 }
 
 impl<T> SharedChannel<T> {
-    /// The air of `link` in the run with `seed`, idle, with a mobile host for each of `errors`: it meets the errors of
-    /// that link. All else is as `link` says, but for what [`Link::not_for_many`] names, which it does not have.
+    /// Returns the idle channel of `link` in the run with `seed`, with a mobile host for each of `errors`, whose error
+    /// models it uses. All other properties are those of `link`, except those named by [`Link::not_for_many`], which it
+    /// does not have.
     pub fn new(link: &Link, seed: u64, errors: &[&Link]) -> Self {
         let own = |way: Direction| Pacer::of(link, way, seed);
         let pacers = match link.medium() {
@@ -140,13 +141,13 @@ impl<T> SharedChannel<T> {
         }
     }
 
-    /// How many mobile hosts there are.
+    /// Returns the number of mobile hosts.
     pub fn mobiles(&self) -> usize {
         self.mobiles.len()
     }
 
-    /// What happened so far to the packets of `direction` to or from a mobile host. The most that waited is that of
-    /// the whole queue in which its packets wait.
+    /// Returns counters of the packets of `direction` to or from a mobile host. The queue peak is that of the whole
+    /// queue in which its packets wait.
     ///
     /// # Panics
     /// If there is no such mobile host.
@@ -154,7 +155,7 @@ impl<T> SharedChannel<T> {
         &self.mobiles[mobile].counters[direction]
     }
 
-    /// How long its packets of `direction` have occupied the air, or will, whether they were lost or not.
+    /// Returns the time for which its packets of `direction` have occupied the medium, or will, lost or not.
     ///
     /// # Panics
     /// If there is no such mobile host.
@@ -162,8 +163,8 @@ impl<T> SharedChannel<T> {
         self.mobiles[mobile].airtime[direction]
     }
 
-    /// How much of the time from `from` to `until` the air between a mobile host and the gateway was good, as
-    /// [`Channel::good_time`](crate::Channel::good_time) has it.
+    /// Returns the part of the time from `from` to `until` that the channel between a mobile host and the gateway was
+    /// good; see [`Channel::good_time`](crate::Channel::good_time).
     ///
     /// # Panics
     /// If there is no such mobile host.
@@ -175,7 +176,7 @@ impl<T> SharedChannel<T> {
         }
     }
 
-    /// The queue that a packet waits in, and the medium that it waits for.
+    /// Returns the index of the queue that a packet waits in, and that of the medium that it waits for.
     fn place(&self, direction: Direction, mobile: usize) -> (usize, usize) {
         let queue = match direction {
             Direction::Down => 0,
@@ -185,7 +186,7 @@ impl<T> SharedChannel<T> {
         (queue, air)
     }
 
-    /// Starts every transmission whose time has come.
+    /// Starts every transmission that is due.
     fn catch_up(&mut self, now: Instant) {
         self.now = now;
         for air in 0..self.airs.len() {
@@ -218,7 +219,7 @@ impl<T> SharedChannel<T> {
         self.flying[direction].push_back(packet);
     }
 
-    /// The direction whose packet arrives first.
+    /// Returns the direction whose packet arrives first, with its time.
     fn first_arrival(&self) -> Option<(Instant, Direction)> {
         let of = |direction: Direction| {
             let packet = self.flying[direction].front()?;
@@ -243,7 +244,7 @@ impl<T> SharedChannel<T> {
 }
 
 impl Mobile {
-    /// A packet of that size, which came at that time, is transmitted; true if it is lost.
+    /// Accounts for the transmission of a packet of this size, which came at this time; returns true if it is lost.
     fn transmit(&mut self, way: Direction, airtime: Airtime, packet: (Instant, Bytes)) -> bool {
         let (came, size) = packet;
         let counters = &mut self.counters[way];
@@ -312,7 +313,7 @@ impl<T> Machine for SharedChannel<T> {
         }
     }
 
-    /// What waits needs no deadline of its own: a packet is on its way for as long as others wait.
+    /// Waiting packets need no deadline of their own: while others wait, a packet is on its way.
     fn poll_timeout(&self) -> Option<Instant> {
         self.first_arrival().map(|(at, _)| at)
     }

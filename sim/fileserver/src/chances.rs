@@ -1,11 +1,11 @@
-//! What happens by chance.
+//! Random faults.
 
 use machine::RandomStream;
 use units::{Duration, Probability};
 
 use crate::Faults;
 
-/// Something that may happen, with a stream of its own, so that no other chance changes when it does.
+/// A random event with a stream of its own, so that a change of its probability changes no other event.
 #[derive(Debug, Clone)]
 pub(crate) struct Chance {
     chance: Probability,
@@ -20,20 +20,20 @@ impl Chance {
         }
     }
 
-    /// Whether it happens now; counts it.
+    /// Returns true if it happens now, and counts it.
     pub(crate) fn happens(&mut self, count: &mut u64) -> bool {
         let happens = self.stream.chance(self.chance);
         *count += u64::from(happens);
         happens
     }
 
-    /// A number that says how it happens.
+    /// Returns a random number for its details.
     pub(crate) fn number(&mut self) -> u64 {
         self.stream.next_u64()
     }
 }
 
-/// All that may happen: see [`Faults`].
+/// All random faults: see [`Faults`].
 #[derive(Debug, Clone)]
 pub(crate) struct Chances {
     pub(crate) lost_requests: Chance,
@@ -65,7 +65,7 @@ impl Chances {
         chances
     }
 
-    /// From now on things happen as often as this.
+    /// Sets the probabilities from now on.
     pub(crate) fn set(&mut self, faults: &Faults) {
         self.lost_requests.chance = faults.lost_requests;
         self.repeated_requests.chance = faults.repeated_requests;
@@ -78,7 +78,7 @@ impl Chances {
         self.delay = faults.delay;
     }
 
-    /// How late a reply is that is delayed.
+    /// Returns the delay of a delayed reply.
     pub(crate) fn delay(&mut self) -> Duration {
         let stream = &mut self.delayed_replies.stream;
         stream.uniform(Duration::ZERO, self.delay)

@@ -1,4 +1,4 @@
-//! How a server behaves.
+//! The configuration of a server.
 
 pub use machine::ConfigError;
 use machine::check_rules;
@@ -6,47 +6,48 @@ use nfs::Path;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Probability};
 
-/// How a [`Server`](crate::Server) behaves.
+/// Configuration of a [`Server`](crate::Server).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Decides on chances, verifiers and handles.
+    /// Seed of random faults, verifiers and handles.
     pub seed: u64,
-    /// The path by which the file system is mounted.
+    /// Path of the export, by which the file system is mounted.
     pub export: String,
-    /// Where a port mapper says that NFS and MOUNT listen; 0: it knows neither.
+    /// Port of NFS and MOUNT that the port mapper reports; 0: it knows neither.
     pub port: u16,
-    /// What the server's clock shows at the origin of time, in seconds since 1970 began.
+    /// Time of the server's clock at the origin of time, in seconds since the start of 1970.
     pub epoch: u32,
-    /// What the disk holds. Content counts in blocks of 4 KiB; a file costs one block more, a name 512 bytes.
+    /// Capacity of the disk. Content counts in blocks of 4 KiB; a file takes one block more, a name 512 bytes.
     pub disk: Bytes,
-    /// The largest READ and WRITE that FSINFO tells of, in bytes.
+    /// Largest READ and WRITE that FSINFO reports, in bytes.
     pub transfer: u32,
-    /// The longest message that the server really takes (`GARBAGE_ARGS` beyond) and sends (`SYSTEM_ERR` beyond).
+    /// Size of the longest message that the server really takes (`GARBAGE_ARGS` beyond) and sends (`SYSTEM_ERR`
+    /// beyond).
     pub longest_message: Bytes,
-    /// Whether it has READDIRPLUS.
+    /// True if it supports READDIRPLUS.
     pub read_directory_plus: bool,
-    /// How many replies it remembers; 0: none, so that copies of a call are executed.
+    /// Number of replies in the reply cache; 0: none, so that copies of a call are executed.
     pub reply_cache: usize,
-    /// How long calls take.
+    /// Service times of calls.
     pub service: Service,
-    /// What goes wrong by chance.
+    /// Random faults.
     pub faults: Faults,
 }
 
-/// How long calls take. They are served one after the other, as by one disk.
+/// Service times of calls. Calls are served one after the other, as by one disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Service {
-    /// Each call.
+    /// Time of each call.
     pub per_call: Duration,
-    /// Each byte of the longer one of a call and its reply, in addition.
+    /// Additional time for each byte of the longer one of a call and its reply.
     pub per_byte: Duration,
-    /// Calls that wait, at most, in bytes; what comes beyond them is lost.
+    /// Largest size of waiting calls, in bytes; calls beyond it are lost.
     pub receive_buffer: Bytes,
 }
 
-/// What goes wrong, and how often. All chances are drawn from streams of their own.
+/// Probabilities of faults. Each fault is drawn from a stream of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Faults {
@@ -58,13 +59,13 @@ pub struct Faults {
     pub lost_replies: Probability,
     /// A reply leaves late, and others overtake it.
     pub delayed_replies: Probability,
-    /// By how much, at most.
+    /// Largest delay of such a reply.
     pub delay: Duration,
-    /// A reply has the number of another call.
+    /// A reply carries the transaction number of another call.
     pub wrong_transactions: Probability,
-    /// A reply is cut, or has bytes behind its end.
+    /// A reply is cut, or has extra bytes at its end.
     pub broken_replies: Probability,
-    /// A call is not executed but answered `NFS3ERR_JUKEBOX`.
+    /// A call is not executed but answered with `NFS3ERR_JUKEBOX`.
     pub try_later: Probability,
     /// A READ or WRITE moves fewer bytes than it could.
     pub short_transfers: Probability,
@@ -99,8 +100,8 @@ impl Default for Service {
 }
 
 impl Config {
-    /// The least that servers can, as unfs3 does: no reply cache, no READDIRPLUS, and messages of 8,800 bytes where
-    /// FSINFO says 32,768.
+    /// Returns the configuration of a minimal server such as unfs3: no reply cache, no READDIRPLUS, and messages of
+    /// 8,800 bytes where FSINFO reports 32,768.
     pub fn least() -> Self {
         Self {
             longest_message: Bytes::new(8_800),
@@ -110,10 +111,10 @@ impl Config {
         }
     }
 
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// The first value that makes no sense.
+    /// If a value makes no sense; the error names the first one.
     pub fn check(&self) -> Result<(), ConfigError> {
         check_rules(
             "file server",

@@ -1,32 +1,32 @@
-//! What a server has done.
+//! Counters of a server.
 
 use nfs::{Numbered, Procedure};
 
-/// What a [`Server`](crate::Server) has done so far.
+/// Counters of a [`Server`](crate::Server).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Messages that arrived.
     pub received: u64,
-    /// Messages that were no call.
+    /// Messages that were not calls.
     pub malformed: u64,
-    /// Calls that the server refused: unknown programs, arguments that it could not read, messages that were too long.
+    /// Calls that the server refused: unknown programs, invalid arguments, messages that were too long.
     pub refused: u64,
-    /// Calls that programs other than NFS executed.
+    /// Calls of programs other than NFS that were executed.
     pub others: u64,
     /// Copies of a call that were answered from the reply cache.
     pub replayed: u64,
-    /// Copies of a call that were dropped because it was under way.
+    /// Copies of a call that were dropped because it was in progress.
     pub dropped: u64,
-    /// Calls that found the receive buffer full.
+    /// Calls that were lost because the receive buffer was full.
     pub overflowed: u64,
-    /// Bytes that crashes lost.
+    /// Bytes lost in crashes.
     pub bytes_lost: u64,
-    /// What went wrong by chance.
+    /// Random faults.
     pub injected: Injected,
     executed: [u64; Procedure::ALL.len()],
 }
 
-/// What went wrong by chance, each counted.
+/// Counters of random faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Injected {
     /// Calls that did not arrive.
@@ -37,23 +37,23 @@ pub struct Injected {
     pub lost_replies: u64,
     /// Replies that left late.
     pub delayed_replies: u64,
-    /// Replies with the number of another call.
+    /// Replies with the transaction number of another call.
     pub wrong_transactions: u64,
-    /// Replies that were cut, or had bytes behind their end.
+    /// Replies that were cut, or had extra bytes at their end.
     pub broken_replies: u64,
-    /// Calls that were answered `NFS3ERR_JUKEBOX`.
+    /// Calls that were answered with `NFS3ERR_JUKEBOX`.
     pub try_later: u64,
-    /// Calls that were to move fewer bytes.
+    /// Calls that moved fewer bytes than they could.
     pub short_transfers: u64,
 }
 
 impl Counters {
-    /// How often `procedure` was executed, whatever it answered.
+    /// Returns the number of executions of `procedure`, whatever the result.
     pub fn executed(&self, procedure: Procedure) -> u64 {
         self.executed[procedure as usize]
     }
 
-    /// How often any procedure of NFS was executed.
+    /// Returns the number of executions of all NFS procedures.
     pub fn executed_in_all(&self) -> u64 {
         self.executed.iter().sum()
     }

@@ -1,86 +1,87 @@
-//! What the server hears, and what it does.
+//! Inputs and outputs of the server.
 
 use bytes::Bytes;
 use nfs::{FileHandle, Procedure, Status};
 
 use crate::Faults;
 
-/// A client's address and port, or connection, by a number that its driver gives it.
+/// Number by which the driver identifies a client's address and port, or its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u64);
 
-/// What happens to the server.
+/// An input of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A message came: one datagram, or one record of a stream without its marks (see [`Stream`](crate::Stream)).
+    /// A message arrives: one datagram, or one record of a stream without its marks (see [`Stream`](crate::Stream)).
     Received {
-        /// Whose it is.
+        /// Sender of the message.
         from: Peer,
-        /// Its bytes.
+        /// Bytes of the message.
         message: Bytes,
     },
-    /// The server crashes and is there again: calls that wait, the reply cache and data that are not stable are lost,
-    /// and the write verifier is another one. Names, attributes and handles stay.
+    /// The server crashes and restarts: waiting calls, the reply cache and unstable data are lost, and the write
+    /// verifier changes. Names, attributes and handles stay.
     Restart,
-    /// Something is not as it should be from now on.
+    /// A fault is in effect from now on.
     Fault(Fault),
 }
 
-/// What the server wants done.
+/// An output of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Send a message.
     Send {
-        /// To whom.
+        /// Receiver of the message.
         to: Peer,
-        /// Its bytes, without marks of records.
+        /// Bytes of the message, without record marks.
         message: Bytes,
     },
 }
 
-/// What a test can break.
+/// A fault that a test can set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Mistakes happen with these chances instead of those of the configuration.
+    /// Random faults happen with these probabilities instead of those of the configuration.
     Chances(Faults),
-    /// Whether the server hears nothing, as if it were down. What it has begun goes on.
+    /// True to ignore all messages, as if the server were down. Calls in progress continue.
     Silent(bool),
-    /// The handle is stale for ever; its file has another one.
+    /// This handle is stale for ever; its file gets another one.
     Stale(FileHandle),
-    /// All cookies of directories become invalid.
+    /// All directory cookies become invalid.
     ForgetCookies,
-    /// The next calls of a procedure fail; none of them is executed. Of two refusals of one procedure the last counts.
+    /// The next calls of a procedure fail and are not executed. A later refusal of the same procedure replaces an
+    /// earlier one.
     Refuse {
         /// The procedure; [`Procedure::Null`] cannot fail.
         procedure: Procedure,
-        /// What they are answered with.
+        /// Status of the reply.
         status: Status,
-        /// How many.
+        /// Number of calls that fail.
         calls: u32,
     },
-    /// The server tells what is not so, or the truth again.
+    /// The server gives false answers, or true ones again.
     Lie(Option<Lie>),
 }
 
-/// What a hostile server tells.
+/// False answer of a hostile server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lie {
-    /// Directories list names that lead elsewhere: `../` before each.
+    /// Directory listings contain names outside of the directory: `../` before each.
     SlashNames,
-    /// Directories list names of 4,095 bytes.
+    /// Directory listings contain names of 4,095 bytes.
     LongNames,
-    /// Directories have no end: behind the last entry they begin again, with the same cookies.
+    /// Directory listings never end: after the last entry they start again, with the same cookies.
     CookieLoop,
-    /// Directories list nothing, and go on.
+    /// Directory listings contain no entries, but do not end.
     EmptyPages,
-    /// Files are larger than 2⁶³ bytes.
+    /// Files have sizes larger than 2⁶³ bytes.
     HugeFiles,
-    /// READ and WRITE count 4 GiB less one byte, whatever there is.
+    /// READ and WRITE return a count of 4 GiB less one byte, whatever the data.
     HugeCounts,
-    /// READ brings one byte more than was asked for.
+    /// READ returns one byte more than was requested.
     TooMuchData,
-    /// READ brings nothing before the end of the file.
+    /// READ returns no data before the end of the file.
     NoData,
-    /// WRITE leaves unstable what was to be stable. (It is stable all the same.)
+    /// WRITE reports data as unstable that were to be stable. (They are stable all the same.)
     LessStable,
 }

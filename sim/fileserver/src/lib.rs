@@ -1,14 +1,13 @@
-//! A server of files in memory (NFS version 3 and MOUNT version 3, RFC 1813; GETPORT, RFC 1833), for tests, for
-//! fuzzing, and for simulated hosts.
+//! A file server in memory (NFS version 3 and MOUNT version 3, RFC 1813; GETPORT, RFC 1833), for tests, for fuzzing,
+//! and for simulated hosts.
 //!
-//! [`Server`] is the machine. It keeps the rules of UNIX and tells the difference between data that it has and data
-//! that a crash would leave ([`Input::Restart`]). It has a reply cache as real servers have (keyed on who asks, from
-//! where, and on the bytes of the call; a copy of a call that is under way is dropped), takes its time
-//! ([`Service`]), and makes on demand the mistakes of a lossy network ([`Faults`]) and of a hostile server
-//! ([`Lie`]).
+//! [`Server`] is the machine. It follows the rules of UNIX, and separates stable data from data that a crash loses
+//! ([`Input::Restart`]). It has a reply cache like real servers (keyed on client, address, and the bytes of the call; a
+//! copy of a call in progress is dropped), simulates service times ([`Service`]), and produces on demand the faults of
+//! a lossy network ([`Faults`]) and of a hostile server ([`Lie`]).
 //!
-//! There is no protection: every caller may do everything, as root at an export with `no_root_squash`. New files
-//! belong to who made them, and modes are kept, but nothing looks at them.
+//! There is no access control: every caller may do everything, like root at an export with `no_root_squash`. New files
+//! belong to their creator, and modes are kept but not enforced.
 //!
 //! ```
 //! use fileserver::{Config, Input, Output, Peer, Server};

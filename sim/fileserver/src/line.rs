@@ -1,4 +1,4 @@
-//! The line of calls before the one disk.
+//! The queue of calls before the one disk.
 
 use std::collections::VecDeque;
 
@@ -17,20 +17,20 @@ pub(crate) struct Waiting {
     pub(crate) key: Option<Key>,
 }
 
-/// A call that was executed, whose answer is not ready yet.
+/// A call that was executed, whose reply is not due yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Serving {
     pub(crate) until: Instant,
     pub(crate) to: Peer,
-    /// Nothing to what is no call.
+    /// The reply; `None` if the message was not a call.
     pub(crate) reply: Option<Bytes>,
     pub(crate) key: Option<Key>,
 }
 
-/// Calls that wait, and the one that is served.
+/// Calls that wait, and the one in service.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// Bytes that may wait.
+    /// Largest size of waiting calls, in bytes.
     limit: u64,
     waiting: VecDeque<Waiting>,
     bytes: u64,
@@ -49,7 +49,7 @@ impl Line {
         }
     }
 
-    /// A call comes; says whether there is room for it.
+    /// Adds a call; returns true if there is room for it.
     pub(crate) fn push(&mut self, call: Waiting) -> bool {
         let length = cost(&call);
         let fits = length <= self.limit - self.bytes;
@@ -60,7 +60,7 @@ impl Line {
         fits
     }
 
-    /// The call to be served next, and when that begins, if none is being served.
+    /// Returns the next call, and the time at which its service begins, if no call is in service.
     pub(crate) fn begin(&mut self) -> Option<(Instant, Waiting)> {
         if self.serving.is_some() {
             return None;
@@ -75,17 +75,17 @@ impl Line {
         self.serving = Some(serving);
     }
 
-    /// The call that has been served by now.
+    /// Returns the call whose service has ended by now.
     pub(crate) fn finish(&mut self, now: Instant) -> Option<Serving> {
         self.serving.take_if(|serving| serving.until <= now)
     }
 
-    /// When the call that is being served will have been.
+    /// Returns the time at which the current service ends.
     pub(crate) fn until(&self) -> Option<Instant> {
         self.serving.as_ref().map(|serving| serving.until)
     }
 
-    /// Nobody waits any more.
+    /// Removes all calls.
     pub(crate) fn clear(&mut self, now: Instant) {
         *self = Self {
             free_at: now,
@@ -94,7 +94,7 @@ impl Line {
     }
 }
 
-/// What a waiting call takes of the room: an empty one something, too.
+/// Returns the room that a waiting call takes, which is more than zero even for an empty one.
 fn cost(call: &Waiting) -> u64 {
     call.message.len() as u64 + size_of::<Waiting>() as u64
 }

@@ -1,4 +1,4 @@
-//! The replies that the server remembers, so that a copy of a call is not executed again.
+//! The reply cache, so that a copy of a call is not executed again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,11 +9,11 @@ use rpc::message::Call;
 use crate::Peer;
 use crate::storage::checksum;
 
-/// The first bytes of a call that are looked at: as many as in Linux.
+/// Number of bytes of a call that the checksum covers, as in Linux.
 const CHECKED: usize = 256;
 
-/// By what a call is known: who asks from where, the transaction, and the checksum of its first bytes, for transactions
-/// begin again when a client does.
+/// Key of a call: the client and its address, the transaction number, and the checksum of the first bytes, as
+/// transaction numbers start again when a client restarts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     peer: Peer,
@@ -21,23 +21,23 @@ pub(crate) struct Key {
     checksum: u64,
 }
 
-/// What became of a call.
+/// State of a call in the cache.
 #[derive(Debug, Clone)]
 pub(crate) enum Known {
-    /// Nobody has heard of it.
+    /// The call is unknown.
     New,
-    /// It is waiting, or being executed.
+    /// The call is waiting, or being executed.
     Underway,
-    /// It was answered.
+    /// The call was answered.
     Answered(Bytes),
 }
 
-/// The reply cache. It holds as many replies as it may, the oldest of which gives way to the next.
+/// The reply cache. When it is full, the oldest reply gives way to the next.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReplyCache {
     limit: usize,
     calls: BTreeMap<Key, Option<Bytes>>,
-    /// The calls that were answered, oldest first.
+    /// Answered calls, oldest first.
     answered: VecDeque<Key>,
 }
 
@@ -49,7 +49,8 @@ impl ReplyCache {
         }
     }
 
-    /// The call's key; none if it may be executed again: what only reads, and all that is not NFS.
+    /// Returns the call's key; `None` if it may be executed again: calls that only read, and calls of other programs
+    /// than NFS.
     pub(crate) fn key(&self, peer: Peer, message: &[u8]) -> Option<Key> {
         let call = Call::parse(message).ok().filter(|_| self.limit > 0)?;
         let rpc::Procedure {
@@ -75,12 +76,12 @@ impl ReplyCache {
         }
     }
 
-    /// The call is under way.
+    /// Records that the call is in progress.
     pub(crate) fn begin(&mut self, key: Key) {
         self.calls.insert(key, None);
     }
 
-    /// The call was answered.
+    /// Records the reply of the call.
     pub(crate) fn finish(&mut self, key: Key, reply: Bytes) {
         self.calls.insert(key, Some(reply));
         self.answered.push_back(key);
@@ -91,7 +92,7 @@ impl ReplyCache {
         }
     }
 
-    /// Nothing was ever heard of.
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.calls.clear();
         self.answered.clear();

@@ -16,7 +16,7 @@ use crate::programs::{Mishap, Programs, nfs_procedure};
 use crate::replies::{Known, ReplyCache};
 use crate::{Config, ConfigError, Counters, Fault, Input, Output, Peer};
 
-/// A server of files: see the [crate].
+/// A file server: see the [crate].
 #[derive(Debug, Clone)]
 pub struct Server {
     config: Config,
@@ -24,7 +24,7 @@ pub struct Server {
     chances: Chances,
     replies: ReplyCache,
     line: Line,
-    /// Replies that are late, by when they leave, in the order in which they were late.
+    /// Delayed replies, by the time at which they are sent, in the order in which they were delayed.
     delayed: BTreeMap<(Instant, u64), Output>,
     delays: u64,
     outputs: VecDeque<Output>,
@@ -64,7 +64,7 @@ impl Machine for Server {
 }
 
 impl Server {
-    /// A server with an empty file system.
+    /// Returns a server with an empty file system.
     ///
     /// # Errors
     /// If the configuration makes no sense.
@@ -113,7 +113,7 @@ impl Server {
         }
     }
 
-    /// A message comes over the network.
+    /// Handles a message from the network, which may be lost or repeated.
     fn receive(&mut self, now: Instant, from: Peer, message: &Bytes) {
         let injected = &mut self.counters.injected;
         let lost = self
@@ -134,7 +134,7 @@ impl Server {
         self.serve(now);
     }
 
-    /// A call reaches the server.
+    /// Handles a call that has reached the server.
     fn arrive(&mut self, now: Instant, from: Peer, message: &Bytes) {
         let key = self.replies.key(from, message);
         match key.map_or(Known::New, |key| self.replies.look_up(key)) {
@@ -159,7 +159,7 @@ impl Server {
         }
     }
 
-    /// Does what is due: ends calls and begins others.
+    /// Ends and begins calls that are due.
     fn serve(&mut self, now: Instant) {
         loop {
             if let Some(Serving { to, reply, key, .. }) = self.line.finish(now) {
@@ -185,13 +185,13 @@ impl Server {
         }
     }
 
-    /// How long a call takes that moves so many bytes.
+    /// Returns the service time of a call that moves `bytes` bytes.
     fn takes(&self, bytes: usize) -> Duration {
         let service = &self.config.service;
         service.per_call + service.per_byte * bytes as u64
     }
 
-    /// Executes what a message asks for; nothing is answered to what is no call.
+    /// Executes the call in a message; returns `None` if it is not a call.
     fn answer(&mut self, now: Instant, message: &[u8]) -> Option<Bytes> {
         let mut results = Vec::new();
         let mut bytes = Vec::new();
@@ -215,7 +215,7 @@ impl Server {
         Some(bytes.into())
     }
 
-    /// Appends the results of a call that came in so many bytes.
+    /// Appends the results of a call whose message had `length` bytes.
     fn execute<'a>(
         &mut self,
         now: Instant,
@@ -237,7 +237,7 @@ impl Server {
         executed.map(|()| results.as_slice())
     }
 
-    /// What goes wrong with the next call.
+    /// Returns the fault of the next call.
     fn mishap(&mut self) -> Option<Mishap> {
         let Chances {
             try_later,

@@ -1,11 +1,11 @@
-//! The server behind a stream of bytes, as over TCP.
+//! A connection to the server over a stream of bytes, as over TCP.
 
 use bytes::Bytes;
 use rpc::record::{MARK_BYTES, RecordError, RecordReader, write_record};
 
 use crate::{Input, Peer};
 
-/// One connection's way between bytes and messages (record marking, RFC 5531 §11).
+/// Record marking of one connection (RFC 5531 §11).
 #[derive(Debug, Clone)]
 pub struct Stream {
     peer: Peer,
@@ -13,7 +13,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of `peer`, with records of at most `limit` bytes.
+    /// Returns the stream of `peer`, with records of at most `limit` bytes.
     pub fn new(peer: Peer, limit: usize) -> Self {
         Self {
             peer,
@@ -21,10 +21,10 @@ impl Stream {
         }
     }
 
-    /// The calls that these bytes complete, for [`Server`](crate::Server).
+    /// Returns the calls that these bytes complete, for [`Server`](crate::Server).
     ///
     /// # Errors
-    /// Where the stream cannot be read on: close it.
+    /// If the rest of the stream cannot be parsed: close it.
     pub fn read(&mut self, bytes: &[u8]) -> Result<Vec<Input>, RecordError> {
         let from = self.peer;
         let mut inputs = Vec::new();
@@ -35,7 +35,7 @@ impl Stream {
         Ok(inputs)
     }
 
-    /// A reply as it goes into the stream.
+    /// Returns a reply with its record mark.
     pub fn write(message: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MARK_BYTES + message.len());
         write_record(&mut bytes, |bytes| bytes.extend(message));

@@ -1,4 +1,4 @@
-//! TCP alone on a link: what anything else there is compared with.
+//! TCP alone on a link, as a reference for other results.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use units::{BitRate, Bytes, Duration, Instant};
 use crate::rival::Kind;
 use crate::set::{Crossing, Rivals};
 
-/// How often a small request is made.
+/// Interval of small requests.
 const REQUESTS: Duration = Duration::from_millis(100);
 
-/// A channel with nothing on it but TCP.
+/// A channel that carries only TCP.
 #[derive(Debug)]
 pub struct Alone {
     /// The channel.
@@ -24,7 +24,7 @@ pub struct Alone {
 }
 
 impl Alone {
-    /// The channel of `link` in the run with `seed`, with nobody on it yet.
+    /// Returns the channel of `link` in the run with `seed`, without connections.
     pub fn new(link: &Link, seed: u64) -> Self {
         Self {
             channel: Channel::new(link, seed),
@@ -33,7 +33,7 @@ impl Alone {
         }
     }
 
-    /// Lets time pass.
+    /// Runs until `end`.
     pub fn run_until(&mut self, end: Instant) {
         loop {
             let next = earlier(self.channel.poll_timeout(), self.rivals.poll_timeout());
@@ -70,14 +70,14 @@ impl Alone {
 /// The median and the 95th percentile of a set of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Percentiles {
-    /// As many were shorter as were longer.
+    /// Median.
     pub median: Duration,
-    /// Only a twentieth was longer.
+    /// 95th percentile.
     pub p95: Duration,
 }
 
 impl Percentiles {
-    /// Of these; zero where there are none.
+    /// Returns the percentiles of `times`; zero if there are none.
     pub fn of(times: impl Iterator<Item = Duration>) -> Self {
         let mut times: Vec<_> = times.collect();
         times.sort_unstable();
@@ -92,26 +92,26 @@ impl Percentiles {
     }
 }
 
-/// What TCP alone made of a link.
+/// Result of TCP alone on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// What arrived in order, in the span that counts.
+    /// Rate of data that arrived in order, within the measured span.
     pub goodput: BitRate,
-    /// How long small requests beside it took.
+    /// Response times of small requests beside it.
     pub requests: Percentiles,
-    /// What happened to packets on their way to the mobile, from the start.
+    /// Counters of packets on their way to the mobile host, from the start.
     pub down: Counters,
 }
 
 impl Outcome {
-    /// Packets that the queue dropped, of 10,000.
+    /// Returns the number of packets that the queue dropped, of 10,000.
     pub fn dropped(&self) -> u64 {
         self.down.dropped_queue.packets * 10_000 / self.down.offered.packets.max(1)
     }
 }
 
-/// Lets one connection download over `link` from `begin` on, with a small request beside it each 100 ms, and counts
-/// within `span`.
+/// Runs one download over `link` from `begin` on, with a small request beside it each 100 ms, and measures within
+/// `span`.
 pub fn alone(
     link: &Link,
     seed: u64,

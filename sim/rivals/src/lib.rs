@@ -1,9 +1,9 @@
-//! Other people's traffic on a channel: TCP connections that send all they can, and small requests that wait for
-//! their answers.
+//! Cross traffic on a channel: TCP connections that send as much as they can, and small requests that wait for their
+//! replies.
 //!
-//! [`Rivals`] are driven by whoever owns the channel: what they send comes out as [`Crossing`]s, and goes back in
-//! at the far end. [`Alone`] is such a driver with nothing else on the channel: what a present-day TCP makes of a link,
-//! as the measure of whatever else is tried there with the same seed.
+//! The owner of the channel drives [`Rivals`]: their segments come out as [`Crossing`]s, and are passed back in at the
+//! far end. [`Alone`] is such a driver with nothing else on the channel: it measures a present-day TCP on a link, as a
+//! reference for everything else that is tried there with the same seed.
 
 mod alone;
 mod rival;

@@ -1,4 +1,4 @@
-//! One connection across the channel, and what its applications do.
+//! One connection across the channel, and its applications.
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -10,24 +10,24 @@ use tcp::{Config, Connection, Control, Counters, Endpoint, Input, Output};
 use units::{Duration, Instant, SeqNumber};
 use wire::TcpSegment;
 
-/// More than anyone sends, in bytes.
+/// More bytes than any connection sends.
 const ENDLESS: u64 = 1 << 50;
-/// A small request, and its answer, in bytes.
+/// Size of a small request, and of its reply, in bytes.
 const SMALL: u64 = 200;
-/// How often what was delivered is noted.
+/// Interval at which delivered bytes are recorded.
 pub(crate) const NOTE: Duration = Duration::from_millis(100);
 
-/// How a connection controls congestion.
+/// Congestion control of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// By losses: CUBIC.
+    /// CUBIC, which reacts to losses.
     Cubic,
-    /// By a model of the path: BBR version 1.
+    /// BBR version 1, which uses a model of the path.
     Bbr,
 }
 
 impl Kind {
-    /// The ends' configuration.
+    /// Returns the configuration of both ends.
     pub fn config(self) -> Config {
         Config::kernel(match self {
             Self::Cubic => Control::Cubic,
@@ -35,7 +35,7 @@ impl Kind {
         })
     }
 
-    /// As it is written on a command line.
+    /// Returns the name for the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
@@ -44,12 +44,12 @@ impl Kind {
     }
 }
 
-/// What the applications do.
+/// Task of the applications.
 #[derive(Debug, Clone)]
 enum Task {
-    /// The end behind which data start sends for as long as it may.
+    /// Data in this direction, as much as possible.
     Bulk(Direction),
-    /// The mobile end asks, the other answers.
+    /// Requests of the mobile end, and replies of the other.
     Requests(Requests),
 }
 
@@ -58,17 +58,17 @@ struct Requests {
     every: Duration,
     next: Instant,
     waiting: VecDeque<Instant>,
-    /// What was read of a request, and of an answer, that is not complete.
+    /// Bytes read of an incomplete request, and of an incomplete reply.
     read: [u64; 2],
     replies: Vec<(Instant, Duration)>,
 }
 
-/// Which way an end's segments go.
+/// Returns the direction of an end's segments.
 pub(crate) fn direction_of(end: usize) -> Direction {
     Direction::BOTH[end]
 }
 
-/// The end whose segments go this way: 0 for the fixed host, 1 for the mobile.
+/// Returns the end whose segments go in this direction: 0 for the fixed host, 1 for the mobile.
 fn end_of(direction: Direction) -> usize {
     match direction {
         Direction::Down => 0,
@@ -85,7 +85,7 @@ pub(crate) struct Rival {
     stopped: bool,
     task: Task,
     delivered: u64,
-    /// What was delivered until the end of each [`NOTE`].
+    /// Bytes delivered until the end of each [`NOTE`].
     notes: Vec<u64>,
 }
 
@@ -142,12 +142,12 @@ impl Rival {
         Self::new(number, &config, span, task)
     }
 
-    /// Bytes that arrived at the far end, in order.
+    /// Returns the number of bytes that arrived at the far end, in order.
     pub(crate) fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// The same at an earlier time, to a tenth of a second.
+    /// Returns the number of bytes delivered until an earlier time, to a tenth of a second.
     pub(crate) fn delivered_until(&self, at: Instant) -> u64 {
         let place = at.as_nanos() / NOTE.as_nanos();
         let noted = self.notes.get((place as usize).saturating_sub(1)).copied();
@@ -158,7 +158,7 @@ impl Rival {
         }
     }
 
-    /// When each request was made, and how long its answer took.
+    /// Returns the time of each request, and the delay of its reply.
     pub(crate) fn replies(&self) -> &[(Instant, Duration)] {
         match &self.task {
             Task::Requests(requests) => &requests.replies,
@@ -166,7 +166,7 @@ impl Rival {
         }
     }
 
-    /// What the sending end has done; of requests, the mobile one.
+    /// Returns the counters of the sending end; for requests, of the mobile one.
     pub(crate) fn counters(&self) -> Counters {
         self.ends[self.opener()].counters()
     }
@@ -186,7 +186,7 @@ impl Rival {
         self.ends[end].handle_input(now, Input::Segment(segment));
     }
 
-    /// Acts on what is due.
+    /// Handles deadlines that have come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         let opener = self.opener();
         if !self.started && self.span.start <= now {
@@ -227,7 +227,7 @@ impl Rival {
         earlier(earlier(request, stop), ends)
     }
 
-    /// The next segment that an end sends.
+    /// Returns the next segment that an end sends.
     pub(crate) fn poll_segment(&mut self, now: Instant) -> Option<(usize, TcpSegment)> {
         for end in 0..2 {
             while let Some(output) = self.ends[end].poll_output() {

@@ -1,4 +1,4 @@
-//! All connections beside each other.
+//! The set of all connections on a channel.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use wire::TcpSegment;
 
 use crate::rival::{Kind, Rival, direction_of};
 
-/// What Ethernet adds to a packet, in bytes.
+/// Bytes that Ethernet adds to a packet.
 const ETHERNET: usize = 14;
 
 /// A segment of a rival on its way across the channel.
@@ -23,45 +23,45 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// Which way it goes.
+    /// Returns the direction of the segment.
     pub fn direction(&self) -> Direction {
         direction_of(self.from)
     }
 
-    /// What its Ethernet frame takes on the air.
+    /// Returns the size of its Ethernet frame.
     pub fn size(&self) -> Bytes {
         Bytes::from(ETHERNET + self.segment.packet_length())
     }
 
-    /// Whose it is.
+    /// Returns the number of its connection.
     pub fn rival(&self) -> usize {
         self.rival
     }
 }
 
-/// TCP connections between the mobile's side of a channel and the fixed one.
+/// TCP connections between the mobile host's side of a channel and the fixed one.
 #[derive(Debug, Clone, Default)]
 pub struct Rivals {
     list: Vec<Rival>,
-    /// When each is to be looked at.
+    /// Next deadline of each connection.
     due: Deadlines<usize>,
     outgoing: VecDeque<Crossing>,
 }
 
 impl Rivals {
-    /// None yet.
+    /// Returns an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A connection that sends all it can in `direction`, while `span` lasts; returns its number.
+    /// Adds a connection that sends as much as it can in `direction` during `span`; returns its number.
     pub fn add(&mut self, kind: Kind, direction: Direction, span: Range<Instant>) -> usize {
         let number = self.list.len();
         self.push(Rival::bulk(number, (kind, direction), span))
     }
 
-    /// A connection on which the mobile asks for 200 bytes with as many, once each `every`, while `span` lasts; returns
-    /// its number.
+    /// Adds a connection on which the mobile host sends a request of 200 bytes once each `every` during `span`, and
+    /// gets a reply of as many bytes; returns its number.
     pub fn add_requests(&mut self, every: Duration, span: Range<Instant>) -> usize {
         let number = self.list.len();
         self.push(Rival::requests(number, every, span))
@@ -74,49 +74,49 @@ impl Rivals {
         number
     }
 
-    /// How many there are.
+    /// Returns the number of connections.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no connections.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Bytes of rival `number` that have arrived in order.
+    /// Returns the number of bytes of connection `number` that have arrived in order.
     pub fn delivered(&self, number: usize) -> u64 {
         self.list[number].delivered()
     }
 
-    /// Bytes of it that arrived within `span`, whose ends count to a tenth of a second.
+    /// Returns the number of bytes that arrived within `span`, whose ends are rounded to a tenth of a second.
     pub fn delivered_within(&self, number: usize, span: Range<Instant>) -> u64 {
         let rival = &self.list[number];
         let before = rival.delivered_until(span.start);
         rival.delivered_until(span.end).saturating_sub(before)
     }
 
-    /// When each request of it was made, and how long the answer took.
+    /// Returns the time of each request, and the delay of its reply.
     pub fn replies(&self, number: usize) -> &[(Instant, Duration)] {
         self.list[number].replies()
     }
 
-    /// What its sender has done.
+    /// Returns the counters of its sender.
     pub fn counters(&self, number: usize) -> Counters {
         self.list[number].counters()
     }
 
-    /// The end that sends; of requests, the mobile one.
+    /// Returns the end that sends; for requests, the mobile one.
     pub fn sender(&self, number: usize) -> &Endpoint {
         self.list[number].sender()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next.
+    /// Returns the time of the next call of [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due.first()
     }
 
-    /// Acts on what is due.
+    /// Handles deadlines that have come.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(number) = self.due.pop_due(now) {
             self.list[number].handle_timeout(now);
@@ -124,7 +124,7 @@ impl Rivals {
         }
     }
 
-    /// A segment has crossed.
+    /// Handles a segment that has crossed the channel.
     pub fn take(&mut self, now: Instant, crossing: Crossing) {
         let Crossing {
             rival,
@@ -135,7 +135,7 @@ impl Rivals {
         self.drain(now, rival);
     }
 
-    /// The next segment to be put on the channel.
+    /// Returns the next segment to be put on the channel.
     pub fn poll_crossing(&mut self) -> Option<Crossing> {
         self.outgoing.pop_front()
     }

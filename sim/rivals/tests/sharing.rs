@@ -1,4 +1,4 @@
-//! Each kind of sender does on a plain bottleneck what is known of it.
+//! Each kind of sender shows its known behaviour on a plain bottleneck.
 
 use channel::{Direction, Link};
 use rivals::{Alone, Kind, alone};
@@ -20,7 +20,8 @@ const fn at(seconds: u64) -> Instant {
     Instant::from_millis(seconds * 1_000)
 }
 
-/// Shares of these kinds between 20 and 80 s, in percent; each starts so many milliseconds after the one before.
+/// Returns the shares of these kinds between 20 and 80 s, in percent; each starts `apart` milliseconds after the one
+/// before.
 fn shares(kinds: &[Kind], packets: u64, apart: u64) -> Vec<u64> {
     let mut run = Alone::new(&link(packets), 1);
     for (place, kind) in kinds.iter().enumerate() {
@@ -41,7 +42,7 @@ fn each_fills_a_link_of_its_own() {
         let outcome = alone(&link(PRODUCT), 1, kind, (Instant::ZERO, at(5)..at(65)));
         let rate = outcome.goodput.bits_per_second();
         println!("{kind:?}: {outcome:?}");
-        // Of the rate, headers and Ethernet leave 1,448 of 1,514 bytes.
+        // Headers and Ethernet leave 1,448 of 1,514 bytes of the rate.
         let most = 20_000_000 * 1_448 / 1_514;
         assert!(rate * 100 >= most * 97, "{kind:?}: {rate} of {most}");
     }

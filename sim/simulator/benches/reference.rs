@@ -1,8 +1,8 @@
-//! What a packet costs on the topology that other simulators are measured on: sources – 100 Mbit/s, 1 ms –
-//! base station – 10 Mbit/s, 10 ms, one packet in a thousand lost – mobile; packets of 1400 bytes, windows
-//! of 64 packets, queues of 200. `cargo bench -p simulator`.
+//! Cost of a packet on the topology that other simulators are measured on: sources – 100 Mbit/s, 1 ms – base station –
+//! 10 Mbit/s, 10 ms, one packet in a thousand lost – mobile host; packets of 1400 bytes, windows of 64 packets, queues
+//! of 200. `cargo bench -p simulator`.
 //!
-//! The ends keep a window and repeat what timed out, no more, so this is the engine's own cost.
+//! The ends only keep a window and repeat packets after a timeout, so this is the cost of the simulator itself.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ fn main() {
     divan::main();
 }
 
-/// As large as a TCP segment with all its options.
+/// A value as large as a TCP segment with all its options.
 #[derive(Clone, Copy)]
 struct Segment {
     flow: u16,
@@ -56,7 +56,7 @@ impl Packet for Segment {
 }
 
 enum Role {
-    /// Sends so many packets; a loss costs a timeout.
+    /// Sends `packets` packets; a loss costs a timeout.
     Source {
         flow: u16,
         total: u64,
@@ -66,7 +66,7 @@ enum Role {
     },
     /// Port 0 is the hop; source f is at port f + 1.
     Base,
-    /// What it expects of each flow. What is lost is not missed, so that every packet is sent once.
+    /// The next packet expected of each flow. Losses are ignored, so that every packet is sent once.
     Mobile(Vec<u64>),
 }
 

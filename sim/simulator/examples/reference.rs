@@ -2,10 +2,9 @@
 //! one data packet in a thousand lost – mobile host. `NewReno`, an acknowledgement for each segment, 1400 bytes
 //! of data in a packet, windows of 64 packets, queues of 200.
 //!
-//! `cargo run --release -p simulator --example reference -- FLOWS PACKETS [PCAP SNAP]` prints what was delivered,
-//! how long the simulation ran, by the clock and on the processor, and its memory; `cargo xtask bench simulator`
-//! sets that beside other simulators. With PCAP it captures the hop at the mobile host, at most SNAP bytes of each
-//! packet.
+//! `cargo run --release -p simulator --example reference -- FLOWS PACKETS [PCAP SNAP]` prints the delivered amount, the
+//! run time by clock and by processor, and the memory use; `cargo xtask bench simulator` compares it with other
+//! simulators. With PCAP it captures the hop at the mobile host, at most SNAP bytes of each packet.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -29,7 +28,7 @@ use wire::TcpSegment;
 
 /// Data in a packet, in bytes.
 const SEGMENT: u16 = 1400;
-/// The most packets on their way.
+/// Largest number of packets on their way.
 const WINDOW: u64 = 64;
 /// Flow f has this port plus f at the mobile host.
 const FIRST_PORT: u16 = 5000;
@@ -48,12 +47,12 @@ delay = '10 ms'
 queue = '200 packets'
 ";
 
-/// What crosses the links.
+/// A segment that crosses the links.
 #[derive(Clone)]
 struct Segment(TcpSegment);
 
 impl Segment {
-    /// The number of its flow, by the port at the mobile host.
+    /// Returns the number of its flow, from the port at the mobile host.
     fn number(&self) -> u16 {
         let (source, destination) = (self.0.source.port(), self.0.destination.port());
         source.max(destination) - FIRST_PORT
@@ -103,17 +102,17 @@ enum Node {
 struct Host {
     first_flow: u16,
     endpoints: Vec<Endpoint>,
-    /// When each endpoint wants to be woken.
+    /// Deadline of each endpoint.
     deadlines: Vec<Option<Instant>>,
-    /// The same in the order of time.
+    /// The same deadlines, ordered by time.
     order: BTreeSet<(Instant, usize)>,
-    /// Endpoints that may have something to say.
+    /// Endpoints that may have outputs.
     active: Vec<usize>,
     now: Instant,
 }
 
 impl Host {
-    /// Wakes every endpoint at once, so that those that connect do.
+    /// Returns a host that calls every endpoint at once, so that those that connect do.
     fn new(first_flow: u16, endpoints: Vec<Endpoint>) -> Self {
         Self {
             first_flow,
@@ -146,7 +145,7 @@ impl Host {
         }
     }
 
-    /// The next segment; data are read as they come.
+    /// Returns the next segment; data are read as they arrive.
     fn next(&mut self) -> Option<TcpSegment> {
         while let Some(&number) = self.active.last() {
             let endpoint = &mut self.endpoints[number];
@@ -243,7 +242,7 @@ fn mobile_address(flow: u16) -> SocketAddrV4 {
     SocketAddrV4::new(MOBILE, FIRST_PORT + flow)
 }
 
-/// A source that sends `packets` packets.
+/// Returns a source that sends `packets` packets.
 fn source(flow: u16, packets: u64) -> Result<Node, tcp::ConfigError> {
     let connection = Connection {
         local: source_address(flow),
@@ -270,7 +269,7 @@ fn mobile(flows: u16) -> Result<Node, tcp::ConfigError> {
     Ok(Node::Host(Host::new(0, endpoints)))
 }
 
-/// The topology, and the mobile host in it.
+/// Returns the topology, and the mobile host in it.
 fn topology(flows: u16, packets: u64) -> Result<(Simulation<Node>, NodeId), Box<dyn Error>> {
     let wire = Line::wire(DirectionConfig::steady(
         "100 Mbit/s".parse()?,
@@ -331,7 +330,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How long this process has had a processor.
+/// Returns the processor time of this process, in seconds.
 fn processor_seconds() -> Result<f64, Box<dyn Error>> {
     let text = fs::read_to_string("/proc/self/schedstat")?;
     let nanoseconds = text.split_whitespace().next();
@@ -341,7 +340,7 @@ fn processor_seconds() -> Result<f64, Box<dyn Error>> {
     Ok(nanoseconds / 1e9)
 }
 
-/// The most memory that this process ever had resident, in KiB.
+/// Returns the largest resident memory of this process so far, in KiB.
 fn memory_peak() -> Result<u64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,6 +1,6 @@
-//! What nodes and flows have sent and received.
+//! Counters of nodes and flows.
 //!
-//! Links count for themselves: [`Simulation::link_counters`](crate::Simulation::link_counters).
+//! Links have their own counters: [`Simulation::link_counters`](crate::Simulation::link_counters).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -13,35 +13,35 @@ use crate::node::Node;
 use crate::observer::{Loss, Moment, Observer, Sighting};
 use crate::packet::Packet;
 
-/// What a node did on all of its ports, in packets and in bytes without framing.
+/// Counters of a node over all of its ports, in packets and in bytes without framing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeCounters {
-    /// Handed to links.
+    /// Packets handed to links.
     pub sent: Amount,
-    /// Arrived.
+    /// Packets that arrived.
     pub received: Amount,
-    /// Heard with an error, on lines that say so.
+    /// Packets that arrived with an error, on lines that report them.
     pub corrupted: Amount,
 }
 
-/// What one flow did on one direction of one link, in packets and in bytes without framing.
+/// Counters of one flow in one direction of one link, in packets and in bytes without framing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlowCount {
-    /// Handed to the link.
+    /// Packets handed to the link.
     pub sent: Amount,
-    /// Arrived at its other end.
+    /// Packets that arrived at its other end.
     pub delivered: Amount,
-    /// Refused by a full queue.
+    /// Packets dropped by a full queue.
     pub lost_queue: Amount,
-    /// Lost because they were longer than the link carries.
+    /// Packets lost because they were longer than the MTU of the link.
     pub lost_too_long: Amount,
-    /// Lost on the air.
+    /// Packets lost on the air.
     pub lost_air: Amount,
-    /// When its last packet arrived.
+    /// Time at which its last packet arrived.
     pub last_delivery: Option<Instant>,
 }
 
-/// An observer that counts each flow on each link by itself.
+/// An observer that counts each flow on each link separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowCounters<F> {
     counts: BTreeMap<(F, LinkId, Direction), FlowCount>,
@@ -56,13 +56,13 @@ impl<F> Default for FlowCounters<F> {
 }
 
 impl<F: Copy + Ord> FlowCounters<F> {
-    /// What `flow` did in `direction` of `link`.
+    /// Returns the counters of `flow` in `direction` of `link`.
     pub fn of(&self, flow: F, link: LinkId, direction: Direction) -> FlowCount {
         let found = self.counts.get(&(flow, link, direction));
         found.copied().unwrap_or_default()
     }
 
-    /// All counts, in the order of flow, link and direction.
+    /// Returns all counters, ordered by flow, link and direction.
     pub fn iter(&self) -> impl Iterator<Item = (F, LinkId, Direction, FlowCount)> {
         let all = self.counts.iter();
         all.map(|((flow, link, direction), count)| (*flow, *link, *direction, *count))

@@ -5,7 +5,7 @@ use units::{Bytes, Instant};
 use crate::node::{Input, Node, Output};
 use crate::packet::{Coding, Packet};
 
-/// The bytes of a packet.
+/// A packet as bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedPacket<F> {
     bytes: Box<[u8]>,
@@ -29,8 +29,8 @@ impl<F: Copy + Ord + std::fmt::Debug> Packet for EncodedPacket<F> {
     }
 }
 
-/// A node whose packets are encoded where it sends them and parsed where it receives them. A simulation
-/// of such nodes must give what a simulation of the nodes themselves gives.
+/// A node whose packets are encoded when it sends them and parsed when it receives them. A simulation of such nodes
+/// must give the same results as a simulation of the nodes themselves.
 #[derive(Debug, Clone)]
 pub struct Encoded<N>(pub N);
 
@@ -42,7 +42,7 @@ where
     fn parse(packet: &EncodedPacket<<N::Packet as Packet>::Flow>) -> N::Packet {
         match N::Packet::parse(&packet.bytes) {
             Ok(parsed) => parsed,
-            // Both sides of the code are ours, and a channel changes no byte.
+            // Both encoder and parser are ours, and a channel changes no byte.
             Err(problem) => panic!("a packet that we encoded does not parse: {problem}"),
         }
     }

@@ -1,29 +1,27 @@
-//! Machines in virtual time: a discrete-event engine.
+//! A discrete-event simulator of machines in virtual time.
 //!
-//! A [`Simulation`] holds nodes and the links between their ports. A node is any
-//! [`Machine`](machine::Machine) that takes an [`Input`] and gives an [`Output`]; whatever stands inside
-//! (a TCP endpoint, an agent of a base station, a whole host) is the composer's choice. A link is the
-//! same [`Channel`](channel::Channel) that the emulator runs in real time; a wire is one without errors.
-//! The engine knows no protocol.
+//! A [`Simulation`] holds nodes and the links between their ports. A node is any [`Machine`](machine::Machine) that
+//! takes an [`Input`] and gives an [`Output`]; the user of this crate chooses its content (a TCP endpoint, an agent of
+//! a base station, a whole host). A link is the same [`Channel`](channel::Channel) that the emulator runs in real time;
+//! a wire is one without errors. The simulator knows no protocol.
 //!
-//! # How to read it
+//! # Reading order
 //!
 //! 1. `schedule.rs`: the event queue. Every node and every link is an *actor* with one deadline, so a
-//!    timer that is moved or cancelled leaves nothing behind.
-//! 2. `simulation.rs`: the topology and its counters; `run.rs`: the loop. It takes the actor that is due first, lets it
-//!    act, and hands what comes out to whom it concerns, until the instant has run dry.
-//! 3. `node.rs`, `packet.rs`, `line.rs`: what the composer brings: nodes, packets, links.
+//!    timer that is moved or cancelled leaves no entry behind.
+//! 2. `simulation.rs`: the topology and its counters; `run.rs`: the loop. It takes the actor that is due first, calls
+//!    it, and passes its outputs on, until nothing is left to do at that instant.
+//! 3. `node.rs`, `packet.rs`, `line.rs`: the parts that the user provides: nodes, packets, links.
 //! 4. `observer.rs`: everything that watches a run without changing it. [`Pcap`], [`Series`] and
-//!    [`FlowCounters`] are observers; a run without one pays nothing for them and keeps no history.
-//! 5. `limits.rs`: why a run ends, and the errors that say what kept it busy.
+//!    [`FlowCounters`] are observers; a run without one has no cost for them and keeps no history.
+//! 5. `limits.rs`: reasons why a run ends, and errors that name the busiest actor.
 //! 6. `encoded.rs`: the same nodes, with packets that cross the links as bytes.
 //!
 //! # The order of events
 //!
-//! Deadlines are kept in the order of their time, and at one time in the order in which they were set.
-//! What a deadline sets off at the same instant (a packet on a link that takes no time) is finished, in
-//! the order in which it arose, before the next deadline is looked at. So a run is a function of its
-//! nodes, links and seeds alone.
+//! Deadlines are ordered by time, and at one time by the order in which they were set. All consequences of a deadline
+//! at the same instant (a packet on a link that takes no time) are processed, in the order in which they arose, before
+//! the next deadline. So a run is a function of its nodes, links and seeds alone.
 
 mod counters;
 mod encoded;

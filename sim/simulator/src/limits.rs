@@ -1,22 +1,22 @@
-//! Why a run ends.
+//! Limits of a run, and reasons why it ends.
 
 use thiserror::Error;
 use units::Instant;
 
-/// How far a run may go.
+/// Limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Up to and with this time.
+    /// Largest time, inclusive.
     pub until: Instant,
-    /// So many events in all: a deadline that came, or a packet that arrived.
+    /// Largest number of events: a deadline that came, or a packet that arrived.
     pub events: u64,
-    /// So many events without time moving on.
+    /// Largest number of events at one instant.
     pub still: u64,
 }
 
 impl Limits {
-    /// Until `until`, with bounds that only a run that went astray meets: 10¹¹ events, and a million at
-    /// one instant.
+    /// Returns limits for a run until `until`, with bounds that only a faulty run reaches: 10¹¹ events, and a million
+    /// at one instant.
     pub fn until(until: Instant) -> Self {
         Self {
             until,
@@ -26,23 +26,23 @@ impl Limits {
     }
 }
 
-/// How a run ended well.
+/// Reason why a run ended normally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Its time was over.
+    /// The time limit was reached.
     Time,
-    /// Nothing was left to happen.
+    /// No event was left.
     Idle,
-    /// An observer asked for it.
+    /// An observer stopped the run.
     Stopped,
 }
 
-/// An actor and how often it acted.
+/// An actor and its number of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
-    /// `node 'mobile'`, or `the link of 'gateway' and 'mobile'`.
+    /// Name of the actor: `node 'mobile'`, or `the link of 'gateway' and 'mobile'`.
     pub who: String,
-    /// How often.
+    /// Number of its events.
     pub events: u64,
 }
 
@@ -52,7 +52,7 @@ impl std::fmt::Display for Busy {
     }
 }
 
-/// How a run went astray.
+/// Error in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RunError {
     /// Time stands still.
@@ -62,11 +62,11 @@ pub enum RunError {
          packets over links that take no time"
     )]
     Livelock {
-        /// Where it stands.
+        /// Time at which it stands.
         at: Instant,
-        /// How many events the limit allows.
+        /// Number of events that the limit allows.
         events: u64,
-        /// Who acted most, in the second half of these events.
+        /// The busiest actor in the second half of these events.
         busiest: Busy,
     },
     /// The limit of events is reached.
@@ -74,21 +74,21 @@ pub enum RunError {
         "{events} events and no end at {at} s, most of them by {busiest}; allow more events or less time"
     )]
     TooManyEvents {
-        /// How far it came.
+        /// Time of the last event.
         at: Instant,
-        /// How many events the limit allows.
+        /// Number of events that the limit allows.
         events: u64,
-        /// Who acted most, in the whole run.
+        /// The busiest actor in the whole run.
         busiest: Busy,
     },
-    /// A node sends where nothing is connected.
+    /// A node sends on a port without a link.
     #[error(
         "node '{node}' sends on port {port}, where no link is; connect one, or do not send there"
     )]
     Unconnected {
-        /// Its name.
+        /// Name of the node.
         node: String,
-        /// The port's number.
+        /// Number of the port.
         port: u16,
     },
 }

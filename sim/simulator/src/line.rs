@@ -1,4 +1,4 @@
-//! What stands between two ports.
+//! Links between two ports.
 
 use channel::{Channel, DirectionConfig, Link, LinkConfig, LinkError, PerDirection};
 use machine::Machine;
@@ -12,7 +12,7 @@ use crate::schedule::Slot;
 pub struct LinkId(pub(crate) u32);
 
 impl LinkId {
-    /// Its number, in the order in which links were connected, from zero.
+    /// Returns the index of the link, in the order in which links were connected, from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -21,13 +21,13 @@ impl LinkId {
 /// An end of a link: a port of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct End {
-    /// Whose port.
+    /// The node of the port.
     pub node: NodeId,
-    /// Which one.
+    /// The port.
     pub port: Port,
 }
 
-/// A link that is to be laid: rate, delay, queue and losses of each direction, and what the ends see.
+/// A link before it is connected: rate, delay, queue and losses of each direction, and the information for its ends.
 ///
 /// ```
 /// use channel::{DirectionConfig, Link};
@@ -53,10 +53,10 @@ pub struct Line {
 }
 
 impl Line {
-    /// A hop with the losses that `seed` draws; the gateway's end is the first.
+    /// Returns a hop with the losses that `seed` draws; the gateway's end is the first.
     ///
-    /// Equal seeds give equal losses, as the emulator's do. So two hops of one simulation want seeds
-    /// of their own, and two schemes that are compared want the same.
+    /// Equal seeds give equal losses, as in the emulator. So use different seeds for two hops of one simulation, and
+    /// the same seed for two schemes to be compared.
     pub fn hop(link: &Link, seed: u64) -> Self {
         Self {
             link: link.clone(),
@@ -67,7 +67,7 @@ impl Line {
         }
     }
 
-    /// A wire whose two directions are alike; its rate and delay may have a schedule.
+    /// Returns a wire with equal directions; its rate and delay may have a schedule.
     pub fn wire(each: DirectionConfig) -> Result<Self, LinkError> {
         let config = LinkConfig {
             each: Some(each),
@@ -76,7 +76,7 @@ impl Line {
         Self::from_config(config)
     }
 
-    /// A wire with directions of their own: `down` leads from its first end to its second.
+    /// Returns a wire with different directions: `down` leads from its first end to its second.
     pub fn wire_each_way(ways: PerDirection<DirectionConfig>) -> Result<Self, LinkError> {
         let config = LinkConfig {
             down: Some(ways.down),
@@ -91,13 +91,13 @@ impl Line {
         Ok(Self::hop(&Link::from_config(config, "wire", &refuse)?, 0))
     }
 
-    /// Adds so many bytes to each packet while it is on the link.
+    /// Adds `framing` bytes to each packet while it is on the link.
     pub fn with_framing(self, framing: Bytes) -> Self {
         Self { framing, ..self }
     }
 
-    /// Hands packets that the air lost to their receiver, as [`Input::Corrupted`](crate::Input), in
-    /// place of letting them vanish: for errors that leave the header readable.
+    /// Delivers packets that the air lost to their receiver, as [`Input::Corrupted`](crate::Input), instead of dropping
+    /// them: for errors that leave the header readable.
     pub fn with_corruption_heard(self) -> Self {
         Self {
             corruption_heard: true,
@@ -105,8 +105,8 @@ impl Line {
         }
     }
 
-    /// Tells observers of each change of the channel's state. These changes go on for ever, so a
-    /// simulation with such a line is never idle.
+    /// Reports each change of the channel's state to observers. These changes go on for ever, so a simulation with such
+    /// a line is never idle.
     pub fn with_state_notes(self) -> Self {
         Self {
             state_notes: true,
@@ -115,16 +115,16 @@ impl Line {
     }
 }
 
-/// A link that is laid.
+/// A connected link.
 #[derive(Debug, Clone)]
 pub(crate) struct Laid<P> {
     pub(crate) channel: Channel<P>,
     pub(crate) framing: Bytes,
     pub(crate) corruption_heard: bool,
-    /// Where packets of each direction arrive.
+    /// End at which packets of each direction arrive.
     pub(crate) arrives: PerDirection<End>,
     pub(crate) slot: Slot,
-    /// How often it has acted.
+    /// Number of its events.
     pub(crate) events: u64,
 }
 

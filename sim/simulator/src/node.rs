@@ -1,4 +1,4 @@
-//! What stands at the ends of the links.
+//! Nodes at the ends of links.
 
 use machine::Machine;
 use units::Instant;
@@ -14,54 +14,53 @@ pub struct Port(pub u16);
 pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
-    /// Its number, in the order in which nodes were added, from zero.
+    /// Returns the index of the node, in the order in which nodes were added, from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What a node is told.
+/// An input of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input<P> {
     /// A packet arrives.
     Packet {
-        /// Where.
+        /// Port of arrival.
         port: Port,
         /// The packet.
         packet: P,
     },
-    /// A packet arrives with an error that its checksum shows; only from a line
-    /// [whose receiver hears of it](crate::Line::with_corruption_heard).
+    /// A packet arrives with an error that its checksum shows; only from a line [with reports of
+    /// corruption](crate::Line::with_corruption_heard).
     Corrupted {
-        /// Where.
+        /// Port of arrival.
         port: Port,
         /// The packet as it was sent.
         packet: P,
     },
 }
 
-/// What a node asks for.
+/// An output of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output<P, E> {
     /// Hand a packet to the link at a port.
     Send {
-        /// Where.
+        /// Port of the link.
         port: Port,
         /// The packet.
         packet: P,
     },
-    /// Something that the composer wants to hear of.
+    /// An event to report to the observer.
     Event(E),
 }
 
-/// A machine that can stand in a simulation; every machine with these inputs and outputs is one.
+/// A machine that can be a node of a simulation; every machine with these inputs and outputs is one.
 ///
-/// A node that wants to act before anything reaches it has a deadline from the start. A deadline that
-/// lies in the past counts as now.
+/// A node that must act before anything arrives has a deadline from the start. A deadline in the past counts as now.
 pub trait Node {
-    /// What it sends and receives.
+    /// Type of the packets that it sends and receives.
     type Packet: Packet;
-    /// What it tells the composer.
+    /// Type of the events that it reports.
     type Event;
 
     /// See [`Machine::handle_input`].

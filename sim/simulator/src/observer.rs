@@ -1,4 +1,4 @@
-//! What watches a run without changing it.
+//! Observers, which watch a run without changing it.
 
 use std::ops::ControlFlow;
 
@@ -8,60 +8,60 @@ use units::Instant;
 use crate::line::LinkId;
 use crate::node::{Node, NodeId};
 
-/// Why a link does not deliver a packet.
+/// Reason why a link does not deliver a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// The queue was full when it came.
+    /// The queue was full when it arrived there.
     QueueFull,
-    /// It is longer than the link carries.
+    /// It is longer than the MTU of the link.
     TooLong,
-    /// The air lost it; seen when it would have arrived.
+    /// The air lost it; reported when it would have arrived.
     Air,
 }
 
-/// What happens to a packet on a link.
+/// Event of a packet on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// A node hands it to the link.
     Sent,
     /// It arrives at the other end.
     Delivered,
-    /// It does not.
+    /// The link does not deliver it.
     Lost(Loss),
 }
 
-/// When and where a packet is seen.
+/// Time, place and event of a packet on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sighting {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// On which link.
+    /// Link of the event.
     pub link: LinkId,
-    /// Which way it goes; [`Direction::Down`] leads from the link's first end to its second.
+    /// Direction of the packet; [`Direction::Down`] leads from the link's first end to its second.
     pub direction: Direction,
-    /// What happens to it.
+    /// Event of the packet.
     pub moment: Moment,
 }
 
-/// Something that watches a run. Each call may end the run by `Break`, once the event at hand is
-/// finished; so does a trace that cannot be written. Observers combine as tuples; `()` sees nothing.
+/// An observer of a run. Each call may end the run by `Break`, once the current event is finished; so does a trace that
+/// cannot be written. Observers combine as tuples; `()` observes nothing.
 pub trait Observer<N: Node> {
-    /// Something happens to a packet.
+    /// Called when something happens to a packet.
     fn packet(&mut self, _sighting: Sighting, _packet: &N::Packet) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// A node says something.
+    /// Called when a node reports an event.
     fn event(&mut self, _now: Instant, _node: NodeId, _event: &N::Event) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// A node has acted.
+    /// Called when a node has acted.
     fn acted(&mut self, _now: Instant, _id: NodeId, _node: &N) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// So much waits at a link after a packet came or left.
+    /// Called with the queue of a link after a packet entered or left it.
     fn waiting(
         &mut self,
         _now: Instant,
@@ -71,7 +71,7 @@ pub trait Observer<N: Node> {
         ControlFlow::Continue(())
     }
 
-    /// A channel [with state notes](crate::Line::with_state_notes) is now good or not.
+    /// Called when the state of a channel [with state notes](crate::Line::with_state_notes) changes.
     fn state(&mut self, _now: Instant, _at: (LinkId, Direction), _good: bool) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -101,7 +101,7 @@ impl<N: Node, O: Observer<N>> Observer<N> for &mut O {
     }
 }
 
-/// No observer, or one that was asked for.
+/// Observes with the inner observer, if there is one.
 impl<N: Node, O: Observer<N>> Observer<N> for Option<O> {
     fn packet(&mut self, sighting: Sighting, packet: &N::Packet) -> ControlFlow<()> {
         on(self, |observer| observer.packet(sighting, packet))
@@ -131,7 +131,7 @@ fn on<O>(
     observer.as_mut().map_or(ControlFlow::Continue(()), tell)
 }
 
-/// Both see everything, also where the first wants to end the run.
+/// Observes with both, even if the first ends the run.
 impl<N: Node, A: Observer<N>, B: Observer<N>> Observer<N> for (A, B) {
     fn packet(&mut self, sighting: Sighting, packet: &N::Packet) -> ControlFlow<()> {
         let first = self.0.packet(sighting, packet);
@@ -163,7 +163,7 @@ fn either(first: ControlFlow<()>, second: ControlFlow<()>) -> ControlFlow<()> {
     if first.is_break() { first } else { second }
 }
 
-/// Calls a function for what nodes say: to gather results, and to end a run when the work is done.
+/// An observer that calls a function with the events of nodes: to collect results, and to end a run.
 #[derive(Debug, Clone)]
 pub struct OnEvent<F>(pub F);
 

@@ -1,4 +1,4 @@
-//! What crosses the links.
+//! Packets that cross the links.
 
 use std::fmt::Debug;
 
@@ -6,34 +6,34 @@ use units::Bytes;
 
 /// A packet as a value.
 pub trait Packet: Clone {
-    /// What tells one conversation from another; both of its directions may share it.
+    /// Identifier of a flow; both of its directions may share it.
     type Flow: Copy + Ord + Debug;
 
-    /// How long the packet is at the network layer, before a link adds its framing.
+    /// Returns the length of the packet at the network layer, before a link adds its framing.
     fn length(&self) -> Bytes;
 
-    /// The conversation that it belongs to.
+    /// Returns the flow that it belongs to.
     fn flow(&self) -> Self::Flow;
 
-    /// Whether it goes before others that wait for a link.
+    /// Returns true if it goes ahead of others that wait for a link.
     fn goes_ahead(&self) -> bool {
         false
     }
 }
 
-/// A packet that also exists as bytes: an IP packet with its header.
+/// A packet that can be encoded: an IP packet with its header.
 pub trait Coding: Packet {
-    /// Appends the packet's bytes to `into`; there are [`length`](Packet::length) of them.
+    /// Appends the packet's bytes to `into`; their number is [`length`](Packet::length).
     fn encode(&self, into: &mut Vec<u8>);
 
-    /// Appends the first bytes of the packet, at most `most`, as a capture on its way shows them. A packet that is
-    /// quicker to write in part, perhaps without a checksum over all, says so here.
+    /// Appends the first bytes of the packet, at most `most`, for a capture. A packet that is faster to write in part,
+    /// perhaps without a checksum over all of it, overrides this.
     fn encode_head(&self, most: usize, into: &mut Vec<u8>) {
         let start = into.len();
         self.encode(into);
         into.truncate(start.saturating_add(most));
     }
 
-    /// The packet that these bytes are; the error says what is wrong with them.
+    /// Parses a packet; the error describes the fault.
     fn parse(bytes: &[u8]) -> Result<Self, String>;
 }

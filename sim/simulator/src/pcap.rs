@@ -1,4 +1,4 @@
-//! Captures that Wireshark opens: pcapng, an interface for each tapped port, raw IP, nanoseconds.
+//! Captures for Wireshark: pcapng, an interface for each tapped port, raw IP, nanoseconds.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -24,25 +24,25 @@ use crate::trace::{FirstError, TraceError, buffered};
 /// Time stamps count nanoseconds: 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
-/// Blocks are multiples of this, in bytes.
+/// Unit of block lengths, in bytes.
 const WORD: usize = 4;
-/// What a block has besides its body, in bytes: its type, and its length twice.
+/// Bytes of a block besides its body: its type, and its length twice.
 const FRAME: usize = 12;
 
 const WHAT: &str = "the capture";
 
-/// An observer that captures what tapped ports send and receive, as `tcpdump` on their hosts would: lost
-/// packets are seen by the sender alone. Bytes go out as the run goes on, so it keeps no packet.
+/// An observer that captures the packets that tapped ports send and receive, as `tcpdump` on their hosts would: a lost
+/// packet is seen at the sender only. It writes bytes during the run, so it keeps no packet.
 pub struct Pcap<W: Write> {
     writer: PcapNgWriter<BufWriter<W>>,
     first_error: FirstError,
-    /// The interface at the sending end of each link and direction, by the link's number.
+    /// Interface at the sending end of each link and direction, by the link's index.
     senders: Vec<PerDirection<Option<u32>>>,
-    /// The same at the receiving end.
+    /// Interface at the receiving end of each link and direction, by the link's index.
     receivers: Vec<PerDirection<Option<u32>>>,
-    /// How many bytes of a packet are kept.
+    /// Largest number of bytes kept of a packet.
     snap: u32,
-    /// The block that is being put together, without what frames it.
+    /// The block that is being assembled, without its framing.
     body: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ impl<W: Write> Pcap<W> {
             body: Vec::new(),
         };
         for (tap, number) in taps.iter().zip(0..) {
-            // A port without a link has nothing to show.
+            // A port without a link has no traffic.
             if let Some((link, sends)) = simulation.link_at(*tap) {
                 pcap.senders[link.index()][sends] = Some(number);
                 pcap.receivers[link.index()][sends.reverse()] = Some(number);
@@ -82,7 +82,7 @@ impl<W: Write> Pcap<W> {
         Ok(pcap)
     }
 
-    /// Ends the capture; the error is the first that writing met.
+    /// Ends the capture; the error is the first one from writing.
     pub fn finish(self) -> Result<W, TraceError> {
         self.first_error.finish(self.writer.into_inner())
     }
@@ -101,8 +101,8 @@ impl<W: Write> Pcap<W> {
         self.first_error.guard(write)
     }
 
-    /// Writes a packet as an enhanced packet block (pcapng §4.3), which is put together here: the library would go
-    /// over each twice.
+    /// Writes a packet as an enhanced packet block (pcapng §4.3), which is assembled here: the library would copy each
+    /// packet twice.
     fn capture(&mut self, at: Instant, interface: u32, packet: &impl Coding) -> ControlFlow<()> {
         let (high, low) = ((at.as_nanos() >> 32) as u32, at.as_nanos() as u32);
         let length = packet.length().get() as u32;

@@ -1,4 +1,4 @@
-//! The loop.
+//! The event loop.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use crate::observer::{Loss, Moment, Observer, Sighting};
 use crate::packet::Packet;
 use crate::simulation::{Actor, Arrival, Simulation};
 
-/// A simulation that runs, and who watches it.
+/// A run of a simulation with its observer.
 pub(crate) struct Run<'a, N: Node, O> {
     simulation: &'a mut Simulation<N>,
     observer: &'a mut O,
@@ -56,7 +56,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         Ok(Ending::Stopped)
     }
 
-    /// Counts an event, and ends a run that has too many.
+    /// Counts an event; returns an error if there are too many.
     fn check(&mut self, limits: Limits, stillness: &mut Stillness) -> Result<(), RunError> {
         let simulation = &mut *self.simulation;
         simulation.events += 1;
@@ -107,7 +107,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         self.drain_node(node)
     }
 
-    /// Does what a node asks for, and keeps its deadline.
+    /// Carries out the outputs of a node, and updates its deadline.
     fn drain_node(&mut self, id: NodeId) -> Result<(), RunError> {
         let now = self.simulation.now;
         while let Some(output) = self.simulation.nodes[id.index()].node.poll_output() {
@@ -160,7 +160,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         Ok(())
     }
 
-    /// Takes in what a link gives out, and keeps its deadline.
+    /// Handles the outputs of a link, and updates its deadline.
     fn drain_link(&mut self, id: LinkId) {
         while let Some(output) = self.simulation.links[id.index()].channel.poll_output() {
             match output {
@@ -198,7 +198,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         self.simulation.schedule.set(link.slot, deadline);
     }
 
-    /// The air lost a packet; its receiver may hear of it.
+    /// Handles a packet that the air lost; its receiver may get it as corrupted.
     fn lose(&mut self, id: LinkId, direction: Direction, packet: N::Packet) {
         self.see((id, direction), Moment::Lost(Loss::Air), &packet);
         self.see_queue(id, direction);
@@ -238,11 +238,11 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
     }
 }
 
-/// How long time has stood still.
+/// Number of events since time last advanced.
 struct Stillness {
-    /// How many events there were when time last moved.
+    /// Number of events when time last advanced.
     since: u64,
-    /// How often each actor had acted when half of the limit was reached.
+    /// Number of events of each actor when half of the limit was reached.
     activity: Vec<u64>,
 }
 

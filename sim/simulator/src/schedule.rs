@@ -1,20 +1,19 @@
 //! The event queue: one deadline for each actor.
 //!
-//! A heap of events would collect the deadlines that TCP moves with every acknowledgement. Actors are
-//! few and known, so this is a tournament: the leaves are the actors' deadlines, each inner place holds
-//! the earlier of the two below it, and the root is what happens next. To move a deadline is to replay
-//! the matches above it, up to the first that another actor wins as before; to leave it where it is
-//! costs one comparison.
+//! A heap of events would collect the deadlines that TCP moves with every acknowledgement. Actors are few and known, so
+//! this is a tournament tree: the leaves are the actors' deadlines, each inner node holds the earlier of its two
+//! children, and the root is the next event. To move a deadline, the matches above it are replayed, up to the first
+//! whose winner stays another actor; an unchanged deadline costs one comparison.
 
 use units::Instant;
 
-/// A deadline that far off never comes.
+/// A deadline at this time never comes.
 const END_OF_TIME: Instant = Instant::from_nanos(u64::MAX);
 
-/// The place of an actor in the schedule.
+/// Index of an actor in the schedule.
 pub(crate) type Slot = u32;
 
-/// A deadline: the earlier time wins, then the earlier setting.
+/// A deadline: the earlier time wins, then the one that was set earlier.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     at: Instant,
@@ -23,7 +22,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// No deadline; it loses against every deadline.
+    /// Returns the entry without a deadline, which loses against every deadline.
     const fn never(slot: Slot) -> Self {
         Self {
             at: END_OF_TIME,
@@ -36,12 +35,12 @@ impl Entry {
         self.set == u64::MAX
     }
 
-    /// The least wins.
+    /// Returns the key of the order; the smallest wins.
     fn order(&self) -> u128 {
         u128::from(self.at.as_nanos()) << 64 | u128::from(self.set)
     }
 
-    /// Whether both are the same setting.
+    /// Returns true if both are the same setting.
     fn is(&self, other: &Self) -> bool {
         (self.set, self.slot) == (other.set, other.slot)
     }
@@ -50,10 +49,10 @@ impl Entry {
 /// The deadlines of all actors.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
-    /// A binary tree: the children of place i are 2i and 2i + 1, the leaves are the second half.
+    /// A binary tree: the children of index i are 2i and 2i + 1, the leaves are the second half.
     tree: Vec<Entry>,
     actors: u32,
-    /// The number of the next setting.
+    /// Number of the next setting.
     set: u64,
 }
 
@@ -77,7 +76,7 @@ impl Schedule {
         slot
     }
 
-    /// Doubles the leaves and plays every match again.
+    /// Doubles the number of leaves and replays every match.
     fn grow(&mut self) {
         let leaves = self.tree.len();
         let old = self.tree.split_off(leaves / 2);
@@ -90,7 +89,7 @@ impl Schedule {
         }
     }
 
-    /// The deadline of `slot` is now `at`; one that stays where it was keeps its turn.
+    /// Sets the deadline of `slot` to `at`; an unchanged deadline keeps its position in the order.
     pub(crate) fn set(&mut self, slot: Slot, at: Option<Instant>) {
         let mut place = self.tree.len() / 2 + slot as usize;
         let old = self.tree[place];
@@ -115,20 +114,20 @@ impl Schedule {
         }
     }
 
-    /// Who wins the match at `place`. It is found without a branch, which a processor could only guess.
+    /// Returns the winner of the match at `place`. It uses no branch, as a processor could not predict it.
     fn winner(&self, place: usize) -> usize {
         let loses = self.tree[place ^ 1].order() < self.tree[place].order();
         place ^ usize::from(loses)
     }
 
-    /// The actor that is due first, and when.
+    /// Returns the actor that is due first, and its deadline.
     pub(crate) fn first(&self) -> Option<(Instant, Slot)> {
         let first = self.tree[1];
         (!first.is_never()).then_some((first.at, first.slot))
     }
 
-    /// The actor that is due first has been woken: its deadline is spent, and if it asks for the same
-    /// time again, it stands behind the others of that time.
+    /// Removes the deadline of the actor that is due first, which has been called. If it sets the same time again, it
+    /// comes after the others of that time.
     pub(crate) fn spend(&mut self, slot: Slot) {
         let place = self.tree.len() / 2 + slot as usize;
         self.tree[place].at = END_OF_TIME;

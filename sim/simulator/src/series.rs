@@ -13,12 +13,12 @@ use crate::observer::{Observer, Sighting};
 use crate::simulation::Simulation;
 use crate::trace::{FirstError, TraceError, buffered};
 
-/// What to record: the composer knows its nodes and packets. Values are recorded by their names.
+/// Values to record, by name; the user knows its nodes and packets.
 pub trait Probe<N: Node> {
-    /// The values of a node that has just acted; those that did not change make no row.
+    /// Records values of a node that has just acted; unchanged values give no row.
     fn node(&mut self, _node: &N, _record: &mut dyn FnMut(&'static str, u64)) {}
 
-    /// The values of a packet; each makes a row.
+    /// Records values of a packet; each gives a row.
     fn packet(
         &mut self,
         _sighting: Sighting,
@@ -30,23 +30,23 @@ pub trait Probe<N: Node> {
 
 impl<N: Node> Probe<N> for () {}
 
-/// An observer that writes rows of `seconds,who,what,value`, as the run goes on: what a [`Probe`] asks
-/// for, the queue of every link in packets (`queue`), and the states of channels that tell of them
-/// (`good`: 1 or 0). A row stands for a change, so the value holds until the next row of its kind.
+/// An observer that writes rows of `seconds,who,what,value` during the run: the values of a [`Probe`], the queue of
+/// every link in packets (`queue`), and the states of channels that report them (`good`: 1 or 0). A row stands for a
+/// change, so the value holds until the next row of its kind.
 #[derive(Debug)]
 pub struct Series<W: Write, P> {
     writer: BufWriter<W>,
     first_error: FirstError,
     probe: P,
     nodes: Vec<String>,
-    /// The names of each link's two directions: `gateway>mobile`, `mobile>gateway`.
+    /// Names of each link's two directions: `gateway>mobile`, `mobile>gateway`.
     links: Vec<[String; 2]>,
     node_values: BTreeMap<(NodeId, &'static str), u64>,
     queues: BTreeMap<(LinkId, Direction), u64>,
 }
 
 impl<W: Write, P> Series<W, P> {
-    /// Begins the series of `simulation`, whose nodes and links are all there.
+    /// Begins the series of `simulation`, whose nodes and links must all exist already.
     pub fn new<N: Node>(writer: W, simulation: &Simulation<N>, probe: P) -> Self {
         let name = |node| simulation.name(node);
         let link = |number| {
@@ -73,12 +73,12 @@ impl<W: Write, P> Series<W, P> {
             first_error,
             ..
         } = &mut series;
-        // An error is kept; the first row ends the run.
+        // An error is kept; the first row then ends the run.
         let _ = first_error.guard(|| writeln!(writer, "seconds,who,what,value"));
         series
     }
 
-    /// Ends the series; the error is the first that writing met.
+    /// Ends the series; the error is the first one from writing.
     pub fn finish(self) -> Result<W, TraceError> {
         self.first_error.finish(self.writer)
     }
@@ -147,7 +147,7 @@ impl<W: Write, P> Series<W, P> {
     }
 }
 
-/// Rows of one moment and one subject.
+/// Writer of rows for one time and one subject.
 struct Rows<'a, W: Write> {
     at: Instant,
     who: &'a str,
@@ -179,7 +179,7 @@ fn link_name(names: &[[String; 2]], (link, direction): (LinkId, Direction)) -> &
     }
 }
 
-/// A field of CSV (RFC 4180).
+/// Returns a field of CSV (RFC 4180).
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         return format!("\"{}\"", text.replace('"', "\"\""));

@@ -1,4 +1,4 @@
-//! The nodes, the links between their ports, and what they have counted.
+//! The nodes, the links between their ports, and their counters.
 
 use std::collections::VecDeque;
 
@@ -14,56 +14,56 @@ use crate::observer::Observer;
 use crate::run::Run;
 use crate::schedule::{Schedule, Slot};
 
-/// Why two ports cannot be connected.
+/// Reason why two ports cannot be connected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectError {
     /// A port has a link already.
     #[error("port {port} of node '{node}' has a link already; give this one a port of its own")]
     PortTaken {
-        /// The node's name.
+        /// Name of the node.
         node: String,
-        /// The port's number.
+        /// Number of the port.
         port: u16,
     },
     /// A node comes from another simulation.
     #[error("there is no node number {index} in this simulation; connect nodes that it gave out")]
     UnknownNode {
-        /// What was asked for.
+        /// Index of the node.
         index: usize,
     },
 }
 
-/// Nodes and links in virtual time.
+/// A simulation of nodes and links in virtual time.
 ///
-/// It begins at time zero and is built up before and between runs.
+/// It begins at time zero; nodes and links are added before and between runs.
 #[derive(Debug, Clone)]
 pub struct Simulation<N: Node> {
     pub(crate) nodes: Vec<Placed<N>>,
     pub(crate) links: Vec<Laid<N::Packet>>,
     pub(crate) actors: Vec<Actor>,
     pub(crate) schedule: Schedule,
-    /// What arrives at this instant, in the order in which it arose.
+    /// Arrivals at this instant, in the order in which they arose.
     pub(crate) arrivals: VecDeque<Arrival<N::Packet>>,
     pub(crate) now: Instant,
-    /// How many events there were.
+    /// Number of events.
     pub(crate) events: u64,
 }
 
-/// Who owns a place in the schedule.
+/// Owner of a slot in the schedule.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Actor {
     Node(NodeId),
     Link(LinkId),
 }
 
-/// A packet on its last step.
+/// A packet that arrives at a node.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival<P> {
     pub(crate) node: NodeId,
     pub(crate) input: Input<P>,
 }
 
-/// A node in its place.
+/// A node with its name, ports and counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Placed<N> {
     pub(crate) name: String,
@@ -72,7 +72,7 @@ pub(crate) struct Placed<N> {
     pub(crate) ports: Vec<Option<(LinkId, Direction)>>,
     pub(crate) counters: NodeCounters,
     pub(crate) slot: Slot,
-    /// How often it has acted.
+    /// Number of its events.
     pub(crate) events: u64,
 }
 
@@ -83,7 +83,7 @@ impl<N: Node> Default for Simulation<N> {
 }
 
 impl<N: Node> Simulation<N> {
-    /// Nothing, at time zero.
+    /// Returns an empty simulation at time zero.
     pub fn new() -> Self {
         Self {
             nodes: Vec::new(),
@@ -96,7 +96,7 @@ impl<N: Node> Simulation<N> {
         }
     }
 
-    /// Places a node; `name` stands in errors and traces.
+    /// Adds a node; `name` appears in errors and traces.
     pub fn add(&mut self, name: &str, node: N) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         let slot = self.schedule.add();
@@ -113,7 +113,7 @@ impl<N: Node> Simulation<N> {
         id
     }
 
-    /// Lays a link; [`Direction::Down`] leads from the first end to the second.
+    /// Connects two ports by a link; [`Direction::Down`] leads from the first end to the second.
     pub fn connect(
         &mut self,
         first: (NodeId, Port),
@@ -149,8 +149,7 @@ impl<N: Node> Simulation<N> {
         Ok(link)
     }
 
-    /// Lets time pass until a limit, until nothing is left to do, or until `observer` has seen enough.
-    /// A further run goes on from there.
+    /// Runs until a limit is reached, no event is left, or `observer` stops it. A further run continues from there.
     pub fn run(
         &mut self,
         limits: Limits,
@@ -159,30 +158,30 @@ impl<N: Node> Simulation<N> {
         Run::new(self, observer).until(limits)
     }
 
-    /// The time that it is.
+    /// Returns the current time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// How many events there were: deadlines that came, and packets that arrived.
+    /// Returns the number of events: deadlines that came, and packets that arrived.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// A node.
+    /// Returns a node.
     ///
     /// # Panics
-    /// If it comes from another simulation; so do the calls below.
+    /// If it comes from another simulation; this holds for the calls below too.
     pub fn node(&self, id: NodeId) -> &N {
         &self.nodes[id.index()].node
     }
 
-    /// A node's name.
+    /// Returns the name of a node.
     pub fn name(&self, id: NodeId) -> &str {
         &self.nodes[id.index()].name
     }
 
-    /// Every node, in the order in which they were added.
+    /// Returns every node, in the order in which they were added.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &N)> {
         let numbers = 0..self.nodes.len() as u32;
         numbers
@@ -190,22 +189,22 @@ impl<N: Node> Simulation<N> {
             .zip(self.nodes.iter().map(|placed| &placed.node))
     }
 
-    /// What a node sent and received.
+    /// Returns the counters of a node.
     pub fn node_counters(&self, id: NodeId) -> &NodeCounters {
         &self.nodes[id.index()].counters
     }
 
-    /// What happened to the packets of one direction of a link, framing included.
+    /// Returns the counters of one direction of a link, framing included.
     pub fn link_counters(&self, link: LinkId, direction: Direction) -> &Counters {
         self.links[link.index()].channel.counters(direction)
     }
 
-    /// What waited at a link when something last happened there.
+    /// Returns the packets that waited at a link at its last event.
     pub fn waiting(&self, link: LinkId, direction: Direction) -> Amount {
         self.links[link.index()].channel.waiting(direction)
     }
 
-    /// How much of a span the air of a link is in its good state.
+    /// Returns the part of a time span in which the air of a link is in its good state.
     pub fn good_time(
         &self,
         link: LinkId,
@@ -216,24 +215,24 @@ impl<N: Node> Simulation<N> {
         channel.good_time(direction, span.0, span.1)
     }
 
-    /// The two ends of a link, in the order in which they were connected.
+    /// Returns the two ends of a link, in the order in which they were connected.
     pub fn ends(&self, link: LinkId) -> [End; 2] {
         let arrives = &self.links[link.index()].arrives;
         [arrives.up, arrives.down]
     }
 
-    /// The link at a port, and the direction in which its node sends there.
+    /// Returns the link at a port, and the direction in which its node sends there.
     pub fn link_at(&self, end: End) -> Option<(LinkId, Direction)> {
         let placed = self.nodes.get(end.node.index())?;
         placed.ports.get(usize::from(end.port.0)).copied().flatten()
     }
 
-    /// The end of a link that packets of this direction leave.
+    /// Returns the end of a link that packets of this direction leave.
     pub fn sender(&self, link: LinkId, direction: Direction) -> End {
         self.links[link.index()].arrives[direction.reverse()]
     }
 
-    /// Who acted most beyond what `before` says, one number for each actor.
+    /// Returns the actor with the most events beyond those in `before`, which has one number for each actor.
     pub(crate) fn busiest(&self, before: &[u64]) -> Busy {
         let earlier = before.iter().copied().chain(std::iter::repeat(0));
         let mut busiest = Busy {
@@ -250,7 +249,7 @@ impl<N: Node> Simulation<N> {
         busiest
     }
 
-    /// How often each actor has acted.
+    /// Returns the number of events of each actor.
     pub(crate) fn activity(&self) -> Vec<u64> {
         let actors = self.actors.iter();
         actors.map(|actor| self.acted(*actor)).collect()

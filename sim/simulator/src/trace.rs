@@ -1,14 +1,14 @@
-//! What files have in common that a run is written to while it goes on.
+//! The common parts of files that are written during a run.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
 use thiserror::Error;
 
-/// How much is gathered before it is written, in bytes.
+/// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 16;
 
-/// Why a trace is not whole.
+/// Reason why a trace is incomplete.
 #[derive(Debug, Error)]
 #[error("cannot write {what}: {source}; the run was ended there, make room and repeat it")]
 pub struct TraceError {
@@ -26,7 +26,7 @@ pub(crate) fn buffered<W: Write>(writer: W) -> BufWriter<W> {
     BufWriter::with_capacity(BUFFER, writer)
 }
 
-/// Keeps the first error, as an observer can only end the run.
+/// The first write error, kept until the end since an observer can only stop the run.
 #[derive(Debug)]
 pub(crate) struct FirstError {
     what: &'static str,
@@ -38,7 +38,7 @@ impl FirstError {
         Self { what, error: None }
     }
 
-    /// Writes unless that failed before; `Break` if it fails.
+    /// Writes unless a write failed before; returns `Break` if it fails.
     pub(crate) fn guard(&mut self, write: impl FnOnce() -> io::Result<()>) -> ControlFlow<()> {
         if self.error.is_none() {
             self.error = write().err();
@@ -49,12 +49,12 @@ impl FirstError {
         }
     }
 
-    /// Writes what `writer` holds back, and tells of the first error.
+    /// Flushes `writer`, and returns the first error.
     pub(crate) fn finish<W: Write>(self, writer: BufWriter<W>) -> Result<W, TraceError> {
         let what = self.what;
         let failed = |source| TraceError::new(what, source);
         if let Some(source) = self.error {
-            // Dropping the buffer whole would try to write its rest once more.
+            // Dropping the buffer itself would try to write its rest once more.
             drop(writer.into_parts());
             return Err(failed(source));
         }

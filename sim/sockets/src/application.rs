@@ -1,20 +1,20 @@
 //! An application with one connection.
 
-/// The part of an application in its connection.
+/// Role of an application in its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It asked for the connection.
+    /// It opened the connection.
     Asker,
-    /// It was asked.
+    /// It accepted the connection.
     Answerer,
 }
 
-/// How far a connection is, as its application sees it.
+/// State of a connection, as its application sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It was asked for.
+    /// It was requested.
     Asking,
-    /// It is made.
+    /// It is established.
     Open,
     /// It was refused.
     Refused,
@@ -22,13 +22,13 @@ pub enum State {
     Reset,
 }
 
-/// An application with one connection. The byte at each place of its stream follows from the place, its port and role.
+/// An application with one connection. Each byte of its stream is computed from its position, the port and the role.
 #[derive(Debug, Clone)]
 pub struct Application {
     role: Role,
     port: u16,
     state: State,
-    /// Bytes that it wrote, and bytes of these that its socket took.
+    /// Bytes that it wrote, and bytes of these that its socket accepted.
     written: u64,
     taken: u64,
     finished: bool,
@@ -59,7 +59,7 @@ impl Application {
         }
     }
 
-    /// Returns how far its connection is.
+    /// Returns the state of its connection.
     pub fn state(&self) -> State {
         self.state
     }
@@ -69,7 +69,7 @@ impl Application {
         self.written
     }
 
-    /// Returns true if it has ended its direction.
+    /// Returns true if it has closed its direction.
     pub fn has_finished(&self) -> bool {
         self.finished
     }
@@ -79,7 +79,7 @@ impl Application {
         self.received
     }
 
-    /// Returns true if it saw the end of what the other application sent.
+    /// Returns true if it has received the end of the other application's stream.
     pub fn has_seen_end(&self) -> bool {
         self.ended
     }
@@ -88,7 +88,7 @@ impl Application {
         self.state = State::Open;
     }
 
-    /// Returns true if it was still asking.
+    /// Handles a refusal; returns true if the connection was still requested.
     pub(crate) fn refuse(&mut self) -> bool {
         let asked = self.state == State::Asking;
         if asked {
@@ -126,6 +126,8 @@ impl Application {
         (self.written - self.taken, self.finished)
     }
 
+    /// Receives bytes of the stream.
+    ///
     /// # Panics
     /// If the bytes are not those that the other application wrote there.
     pub(crate) fn receive(&mut self, bytes: &[u8]) {

@@ -1,7 +1,7 @@
-//! The system beside a [`split::Splitter`], in memory: its sockets, and the applications at their other ends.
+//! The system beside a [`split::Splitter`], in memory: its sockets, and the applications at the other ends of these.
 //!
-//! Every stream has a content of its own, which is checked as it arrives: an application that sees the end of a stream
-//! has seen all of it.
+//! Every stream has its own content, which is checked on arrival: an application that receives the end of a stream has
+//! received all of it.
 
 mod application;
 mod syn;
@@ -18,18 +18,18 @@ use wire::ip::{IpPacket, Transport};
 use wire::packet::Packet;
 use wire::tcp::TcpFlags;
 
-/// Bytes that a socket takes before its application has read any.
+/// Bytes that a socket holds for an application that does not read.
 const ROOM: u64 = 256 << 10;
 
-/// A host's sockets and the applications that they lead to.
+/// The sockets of a host and the applications connected to them.
 #[derive(Debug)]
 pub struct System {
     addresses: Vec<IpAddr>,
     applications: BTreeMap<Ends, Application>,
     sockets: BTreeMap<SocketId, Ends>,
-    /// Connections that the splitter asked for and nobody has answered.
+    /// Connections that the splitter opened and that are not answered yet.
     connecting: VecDeque<(SocketId, Ends)>,
-    /// Connections that were let in, and have no name yet.
+    /// Connections that were accepted, and have no socket id yet.
     accepted: BTreeSet<Ends>,
     events: VecDeque<SystemEvent<Chunks>>,
 }
@@ -47,7 +47,7 @@ impl System {
         }
     }
 
-    /// Returns the application that has, or had, a connection between these ends.
+    /// Returns the application that has, or had, a connection between these endpoints.
     pub fn application(&self, ends: &Ends) -> Option<&Application> {
         self.applications.get(ends)
     }
@@ -67,7 +67,7 @@ impl System {
         self.events.pop_front()
     }
 
-    /// Has an application ask for a connection; returns the packet that does.
+    /// Makes an application open a connection; returns its SYN packet.
     pub fn open(&mut self, source: SocketAddr, destination: SocketAddr) -> Packet {
         let ends = Ends {
             source,
@@ -78,7 +78,7 @@ impl System {
         syn::syn(&ends)
     }
 
-    /// Takes a packet for this host; returns true if it was about one of its applications' requests.
+    /// Handles a packet for this host; returns true if it answered a connection request of its applications.
     pub fn packet(&mut self, packet: &Packet) -> bool {
         let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
             return false;
@@ -100,7 +100,7 @@ impl System {
         application.is_some_and(|application| is_refused && application.refuse())
     }
 
-    /// Answers the oldest connection that the splitter asked for; returns its ends, if there was one.
+    /// Answers the oldest connection request of the splitter; returns its endpoints, if there was one.
     pub fn answer(&mut self, answer: Result<(), Refusal>) -> Option<Ends> {
         let (id, ends) = self.connecting.pop_front()?;
         match answer {
@@ -116,17 +116,17 @@ impl System {
         Some(ends)
     }
 
-    /// Has an application write so many bytes.
+    /// Makes an application write `count` bytes.
     pub fn write(&mut self, ends: &Ends, count: u64) {
         self.act(ends, |application| application.write(count));
     }
 
-    /// Has an application end its direction.
+    /// Makes an application close its direction.
     pub fn finish(&mut self, ends: &Ends) {
         self.act(ends, Application::finish);
     }
 
-    /// Has an application stop to read, or go on.
+    /// Makes an application stop reading, or resume it.
     pub fn set_reading(&mut self, ends: &Ends, reads: bool) {
         let Some(application) = self.applications.get_mut(ends) else {
             return;
@@ -138,7 +138,7 @@ impl System {
         }
     }
 
-    /// Has an application reset its connection.
+    /// Makes an application reset its connection.
     pub fn reset(&mut self, ends: &Ends) {
         if let Some(application) = self.applications.get_mut(ends) {
             application.break_off();
@@ -148,7 +148,7 @@ impl System {
         }
     }
 
-    /// The splitter's process is killed: the kernel resets all of its sockets.
+    /// Kills the splitter's process: the kernel resets all of its sockets.
     pub fn kill(&mut self) {
         for ends in std::mem::take(&mut self.sockets).values() {
             if let Some(application) = self.applications.get_mut(ends) {
@@ -178,7 +178,7 @@ impl System {
         self.events.push_back(SystemEvent::Socket(id, event));
     }
 
-    /// Carries out what the splitter asks for.
+    /// Carries out a request of the splitter.
     pub fn carry_out(&mut self, request: SystemRequest<Chunks>) {
         match request {
             SystemRequest::Locate { number, address } => {
@@ -265,7 +265,7 @@ impl System {
         }
     }
 
-    /// Reports what can be read.
+    /// Reports the bytes that can be read.
     fn look(&mut self, id: SocketId) {
         let application = self.sockets.get(&id);
         let application = application.and_then(|ends| self.applications.get(ends));

@@ -1,11 +1,11 @@
-//! Requests for connections, as packets.
+//! Connection requests, as packets.
 
 use std::net::{IpAddr, SocketAddr};
 
 use wire::flow::Ends;
 use wire::packet::{Packet, PacketBuffer};
 
-/// A header of TCP without ports: number 1, a SYN of 20 bytes.
+/// A TCP header without ports: sequence number 1, a SYN of 20 bytes.
 const TCP: [u8; 16] = [0, 0, 0, 1, 0, 0, 0, 0, 0x50, 2, 0xff, 0xff, 0, 0, 0, 0];
 
 /// Returns the first segment of a connection.

@@ -1,4 +1,4 @@
-//! What a segment costs: `cargo bench -p tcp`.
+//! Cost of a segment: `cargo bench -p tcp`.
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -19,7 +19,7 @@ fn main() {
     divan::main();
 }
 
-/// Both ends of a connection, and what is between them.
+/// Both ends of a connection, and the segments between them.
 struct Pair {
     ends: [Endpoint; 2],
     now: Instant,
@@ -65,7 +65,7 @@ impl Pair {
         divan::black_box(self.ends[end].poll_timeout());
     }
 
-    /// Hands so many segments with data over, and the acknowledgements; each `lost`th is lost.
+    /// Passes segments with data and their acknowledgements between the ends; one of each `lost` is lost.
     fn exchange(&mut self, lost: u64, segments: u64) {
         let mut count = 0;
         while count < segments {
@@ -99,7 +99,7 @@ fn steady(bencher: Bencher, policy: Policy) {
         .bench_local(|| pair.exchange(0, SEGMENTS));
 }
 
-/// The same with each hundredth lost.
+/// Ten thousand segments with data, one in a hundred lost, and their acknowledgements, at both ends.
 #[divan::bench(args = Policy::ALL)]
 fn losing(bencher: Bencher, policy: Policy) {
     let mut pair = Pair::connected(&Config::bsd().with_policy(policy));

@@ -1,4 +1,4 @@
-//! Segments that arrive (RFC 9293 §3.10.7).
+//! Processing of arriving segments (RFC 9293 §3.10.7).
 
 use units::Duration;
 use wire::TcpSegment;
@@ -8,7 +8,7 @@ use crate::sender::Acknowledgment;
 use crate::{Endpoint, State};
 
 impl Endpoint {
-    /// A segment arrives.
+    /// Processes an arriving segment.
     pub(crate) fn arrive(&mut self, segment: &TcpSegment) {
         if !self.is_for_us(segment.source, segment.destination) {
             self.receiver.received.foreign += 1;
@@ -24,7 +24,7 @@ impl Endpoint {
         }
     }
 
-    /// A segment for a connection that knows the other end's numbers.
+    /// Processes a segment in a state in which both ends know each other's sequence numbers.
     fn arrive_synchronized(&mut self, segment: &TcpSegment) {
         let acceptable = self
             .receiver
@@ -37,7 +37,7 @@ impl Endpoint {
             return;
         }
         if segment.flags.contains(TcpFlags::RST) {
-            // Only the exact number resets; any other in the window may be a guess (RFC 5961 §3.2).
+            // Only the exact number resets the connection; any other in the window may be a guess (RFC 5961 §3.2).
             if segment.sequence == self.receiver.acknowledgment() {
                 self.end(self.state != State::TimeWait);
             } else {
@@ -57,7 +57,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether timestamps say that the segment is no older than what has arrived (PAWS, RFC 7323 §5.3).
+    /// Returns true if the timestamps show that the segment is not older than those received before (PAWS, RFC 7323
+    /// §5.3).
     fn is_timely(&mut self, segment: &TcpSegment) -> bool {
         let (Some(recent), Some(theirs)) = (self.agreed.timestamps, segment.options.timestamps)
         else {
@@ -74,8 +75,8 @@ impl Endpoint {
         true
     }
 
-    /// Answers a segment that is not acceptable with an acknowledgement, so that the other end learns where this one
-    /// stands; those that take no sequence number only once a tick.
+    /// Answers an unacceptable segment with an acknowledgement, so that the peer learns the current numbers; segments
+    /// that take no sequence number are answered at most once a tick.
     fn object(&mut self, segment: &TcpSegment) {
         let tick = Some(self.clock.count());
         if segment.sequence_length() > 0 || self.objected_at != tick {
@@ -87,7 +88,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes the acknowledgement of a segment in.
+    /// Processes the acknowledgement of a segment.
     pub(crate) fn acknowledge_segment(&mut self, segment: &TcpSegment, position: u64) {
         let syn = segment.flags.contains(TcpFlags::SYN);
         let window = if syn {
@@ -113,8 +114,8 @@ impl Endpoint {
         self.news.writable |= self.sender.flight.unacknowledged > before;
     }
 
-    /// Takes an acknowledgement in, which may open or end the connection. False if the rest of the segment does not
-    /// count.
+    /// Processes an acknowledgement, which may open or end the connection. Returns false if the rest of the segment
+    /// must be ignored.
     pub(crate) fn acknowledge(&mut self, segment: &TcpSegment) -> bool {
         let flight = self.sender.flight;
         let near = flight.unacknowledged;
@@ -123,7 +124,7 @@ impl Endpoint {
         let position = near.checked_add_signed(ahead);
         let opens = !self.sender.is_open();
         let Some(position) = position.filter(|position| *position <= flight.end) else {
-            // It acknowledges what was never sent.
+            // It acknowledges data that were never sent.
             if opens {
                 self.news.reply = Some(self.reset(number, None));
             } else {
@@ -152,7 +153,7 @@ impl Endpoint {
         true
     }
 
-    /// The tick that a timestamp brings back, if it is one of ours.
+    /// Returns the tick that a timestamp echoes, if it is one of ours.
     fn echo(&self, segment: &TcpSegment) -> Option<u64> {
         self.agreed.timestamps?;
         let echo = segment.options.timestamps?.echo;
@@ -161,12 +162,12 @@ impl Endpoint {
         plausible.then(|| self.clock.count().saturating_sub(ago.into()))
     }
 
-    /// The longest round trip that is believed.
+    /// Returns the longest round trip that is accepted as a sample.
     fn longest(&self) -> Duration {
         self.config.timing.maximum_timeout * 2
     }
 
-    /// Takes the data of a segment and its FIN in.
+    /// Processes the data of a segment and its FIN.
     pub(crate) fn take_data(&mut self, segment: &TcpSegment) {
         let fin = segment.flags.contains(TcpFlags::FIN);
         if segment.payload == 0 && !fin {

@@ -1,15 +1,15 @@
-//! Ticks.
+//! A clock that counts ticks.
 
 use units::{Duration, Instant};
 
 use crate::Timing;
 
-/// A clock whose timers go off at ticks: a timer of `n` ticks at the n-th tick from now, as in BSD, where
-/// it is counted down once per tick.
+/// A clock whose timers fire at ticks: a timer of `n` ticks fires at the n-th tick from now, as in BSD, where it is
+/// counted down once per tick.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     tick: u64,
-    /// The tick that has passed last, and when the next one comes, in nanoseconds.
+    /// Number of the last tick, and time of the next one in nanoseconds.
     count: u64,
     next: u64,
     now: Instant,
@@ -27,7 +27,7 @@ impl Clock {
         }
     }
 
-    /// Time goes on.
+    /// Advances the clock to `now`.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.now = now;
         let nanos = now.as_nanos();
@@ -42,23 +42,23 @@ impl Clock {
         self.now
     }
 
-    /// Ticks so far.
+    /// Returns the number of ticks so far.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// When the n-th tick from now comes; at least one.
+    /// Returns the time of the n-th tick from now; at least one tick.
     pub(crate) fn after(&self, ticks: u64) -> Instant {
         let more = ticks.saturating_sub(1).saturating_mul(self.tick);
         Instant::from_nanos(self.next.saturating_add(more))
     }
 
-    /// How many ticks cover `span`.
+    /// Returns the number of ticks that cover `span`.
     pub(crate) fn covering(&self, span: Duration) -> u64 {
         span.as_nanos().div_ceil(self.tick)
     }
 
-    /// The length of a tick.
+    /// Returns the length of a tick.
     pub(crate) fn tick(&self) -> Duration {
         Duration::from_nanos(self.tick)
     }

@@ -1,4 +1,4 @@
-//! How an endpoint behaves.
+//! The configuration of an endpoint.
 
 pub use machine::ConfigError;
 use machine::check_rules;
@@ -7,162 +7,164 @@ use units::{Bytes, Duration, Instant};
 
 use crate::Policy;
 
-/// The largest buffer: what windows of the largest scale announce (RFC 7323 §2.3), in bytes.
+/// Size of the largest buffer, in bytes: the largest window that can be advertised with the largest scale (RFC 7323
+/// §2.3).
 const BUFFER_MAX: u64 = 1 << 30;
 
-/// How an [`Endpoint`](crate::Endpoint) behaves. What the comparison (Balakrishnan et al. 1997) does not state is
-/// 4.4BSD's, as its hosts ran a child of that.
+/// Configuration of an [`Endpoint`](crate::Endpoint). Values that the comparison (Balakrishnan et al. 1997) does not
+/// state are those of 4.4BSD, as its hosts ran a descendant of that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The most data that a segment carries, in bytes; timestamps take their room from it. 1,400 in the comparison.
+    /// Largest payload of a segment, in bytes; timestamps reduce it. 1,400 in the comparison.
     pub maximum_segment_size: u16,
-    /// Data sent and not acknowledged, at most, however wide the window.
+    /// Limit of data sent and not acknowledged, whatever the window.
     pub send_buffer: Bytes,
-    /// Room for which a writer waits whose data do not fit the send buffer. BSD: 2,048 bytes, a cluster; 0 for
-    /// whatever fits.
+    /// Free space that a blocked writer waits for if its data do not fit the send buffer. BSD: 2,048 bytes, a cluster;
+    /// 0 for any space.
     pub send_low_water: Bytes,
-    /// Data that the application has not taken, at most; the window announces what is left.
+    /// Limit of data that the application has not read; the window advertises the rest of it.
     pub receive_buffer: Bytes,
-    /// Round both buffers up to whole segments, as 4.4BSD does when the segment size is agreed on (Wright, Stevens
+    /// Round both buffers up to whole segments, as 4.4BSD does when the segment size is negotiated (Wright, Stevens
     /// 1995, §27.5).
     pub whole_segments: bool,
-    /// Offer window scaling (RFC 7323), without which windows end at 65,535 bytes.
+    /// Offer window scaling (RFC 7323), without which windows are at most 65,535 bytes.
     pub window_scaling: bool,
     /// Offer timestamps (RFC 7323): a round-trip sample with each acknowledgement.
     pub timestamps: bool,
     /// Send small segments at once (no Nagle algorithm).
     pub no_delay: bool,
-    /// When to acknowledge.
+    /// Rules for acknowledgements of in-order data.
     pub acknowledging: Acknowledging,
-    /// What acknowledgements tell besides their number.
+    /// Additional information in acknowledgements.
     pub feedback: Feedback,
     /// Timers.
     pub timing: Timing,
-    /// The congestion window.
+    /// Settings of the congestion window.
     pub congestion: Congestion,
-    /// Losses.
+    /// Settings of loss recovery.
     pub recovery: Recovery,
 }
 
-/// When the receiver acknowledges data that continue the stream; all else it acknowledges at once.
+/// Rules for acknowledgements of data that continue the stream; all other segments are acknowledged at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Acknowledging {
-    /// Wait for more data, or for something to send. The comparison does not say.
+    /// Delay acknowledgements until more data arrive or there is something to send. The comparison leaves this open.
     pub delayed: bool,
-    /// Segments that are acknowledged at once when so many wait. BSD: 2.
+    /// Number of unacknowledged segments that causes an acknowledgement at once. BSD: 2.
     pub every: u32,
-    /// How long to wait. BSD: 200 ms.
+    /// Longest delay of an acknowledgement. BSD: 200 ms.
     pub delay: Duration,
-    /// The wait ends at the next multiple of `delay` (BSD's fast timer), which is half of it on average.
+    /// The delay ends at the next multiple of `delay` (BSD's fast timer), which is half of it on average.
     pub aligned: bool,
 }
 
-/// What acknowledgements without data tell besides their number.
+/// Information that acknowledgements without data carry besides their number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Feedback {
-    /// Ranges of a selective acknowledgement (RFC 2018): 3 in the comparison, 0 for none, at most 4. Fewer
-    /// where other options leave no room, none where the sender did not permit it.
+    /// Ranges of a selective acknowledgement (RFC 2018): 3 in the comparison, 0 for none, at most 4. Fewer if other
+    /// options leave no room, none if the sender did not permit it.
     pub sack_blocks: u8,
-    /// SMART: the segment that caused the acknowledgement.
+    /// SMART: name the segment that caused the acknowledgement.
     pub cause: bool,
-    /// Losses on the air.
+    /// Notification of losses on the air.
     pub marks: Marks,
 }
 
-/// How losses on the air are told (ELN), of which the receiver knows by [`Input::AirLoss`](crate::Input).
+/// Notification of losses on the air (ELN), which the receiver learns from [`Input::AirLoss`](crate::Input).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Marks {
-    /// Not at all.
+    /// No notification.
     #[default]
     Off,
-    /// Acknowledgements that ask for a segment that was lost on the air say so.
+    /// An acknowledgement carries a mark if the segment that it expects next was lost on the air.
     Next,
-    /// They name up to two ranges: the loss learned of last, and the oldest.
+    /// An acknowledgement names up to two ranges: the loss reported last, and the oldest.
     Ranges,
 }
 
-/// Timers. They count ticks, and go off at ticks.
+/// Timers. They count ticks, and fire at ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Timing {
-    /// How often timers are looked at, and the unit of round-trip samples. BSD: 500 ms.
+    /// Interval at which timers are checked, and unit of round-trip samples. BSD: 500 ms.
     pub tick: Duration,
-    /// When the first tick comes; hosts do not tick together.
+    /// Time of the first tick; hosts do not tick at the same time.
     pub phase: Duration,
-    /// The retransmission timeout before there is a sample. BSD: 6 s.
+    /// Retransmission timeout before there is a sample. BSD: 6 s.
     pub initial_timeout: Duration,
-    /// The least retransmission timeout. BSD: 1 s, two ticks.
+    /// Smallest retransmission timeout. BSD: 1 s, two ticks.
     pub minimum_timeout: Duration,
-    /// The longest. BSD: 64 s.
+    /// Largest retransmission timeout. BSD: 64 s.
     pub maximum_timeout: Duration,
-    /// What the retransmission timeout adds to the smoothed round trip, at least. BSD has no such bound; Linux: 200 ms.
+    /// Smallest margin of the retransmission timeout over the smoothed round trip. BSD has no such bound; Linux: 200
+    /// ms.
     pub minimum_margin: Duration,
-    /// Timeouts in a row after which the connection is given up. BSD: 12.
+    /// Number of consecutive timeouts after which the connection is aborted. BSD: 12.
     pub retries: u32,
-    /// The least time between probes of a closed window. BSD: 5 s.
+    /// Smallest time between probes of a closed window. BSD: 5 s.
     pub minimum_persist: Duration,
-    /// The longest. BSD: 60 s.
+    /// Largest time between probes of a closed window. BSD: 60 s.
     pub maximum_persist: Duration,
-    /// How long TIME-WAIT lasts. BSD: 60 s.
+    /// Length of TIME-WAIT. BSD: 60 s.
     pub time_wait: Duration,
 }
 
-/// The congestion window.
+/// Settings of the congestion window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Congestion {
-    /// What a connection starts with, in segments. BSD: 1.
+    /// Initial window, in segments. BSD: 1.
     pub initial_window: u32,
-    /// In congestion avoidance, add an eighth of a segment with each acknowledgement, as 4.4BSD did.
+    /// In congestion avoidance, add an eighth of a segment with each acknowledgement, as in 4.4BSD.
     pub extra_eighth: bool,
-    /// Start slowly after a pause longer than the retransmission timeout.
+    /// Use slow start after a pause longer than the retransmission timeout.
     pub restart_after_idle: bool,
-    /// What makes the window.
+    /// Congestion control algorithm.
     pub control: Control,
 }
 
-/// What makes the congestion window.
+/// Congestion control algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
     /// 4.4BSD's slow start and congestion avoidance, with one of the recoveries ([`Policy`]).
     #[default]
     Reno,
-    /// CUBIC (RFC 9438). This and the next find losses by time (RACK-TLP, RFC 8985) whatever the policy, and need
-    /// one that reads selective acknowledgements.
+    /// CUBIC (RFC 9438). This and the next detect losses by time (RACK-TLP, RFC 8985) whatever the policy, and need a
+    /// policy that reads selective acknowledgements.
     Cubic,
     /// BBR version 1.
     Bbr,
 }
 
-/// What shows a loss, and what is done about it.
+/// Settings of loss detection and recovery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recovery {
-    /// The rules.
+    /// Loss recovery algorithm.
     pub policy: Policy,
-    /// Duplicate acknowledgements that show a loss. 3.
+    /// Number of duplicate acknowledgements that show a loss. 3.
     pub duplicates: u32,
-    /// Duplicate acknowledgements with a mark that show a loss on the air, for ELN-RXMT and SACK-ELN. 1 in the
-    /// comparison's text; its summary can be read as 2.
+    /// Number of duplicate acknowledgements with a mark that show a loss on the air, for ELN-RXMT and SACK-ELN. 1 in
+    /// the comparison's text; its summary can be read as 2.
     pub marked_duplicates: u32,
-    /// Do not take duplicates of what was sent before the last recovery or timeout for a new loss (RFC 2582's
-    /// careful variant, which the hosts of the comparison did not have).
+    /// Do not take duplicates of segments that were sent before the last recovery or timeout for a new loss (the
+    /// careful variant of RFC 2582, which the hosts of the comparison did not have).
     pub careful: bool,
-    /// Reno, ELN and ELN-RXMT: a recovery that had no more than `duplicates` duplicates ends without taking back what
-    /// they added to the window, as in 4.4BSD, which compares with `>` there (Wright, Stevens 1995, §29.3).
+    /// Reno, ELN and ELN-RXMT: a recovery with no more than `duplicates` duplicates ends without a removal of what they
+    /// added to the window, as in 4.4BSD, which compares with `>` there (Wright, Stevens 1995, §29.3).
     pub late_deflation: bool,
-    /// ELN and ELN-RXMT: an acknowledgement of only a part of what was sent before the loss does not end the
+    /// ELN and ELN-RXMT: a partial acknowledgement, of only a part of what was sent before the loss, does not end the
     /// recovery (as with `NewReno`). The comparison leaves it open.
     pub hold_on_partial: bool,
 }
 
 impl Config {
-    /// 4.4BSD: 500 ms ticks, delayed acknowledgements, 32 KiB buffers, no options.
+    /// Returns 4.4BSD's configuration: 500 ms ticks, delayed acknowledgements, 32 KiB buffers, no options.
     pub fn bsd() -> Self {
         Self {
             maximum_segment_size: 1_400,
@@ -181,7 +183,7 @@ impl Config {
         }
     }
 
-    /// The timers and windows of a present-day kernel, with SACK.
+    /// Returns a configuration with the timers and windows of a present-day kernel, with SACK.
     pub fn modern() -> Self {
         let mut config = Self {
             send_buffer: Bytes::mebi(1),
@@ -213,7 +215,8 @@ impl Config {
         config.with_policy(Policy::SackNew)
     }
 
-    /// A present-day kernel under this congestion control, with buffers that leave the window to it.
+    /// Returns the configuration of a present-day kernel with this congestion control, with buffers large enough not to
+    /// limit its window.
     pub fn kernel(control: Control) -> Self {
         let mut config = Self {
             maximum_segment_size: 1_460,
@@ -226,8 +229,8 @@ impl Config {
         config
     }
 
-    /// The same with another recovery from losses, and the feedback that it needs of the other end's endpoint if that
-    /// is configured alike.
+    /// Returns this configuration with another recovery from losses, and with the feedback that it needs from the peer,
+    /// if the peer has the same configuration.
     pub fn with_policy(mut self, policy: Policy) -> Self {
         self.recovery.policy = policy;
         let (selective, marks) = match policy {
@@ -244,7 +247,7 @@ impl Config {
         self
     }
 
-    /// What a buffer of `size` holds, in bytes.
+    /// Returns the size of a buffer of `size`, in bytes.
     pub(crate) fn buffer(&self, size: Bytes) -> u64 {
         if self.whole_segments {
             size.get()
@@ -254,7 +257,10 @@ impl Config {
         }
     }
 
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// If a value makes no sense; the error names the first one.
     pub fn check(&self) -> Result<(), ConfigError> {
         let timing = &self.timing;
         let buffers = self.send_buffer.get().max(self.receive_buffer.get());
@@ -322,7 +328,7 @@ impl Config {
 }
 
 impl Acknowledging {
-    /// The first point after `now` that lies a multiple of the delay after `phase`.
+    /// Returns the first time after `now` that lies a multiple of the delay after `phase`.
     pub(crate) fn next_multiple(&self, now: Instant, phase: Duration) -> Instant {
         let delay = self.delay.as_nanos().max(1);
         let phase = phase.as_nanos() % delay;
@@ -331,7 +337,7 @@ impl Acknowledging {
     }
 }
 
-/// 4.4BSD.
+/// Returns 4.4BSD's configuration.
 impl Default for Config {
     fn default() -> Self {
         Self::bsd()

@@ -24,7 +24,7 @@ impl CongestionWindow {
         }
     }
 
-    /// The segment size and the scale of the other end's windows are agreed on.
+    /// Sets the negotiated segment size and the scale of the peer's windows.
     pub(crate) fn agreed(&mut self, segment: u64, scale: u8) {
         self.segment = segment;
         self.size = segment * u64::from(self.settings.initial_window);
@@ -39,8 +39,8 @@ impl CongestionWindow {
         self.threshold
     }
 
-    /// An acknowledgement of something new: by a segment in slow start, else by a segment in each round
-    /// trip, in 4.4BSD plus an eighth of a segment.
+    /// Grows the window for an acknowledgement of new data: by a segment in slow start, otherwise by a segment in each
+    /// round trip, in 4.4BSD plus an eighth of a segment.
     pub(crate) fn grow(&mut self) {
         let increase = if self.size <= self.threshold {
             self.segment
@@ -51,7 +51,7 @@ impl CongestionWindow {
         self.size = (self.size + increase).min(self.most);
     }
 
-    /// Congestion: the threshold becomes half of what was in use, in whole segments, two at least.
+    /// Reacts to congestion: the threshold becomes half of `in_use`, in whole segments, at least two.
     pub(crate) fn halve_threshold(&mut self, in_use: u64) -> u64 {
         let segments = (in_use / 2 / self.segment).max(2);
         self.threshold = segments * self.segment;
@@ -62,12 +62,12 @@ impl CongestionWindow {
         self.size = size.max(self.segment);
     }
 
-    /// After a timeout.
+    /// Reduces the window to one segment after a timeout.
     pub(crate) fn restart(&mut self) {
         self.size = self.segment;
     }
 
-    /// After a pause in which the path may have changed.
+    /// Resets the window after a pause in which the path may have changed.
     pub(crate) fn restart_after_idle(&mut self) {
         if self.settings.restart_after_idle {
             let initial = self.segment * u64::from(self.settings.initial_window);
@@ -75,7 +75,7 @@ impl CongestionWindow {
         }
     }
 
-    /// One segment more has left the network, so one more may enter it.
+    /// Inflates the window by one segment, since one more segment has left the network.
     pub(crate) fn inflate(&mut self) {
         self.size = (self.size + self.segment).min(self.most);
     }

@@ -1,7 +1,7 @@
-//! Present-day congestion control: how much may be on its way, and how fast it goes out.
+//! Present-day congestion control: the congestion window and the pacing rate.
 //!
-//! CUBIC and BBR see one [`Sample`] for each acknowledgement. What was lost is found by
-//! `sender/modern.rs`, which asks them for the window and the pace.
+//! CUBIC and BBR process one [`Sample`] for each acknowledgement. `sender/modern.rs` detects losses and queries them
+//! for the window and the pace.
 
 mod bbr;
 mod cubic;
@@ -16,20 +16,20 @@ use crate::config::{Congestion, Control};
 use bbr::Bbr;
 use cubic::Cubic;
 
-/// Whether something is being repaired.
+/// Phase of loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Phase {
-    /// Nothing is.
+    /// No loss is being repaired.
     #[default]
     Open,
-    /// A loss was seen; the recovery ends with the acknowledgement of this position.
+    /// A loss was detected; the recovery ends with the acknowledgement of this position.
     Recovery(u64),
-    /// The retransmission timer went off; the same.
+    /// The retransmission timer fired; the recovery ends with the acknowledgement of this position.
     Timeout(u64),
 }
 
 impl Phase {
-    /// Where the repairs end.
+    /// Returns the position whose acknowledgement ends the recovery.
     pub(crate) fn point(self) -> Option<u64> {
         match self {
             Self::Open => None,
@@ -38,38 +38,38 @@ impl Phase {
     }
 }
 
-/// How fast something was delivered (draft-cheng-iccrg-delivery-rate-estimation-00).
+/// Delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation-00).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Delivery {
-    /// Bytes that had arrived when the newest of what arrived now was sent.
+    /// Bytes delivered when the newest of the segments delivered now was sent.
     pub(crate) before: u64,
-    /// What has arrived since, in bytes, and in what time; nothing where the time is too short to be true.
+    /// Bytes delivered since, and the time for them; `None` if the time is too short to be true.
     pub(crate) since: Option<(u64, Duration)>,
-    /// The sender had too little to send for a time.
+    /// True if the sender had too little data for some of the time.
     pub(crate) app_limited: bool,
 }
 
-/// What one acknowledgement brought.
+/// Result of one acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) now: Instant,
-    /// Bytes newly known to have arrived.
+    /// Bytes newly delivered.
     pub(crate) arrived: u64,
-    /// Bytes newly taken for lost.
+    /// Bytes newly declared lost.
     pub(crate) lost: u64,
-    /// Bytes on their way before this acknowledgement.
+    /// Bytes in flight before this acknowledgement.
     pub(crate) in_flight_before: u64,
-    /// Bytes on their way now.
+    /// Bytes in flight now.
     pub(crate) in_flight: u64,
-    /// All bytes that have arrived so far.
+    /// Bytes delivered so far.
     pub(crate) total: u64,
-    /// The round trip of the newest segment among them that was sent once.
+    /// Round-trip time of the newest of the delivered segments that was sent only once.
     pub(crate) round_trip: Option<Duration>,
-    /// Nothing where nothing new has arrived.
+    /// Delivery rate sample; `None` if nothing new was delivered.
     pub(crate) delivery: Option<Delivery>,
-    /// The window held something back in the last round trip.
+    /// True if the window limited the sender in the last round trip.
     pub(crate) window_limited: bool,
-    /// What is being repaired, after this acknowledgement.
+    /// Phase of loss recovery after this acknowledgement.
     pub(crate) phase: Phase,
 }
 
@@ -81,7 +81,8 @@ pub(crate) enum Controller {
 }
 
 impl Controller {
-    /// Nothing for 4.4BSD's, which has its own recovery. `first` makes runs differ where a choice is left to chance.
+    /// Returns the controller, or `None` for 4.4BSD's control, which has its own recovery. `first` seeds the random
+    /// choices, so that connections differ.
     pub(crate) fn new(settings: &Congestion, first: SeqNumber) -> Option<Self> {
         match settings.control {
             Control::Reno => None,
@@ -90,7 +91,7 @@ impl Controller {
         }
     }
 
-    /// The segment size is agreed on.
+    /// Sets the negotiated segment size.
     pub(crate) fn agreed(&mut self, segment: u64) {
         match self {
             Self::Cubic(control) => control.agreed(segment),
@@ -98,7 +99,7 @@ impl Controller {
         }
     }
 
-    /// What may be on its way.
+    /// Returns the congestion window: the limit of bytes in flight.
     pub(crate) fn window(&self) -> u64 {
         match self {
             Self::Cubic(control) => control.window(),
@@ -106,7 +107,7 @@ impl Controller {
         }
     }
 
-    /// Where slow start ends.
+    /// Returns the slow start threshold.
     pub(crate) fn threshold(&self) -> u64 {
         match self {
             Self::Cubic(control) => control.threshold(),
@@ -114,7 +115,7 @@ impl Controller {
         }
     }
 
-    /// How long a segment of `size` bytes keeps the next one waiting.
+    /// Returns the time from a segment of `size` bytes to the next one.
     pub(crate) fn spacing(&self, size: u64) -> Duration {
         match self {
             Self::Cubic(_) => Duration::ZERO,
@@ -122,7 +123,7 @@ impl Controller {
         }
     }
 
-    /// Segments have gone out, `size` bytes; `in_flight` were on their way before.
+    /// Records that segments of `size` bytes were sent; `in_flight` bytes were in flight before.
     pub(crate) fn on_sent(&mut self, now: Instant, size: u64, (in_flight, limited): (u64, bool)) {
         match self {
             Self::Cubic(control) => control.on_sent(now, size, in_flight),
@@ -130,7 +131,7 @@ impl Controller {
         }
     }
 
-    /// A loss was seen, and a recovery begins.
+    /// Reacts to a detected loss, with which a recovery begins.
     pub(crate) fn on_congestion(&mut self, in_flight: u64) {
         match self {
             Self::Cubic(control) => control.on_congestion(in_flight),
@@ -138,7 +139,7 @@ impl Controller {
         }
     }
 
-    /// The retransmission timer went off. `first` of a row, or with progress since the last one.
+    /// Reacts to a retransmission timeout. `first` if it is the first of a row, or follows progress since the last one.
     pub(crate) fn on_timeout(&mut self, first: bool) {
         match self {
             Self::Cubic(control) => control.on_timeout(first),
@@ -146,7 +147,7 @@ impl Controller {
         }
     }
 
-    /// All that was sent before the loss is acknowledged.
+    /// Ends a recovery: everything sent before the loss is acknowledged.
     pub(crate) fn on_recovered(&mut self) {
         match self {
             Self::Cubic(control) => control.on_recovered(),
@@ -154,7 +155,7 @@ impl Controller {
         }
     }
 
-    /// There was no loss: what was sent again had only been late.
+    /// Reverts the reaction to a loss: the segments retransmitted had only been late.
     pub(crate) fn on_false_alarm(&mut self) {
         match self {
             Self::Cubic(control) => control.on_false_alarm(),
@@ -162,7 +163,7 @@ impl Controller {
         }
     }
 
-    /// Something goes out after a pause of so many retransmission timeouts.
+    /// Reacts to a transmission after a pause of `timeouts` retransmission timeouts.
     pub(crate) fn on_pause(&mut self, timeouts: u64) {
         match self {
             Self::Cubic(control) => control.on_pause(timeouts),
@@ -170,7 +171,7 @@ impl Controller {
         }
     }
 
-    /// An acknowledgement came.
+    /// Processes an acknowledgement.
     pub(crate) fn on_acknowledgment(&mut self, sample: &Sample) {
         match self {
             Self::Cubic(control) => control.on_acknowledgment(sample),
@@ -178,7 +179,7 @@ impl Controller {
         }
     }
 
-    /// Whether this moment's lack of data must mark the samples to come, whatever the application does.
+    /// Returns true if samples after a lack of data count as application limited, whatever the application does.
     pub(crate) fn starves_itself(&self) -> bool {
         match self {
             Self::Cubic(_) => false,

@@ -1,28 +1,28 @@
-//! What an endpoint has done.
+//! Counters of an endpoint.
 
-/// What an [`Endpoint`](crate::Endpoint) has done so far.
+/// Counters of an [`Endpoint`](crate::Endpoint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// What it sent.
+    /// Counters of sent segments.
     pub sent: Sent,
-    /// What it received.
+    /// Counters of received segments.
     pub received: Received,
-    /// How it recovered from losses.
+    /// Counters of loss recovery.
     pub recovered: Recovered,
 }
 
-/// What went out. Bytes are those of data.
+/// Counters of sent segments. Bytes are those of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sent {
     /// Segments of any kind.
     pub segments: u64,
     /// Segments with data.
     pub data_segments: u64,
-    /// Data, every transmission counted.
+    /// Bytes of data, counted at every transmission.
     pub bytes: u64,
-    /// Segments with data that had been sent before, as a whole or in part.
+    /// Segments with data that had been sent before, completely or in part.
     pub retransmitted_segments: u64,
-    /// Data that had been sent before.
+    /// Bytes of data that had been sent before.
     pub retransmitted_bytes: u64,
     /// Acknowledgements without data.
     pub acknowledgments: u64,
@@ -30,36 +30,36 @@ pub struct Sent {
     pub window_probes: u64,
 }
 
-/// What came in.
+/// Counters of received segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Received {
     /// Segments of this connection.
     pub segments: u64,
-    /// Segments of others.
+    /// Segments of other connections.
     pub foreign: u64,
-    /// Segments whose numbers lie outside of what could be expected.
+    /// Segments whose numbers lie outside the acceptable range.
     pub unacceptable: u64,
-    /// Segments with data that did not continue the stream but lay beyond a gap.
+    /// Segments with data beyond a gap.
     pub out_of_order: u64,
-    /// Segments with data all of which had arrived before.
+    /// Segments whose data had all arrived before.
     pub duplicates: u64,
-    /// Data handed on in order, in bytes.
+    /// Bytes of data delivered in order.
     pub bytes: u64,
     /// Duplicate acknowledgements.
     pub duplicate_acknowledgments: u64,
-    /// Acknowledgements that told of losses on the air.
+    /// Acknowledgements that reported losses on the air.
     pub marked_acknowledgments: u64,
 }
 
-/// How losses were seen and what was done.
+/// Counters of loss detection and recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recovered {
-    /// Retransmission timers that went off.
+    /// Retransmission timers that fired.
     pub timeouts: u64,
-    /// Losses that acknowledgements showed, each the beginning of a recovery.
+    /// Recoveries that began with a loss shown by acknowledgements.
     pub fast_retransmissions: u64,
-    /// Of those, the ones that left the congestion window as it was.
+    /// Those of them that did not reduce the congestion window.
     pub without_reduction: u64,
-    /// Acknowledgements that ended a part of a recovery only.
+    /// Partial acknowledgements: those that did not end a recovery.
     pub partial_acknowledgments: u64,
 }

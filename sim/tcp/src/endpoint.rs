@@ -12,29 +12,29 @@ use crate::receiver::Receiver;
 use crate::sender::{Piece, Sender};
 use crate::{Config, ConfigError, Connection, Counters, Input, Output, State};
 
-/// What the handshake agreed on.
+/// Result of the option negotiation in the handshake.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Agreed {
-    /// This end scales its windows.
+    /// True if this end scales its windows.
     pub(crate) scaling: bool,
-    /// Segments carry timestamps; the last one of the other end that counts.
+    /// Latest valid timestamp of the peer, if segments carry timestamps.
     pub(crate) timestamps: Option<u32>,
 }
 
-/// What the driver is to be told.
+/// Events to report to the driver.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct News {
     pub(crate) connected: bool,
     pub(crate) writable: bool,
     pub(crate) finished: bool,
     pub(crate) reset: bool,
-    /// A segment of its own: a reset.
+    /// A segment outside the stream: a reset.
     pub(crate) reply: Option<TcpSegment>,
 }
 
 /// One end of a TCP connection.
 ///
-/// What it sends is decided while its outputs are taken: until then nothing is queued.
+/// The segments to send are chosen when the outputs are taken: nothing is queued before.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     pub(crate) connection: Connection,
@@ -45,18 +45,18 @@ pub struct Endpoint {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) news: News,
-    /// When TIME-WAIT ends.
+    /// Time at which TIME-WAIT ends.
     pub(crate) time_wait: Option<Instant>,
-    /// Segments that are outside of the window are answered once a tick, so that two ends that disagree do not
-    /// answer each other for ever.
+    /// Tick of the last answer to a segment outside the window. Such segments are answered once a tick, so that two
+    /// ends that disagree do not answer each other for ever.
     pub(crate) objected_at: Option<u64>,
 }
 
 impl Endpoint {
-    /// An end that opens the connection when it is told to ([`Input::Connect`]).
+    /// Returns an end that opens the connection on [`Input::Connect`].
     ///
     /// # Errors
-    /// What is wrong with the configuration ([`Config::check`]).
+    /// If the configuration makes no sense ([`Config::check`]).
     pub fn new(connection: Connection, config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         let clock = Clock::new(&config.timing);
@@ -74,27 +74,27 @@ impl Endpoint {
         })
     }
 
-    /// An end that waits for the other.
+    /// Returns an end that listens for a connection.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// If the configuration makes no sense ([`Config::check`]).
     pub fn listening(connection: Connection, config: Config) -> Result<Self, ConfigError> {
         let mut endpoint = Self::new(connection, config)?;
         endpoint.state = State::Listen;
         Ok(endpoint)
     }
 
-    /// Where the connection stands.
+    /// Returns the state of the connection.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The two ends; the other one is known once its SYN has arrived.
+    /// Returns the two ends; the peer is known once its SYN has arrived.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// What has been done so far.
+    /// Returns the counters so far.
     pub fn counters(&self) -> Counters {
         Counters {
             sent: self.sender.sent,
@@ -103,49 +103,50 @@ impl Endpoint {
         }
     }
 
-    /// The congestion window, in bytes.
+    /// Returns the congestion window, in bytes.
     pub fn congestion_window(&self) -> u64 {
         self.sender.congestion_window()
     }
 
-    /// Where slow start ends, in bytes; nothing before there was a loss.
+    /// Returns the slow start threshold, in bytes; `None` before the first loss.
     pub fn slow_start_threshold(&self) -> Option<u64> {
         Some(self.sender.slow_start_threshold()).filter(|threshold| *threshold < u64::MAX)
     }
 
-    /// What was sent and is not acknowledged, in bytes.
+    /// Returns the number of bytes sent and not acknowledged.
     pub fn flight(&self) -> u64 {
         self.sender.flight_size()
     }
 
-    /// The smoothed round trip from exact times, which only observers and SMART see; nothing before there is a sample.
+    /// Returns the smoothed round trip from exact times, which only observers and SMART use; `None` before there is a
+    /// sample.
     pub fn smoothed_round_trip(&self) -> Option<Duration> {
         self.sender.timers.round_trip().smoothed()
     }
 
-    /// The retransmission timeout, in whole ticks, back-off included.
+    /// Returns the retransmission timeout, in whole ticks, back-off included.
     pub fn retransmission_timeout(&self) -> Duration {
         self.sender.timers.timeout(&self.clock)
     }
 
-    /// Bytes of data that the other end has acknowledged.
+    /// Returns the number of bytes of data that the peer has acknowledged.
     pub fn acknowledged_bytes(&self) -> u64 {
         self.sender.acknowledged_bytes()
     }
 
-    /// Whether the data that were written are sent and acknowledged, with the FIN if this end has closed.
+    /// Returns true if all written data are acknowledged, with the FIN if this end has closed.
     pub fn is_drained(&self) -> bool {
         self.sender.is_drained()
     }
 
-    /// The connection ends here and now.
+    /// Ends the connection at once; with `tell` it reports a reset to the driver.
     pub(crate) fn end(&mut self, tell: bool) {
         self.state = State::Closed;
         self.time_wait = None;
         self.news.reset |= tell;
     }
 
-    /// A reset with this number, which acknowledges where `acknowledgment` says so.
+    /// Returns a reset with sequence number `sequence`, which acknowledges `acknowledgment` if there is one.
     pub(crate) fn reset(
         &self,
         sequence: SeqNumber,
@@ -193,7 +194,7 @@ impl Endpoint {
         self.end(false);
     }
 
-    /// What the driver is to be told, one at a time.
+    /// Returns the next event for the driver.
     fn next_news(&mut self) -> Option<Output> {
         if let Some(reply) = self.news.reply.take() {
             self.sender.sent.segments += 1;
@@ -214,7 +215,7 @@ impl Endpoint {
         std::mem::take(&mut self.news.reset).then_some(Output::Reset)
     }
 
-    /// The next segment that is due.
+    /// Returns the next segment that is due.
     fn next_segment(&mut self) -> Option<TcpSegment> {
         if matches!(self.state, State::Closed | State::Listen) {
             return None;
@@ -233,7 +234,7 @@ impl Endpoint {
         None
     }
 
-    /// An acknowledgement without data.
+    /// Returns an acknowledgement without data.
     fn acknowledgment(&mut self) -> TcpSegment {
         self.sender.sent.acknowledgments += 1;
         let mut segment = self.segment(self.sender.idle_position(), TcpFlags::ACK);
@@ -241,7 +242,7 @@ impl Endpoint {
         segment
     }
 
-    /// What goes out now as a segment.
+    /// Returns the segment for a piece that is sent now.
     fn segment_of(&mut self, piece: &Piece) -> TcpSegment {
         let mut flags = match self.state {
             State::SynSent => TcpFlags::NONE,
@@ -260,7 +261,7 @@ impl Endpoint {
         segment
     }
 
-    /// A segment without data at a position, with what every segment has.
+    /// Returns a segment without data at a position, with the fields that every segment has.
     fn segment(&mut self, position: u64, flags: TcpFlags) -> TcpSegment {
         self.sender.sent.segments += 1;
         let syn = flags.contains(TcpFlags::SYN);
@@ -292,7 +293,7 @@ impl Endpoint {
         }
     }
 
-    /// The other end's address, where this end is open to all.
+    /// Returns true if the addresses are those of this connection, or if this end listens for any peer.
     pub(crate) fn is_for_us(&self, source: SocketAddrV4, destination: SocketAddrV4) -> bool {
         let open = self.state == State::Listen && self.connection.remote.port() == 0;
         destination == self.connection.local && (open || source == self.connection.remote)

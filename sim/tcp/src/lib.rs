@@ -1,25 +1,24 @@
 //! A TCP endpoint whose loss recovery can be exchanged.
 //!
-//! The endpoint is the TCP of its time (Balakrishnan et al. 1997 measured BSD/OS 2.1, a child of 4.4BSD): a
-//! three-way handshake, sliding windows, slow start and congestion avoidance, fast retransmission and recovery,
-//! timers that go off at coarse ticks, delayed acknowledgements, persist, FIN. With other settings
-//! ([`Config::modern`]) it has today's timers. How it learns of losses and what it then does is a
-//! [`Policy`]: Reno, `NewReno`, SMART, SACK, ELN and what follows from them, each a short file over one
-//! mechanism (`recovery/`).
+//! The endpoint is the TCP of its time (Balakrishnan et al. 1997 measured BSD/OS 2.1, a descendant of 4.4BSD): a
+//! three-way handshake, sliding windows, slow start and congestion avoidance, fast retransmission and recovery, timers
+//! that fire at coarse ticks, delayed acknowledgements, persist, FIN. With other settings ([`Config::modern`]) it has
+//! present-day timers. A [`Policy`] detects losses and reacts to them: Reno, `NewReno`, SMART, SACK, ELN and their
+//! combinations, each a short file over one mechanism (`recovery/`).
 //!
 //! Streams are counted, not stored: the content of a stream is a function of the position
-//! ([`wire::TcpSegment::content`]). [`Endpoint`] is pure, and everything it sends is decided when its driver asks:
-//! a driver that answers [`Output::Readable`] with [`Input::Read`] at once sees the window that it opened in
-//! the very next acknowledgement.
+//! ([`wire::TcpSegment::content`]). [`Endpoint`] is pure, and chooses what to send when its driver takes outputs: if
+//! the driver answers [`Output::Readable`] with [`Input::Read`] at once, the very next acknowledgement advertises the
+//! window that this opened.
 //!
-//! # How to read it
-//! 1. `endpoint.rs` joins the parts and is the machine; `arrival.rs` and `open.rs` take segments in (RFC 9293
-//!    §3.10.7).
-//! 2. `sender.rs`: what was sent and acknowledged; `sender/acknowledge.rs`: what an acknowledgement tells;
-//!    `sender/choose.rs`: what goes out next.
-//! 3. `recovery.rs` and its files: the policies; `sender/scoreboard.rs`: what is known to have arrived.
-//! 4. `receiver.rs`: reassembly, the window, when to acknowledge; `receiver/feedback.rs`: what
-//!    acknowledgements tell besides their number.
+//! # Reading order
+//! 1. `endpoint.rs` joins the parts and is the machine; `arrival.rs` and `open.rs` process arriving segments
+//!    (RFC 9293 §3.10.7).
+//! 2. `sender.rs`: state of the sent stream; `sender/acknowledge.rs`: processing of acknowledgements;
+//!    `sender/choose.rs`: choice of the next segment.
+//! 3. `recovery.rs` and its files: the policies; `sender/scoreboard.rs`: segments known to have arrived.
+//! 4. `receiver.rs`: reassembly, window and acknowledgements; `receiver/feedback.rs`: additional information in
+//!    acknowledgements.
 //! 5. `clock.rs`, `round_trip.rs`, `retransmission.rs`: time.
 
 mod arrival;
@@ -53,51 +52,50 @@ use units::SeqNumber;
 use wire::TcpSegment;
 use wire::tcp::SeqRange;
 
-/// The two ends of a connection, as one of them sees them.
+/// The two ends of a connection, as seen by one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
-    /// This end.
+    /// Address of this end.
     pub local: SocketAddrV4,
-    /// The other end. Port zero on an end that listens: whoever comes first.
+    /// Address of the peer. Port zero on an end that listens: any peer.
     pub remote: SocketAddrV4,
-    /// The sequence number of this end's SYN.
+    /// Sequence number of this end's SYN.
     pub initial_sequence: SeqNumber,
 }
 
-/// What can happen to an [`Endpoint`].
+/// An input of an [`Endpoint`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// A segment arrives.
     Segment(TcpSegment),
     /// Open the connection.
     Connect,
-    /// So many bytes more are to be sent. What the send buffer has no room for waits outside, as a blocked
-    /// writer's data do.
+    /// Write this number of bytes. Data that exceed the send buffer wait outside, like those of a blocked writer.
     Write(u64),
-    /// The application took so many bytes.
+    /// The application has read this number of bytes.
     Read(u64),
-    /// Nothing more will be written.
+    /// Close the stream after the data written so far.
     Close,
-    /// End at once, with a reset.
+    /// Abort the connection with a reset.
     Abort,
-    /// These bytes of the other end's stream were lost on the air: the receiver was told by its link. Needs
+    /// These bytes of the peer's stream were lost on the air, as the receiver's link has reported. Needs
     /// [`Feedback::marks`].
     AirLoss(SeqRange),
 }
 
-/// What an [`Endpoint`] asks of its driver, or tells it.
+/// An output of an [`Endpoint`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// Send a segment.
     Segment(TcpSegment),
     /// The handshake is complete.
     Connected,
-    /// New bytes have arrived in order; so many can be read now.
+    /// New bytes have arrived in order; this number can be read now.
     Readable(u64),
-    /// The send buffer has room for so many bytes more.
+    /// The send buffer has room for this number of bytes.
     Writable(u64),
-    /// The other end has finished its stream, and all of it has arrived.
+    /// The peer has closed its stream, and all of it has arrived.
     Finished,
-    /// The connection is gone: the other end reset it, or never answered.
+    /// The connection is gone: the peer reset it, or never answered.
     Reset,
 }

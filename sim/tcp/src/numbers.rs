@@ -13,17 +13,17 @@ impl Numbers {
         Self { first }
     }
 
-    /// The sequence number of a position.
+    /// Returns the sequence number of a position.
     pub(crate) fn number(self, position: u64) -> SeqNumber {
         self.first + position as u32
     }
 
-    /// How far `number` lies ahead of the position `of`; negative when behind.
+    /// Returns the distance of `number` from the position `of`; negative if it lies before.
     pub(crate) fn ahead(self, number: SeqNumber, of: u64) -> i64 {
         i64::from(number.distance_from(self.number(of)))
     }
 
-    /// The position of `number` that is nearest to `near`; nothing before the stream's first.
+    /// Returns the position of `number` that is nearest to `near`; `None` before the start of the stream.
     pub(crate) fn position(self, number: SeqNumber, near: u64) -> Option<u64> {
         near.checked_add_signed(self.ahead(number, near))
     }

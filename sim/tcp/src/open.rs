@@ -6,17 +6,17 @@ use wire::tcp::{TcpFlags, TcpSegmentOptions};
 
 use crate::{Endpoint, State};
 
-/// What a SYN without the option means (RFC 9293 §3.7.1), in bytes.
+/// Segment size of a SYN without the option (RFC 9293 §3.7.1), in bytes.
 const DEFAULT_SEGMENT: u16 = 536;
-/// The least segment that is agreed to; less would be all headers.
+/// Smallest segment size accepted; with less, segments would be mostly headers.
 const LEAST_SEGMENT: u64 = 64;
-/// What timestamps take of each segment, padding included, in bytes.
+/// Room that timestamps take in each segment, padding included, in bytes.
 const TIMESTAMPS: u64 = 12;
-/// The largest scale of windows (RFC 7323 §2.3).
+/// Largest window scale (RFC 7323 §2.3).
 const SCALE_MAX: u8 = 14;
 
 impl Endpoint {
-    /// A segment for an end that has no connection.
+    /// Processes a segment for an end that has no connection.
     pub(crate) fn arrive_closed(&mut self, segment: &TcpSegment) {
         if segment.flags.contains(TcpFlags::RST) {
             return;
@@ -29,7 +29,7 @@ impl Endpoint {
         });
     }
 
-    /// A segment for an end that listens.
+    /// Processes a segment for an end that listens.
     pub(crate) fn arrive_listening(&mut self, segment: &TcpSegment) {
         if segment.flags.contains(TcpFlags::RST) {
             return;
@@ -47,7 +47,7 @@ impl Endpoint {
         }
     }
 
-    /// A segment for an end that has sent its SYN.
+    /// Processes a segment for an end that has sent its SYN.
     pub(crate) fn arrive_syn_sent(&mut self, segment: &TcpSegment) {
         let acknowledges = segment.flags.contains(TcpFlags::ACK);
         let ours = self.sender.numbers.number(1);
@@ -71,14 +71,14 @@ impl Endpoint {
         if acknowledges {
             self.acknowledge(segment);
         } else {
-            // Both ends opened at once: the SYN goes again, now with an acknowledgement.
+            // Both ends opened at once: the SYN is sent again, now with an acknowledgement.
             self.sender.flight.next = 0;
             self.enter(State::SynReceived);
         }
         self.take_data(segment);
     }
 
-    /// Takes the other end's SYN and its options in.
+    /// Processes the peer's SYN and its options.
     fn synchronize(&mut self, segment: &TcpSegment) {
         let options = &segment.options;
         let config = &self.config;
@@ -103,7 +103,7 @@ impl Endpoint {
             .set_window(segment.window.into(), segment.sequence);
     }
 
-    /// The handshake is complete.
+    /// Completes the handshake.
     pub(crate) fn establish(&mut self) {
         self.news.connected = true;
         self.news.writable = true;
@@ -115,7 +115,7 @@ impl Endpoint {
         }
     }
 
-    /// The options of this end's SYN: on the answer to another SYN only what that one offered.
+    /// Fills in the options of this end's SYN: in an answer to a SYN, only those that it offered.
     pub(crate) fn offer(&self, options: &mut TcpSegmentOptions) {
         let config = &self.config;
         let answers = self.receiver.is_synchronized();
@@ -133,7 +133,7 @@ impl Endpoint {
     }
 }
 
-/// The least scale with which a header can announce the whole buffer.
+/// Returns the smallest scale with which a header can advertise the whole buffer.
 fn own_scale(buffer: u64) -> u8 {
     (0..SCALE_MAX)
         .find(|scale| u16::try_from(buffer >> scale).is_ok())

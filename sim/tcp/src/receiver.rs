@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, the window that is announced, when to acknowledge.
+//! The receiving half: reassembly, the advertised window, and the timing of acknowledgements.
 
 mod feedback;
 
@@ -12,36 +12,36 @@ use crate::numbers::Numbers;
 use crate::span::Span;
 use feedback::Reporter;
 
-/// The largest window that a header holds.
+/// Largest window that a header can hold.
 const WINDOW_MAX: u64 = 65_535;
-/// Ranges that are held beyond gaps at least: more than a window of 64 KiB can have.
+/// Smallest limit of ranges held beyond gaps: more than a window of 64 KiB can have.
 const RANGES: usize = 256;
-/// Bytes of the buffer for each range beyond that.
+/// Bytes of the buffer for each range beyond that limit.
 const BYTES_EACH: u64 = 4_096;
 
-/// What the application and the other end have seen of the stream, in positions.
+/// Progress of the stream, in positions.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
-    /// The next that is expected.
+    /// Next position expected.
     next: u64,
-    /// The next that the application takes.
+    /// Next position that the application reads.
     taken: u64,
-    /// Where the window ends that was announced last.
+    /// End of the window advertised last.
     announced: u64,
-    /// The FIN, if it was seen.
+    /// Position of the FIN, if it was received.
     fin: Option<u64>,
-    /// What the application was told of.
+    /// End of the data reported to the application.
     told: u64,
 }
 
-/// What is to be acknowledged.
+/// Acknowledgement that is due.
 #[derive(Debug, Clone, Copy, Default)]
 struct Due {
-    /// At once.
+    /// True if it is due at once.
     now: bool,
-    /// So many segments wait.
+    /// Number of segments that wait for it.
     waiting: u32,
-    /// When they have waited long enough.
+    /// Time at which the delayed acknowledgement is due.
     at: Option<Instant>,
 }
 
@@ -85,33 +85,33 @@ impl Receiver {
         }
     }
 
-    /// The other end's SYN.
+    /// Processes the peer's SYN.
     pub(crate) fn synchronize(&mut self, first: SeqNumber, segment: u64) {
         self.numbers = Numbers::new(first);
         self.progress.next = 1;
-        // What this end's SYN has announced, or will.
+        // End of the window that this end's SYN has advertised, or will advertise.
         self.progress.announced = 1 + self.buffer.min(WINDOW_MAX);
         self.segment = segment;
         self.due.now = true;
     }
 
-    /// The handshake agreed on the scale of this end's windows, and on selective acknowledgements.
+    /// Sets the negotiated scale of this end's windows, and the permission of selective acknowledgements.
     pub(crate) fn agreed(&mut self, scale: u8, sack_permitted: bool) {
         self.scale = scale;
         self.reporter.sack_permitted = sack_permitted;
     }
 
-    /// Whether the other end's SYN has arrived.
+    /// Returns true if the peer's SYN has arrived.
     pub(crate) fn is_synchronized(&self) -> bool {
         self.progress.next > 0
     }
 
-    /// The number that is expected next.
+    /// Returns the sequence number that is expected next.
     pub(crate) fn acknowledgment(&self) -> SeqNumber {
         self.numbers.number(self.progress.next)
     }
 
-    /// Whether a segment of `length` numbers from `number` on lies in the window, in part at least (RFC 9293
+    /// Returns true if a segment of `length` numbers from `number` on lies in the window, at least in part (RFC 9293
     /// §3.10.7.4).
     pub(crate) fn accepts(&self, number: SeqNumber, length: u32) -> bool {
         let window = (self.progress.announced - self.progress.next) as i64;
@@ -126,7 +126,7 @@ impl Receiver {
         }
     }
 
-    /// Takes data in: `range` in numbers, and whether the FIN follows them. They have been accepted.
+    /// Processes accepted data: `range` in sequence numbers, and true if the FIN follows them.
     pub(crate) fn take(&mut self, range: SeqRange, fin: bool, now: Instant) {
         let near = self.progress.next;
         let start = self.numbers.ahead(range.start, near);
@@ -154,11 +154,11 @@ impl Receiver {
         }
     }
 
-    /// The stream goes on.
+    /// Continues the stream with data that are in order.
     fn continue_with(&mut self, span: Span, now: Instant) {
         let mut next = span.end.max(span.start);
         if !self.held.is_empty() {
-            // A gap is filled, in part at least: the sender wants to know at once.
+            // A gap is filled, at least in part: the sender should learn this at once.
             self.due.now = true;
             if let Some(block) = self.held.range_at(next) {
                 next = block.end;
@@ -176,7 +176,7 @@ impl Receiver {
         }
     }
 
-    /// A segment more waits to be acknowledged.
+    /// Delays the acknowledgement of one more segment.
     fn wait_for_more(&mut self, now: Instant) {
         let settings = &self.acknowledging;
         self.due.waiting += 1;
@@ -191,7 +191,7 @@ impl Receiver {
         }
     }
 
-    /// Data lie beyond a gap.
+    /// Holds data that lie beyond a gap.
     fn hold(&mut self, span: Span) {
         self.due.now = true;
         let most = RANGES.max((self.buffer / BYTES_EACH) as usize);
@@ -206,7 +206,7 @@ impl Receiver {
         }
     }
 
-    /// Bytes were lost on the air.
+    /// Records that bytes were lost on the air.
     pub(crate) fn lost_on_air(&mut self, range: SeqRange) {
         let near = self.progress.next;
         let start = near.saturating_add_signed(self.numbers.ahead(range.start, near));
@@ -217,13 +217,13 @@ impl Receiver {
         }
     }
 
-    /// The application took bytes.
+    /// Records that the application has read bytes.
     pub(crate) fn read(&mut self, bytes: u64) {
         let taken = self.progress.taken.saturating_add(bytes);
         self.progress.taken = taken.min(self.data_end());
     }
 
-    /// Bytes that the application was not told of; it is now. Nothing if there are none.
+    /// Returns the number of bytes that can be read, if new ones have arrived since the last call.
     pub(crate) fn tell(&mut self) -> Option<u64> {
         let end = self.data_end();
         (end > self.progress.told).then(|| {
@@ -232,41 +232,41 @@ impl Receiver {
         })
     }
 
-    /// The position behind the data that have arrived in order.
+    /// Returns the position after the data that have arrived in order.
     fn data_end(&self) -> u64 {
         self.progress.next.max(1) - u64::from(self.is_finished())
     }
 
-    /// Whether the other end has finished, and all of its stream has arrived.
+    /// Returns true if the peer has closed its stream, and all of it has arrived.
     pub(crate) fn is_finished(&self) -> bool {
         self.progress
             .fin
             .is_some_and(|fin| fin < self.progress.next)
     }
 
-    /// Whether an acknowledgement must go out now.
+    /// Returns true if an acknowledgement must be sent now.
     pub(crate) fn acknowledges_now(&self) -> bool {
         self.due.now || self.opens_window()
     }
 
-    /// Whether the next acknowledgement shows a gap, so that it must carry no data to count as a duplicate.
+    /// Returns true if the next acknowledgement shows a gap, so that it must carry no data to count as a duplicate.
     pub(crate) fn shows_gap(&self) -> bool {
         self.due.now && !self.held.is_empty()
     }
 
-    /// Asks for an acknowledgement.
+    /// Requests an acknowledgement.
     pub(crate) fn acknowledge_now(&mut self) {
         self.due.now = true;
     }
 
-    /// The application took enough to announce it: two segments, or half of the buffer.
+    /// Returns true if the application has read enough to advertise it: two segments, or half of the buffer.
     fn opens_window(&self) -> bool {
         let more = self.window_end().saturating_sub(self.progress.announced);
         more > 0 && (more >= 2 * self.segment || 2 * more >= self.buffer)
     }
 
-    /// Where the window may end: behind what finds room, never before what was announced, and nowhere if that
-    /// is too little to be useful (RFC 9293 §3.8.6.2.2).
+    /// Returns the end of the window: the end of the free space, which counts as none if it is too small to be useful
+    /// (RFC 9293 §3.8.6.2.2), but never before the advertised end.
     fn window_end(&self) -> u64 {
         let unread = self.data_end() - self.progress.taken;
         let room = self.buffer.saturating_sub(unread);
@@ -276,7 +276,7 @@ impl Receiver {
         self.progress.announced.max(self.progress.next + window)
     }
 
-    /// Announces the window: its size as it stands in a header. All that waited is acknowledged by this.
+    /// Advertises the window: returns its size as it stands in a header. This acknowledges all waiting segments.
     pub(crate) fn announce(&mut self, scaled: bool) -> u16 {
         let scale = if scaled { self.scale } else { 0 };
         let size = self.window_end() - self.progress.next;
@@ -287,7 +287,7 @@ impl Receiver {
         field as u16
     }
 
-    /// What an acknowledgement without data tells besides.
+    /// Fills in the additional information of an acknowledgement without data.
     pub(crate) fn report(&mut self, options: &mut TcpSegmentOptions) {
         let numbers = self.numbers;
         let held = (self.progress.next, &self.held);
@@ -295,12 +295,12 @@ impl Receiver {
         self.reporter.fill(options, held, number);
     }
 
-    /// When a delayed acknowledgement is due.
+    /// Returns the time at which a delayed acknowledgement is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.due.at
     }
 
-    /// A delayed acknowledgement is due.
+    /// Makes the delayed acknowledgement due now.
     pub(crate) fn time_out(&mut self) {
         self.due.at = None;
         self.due.now = true;

@@ -1,4 +1,5 @@
-//! Loss recovery: what shows a loss, whether it was congestion, and what is sent again. One rule a file.
+//! Loss recovery: the evidence of a loss, the decision whether it was congestion, and the choice of retransmissions.
+//! One policy per file.
 
 mod eln;
 mod eln_rxmt;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Recovery;
 
-/// A way to recover from losses.
+/// Loss recovery algorithm.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -24,7 +25,7 @@ pub enum Policy {
     /// Fast retransmission and fast recovery (4.3BSD Reno).
     #[default]
     Reno,
-    /// Reno that stays in recovery until all of its window has arrived.
+    /// Reno that stays in recovery until its whole window has arrived.
     NewReno,
     /// Each acknowledgement names the segment that caused it; a gap is a loss.
     Smart,
@@ -32,7 +33,7 @@ pub enum Policy {
     Sack,
     /// Explicit loss notification: losses on the air do not reduce the window.
     Eln,
-    /// ELN that repairs at the first mark.
+    /// ELN that retransmits at the first mark.
     ElnRxmt,
     /// SACK, with marks of several losses on the air.
     SackEln,
@@ -53,7 +54,7 @@ impl Policy {
         Self::SackNew,
     ];
 
-    /// Whether it makes use of SACK blocks, and so permits the receiver to send them.
+    /// Returns true if it uses SACK blocks, and so permits the receiver to send them.
     pub(crate) fn reads_sack(self) -> bool {
         matches!(self, Self::Sack | Self::SackEln | Self::SackNew)
     }
@@ -72,67 +73,66 @@ impl Policy {
     }
 }
 
-/// What the acknowledgements so far show.
+/// Evidence from the acknowledgements so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Evidence {
-    /// Duplicates in a row.
+    /// Number of consecutive duplicates.
     pub(crate) duplicates: u32,
-    /// The segment that is asked for is marked as lost on the air.
+    /// True if the segment expected next is marked as lost on the air.
     pub(crate) marked: bool,
-    /// Something that was not repaired lately is missing before what has arrived.
+    /// True if data are missing before data that have arrived, and were not retransmitted recently.
     pub(crate) gap: bool,
-    /// Of that, something is not marked as lost on the air.
+    /// True if a part of these is not marked as lost on the air.
     pub(crate) unmarked_gap: bool,
-    /// Something is marked as lost on the air and was not repaired lately.
+    /// True if data are marked as lost on the air, and were not retransmitted recently.
     pub(crate) marked_gap: bool,
-    /// A segment arrived that was sent only because of duplicates.
+    /// True if a segment has arrived that was sent only because of duplicates.
     pub(crate) probe_arrived: bool,
 }
 
-/// What to make of it.
+/// Decision of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing yet.
+    /// Wait for more evidence.
     Wait,
-    /// Send a new segment, whose arrival will tell more.
+    /// Send a new segment, whose arrival gives more evidence.
     Probe,
-    /// Something was lost, and that means congestion.
+    /// A loss that means congestion.
     Congestion,
-    /// Something was lost on the air.
+    /// A loss on the air.
     Air,
 }
 
-/// What is sent again in a recovery.
+/// Retransmissions in a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repairs {
-    /// The segment that the acknowledgement asks for. Each duplicate lets a new segment out.
+    /// The segment that the acknowledgement expects next. Each duplicate lets one new segment out.
     Next,
-    /// What is missing before what has arrived, once a recovery, as the window has room.
+    /// Gaps before data that have arrived, once in a recovery, as the window has room.
     Gaps,
-    /// The same, and again after a round trip.
+    /// Gaps before data that have arrived, and again after a round trip.
     GapsAgain,
-    /// What is marked as lost on the air, and again after a round trip; after a reduction, all gaps.
+    /// The ranges marked as lost on the air, and again after a round trip; after a reduction, all gaps.
     Marked,
 }
 
-/// A policy's decisions. Everything else is the sender's.
+/// The decisions of a policy. Everything else belongs to the sender.
 pub(crate) trait Rule: Debug + Sync {
-    /// What a duplicate acknowledgement, or one with news of what has arrived, means.
+    /// Returns the decision for a duplicate acknowledgement, or for one that reports new arrivals.
     fn judge(&self, settings: &Recovery, evidence: &Evidence) -> Verdict;
 
-    /// What is sent again.
+    /// Returns the kind of retransmissions.
     fn repairs(&self) -> Repairs {
         Repairs::Next
     }
 
-    /// Whether an acknowledgement of a part of what was sent before the loss keeps the recovery going, and shows
-    /// the next loss.
+    /// Returns true if a partial acknowledgement keeps the recovery going, and shows the next loss.
     fn holds_on_partial(&self, _settings: &Recovery) -> bool {
         true
     }
 }
 
-/// The rule that all share: so many duplicates show a loss.
+/// Returns true if the number of duplicates shows a loss, by the common rule.
 fn enough(settings: &Recovery, evidence: &Evidence) -> bool {
     evidence.duplicates == settings.duplicates
 }

@@ -1,4 +1,4 @@
-//! When to send again: the retransmission timer, its back-off, and the persist timer.
+//! The retransmission timer, its back-off, and the persist timer.
 
 use units::{Duration, Instant};
 
@@ -6,12 +6,12 @@ use crate::Timing;
 use crate::clock::Clock;
 use crate::round_trip::RoundTrip;
 
-/// Timeouts after which the measured round trip is given up.
+/// Number of timeouts after which the measured round trip is discarded.
 const ROUND_TRIP_DOUBTED: u32 = 3;
-/// Doublings of a timeout.
+/// Largest number of doublings of a timeout.
 const DOUBLINGS_MAX: u32 = 6;
 
-/// A segment whose acknowledgement is waited for to measure the round trip.
+/// A segment whose acknowledgement gives a round-trip sample.
 #[derive(Debug, Clone, Copy)]
 struct Timed {
     start: u64,
@@ -25,9 +25,9 @@ pub(crate) struct Retransmission {
     timing: Timing,
     round_trip: RoundTrip,
     timed: Option<Timed>,
-    /// Timeouts in a row; Karn: only a segment that was sent once ends the row.
+    /// Number of consecutive timeouts; by Karn's rule only a segment that was sent once ends the row.
     row: u32,
-    /// Timeouts since something was acknowledged last.
+    /// Number of timeouts since the last acknowledgement of new data.
     tries: u32,
     /// The timeout, in ticks.
     timeout: u64,
@@ -55,7 +55,7 @@ impl Retransmission {
         &self.round_trip
     }
 
-    /// The timeout as it stands, back-off included.
+    /// Returns the current timeout, back-off included.
     pub(crate) fn timeout(&self, clock: &Clock) -> Duration {
         clock.tick() * self.timeout
     }
@@ -68,18 +68,18 @@ impl Retransmission {
         self.persist
     }
 
-    /// Whether either timer runs.
+    /// Returns true if either timer runs.
     pub(crate) fn is_running(&self) -> bool {
         self.deadline.is_some() || self.persist.is_some()
     }
 
-    /// Starts the timer anew.
+    /// Restarts the retransmission timer.
     pub(crate) fn restart(&mut self, clock: &Clock) {
         self.deadline = Some(clock.after(self.timeout));
         self.persist = None;
     }
 
-    /// Starts the timer unless it runs.
+    /// Starts the retransmission timer unless it runs.
     pub(crate) fn ensure(&mut self, clock: &Clock) {
         if self.deadline.is_none() {
             self.restart(clock);
@@ -90,7 +90,7 @@ impl Retransmission {
         self.deadline = None;
     }
 
-    /// Times the segment that starts at `start`, unless one is timed.
+    /// Times the segment that starts at `start`, unless a segment is timed already.
     pub(crate) fn time(&mut self, start: u64, clock: &Clock) {
         if self.timed.is_none() {
             self.timed = Some(Timed {
@@ -101,12 +101,12 @@ impl Retransmission {
         }
     }
 
-    /// Something was sent again, so its acknowledgement would say nothing (Karn).
+    /// Stops timing after a retransmission: its acknowledgement would be ambiguous (Karn).
     pub(crate) fn do_not_time(&mut self) {
         self.timed = None;
     }
 
-    /// Everything before `position` is acknowledged; `echo` is the tick that a timestamp brought back.
+    /// Handles the acknowledgement of everything before `position`; `echo` is the tick that a timestamp echoed.
     pub(crate) fn acknowledged(&mut self, position: u64, echo: Option<u64>, clock: &Clock) {
         self.tries = 0;
         if let Some(timed) = self.timed.filter(|timed| timed.start < position) {
@@ -126,7 +126,7 @@ impl Retransmission {
         self.timeout = self.backed_off(clock);
     }
 
-    /// The timeout after as many timeouts as there were in a row.
+    /// Returns the timeout with the back-off for the current number of consecutive timeouts.
     fn backed_off(&self, clock: &Clock) -> u64 {
         let margin = clock.covering(self.timing.minimum_margin);
         let base = self.round_trip.timeout(margin);
@@ -138,7 +138,7 @@ impl Retransmission {
         doubled.clamp(least, most)
     }
 
-    /// The timer went off. False if that was once too often.
+    /// Handles the retransmission timeout. Returns false if there were too many.
     pub(crate) fn expired(&mut self, clock: &Clock) -> bool {
         self.deadline = None;
         self.timed = None;
@@ -151,7 +151,7 @@ impl Retransmission {
         self.tries <= self.timing.retries
     }
 
-    /// Starts the persist timer, longer after each probe.
+    /// Starts the persist timer, with a longer time after each probe.
     pub(crate) fn start_persist(&mut self, clock: &Clock) {
         let base = self.round_trip.timeout(0).unwrap_or(self.timeout);
         let least = clock.covering(self.timing.minimum_persist).max(1);
@@ -161,12 +161,12 @@ impl Retransmission {
         self.probes = self.probes.saturating_add(1);
     }
 
-    /// The persist timer went off.
+    /// Handles the persist timeout.
     pub(crate) fn persist_expired(&mut self) {
         self.persist = None;
     }
 
-    /// The window has opened.
+    /// Ends probing, as the window has opened.
     pub(crate) fn end_persist(&mut self) {
         self.persist = None;
         self.probes = 0;

@@ -6,21 +6,21 @@
 use machine::RoundTripEstimate;
 use units::Duration;
 
-/// Round trips so far.
+/// Estimate of the round-trip time.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RoundTrip {
-    /// In eighths of a tick; zero where the next sample is the first.
+    /// Smoothed round trip, in eighths of a tick; zero if the next sample is the first.
     smoothed: i64,
-    /// In quarters of a tick.
+    /// Mean deviation, in quarters of a tick.
     deviation: i64,
-    /// The same average and deviation from exact times, for what must not wait for ticks.
+    /// Average and deviation from exact times, for uses that must not wait for ticks.
     exact: Option<RoundTripEstimate>,
 }
 
 impl RoundTrip {
-    /// Takes a sample in: `ticks` have passed, and in fact `span`.
+    /// Adds a sample of `ticks`, exactly `span`.
     pub(crate) fn sample(&mut self, ticks: u64, span: Duration) {
-        // No peer can make a sample absurd: it lies between two of our own ticks, or is clamped.
+        // No peer can cause an absurd sample: it lies between two of our own ticks, or is clamped.
         let ticks = ticks.min(1 << 32) as i64;
         if self.smoothed == 0 {
             // A measurement of n ticks may have taken up to n + 1.
@@ -38,26 +38,26 @@ impl RoundTrip {
         );
     }
 
-    /// Smoothed round trip and four mean deviations, these at least `margin`, in ticks; nothing before there is a
-    /// sample.
+    /// Returns the smoothed round trip plus four mean deviations, these at least `margin`, in ticks; `None` before
+    /// there is a sample.
     pub(crate) fn timeout(&self, margin: u64) -> Option<u64> {
         let smoothed = (self.smoothed >> 3) as u64;
         (self.deviation > 0).then(|| smoothed + (self.deviation as u64).max(margin))
     }
 
-    /// The path may have changed: the next sample counts as the first, and until then the timeout stays
-    /// where it is.
+    /// Discards the estimate, as the path may have changed: the next sample counts as the first, and until then the
+    /// timeout stays unchanged.
     pub(crate) fn forget(&mut self) {
         self.deviation += self.smoothed >> 3;
         self.smoothed = 0;
     }
 
-    /// A span that few round trips exceed: the exact average and four deviations.
+    /// Returns a time that few round trips exceed: the exact average plus four deviations.
     pub(crate) fn most(&self) -> Option<Duration> {
         self.exact.map(|known| known.timeout(Duration::ZERO))
     }
 
-    /// The smoothed round trip; nothing before there is a sample.
+    /// Returns the smoothed round trip; `None` before there is a sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
         self.exact.map(|known| known.smoothed)
     }

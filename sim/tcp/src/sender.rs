@@ -1,4 +1,4 @@
-//! The sending half: what was sent, what was acknowledged, what goes out next.
+//! The sending half: the sent stream, its acknowledgement, and the choice of the next segment.
 
 mod acknowledge;
 mod choose;
@@ -24,42 +24,42 @@ use crate::retransmission::Retransmission;
 use detection::Detection;
 use modern::Modern;
 
-/// How far the stream was sent, in positions.
+/// Progress of the sent stream, in positions.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flight {
-    /// The first that is not acknowledged.
+    /// First position that is not acknowledged.
     pub(crate) unacknowledged: u64,
-    /// The next to send: behind `end` while everything is sent again after a timeout.
+    /// Next position to send: before `end` while everything is retransmitted after a timeout.
     pub(crate) next: u64,
-    /// Behind the last that was ever sent.
+    /// Position after the last that was ever sent.
     pub(crate) end: u64,
 }
 
-/// What is to be sent.
+/// The stream to be sent.
 #[derive(Debug, Clone, Copy)]
 struct Stream {
-    /// The position behind the last byte written; the FIN's.
+    /// Position after the last byte written; that of the FIN.
     written: u64,
-    /// The FIN is to be sent.
+    /// True if the FIN is to be sent.
     closed: bool,
-    /// The position behind what is in the buffer.
+    /// Position after the data in the buffer.
     buffered: u64,
-    /// What may be unacknowledged.
+    /// Size of the buffer: limit of unacknowledged bytes.
     buffer: u64,
-    /// Room that a waiting writer waits for.
+    /// Free space that a blocked writer waits for.
     low_water: u64,
     no_delay: bool,
 }
 
-/// The other end's window.
+/// The peer's window.
 #[derive(Debug, Clone, Copy)]
 struct Peer {
     size: u64,
     largest: u64,
     scale: u8,
-    /// The segment that told it: its number, and the position that it acknowledged.
+    /// Segment that advertised the window: its number, and the position that it acknowledged.
     told_by: (SeqNumber, u64),
-    /// When the other end was heard last.
+    /// Time of the last segment received from the peer.
     heard: Instant,
 }
 
@@ -74,11 +74,11 @@ pub(crate) struct Sender {
     window: CongestionWindow,
     pub(crate) timers: Retransmission,
     detection: Detection,
-    /// A probe of a closed window is due.
+    /// True if a probe of a closed window is due.
     probe: bool,
     pub(crate) sent: Sent,
     pub(crate) recovered: Recovered,
-    /// In place of `window` and `detection`, where the configuration says so.
+    /// State of a present-day sender; replaces `window` and `detection` if the configuration selects it.
     modern: Option<Box<Modern>>,
 }
 
@@ -114,7 +114,7 @@ impl Sender {
         }
     }
 
-    /// The handshake agreed on the largest segment, and on the scale of the other end's windows.
+    /// Sets the negotiated segment size, and the scale of the peer's windows.
     pub(crate) fn agreed(&mut self, segment: u64, scale: u8) {
         self.segment = segment;
         self.peer.scale = scale;
@@ -124,19 +124,19 @@ impl Sender {
         }
     }
 
-    /// The congestion window, in bytes.
+    /// Returns the congestion window, in bytes.
     pub(crate) fn congestion_window(&self) -> u64 {
         let modern = self.modern.as_ref();
         modern.map_or(self.window.size(), |modern| modern.control.window())
     }
 
-    /// Where slow start ends, in bytes.
+    /// Returns the slow start threshold, in bytes.
     pub(crate) fn slow_start_threshold(&self) -> u64 {
         let modern = self.modern.as_ref();
         modern.map_or(self.window.threshold(), |modern| modern.control.threshold())
     }
 
-    /// So many bytes more are to be sent.
+    /// Adds `bytes` to the stream.
     pub(crate) fn write(&mut self, bytes: u64) {
         if !self.stream.closed {
             self.stream.written = self.stream.written.saturating_add(bytes).min(1 << 62);
@@ -144,12 +144,12 @@ impl Sender {
         }
     }
 
-    /// Nothing more will be written.
+    /// Closes the stream after the data written so far.
     pub(crate) fn close(&mut self) {
         self.stream.closed = true;
     }
 
-    /// How many bytes more the buffer takes; none below the low-water mark, and none after the end.
+    /// Returns the free space of the buffer, in bytes; zero below the low-water mark, and after the end.
     pub(crate) fn room(&self) -> u64 {
         if self.stream.closed {
             return 0;
@@ -163,13 +163,13 @@ impl Sender {
         }
     }
 
-    /// Whether this end has closed.
+    /// Returns true if this end has closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.stream.closed
     }
 
-    /// The number of an acknowledgement without data: behind all that was sent, but not behind a probe that the
-    /// other end had no room for.
+    /// Returns the position of an acknowledgement without data: after everything sent, except a probe that the peer had
+    /// no room for.
     pub(crate) fn idle_position(&self) -> u64 {
         let probes = self.timers.persist_deadline().is_some();
         if probes {
@@ -179,51 +179,51 @@ impl Sender {
         }
     }
 
-    /// Whether this end's SYN is acknowledged.
+    /// Returns true if this end's SYN is acknowledged.
     pub(crate) fn is_open(&self) -> bool {
         self.flight.unacknowledged > 0
     }
 
-    /// Whether this end's FIN is acknowledged.
+    /// Returns true if this end's FIN is acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
         self.stream.closed && self.flight.unacknowledged > self.stream.written
     }
 
-    /// Whether all that was written is acknowledged, with the FIN if this end has closed.
+    /// Returns true if everything written is acknowledged, with the FIN if this end has closed.
     pub(crate) fn is_drained(&self) -> bool {
         let end = self.stream.written + u64::from(self.stream.closed);
         self.flight.unacknowledged >= end
     }
 
-    /// Bytes of data that were acknowledged.
+    /// Returns the number of bytes of data that were acknowledged.
     pub(crate) fn acknowledged_bytes(&self) -> u64 {
         let position = self.flight.unacknowledged.min(self.stream.written);
         position.saturating_sub(1)
     }
 
-    /// The other end was heard.
+    /// Records that a segment was received from the peer.
     pub(crate) fn heard(&mut self, now: Instant) {
         self.peer.heard = now;
     }
 
-    /// The other end's window as it stands in a header.
+    /// Returns the peer's window in bytes, from the value in a header.
     pub(crate) fn scaled(&self, window: u16) -> u64 {
         u64::from(window) << self.peer.scale
     }
 
-    /// The window of the handshake, which is never scaled, told by the segment `number`.
+    /// Sets the window of the handshake, which is never scaled, advertised by the segment `number`.
     pub(crate) fn set_window(&mut self, size: u64, number: SeqNumber) {
         self.peer.size = size;
         self.peer.largest = self.peer.largest.max(size);
         self.peer.told_by = (number, self.flight.unacknowledged);
     }
 
-    /// What was sent and is not acknowledged, in bytes.
+    /// Returns the number of bytes sent and not acknowledged.
     pub(crate) fn flight_size(&self) -> u64 {
         self.flight.end - self.flight.unacknowledged
     }
 
-    /// The retransmission timer went off. False if the other end is given up.
+    /// Handles the retransmission timeout. Returns false if the connection must be aborted.
     pub(crate) fn time_out(&mut self, clock: &Clock) -> bool {
         self.recovered.timeouts += 1;
         if !self.timers.expired(clock) {
@@ -243,13 +243,13 @@ impl Sender {
         true
     }
 
-    /// The persist timer went off.
+    /// Handles the persist timeout.
     pub(crate) fn persist_out(&mut self) {
         self.timers.persist_expired();
         self.probe = true;
     }
 
-    /// After everything that may go out now has: where data wait for a window to open, the persist timer must run.
+    /// Starts the persist timer if data wait for a window to open; called after everything that may be sent was sent.
     pub(crate) fn settle(&mut self, clock: &Clock) {
         self.note_starvation();
         let paced = self.modern.as_ref().is_some_and(|modern| modern.waits());
@@ -262,13 +262,13 @@ impl Sender {
         }
     }
 
-    /// The position behind what is in the buffer and may be sent.
+    /// Returns the position after the data in the buffer that may be sent.
     fn available(&self) -> u64 {
         self.stream.buffered
     }
 
-    /// A writer that waits puts more into the buffer, all that finds room, once there is room for the rest or for as
-    /// much as the low-water mark says (Wright, Stevens 1995, §16.7).
+    /// Moves data of a blocked writer into the buffer, as many as fit, once there is room for the rest or for the
+    /// low-water mark (Wright, Stevens 1995, §16.7).
     fn refill(&mut self) {
         let stream = &mut self.stream;
         let end = self.flight.unacknowledged.max(1) + stream.buffer;

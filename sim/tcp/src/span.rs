@@ -1,4 +1,4 @@
-//! Runs of positions in a stream.
+//! Ranges of positions in a stream.
 
 use std::ops::Range;
 

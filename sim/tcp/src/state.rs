@@ -1,44 +1,44 @@
 //! The states of a connection (RFC 9293 §3.3.2).
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// There is none, yet or any more.
+    /// There is no connection.
     Closed,
-    /// It waits for the other end's SYN.
+    /// This end waits for the peer's SYN.
     Listen,
-    /// It sent a SYN.
+    /// This end has sent a SYN.
     SynSent,
-    /// It received a SYN and sent its own.
+    /// This end has received a SYN and sent its own.
     SynReceived,
     /// Both ends may send.
     Established,
-    /// This end has finished; its FIN is not acknowledged yet.
+    /// This end has closed; its FIN is not acknowledged yet.
     FinWait1,
-    /// This end has finished; the other may still send.
+    /// This end has closed; the peer may still send.
     FinWait2,
-    /// The other end has finished; this one may still send.
+    /// The peer has closed; this end may still send.
     CloseWait,
-    /// Both have finished; this end's FIN is not acknowledged yet.
+    /// Both have closed; this end's FIN is not acknowledged yet.
     Closing,
-    /// As [`State::Closing`], the other end having finished first.
+    /// As [`State::Closing`], but the peer closed first.
     LastAck,
-    /// Both have finished; old segments may still arrive.
+    /// Both have closed; old segments may still arrive.
     TimeWait,
 }
 
 impl State {
-    /// Whether both ends know each other's numbers.
+    /// Returns true if both ends know each other's sequence numbers.
     pub fn is_synchronized(self) -> bool {
         self >= Self::Established
     }
 
-    /// Whether the other end may still send data.
+    /// Returns true if the peer may still send data.
     pub(crate) fn may_receive(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 
-    /// After this end has finished. During the handshake that waits: what was written is sent first.
+    /// Returns the state after this end closes. During the handshake the close waits: written data are sent first.
     pub(crate) fn closed_here(self) -> Self {
         match self {
             Self::Closed | Self::Listen => Self::Closed,
@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    /// After this end's FIN was acknowledged.
+    /// Returns the state after this end's FIN was acknowledged.
     pub(crate) fn fin_acknowledged(self) -> Self {
         match self {
             Self::FinWait1 => Self::FinWait2,
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// After the other end has finished.
+    /// Returns the state after the peer has closed.
     pub(crate) fn closed_there(self) -> Self {
         match self {
             Self::SynReceived | Self::Established => Self::CloseWait,

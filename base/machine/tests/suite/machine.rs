@@ -1,4 +1,4 @@
-//! The tools of the contract: streams, and a conformance check that finds what it should.
+//! The tools of the contract: random streams, and a conformance check that detects violations.
 
 use machine::{Machine, RandomStream, conformance};
 use units::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Token buckets let pass what they earn, and no more.
+//! Token buckets pass what they earn, and no more.
 
 use machine::{TokenBucket, TokenDebt};
 use units::{Duration, Instant};
@@ -39,7 +39,7 @@ fn what_was_taken_stays_taken_when_the_bucket_changes() {
     let mut debt = TokenDebt::default();
     assert!(debt.take(at(0), 10, 10, |_| 0));
     assert!(!debt.take(at(500), 1, 10, |_| 0));
-    // What has passed without a rate is earned once there is one.
+    // Time that passed at a rate of zero counts once there is a rate.
     assert!(!debt.take(at(1_000), 16, 20, |span| span.as_millis() / 200));
     assert!(debt.take(at(1_000), 15, 20, |span| span.as_millis() / 200));
 }

@@ -12,7 +12,7 @@ fn range() -> impl Strategy<Value = Range<u64>> {
     (0_u64..40, 0_u64..12).prop_map(|(start, length)| start..start + length)
 }
 
-/// The numbers of `set` that begin a range.
+/// Returns the number of members of `set` that begin a range.
 fn starts(set: &BTreeSet<u64>) -> usize {
     let begins = |number: &&u64| {
         number

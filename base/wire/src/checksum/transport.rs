@@ -8,26 +8,26 @@ use crate::ip::{IpPacket, Transport, Version};
 use crate::malformed::Malformed;
 use crate::{icmp, tcp, udp};
 
-/// Where a checksum that is still partial goes: `csum_start` and `csum_offset` of the header that
-/// virtio-net devices and TUN interfaces put before a packet.
+/// Position of a partial checksum: `csum_start` and `csum_offset` of the header that virtio-net devices and TUN
+/// interfaces put before a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PartialChecksum {
-    /// Where the sum starts, in bytes from the packet's first.
+    /// Start of the sum, in bytes from the packet's first byte.
     pub start: u16,
-    /// Where the checksum lies, in bytes from `start`.
+    /// Position of the checksum field, in bytes from `start`.
     pub offset: u16,
 }
 
-/// What a transport's checksum covers and where it is stored.
+/// The range that a transport checksum covers, and the position of its field.
 struct Coverage {
     transport: Range<usize>,
-    /// From the transport's first byte.
+    /// Position of the checksum field, in bytes from the transport's first byte.
     field: usize,
     pseudo_header: Sum,
 }
 
 impl Coverage {
-    /// Nothing where the packet has no checksum that we know, or is a fragment.
+    /// Returns the coverage, or `None` if the packet is a fragment or its protocol is not TCP, UDP or ICMP.
     fn of(packet: &IpPacket<'_>) -> Option<Self> {
         if packet.fragment().is_some() {
             return None;
@@ -51,9 +51,10 @@ impl Coverage {
     }
 }
 
-/// Whether the packet's transport checksum is right, or was left out as UDP over IPv4 may.
+/// Returns true if the packet's transport checksum is right, or was left out as UDP over IPv4 may.
 ///
-/// `false` also where it cannot be told: fragments, and protocols other than TCP, UDP and ICMP.
+/// Also returns false if the checksum cannot be verified: for fragments, and for protocols other than TCP, UDP and
+/// ICMP.
 pub fn verify_transport_checksum(packet: &IpPacket<'_>) -> bool {
     let Some(coverage) = Coverage::of(packet) else {
         return false;
@@ -64,8 +65,8 @@ pub fn verify_transport_checksum(packet: &IpPacket<'_>) -> bool {
     }
 }
 
-/// Computes the transport checksum of `packet` and stores it. Fragments, and protocols other than
-/// TCP, UDP and ICMP, are left as they are.
+/// Computes the transport checksum of `packet` and stores it. Leaves fragments, and protocols other than TCP, UDP and
+/// ICMP, unchanged.
 pub fn fill_transport_checksum(packet: &mut [u8]) -> Result<(), Malformed> {
     let Some(coverage) = Coverage::of(&IpPacket::parse(packet)?) else {
         return Ok(());
@@ -77,11 +78,11 @@ pub fn fill_transport_checksum(packet: &mut [u8]) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Stores the sum of the pseudo-header in the place of the transport checksum of `packet`, and says
-/// where the rest of the sum goes; nothing where a packet has no such checksum (as above).
+/// Stores the sum of the pseudo-header in the transport checksum field of `packet`, and returns the position where the
+/// rest of the sum belongs; `None` if the packet has no such checksum (see [`fill_transport_checksum`]).
 ///
-/// This is what Linux calls `CHECKSUM_PARTIAL`: the receiver takes the packet as good without adding
-/// it up, and who sends it on to a wire completes it.
+/// Linux calls this `CHECKSUM_PARTIAL`: the receiver accepts the packet without computing the sum, and the host that
+/// sends it on to a wire completes it.
 pub fn store_pseudo_header_checksum(
     packet: &mut [u8],
 ) -> Result<Option<PartialChecksum>, Malformed> {
@@ -97,8 +98,8 @@ pub fn store_pseudo_header_checksum(
     }))
 }
 
-/// Completes a partial checksum: adds up `packet` from `place.start` to its end, with the sum that
-/// is stored at `place`, and stores the checksum there. `packet` ends where its IP header says.
+/// Completes a partial checksum: adds up `packet` from `place.start` to its end, with the sum that is stored at
+/// `place`, and stores the checksum there. `packet` has the length that its IP header gives.
 pub fn complete_partial_checksum(
     packet: &mut [u8],
     place: PartialChecksum,
@@ -120,8 +121,8 @@ pub fn complete_partial_checksum(
     Ok(())
 }
 
-/// Changes the 16-bit word at `at` of a transport, whose checksum at `field` follows
-/// (RFC 1624). A word at an odd place counts with its bytes swapped.
+/// Replaces the 16-bit word at offset `at` of a transport, and updates its checksum at offset `field` (RFC 1624). A
+/// word at an odd offset counts with its bytes swapped.
 pub(crate) fn replace_word(transport: &mut [u8], field: usize, at: usize, new: u16) {
     let old = read_u16(transport, at);
     write_u16(transport, at, new);

@@ -1,4 +1,4 @@
-//! The hop frame: what mobile host and gateway say to each other (`docs/hop-frame.md`).
+//! The hop frame, which mobile host and gateway exchange (`docs/hop-frame.md`).
 
 mod ecn;
 mod read;
@@ -11,9 +11,9 @@ pub use read::{AckRanges, Chunk, Chunks, Frame, MalformedFrame};
 pub use record::{RecordHead, RecordReader, RecordWriter, StreamBroken};
 pub use write::{AckFields, FrameWriter};
 
-/// The version that this code speaks.
+/// The frame version that this code implements.
 pub const VERSION: u8 = 1;
-/// Bytes before the first chunk: version and transmission number.
+/// Length of the frame header, in bytes: version and transmission number.
 pub const FRAME_HEADER: usize = 5;
 /// The largest packet that a stream or a brief packet may carry, in bytes.
 pub const PACKET_MAX: usize = 65_535;
@@ -27,16 +27,16 @@ const KIND_TRANSPORT: u8 = 7;
 
 const FLAG_LENGTH: u8 = 1;
 const FLAG_END: u8 = 2;
-/// Of a probe: the transmission before its own may be lost by its length alone.
+/// Probe flag: the transmission before this one may be lost only because of its length.
 const FLAG_AFTER_LONG: u8 = 2;
 const FLAG_OFFSET: u8 = 4;
 const FLAG_REPAIRED: u8 = 8;
-/// Of an acknowledgement: it has counts of marks.
+/// Acknowledgement flag: it carries counts of congestion marks.
 const FLAG_COUNTS: u8 = 1;
 
-/// The 64-bit number nearest to `near` whose low 32 bits are `low`.
+/// Returns the 64-bit number nearest to `near` whose low 32 bits are `low`.
 ///
-/// The method of RFC 9000 appendix A.3, for a fixed width.
+/// It uses the method of RFC 9000 appendix A.3, for a fixed width.
 pub fn expand(low: u32, near: u64) -> u64 {
     const WINDOW: u64 = 1 << 32;
     let candidate = (near & !(WINDOW - 1)) | u64::from(low);

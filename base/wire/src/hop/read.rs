@@ -1,4 +1,4 @@
-//! Reading frames.
+//! Parsing of frames.
 
 use thiserror::Error;
 
@@ -8,16 +8,16 @@ use super::{
     VERSION, varint,
 };
 
-/// Why a frame, or the rest of one, cannot be read.
+/// Reason why a frame, or the rest of it, cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum MalformedFrame {
     /// It is shorter than its header.
     #[error("a frame of {0} bytes is shorter than its header")]
     Short(usize),
-    /// Its version is not ours.
+    /// Its version is not the one that this code implements.
     #[error("frame version {0} is not known; both ends must run the same version of lasthop")]
     Version(u8),
-    /// A chunk's kind is not known.
+    /// A chunk has an unknown kind.
     #[error("chunk kind {0} is not known")]
     Kind(u8),
     /// A chunk ends before its fields or its content do.
@@ -31,13 +31,13 @@ pub enum MalformedFrame {
 /// A frame's header and its chunks.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// The transmission number's low 32 bits; see [`super::expand`].
+    /// Low 32 bits of the transmission number; see [`super::expand`].
     pub number: u32,
     chunks: &'a [u8],
 }
 
 impl<'a> Frame<'a> {
-    /// Reads the header of `bytes`.
+    /// Parses the header of `bytes`.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, MalformedFrame> {
         let Some((header, chunks)) = bytes.split_first_chunk::<FRAME_HEADER>() else {
             return Err(MalformedFrame::Short(bytes.len()));
@@ -52,7 +52,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// The chunks, in order; after an error there are no more.
+    /// Returns the chunks, in order; there are none after an error.
     pub fn chunks(&self) -> Chunks<'a> {
         Chunks { rest: self.chunks }
     }
@@ -65,34 +65,35 @@ pub enum Chunk<'a> {
     Stream {
         /// The flow.
         flow: u64,
-        /// Low 32 bits of the place of the first byte in the stream.
+        /// Low 32 bits of the offset of the first byte in the stream.
         offset: u32,
-        /// Whether the stream ends after these bytes.
+        /// True if the stream ends after these bytes.
         end: bool,
         /// The content.
         bytes: &'a [u8],
     },
-    /// A packet, or a fragment of one, that waits for no other.
+    /// A packet, or a fragment of one, that waits for no other packet.
     Brief {
         /// Low 32 bits of the packet's number.
         packet: u32,
-        /// The place of the first byte in the packet's record.
+        /// Offset of the first byte in the packet's record.
         offset: u16,
-        /// Whether the record ends after these bytes.
+        /// True if the record ends after these bytes.
         end: bool,
-        /// Whether it is in the repaired lane.
+        /// True if the packet is in the repaired lane.
         repaired: bool,
         /// The content.
         bytes: &'a [u8],
     },
-    /// What the other end has received.
+    /// The transmissions that the peer has received.
     Ack(AckRanges<'a>),
-    /// Asks for an acknowledgement.
+    /// A request for an acknowledgement.
     Probe {
-        /// The transmission before this one was a probe of the path MTU: where it is missing, no loss is to be counted.
+        /// True if the transmission before this one was a probe of the path MTU: if it is missing, it does not count as
+        /// lost.
         after_long: bool,
     },
-    /// So many bytes that mean nothing: they make a frame as long as is to be tried.
+    /// Bytes without meaning, which bring a frame to the length to be probed.
     Padding(usize),
     /// A packet of the split transport.
     Transport(&'a [u8]),
@@ -119,7 +120,7 @@ impl<'a> Iterator for Chunks<'a> {
     }
 }
 
-/// Takes fields off the front of a chunk.
+/// The fields at the front of a chunk, which its methods take off.
 struct Fields<'a> {
     rest: &'a [u8],
     kind: u8,
@@ -224,16 +225,16 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// An acknowledgement: which transmissions arrived, and when the last of them did.
+/// An acknowledgement: the transmissions that arrived, and the arrival time of the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckRanges<'a> {
     /// Low 32 bits of the highest number received.
     pub largest: u32,
-    /// When that one arrived, in microseconds of the receiver's clock, modulo 2³².
+    /// Arrival time of that transmission, in microseconds of the receiver's clock, modulo 2³².
     pub arrival: u32,
-    /// How long it waited for this acknowledgement, in microseconds.
+    /// Delay of this acknowledgement since that arrival, in microseconds.
     pub delay: u64,
-    /// How transmissions were marked on the way, where it says so.
+    /// Counts of congestion marks, if the acknowledgement carries them.
     pub counts: Option<EcnCounts>,
     first: u64,
     ranges: &'a [u8],

@@ -1,4 +1,4 @@
-//! Packets as records of a stream, without what the other end already knows.
+//! Packets as records of a stream, without the fields that the receiver already knows.
 //!
 //! The method is that of RFC 1144 (a TCP header as its difference from the one before), which a
 //! stream that never loses or reorders makes safe. Layout: `docs/hop-frame.md`, "Records of a stream".

@@ -6,7 +6,7 @@ pub(super) const MAX: u64 = (1 << 62) - 1;
 /// Writes `value` at the start of `out` and returns its length, 1 to 8 bytes.
 ///
 /// # Panics
-/// If `value` exceeds [`MAX`] or `out` is too short: both are the caller's to prevent.
+/// If `value` exceeds [`MAX`] or `out` is too short; the caller must prevent both.
 pub(super) fn write(value: u64, out: &mut [u8]) -> usize {
     assert!(value <= MAX, "{value} does not fit a varint");
     let size = size(value);
@@ -15,7 +15,7 @@ pub(super) fn write(value: u64, out: &mut [u8]) -> usize {
     size
 }
 
-/// How many bytes `value` takes.
+/// Returns the number of bytes that `value` takes.
 pub(super) fn size(value: u64) -> usize {
     match value {
         0..0x40 => 1,

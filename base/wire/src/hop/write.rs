@@ -1,4 +1,4 @@
-//! Writing frames.
+//! Encoding of frames.
 
 use super::{
     EcnCounts, FLAG_AFTER_LONG, FLAG_COUNTS, FLAG_END, FLAG_LENGTH, FLAG_OFFSET, FLAG_REPAIRED,
@@ -12,33 +12,33 @@ use crate::packet::PacketBuffer;
 pub struct AckFields {
     /// The highest number received.
     pub largest: u64,
-    /// When it arrived, in microseconds of the writer's clock, modulo 2³².
+    /// Arrival time of that transmission, in microseconds of the writer's clock, modulo 2³².
     pub arrival: u32,
-    /// How long it has waited since, in microseconds.
+    /// Delay since that arrival, in microseconds.
     pub delay: u64,
-    /// How transmissions were marked on the way, if that is to be told.
+    /// Counts of congestion marks, if the acknowledgement is to carry them.
     pub counts: Option<EcnCounts>,
 }
 
-/// Fills one frame, chunk by chunk.
+/// Encoder of one frame, chunk by chunk.
 ///
-/// A chunk of content first asks for its room with [`stream_room`](Self::stream_room),
-/// [`brief_room`](Self::brief_room) or [`transport_room`](Self::transport_room). Every chunk is written with its
-/// length; [`finish`](Self::finish) takes it out of the last one again.
+/// Before a chunk of content is appended, [`stream_room`](Self::stream_room), [`brief_room`](Self::brief_room) or
+/// [`transport_room`](Self::transport_room) returns the room for it. Every chunk is written with its length field;
+/// [`finish`](Self::finish) removes that of the last one.
 #[derive(Debug)]
 pub struct FrameWriter {
     buffer: PacketBuffer,
     room: usize,
-    /// Where the length field of the last content chunk stands, and that of its first byte.
+    /// Positions of the last content chunk's length field and of its first byte.
     last: Option<(usize, usize)>,
     content: usize,
 }
 
-/// Two bytes of length in each content chunk.
+/// Size of the length field in each content chunk, in bytes.
 const LENGTH: usize = 2;
 
 impl FrameWriter {
-    /// Begins the frame with this transmission number, in `buffer`; at most `room` bytes in all.
+    /// Begins the frame with transmission number `number` in `buffer`; it has at most `room` bytes in all.
     ///
     /// # Panics
     /// If `buffer` is not empty or has less tailroom than `room` plus two.
@@ -58,30 +58,30 @@ impl FrameWriter {
         writer
     }
 
-    /// Bytes left; the last chunk's length, which goes, is counted as free.
+    /// Returns the bytes left; the length field of the last chunk, which will be removed, counts as free.
     pub fn room(&self) -> usize {
         let reclaimed = if self.last.is_some() { LENGTH } else { 0 };
         (self.room + reclaimed).saturating_sub(self.buffer.len())
     }
 
-    /// Whether nothing but the header has been written.
+    /// Returns true if only the header has been written.
     pub fn is_empty(&self) -> bool {
         self.buffer.len() == FRAME_HEADER
     }
 
-    /// Bytes of content written so far.
+    /// Returns the bytes of content written so far.
     pub fn content(&self) -> usize {
         self.content
     }
 
-    /// Room for the content of one more chunk after `fields` bytes of fields.
+    /// Returns the room for the content of one more chunk after `fields` bytes of fields.
     ///
-    /// A chunk before it keeps its length; this chunk's own will be taken out at the end.
+    /// A chunk before it keeps its length field; this chunk's own will be removed at the end.
     fn content_room(&self, fields: usize) -> usize {
         (self.room + LENGTH).saturating_sub(self.buffer.len() + 1 + fields + LENGTH)
     }
 
-    /// How many bytes of the stream of `flow` still fit; zero if not even the chunk's fields do.
+    /// Returns the number of bytes of the stream of `flow` that still fit; zero if not even the chunk's fields do.
     pub fn stream_room(&self, flow: u64) -> usize {
         self.content_room(varint::size(flow) + 4)
     }
@@ -103,7 +103,7 @@ impl FrameWriter {
         self.content_bytes(length, room, fill);
     }
 
-    /// How many bytes of a brief packet still fit.
+    /// Returns the number of bytes of a brief packet that still fit.
     pub fn brief_room(&self) -> usize {
         self.content_room(4 + 2)
     }
@@ -131,7 +131,7 @@ impl FrameWriter {
         self.content_bytes(length, room, fill);
     }
 
-    /// How many bytes of a packet of the split transport still fit.
+    /// Returns the number of bytes of a packet of the split transport that still fit.
     pub fn transport_room(&self) -> usize {
         self.content_room(0)
     }
@@ -146,12 +146,12 @@ impl FrameWriter {
         self.content_bytes(length, room, fill);
     }
 
-    /// Appends a probe; returns whether it fitted.
+    /// Appends a probe; returns true if it fitted.
     pub fn probe(&mut self) -> bool {
         self.write_probe(0)
     }
 
-    /// Appends a probe to the frame that follows a [`padded`](Self::pad) one; returns whether it fitted.
+    /// Appends a probe to the frame that follows a [`padded`](Self::pad) one; returns true if it fitted.
     pub fn probe_after_long(&mut self) -> bool {
         self.write_probe(FLAG_AFTER_LONG)
     }
@@ -175,9 +175,8 @@ impl FrameWriter {
         }
     }
 
-    /// Appends an acknowledgement with as many of `ranges` (`start..=end`, from the highest
-    /// down, disjoint, not adjacent) as fit in `budget` bytes and in the frame; returns whether at
-    /// least the first did.
+    /// Appends an acknowledgement with as many of `ranges` (`start..=end`, in descending order, disjoint, not adjacent)
+    /// as fit in `budget` bytes and in the frame; returns true if at least the first did.
     ///
     /// # Panics
     /// If the first range does not end at the largest number.
@@ -230,7 +229,7 @@ impl FrameWriter {
         true
     }
 
-    /// The finished frame.
+    /// Returns the finished frame.
     pub fn finish(mut self) -> PacketBuffer {
         if let Some((length_at, first_byte_at)) = self.last {
             self.buffer[first_byte_at] &= !FLAG_LENGTH;
@@ -246,7 +245,7 @@ impl FrameWriter {
         self.buffer.extend(&[(kind << 4) | flags]);
     }
 
-    /// Writes length and content; a chunk that fills the frame to the brim needs no length.
+    /// Writes length and content; a chunk that fills the frame completely needs no length.
     fn content_bytes(&mut self, length: usize, room: usize, fill: impl FnOnce(&mut [u8])) {
         assert!(
             length <= room,

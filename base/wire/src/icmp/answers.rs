@@ -1,4 +1,4 @@
-//! Errors in answer to a packet.
+//! ICMP errors that answer a packet.
 
 use std::net::IpAddr;
 
@@ -16,12 +16,12 @@ const LONGEST_IPV4: usize = 576;
 /// The longest answer over IPv6 (RFC 4443 §2.4): the smallest MTU that IPv6 allows, in bytes.
 const LONGEST_IPV6: usize = 1280;
 
-/// The ICMP packet that tells the sender of `original` that a link takes packets of at most `mtu`
-/// bytes, with as much of `original` as fits. Its source is the destination of `original`: the hop
-/// need not have an address that the sender can reach.
+/// Returns the ICMP packet that reports to the sender of `original` that a link takes packets of at most `mtu` bytes,
+/// with as much of `original` as fits. Its source is the destination of `original`: the hop need not have an address
+/// that the sender can reach.
 ///
-/// Nothing where no answer is allowed: errors of ICMP, fragments but the first, addresses that are
-/// not one host's (RFC 1122 §3.2.2, RFC 4443 §2.4), and IPv4 packets that may be fragmented instead.
+/// `None` if no answer is allowed: for ICMP errors, fragments other than the first, addresses that are not those of a
+/// single host (RFC 1122 §3.2.2, RFC 4443 §2.4), and IPv4 packets that may be fragmented instead.
 pub fn packet_too_big(original: &IpPacket<'_>, mtu: u32) -> Option<PacketBuffer> {
     if !may_be_answered(original) {
         return None;
@@ -41,19 +41,19 @@ pub fn packet_too_big(original: &IpPacket<'_>, mtu: u32) -> Option<PacketBuffer>
     }
 }
 
-/// What cannot be reached.
+/// The part that cannot be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreachable {
     /// There is no route.
     Network,
-    /// The host does not answer those who would hand the packet to it.
+    /// The host does not answer its neighbours.
     Host,
-    /// An administrator forbids it.
+    /// The administrator prohibits it.
     Prohibited,
 }
 
-/// The ICMP packet that tells the sender of `original` what could not be reached, with the source and where
-/// [`packet_too_big`] has it (RFC 792; RFC 1812 §5.2.7.1; RFC 4443 §3.1).
+/// Returns the ICMP packet that reports to the sender of `original` what could not be reached, with the same source and
+/// under the same conditions as [`packet_too_big`] (RFC 792; RFC 1812 §5.2.7.1; RFC 4443 §3.1).
 pub fn unreachable(original: &IpPacket<'_>, what: Unreachable) -> Option<PacketBuffer> {
     if !may_be_answered(original) {
         return None;
@@ -123,7 +123,7 @@ fn quoted(original: &[u8], room: usize) -> &[u8] {
     &original[..original.len().min(room - HEADER_LENGTH)]
 }
 
-/// One packet of all parts, with the checksum that also covers `pseudo_header`.
+/// Returns one packet of all parts, with the checksum that also covers `pseudo_header`.
 fn join(
     header: &[u8],
     mut message: [u8; HEADER_LENGTH],

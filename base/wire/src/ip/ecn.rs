@@ -1,9 +1,9 @@
-//! Congestion marks in IP headers of both versions (RFC 3168).
+//! ECN marks in IP headers of both versions (RFC 3168).
 
 use super::{Ecn, Ipv4Mut, Ipv6Mut};
 
 impl Ecn {
-    /// The two bits of this field in the traffic class.
+    /// Returns the two bits of this field in the traffic class.
     pub fn bits(self) -> u8 {
         match self {
             Self::NotCapable => 0,
@@ -13,8 +13,8 @@ impl Ecn {
         }
     }
 
-    /// The field of the IP packet that `bytes` begin with; nothing if they do not begin with an IP header. Nothing
-    /// else of the packet is checked.
+    /// Returns the field of the IP packet that `bytes` begin with; `None` if they do not begin with an IP header. It
+    /// checks nothing else of the packet.
     pub fn of_packet(bytes: &[u8]) -> Option<Self> {
         let (first, second) = (*bytes.first()?, *bytes.get(1)?);
         match first >> 4 {
@@ -25,9 +25,9 @@ impl Ecn {
     }
 }
 
-/// Marks the IP packet that `bytes` begin with as one that met a queue that was too long, if its transport understands
-/// marks; the checksum of an IPv4 header is right afterwards if it was before. Returns the field that the packet had,
-/// [`Ecn::NotCapable`] for one that is as it was, or nothing if `bytes` do not begin with a whole IP header.
+/// Marks the IP packet that `bytes` begin with as one that met congestion, if its transport understands marks; the
+/// checksum of an IPv4 header stays right if it was right before. Returns the field that the packet had,
+/// [`Ecn::NotCapable`] for a packet left unchanged, or `None` if `bytes` do not begin with a whole IP header.
 pub fn mark_congestion(bytes: &mut [u8]) -> Option<Ecn> {
     let before = Ecn::of_packet(bytes)?;
     if bytes[0] >> 4 == 4 {

@@ -7,7 +7,7 @@ use crate::checksum::{Sum, updated};
 use crate::field::{read_array, read_u16, write_u16};
 use crate::malformed::{Header, Malformed, require};
 
-/// The length of a header without options, in bytes.
+/// Length of a header without options, in bytes.
 pub const HEADER_LENGTH: usize = 20;
 
 const TOTAL_LENGTH: usize = 2;
@@ -28,7 +28,7 @@ pub struct Ipv4View<'a> {
 }
 
 impl<'a> Ipv4View<'a> {
-    /// Checks version and lengths; the header's checksum is not looked at.
+    /// Checks version and lengths. It does not verify the header's checksum.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let header_length = check_header(bytes)?;
         let length = usize::from(read_u16(bytes, TOTAL_LENGTH));
@@ -45,32 +45,32 @@ impl<'a> Ipv4View<'a> {
         })
     }
 
-    /// The packet, header included, without trailing bytes.
+    /// Returns the packet, header included, without trailing bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The length of the header with its options, in bytes.
+    /// Returns the length of the header with its options, in bytes.
     pub fn header_length(&self) -> usize {
         usize::from(self.bytes[0] & 0xf) * 4
     }
 
-    /// The type of service: DSCP and ECN.
+    /// Returns the type of service: DSCP and ECN.
     pub fn traffic_class(&self) -> u8 {
         self.bytes[1]
     }
 
-    /// Names the datagram that fragments belong to; without meaning otherwise.
+    /// Returns the identification of the datagram that a fragment belongs to; it has no meaning for other packets.
     pub fn identification(&self) -> u16 {
         read_u16(self.bytes, IDENTIFICATION)
     }
 
-    /// Whether routers must not fragment the packet.
+    /// Returns true if routers must not fragment the packet.
     pub fn do_not_fragment(&self) -> bool {
         read_u16(self.bytes, FRAGMENT) & DO_NOT_FRAGMENT != 0
     }
 
-    /// What part of a datagram this is; nothing for a whole one.
+    /// Returns the position of this fragment in its datagram; `None` for a whole datagram.
     pub fn fragment(&self) -> Option<Fragment> {
         let field = read_u16(self.bytes, FRAGMENT);
         (field & (MORE_FRAGMENTS | OFFSET_MASK) != 0).then(|| Fragment {
@@ -81,32 +81,32 @@ impl<'a> Ipv4View<'a> {
         })
     }
 
-    /// How many hops the packet may still take.
+    /// Returns the remaining hop count.
     pub fn time_to_live(&self) -> u8 {
         self.bytes[8]
     }
 
-    /// What the payload is.
+    /// Returns the protocol of the payload.
     pub fn protocol(&self) -> Protocol {
         Protocol(self.bytes[9])
     }
 
-    /// Whether the header's checksum is right.
+    /// Returns true if the header's checksum is right.
     pub fn header_checksum_is_valid(&self) -> bool {
         Sum::of(&self.bytes[..self.header_length()]).is_valid()
     }
 
-    /// Who sent the packet.
+    /// Returns the sender's address.
     pub fn source(&self) -> Ipv4Addr {
         read_array::<4>(self.bytes, SOURCE).into()
     }
 
-    /// Whom the packet is for.
+    /// Returns the receiver's address.
     pub fn destination(&self) -> Ipv4Addr {
         read_array::<4>(self.bytes, DESTINATION).into()
     }
 
-    /// Source and destination as they stand in the header.
+    /// Returns source and destination as they stand in the header.
     pub(crate) fn addresses(&self) -> &'a [u8] {
         &self.bytes[SOURCE..HEADER_LENGTH]
     }
@@ -119,7 +119,7 @@ pub struct Ipv4Mut<'a> {
 }
 
 impl<'a> Ipv4Mut<'a> {
-    /// Checks version and header length; the total length is the caller's to set.
+    /// Checks version and header length; the caller sets the total length.
     pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
         let header_length = check_header(bytes)?;
         Ok(Self {
@@ -127,12 +127,12 @@ impl<'a> Ipv4Mut<'a> {
         })
     }
 
-    /// Sets the length of header and payload, in bytes. The checksum is not updated.
+    /// Sets the length of header and payload, in bytes. It does not update the checksum.
     pub fn set_total_length(&mut self, length: u16) {
         write_u16(self.header, TOTAL_LENGTH, length);
     }
 
-    /// Sets the identification. The checksum is not updated.
+    /// Sets the identification. It does not update the checksum.
     pub fn set_identification(&mut self, identification: u16) {
         write_u16(self.header, IDENTIFICATION, identification);
     }
@@ -153,7 +153,7 @@ impl<'a> Ipv4Mut<'a> {
     }
 }
 
-/// The header's length, where version and length are possible.
+/// Returns the length of the header, if version and length are valid.
 fn check_header(bytes: &[u8]) -> Result<usize, Malformed> {
     require(Header::Ipv4, bytes, HEADER_LENGTH)?;
     let version = bytes[0] >> 4;
@@ -183,7 +183,7 @@ pub(crate) struct AtomicHeader {
 }
 
 impl AtomicHeader {
-    /// The header's bytes, checksum included.
+    /// Returns the header's bytes, checksum included.
     pub(crate) fn emit(&self) -> [u8; HEADER_LENGTH] {
         let mut header = [0; HEADER_LENGTH];
         header[0] = 0x45;

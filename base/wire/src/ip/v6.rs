@@ -13,7 +13,7 @@ const PAYLOAD_LENGTH: usize = 4;
 const SOURCE: usize = 8;
 const DESTINATION: usize = 24;
 
-/// Every extension header that is skipped has at least this many bytes.
+/// Smallest length of an extension header that is skipped, in bytes.
 const SHORTEST_EXTENSION: usize = 8;
 
 /// A checked view of an IPv6 packet; bytes beyond its length are left out.
@@ -43,70 +43,71 @@ impl<'a> Ipv6View<'a> {
         })
     }
 
-    /// The packet, headers included, without trailing bytes.
+    /// Returns the packet, headers included, without trailing bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The length of the header with the extension headers that were skipped, in bytes.
+    /// Returns the length of the header with the extension headers that were skipped, in bytes.
     pub fn header_length(&self) -> usize {
         self.extensions.end
     }
 
-    /// The traffic class: DSCP and ECN.
+    /// Returns the traffic class: DSCP and ECN.
     pub fn traffic_class(&self) -> u8 {
         (read_u16(self.bytes, 0) >> 4) as u8
     }
 
-    /// Names the sender's flow, 20 bits; 0 for none.
+    /// Returns the 20-bit label of the sender's flow; 0 for none.
     pub fn flow_label(&self) -> u32 {
         read_u32(self.bytes, 0) & 0xf_ffff
     }
 
-    /// What part of a datagram this is; nothing for a whole one, also if it carries the header of an
-    /// "atomic" fragment (RFC 6946).
+    /// Returns the position of this fragment in its datagram; `None` for a whole datagram, even if it carries the
+    /// header of an "atomic" fragment (RFC 6946).
     pub fn fragment(&self) -> Option<Fragment> {
         self.extensions.fragment
     }
 
-    /// How many hops the packet may still take.
+    /// Returns the remaining hop count.
     pub fn hop_limit(&self) -> u8 {
         self.bytes[7]
     }
 
-    /// What follows the extension headers that were skipped. A routing header with segments left is
-    /// not skipped: the checksum behind it is not that of the destination in the header.
+    /// Returns the protocol of the payload after the extension headers that were skipped. A routing header with
+    /// segments left is not skipped: the checksum behind it does not cover the destination in the header.
     pub fn protocol(&self) -> Protocol {
         self.extensions.protocol
     }
 
-    /// Who sent the packet.
+    /// Returns the sender's address.
     pub fn source(&self) -> Ipv6Addr {
         read_array::<16>(self.bytes, SOURCE).into()
     }
 
-    /// Whom the packet is for.
+    /// Returns the receiver's address.
     pub fn destination(&self) -> Ipv6Addr {
         read_array::<16>(self.bytes, DESTINATION).into()
     }
 
-    /// Source and destination as they stand in the header.
+    /// Returns source and destination as they stand in the header.
     pub(crate) fn addresses(&self) -> &'a [u8] {
         &self.bytes[SOURCE..HEADER_LENGTH]
     }
 }
 
-/// What the walk over the extension headers found.
+/// Result of the walk over the extension headers.
 #[derive(Debug, Clone, Copy)]
 struct Extensions {
     protocol: Protocol,
-    /// Where the payload starts, from the packet's first byte.
+    /// Start of the payload, in bytes from the packet's first byte.
     end: usize,
     fragment: Option<Fragment>,
 }
 
 impl Extensions {
-    /// Each round takes eight bytes or more off the packet, so the packet bounds the walk.
+    /// Walks over the extension headers. Each round takes at least eight bytes off the packet, so the packet bounds the
+    /// walk.
     fn walk(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut walk = Self {
             protocol: Protocol(bytes[6]),
@@ -154,7 +155,7 @@ pub struct Ipv6Mut<'a> {
 }
 
 impl<'a> Ipv6Mut<'a> {
-    /// Checks version and header length; the payload length is the caller's to set.
+    /// Checks version and header length; the caller sets the payload length.
     pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
         check_header(bytes)?;
         Ok(Self {
@@ -162,7 +163,7 @@ impl<'a> Ipv6Mut<'a> {
         })
     }
 
-    /// Sets the length of all that follows the fixed header, in bytes.
+    /// Sets the length of everything after the fixed header, in bytes.
     pub fn set_payload_length(&mut self, length: u16) {
         write_u16(self.header, PAYLOAD_LENGTH, length);
     }
@@ -194,7 +195,7 @@ pub(crate) struct PlainHeader {
 }
 
 impl PlainHeader {
-    /// The header's bytes.
+    /// Returns the header's bytes.
     pub(crate) fn emit(&self) -> [u8; HEADER_LENGTH] {
         let mut header = [0; HEADER_LENGTH];
         header[0] = 0x60;

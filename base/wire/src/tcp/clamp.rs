@@ -1,4 +1,4 @@
-//! Lowering the segment size that two ends agree on.
+//! Clamping of the maximum segment size in a SYN.
 
 use super::{CHECKSUM, HEADER_LENGTH, TcpFlags, TcpOption, TcpView};
 use crate::checksum::replace_word;
@@ -7,11 +7,10 @@ use crate::ip::{IpPacket, Transport};
 use crate::malformed::Malformed;
 use crate::packet::Checksum;
 
-/// Lowers the maximum segment size that a SYN announces to `limit` bytes, and says whether it did.
+/// Lowers the maximum segment size that a SYN advertises to `limit` bytes, and returns true if it did.
 ///
-/// Other packets, and a SYN that announces nothing or no more than `limit`, stay as they are. The
-/// TCP checksum is updated in place, so a wrong one stays wrong; a partial one does not cover the
-/// option yet and is left alone.
+/// Leaves other packets unchanged, and a SYN that advertises no size or at most `limit`. It updates the TCP checksum in
+/// place, so a wrong one stays wrong; a partial one does not cover the option yet and stays unchanged.
 pub fn clamp_maximum_segment_size(
     packet: &mut [u8],
     limit: u16,
@@ -33,7 +32,7 @@ pub fn clamp_maximum_segment_size(
     Ok(true)
 }
 
-/// Where a SYN announces more than `limit`, in bytes from the TCP header's first.
+/// Returns the position of a maximum segment size above `limit` in a SYN, in bytes from the TCP header's first byte.
 fn place_of_larger(tcp: &TcpView<'_>, limit: u16) -> Result<Option<usize>, Malformed> {
     if !tcp.flags().contains(TcpFlags::SYN) {
         return Ok(None);

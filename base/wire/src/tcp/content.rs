@@ -1,25 +1,25 @@
-//! What the simulated streams carry: bytes that follow from their place, eight at a time.
+//! Content of the simulated streams: bytes that are computed from their sequence number, eight at a time.
 
 use units::SeqNumber;
 
-/// Bytes that are made at once.
+/// Bytes that are computed at once.
 const WORD: usize = 8;
 /// Bytes that are compared at once.
 const CHUNK: usize = 64;
 
-/// The word of so many bytes that begins at byte `8 × index` (a finalizer of splitmix64, Steele et al. 2014).
+/// Returns the eight bytes that begin at byte `8 × index` (a finalizer of splitmix64, Steele et al. 2014).
 const fn word(index: u32) -> [u8; WORD] {
     let mixed = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (mixed ^ (mixed >> 32)).to_le_bytes()
 }
 
-/// The byte at `number`.
+/// Returns the byte at `number`.
 pub(super) const fn byte(number: SeqNumber) -> u8 {
     word(number.0 / WORD as u32)[number.0 as usize % WORD]
 }
 
-/// Fills `bytes` with what the stream carries from `start` on.
+/// Fills `bytes` with the content of the stream from `start` on.
 pub(super) fn fill(start: SeqNumber, bytes: &mut [u8]) {
     let before = start.0.wrapping_neg() as usize % WORD;
     let (first, rest) = bytes.split_at_mut(before.min(bytes.len()));
@@ -38,7 +38,7 @@ fn fill_singly(start: SeqNumber, bytes: &mut [u8]) {
     }
 }
 
-/// Whether `bytes` are what the stream carries from `start` on.
+/// Returns true if `bytes` are the content of the stream from `start` on.
 pub(super) fn matches(start: SeqNumber, bytes: &[u8]) -> bool {
     let mut expected = [0; CHUNK];
     bytes.chunks(CHUNK).enumerate().all(|(number, chunk)| {

@@ -1,4 +1,4 @@
-//! The headers of a segment that is written.
+//! The IPv4 and TCP headers of a segment that is encoded.
 
 use super::option_bytes::ROOM as OPTION_ROOM;
 use super::value::PAYLOAD_MAX;
@@ -7,22 +7,22 @@ use crate::checksum::{Sum, pseudo_header};
 use crate::field::{write_u16, write_u32};
 use crate::ip::{AtomicHeader, IPV4_HEADER_LENGTH, Protocol};
 
-/// Where the addresses begin in an IPv4 header.
+/// Position of the addresses in an IPv4 header.
 const ADDRESSES: usize = 12;
-/// Bytes of the longest headers.
+/// Largest length of the headers, in bytes.
 const HEADERS_MAX: usize = IPV4_HEADER_LENGTH + HEADER_LENGTH + OPTION_ROOM;
 
-/// A segment's headers.
+/// The IPv4 and TCP headers of a segment.
 pub(super) struct Headers {
     bytes: [u8; HEADERS_MAX],
-    /// Of both headers.
+    /// Length of both headers, in bytes.
     length: usize,
-    /// What the checksum covers besides the segment.
+    /// Sum of the pseudo-header, which the checksum covers besides the segment.
     pseudo_header: Sum,
 }
 
 impl Headers {
-    /// The headers with a TCP checksum of zero.
+    /// Returns the headers with a TCP checksum of zero.
     pub(super) fn of(segment: &TcpSegment) -> Self {
         assert!(
             segment.payload <= PAYLOAD_MAX,
@@ -61,14 +61,14 @@ impl Headers {
         }
     }
 
-    /// The same with the sum of the pseudo-header for a TCP checksum.
+    /// Returns the headers with the sum of the pseudo-header as TCP checksum.
     pub(super) fn with_pseudo_header_checksum(mut self) -> Self {
         let checksum = IPV4_HEADER_LENGTH + super::CHECKSUM;
         write_u16(&mut self.bytes, checksum, self.pseudo_header.folded());
         self
     }
 
-    /// The bytes of both headers.
+    /// Returns the bytes of both headers.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }

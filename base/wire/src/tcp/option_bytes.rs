@@ -6,9 +6,9 @@ use super::options::{
 use super::segment_options::{AIR_LOSS, CAUSE, EXPERIMENT};
 use super::{AirLoss, HEADER_LENGTH, SackRanges, TcpSegmentOptions, TcpView, Timestamps};
 
-/// The room for options in a header, in bytes.
+/// Room for options in a header, in bytes.
 pub(super) const ROOM: usize = 40;
-/// A range in an option, in bytes.
+/// Length of a range in an option, in bytes.
 pub(super) const RANGE: usize = 8;
 
 /// Options as they stand in a header, padded to a multiple of four bytes.
@@ -19,8 +19,8 @@ pub struct OptionBytes {
 }
 
 impl OptionBytes {
-    /// The options as bytes: those of a SYN, timestamps, SACK blocks, SMART's cause, losses on the air. Of
-    /// ranges, the first that find room stand there; an option without any room is left out.
+    /// Returns the options as bytes: those of a SYN, timestamps, SACK blocks, SMART's cause, losses on the air. Of
+    /// ranges it writes the first that fit; it leaves out an option that has no room at all.
     pub fn of(options: &TcpSegmentOptions) -> Self {
         let mut bytes = Self::empty();
         if let Some(size) = options.maximum_segment_size {
@@ -40,8 +40,8 @@ impl OptionBytes {
         bytes.padded()
     }
 
-    /// The options of `tcp`, with those that a gateway may change (SACK blocks, cause, losses on the air) as
-    /// `options` has them, and all others as they are.
+    /// Returns the options of `tcp`, with those that a gateway may change (SACK blocks, cause, losses on the air) taken
+    /// from `options`, and all others unchanged.
     pub fn revised(tcp: &TcpView<'_>, options: &TcpSegmentOptions) -> Self {
         let mut bytes = Self::empty();
         let mut rest = &tcp.bytes()[HEADER_LENGTH..tcp.header_length()];
@@ -67,7 +67,7 @@ impl OptionBytes {
         bytes.padded()
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -94,7 +94,7 @@ impl OptionBytes {
         }
     }
 
-    /// Appends an option of as many of `ranges` as find room, if any does.
+    /// Appends an option with as many of `ranges` as fit, if any does.
     fn push_ranges(&mut self, kind: u8, identifier: &[u8], ranges: &SackRanges) {
         let room = ROOM.saturating_sub(self.length + 2 + identifier.len());
         let mut data = [0; ROOM];
@@ -110,7 +110,7 @@ impl OptionBytes {
         }
     }
 
-    /// Appends an option, unless it no longer fits.
+    /// Appends an option, if it fits.
     fn push(&mut self, kind: u8, data: &[u8]) {
         let length = 2 + data.len();
         if self.length + length <= ROOM {

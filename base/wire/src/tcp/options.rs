@@ -20,24 +20,24 @@ const SACK_BLOCK_LENGTH: usize = 8;
 pub enum TcpOption<'a> {
     /// The largest payload that the sender of a SYN accepts in one segment, in bytes.
     MaximumSegmentSize(u16),
-    /// How far to shift the windows that the sender announces, as it stands in the SYN.
+    /// Shift of the windows that the sender advertises, as it stands in the SYN.
     WindowScale(u8),
-    /// The sender of a SYN understands selective acknowledgments.
+    /// The sender of a SYN understands selective acknowledgements.
     SackPermitted,
-    /// Selective acknowledgments.
+    /// Selective acknowledgements.
     Sack(SackBlocks<'a>),
-    /// The sender's clock, and the clock that it saw last.
+    /// The sender's clock, and the last clock value that it received.
     Timestamps {
         /// The sender's clock.
         value: u32,
-        /// The other end's clock, echoed; counts with an acknowledgment only.
+        /// The peer's clock, echoed; valid with an acknowledgement only.
         echo: u32,
     },
-    /// An option that has no meaning here.
+    /// An option that this crate does not interpret.
     Unknown {
         /// Its kind.
         kind: u8,
-        /// What follows kind and length.
+        /// Content after kind and length.
         data: &'a [u8],
     },
 }
@@ -46,7 +46,7 @@ pub enum TcpOption<'a> {
 #[derive(Debug, Clone)]
 pub struct TcpOptions<'a> {
     bytes: &'a [u8],
-    /// Where the next option starts, from the first option's first byte.
+    /// Position of the next option, from the first option's first byte.
     next: usize,
 }
 
@@ -55,12 +55,12 @@ impl<'a> TcpOptions<'a> {
         Self { bytes, next: 0 }
     }
 
-    /// Where what follows the last option returned starts, from the first option's first byte.
+    /// Returns the position after the last option returned, from the first option's first byte.
     pub(super) fn position(&self) -> usize {
         self.next
     }
 
-    /// The option of `kind` at the front of `rest`, and its length.
+    /// Returns the option of `kind` at the front of `rest`, and its length.
     fn read(kind: u8, rest: &'a [u8]) -> Result<(TcpOption<'a>, usize), Malformed> {
         let length = rest.get(1).copied().unwrap_or(0);
         let malformed = Malformed::OptionLength { kind, length };
@@ -103,18 +103,18 @@ impl<'a> Iterator for TcpOptions<'a> {
 pub struct SackBlock {
     /// Its first byte.
     pub left: SeqNumber,
-    /// The byte behind its last.
+    /// The number after its last byte.
     pub right: SeqNumber,
 }
 
-/// The blocks of one selective acknowledgment: one to four, the newest first.
+/// The blocks of one selective acknowledgement: one to four, the newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SackBlocks<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> SackBlocks<'a> {
-    /// The blocks, in their order.
+    /// Returns the blocks, in their order.
     pub fn iter(self) -> impl ExactSizeIterator<Item = SackBlock> + 'a {
         self.bytes
             .chunks_exact(SACK_BLOCK_LENGTH)

@@ -1,4 +1,4 @@
-//! What a packet that asks for a connection is answered with, without a connection.
+//! Answers to a packet that opens a connection, sent without a connection.
 
 use units::SeqNumber;
 
@@ -8,20 +8,21 @@ use crate::field::{write_u16, write_u32};
 use crate::ip::{AtomicHeader, IpPacket, IpView, PlainHeader, Protocol, Transport};
 use crate::packet::{HEADROOM, PacketBuffer};
 
-/// The reset with which the destination of `original` refuses the connection that it asks for (RFC 9293 §3.10.7.1);
-/// nothing for packets that ask for none.
+/// Returns the reset with which the destination of `original` refuses the connection that it opens (RFC 9293
+/// §3.10.7.1); `None` for packets that open none.
 pub fn connection_refused(original: &IpPacket<'_>) -> Option<PacketBuffer> {
     answer(original, TcpFlags::RST | TcpFlags::ACK, |asked| asked + 1)
 }
 
-/// An answer to a packet that asks for a connection which acknowledges `number`, and so cannot be right unless that is
-/// the one that follows its own: a host that is there resets it, and its reset bears this number; then it goes on
-/// asking (RFC 9293 §3.10.7.3). Nothing for packets that ask for none.
+/// Returns an answer to a packet that opens a connection; it acknowledges `number`, which is wrong unless it follows
+/// the packet's own sequence number. A host that is present then sends a reset with this number and repeats its SYN
+/// (RFC 9293 §3.10.7.3). `None` for packets that open no connection.
 pub fn connection_challenged(original: &IpPacket<'_>, number: SeqNumber) -> Option<PacketBuffer> {
     answer(original, TcpFlags::SYN | TcpFlags::ACK, |_| number)
 }
 
-/// The answer with these flags, which acknowledges what `acknowledge` makes of the number of a first segment.
+/// Returns the answer with these flags. Its acknowledgement number is `acknowledge` of the sequence number of
+/// `original`.
 fn answer(
     original: &IpPacket<'_>,
     flags: TcpFlags,

@@ -8,40 +8,40 @@ use crate::malformed::Malformed;
 
 /// The kind of experimental options (RFC 6994).
 pub(super) const EXPERIMENT: u8 = 253;
-/// The identifier of SMART's cause: four bytes of a sequence number follow.
+/// Identifier of SMART's cause: four bytes of a sequence number follow.
 pub(super) const CAUSE: [u8; 2] = *b"Sm";
-/// The identifier of losses on the air: nothing follows for the segment that is asked for, or the
-/// ranges that were lost, eight bytes each.
+/// Identifier of losses on the air: nothing follows if the expected segment was lost; otherwise the ranges that were
+/// lost, eight bytes each.
 pub(super) const AIR_LOSS: [u8; 2] = *b"El";
 
-/// RFC 7323's timestamps.
+/// The timestamps of RFC 7323.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamps {
     /// The sender's clock.
     pub value: u32,
-    /// The other end's clock, echoed.
+    /// The peer's clock, echoed.
     pub echo: u32,
 }
 
-/// Explicit loss notification: what was lost on the air (Balakrishnan et al. 1997).
+/// Explicit loss notification: the segments that were lost on the air (Balakrishnan et al. 1997).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AirLoss {
-    /// Nothing is said.
+    /// No loss is reported.
     #[default]
     None,
-    /// The segment that the acknowledgement asks for.
+    /// The segment that the acknowledgement expects next.
     Next,
-    /// These ranges, three at most where other options stand beside them.
+    /// These ranges, at most three if other options stand beside them.
     Ranges(SackRanges),
 }
 
-/// What the options say. SMART's cause and the losses on the air are experimental options (kind 253)
-/// with identifiers of our own (RFC 6994).
+/// The content of the options. SMART's cause and the losses on the air are experimental options (kind 253) with
+/// identifiers of our own (RFC 6994).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpSegmentOptions {
     /// The largest payload that the sender accepts in one segment, in bytes, on a SYN.
     pub maximum_segment_size: Option<u16>,
-    /// How far to shift windows, on a SYN.
+    /// Shift of the windows, on a SYN.
     pub window_scale: Option<u8>,
     /// The sender understands selective acknowledgements, on a SYN.
     pub sack_permitted: bool,
@@ -56,7 +56,7 @@ pub struct TcpSegmentOptions {
 }
 
 impl TcpSegmentOptions {
-    /// The options of a segment, and whether there are others that have no place here.
+    /// Returns the options of a segment, and true if it has others that this value cannot hold.
     pub fn read(tcp: &TcpView<'_>) -> Result<(Self, bool), Malformed> {
         let mut options = Self::default();
         let mut others = false;
@@ -83,7 +83,7 @@ impl TcpSegmentOptions {
         Ok((options, others))
     }
 
-    /// Reads one of our own options; false if it is none.
+    /// Reads one of our own options; returns false if it is not one.
     fn read_experiment(&mut self, data: &[u8]) -> bool {
         let Some((identifier, rest)) = data.split_first_chunk::<2>() else {
             return false;
@@ -105,8 +105,8 @@ impl TcpSegmentOptions {
         true
     }
 
-    /// How long the options are in a header, in bytes: a multiple of four, at most 40. What finds no
-    /// room any more is left out (see [`OptionBytes::of`](super::OptionBytes::of)).
+    /// Returns the length of the options in a header, in bytes: a multiple of four, at most 40. Options without room
+    /// are left out (see [`OptionBytes::of`](super::OptionBytes::of)).
     pub fn length(&self) -> usize {
         let room_after = |taken: usize, length: usize| {
             let fits = taken + length <= ROOM;

@@ -1,4 +1,4 @@
-//! A TCP segment over IPv4 as a value: what simulated hosts exchange.
+//! A TCP segment over IPv4 as a value, for the exchange between simulated hosts.
 
 use std::net::SocketAddrV4;
 
@@ -11,24 +11,23 @@ use crate::checksum::{fill_transport_checksum, verify_transport_checksum};
 use crate::ip::{IPV4_HEADER_LENGTH, IpPacket, IpView, Transport};
 use crate::malformed::Malformed;
 
-/// The most data that a segment may carry and still fit an IPv4 packet with any options, in bytes.
+/// Largest payload with which a segment with any options still fits an IPv4 packet, in bytes.
 pub const PAYLOAD_MAX: u16 = u16::MAX - 80;
 
-/// A TCP segment with its addresses. Its data are not stored: each byte follows from its place in the
-/// stream.
+/// A TCP segment with its addresses. Its data are not stored: each byte is computed from its sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpSegment {
-    /// Who sends.
+    /// Address of the sender.
     pub source: SocketAddrV4,
-    /// Who receives.
+    /// Address of the receiver.
     pub destination: SocketAddrV4,
-    /// The number of the first byte, or of the SYN.
+    /// Sequence number of the first byte, or of the SYN.
     pub sequence: SeqNumber,
-    /// What the sender expects next; counts with [`TcpFlags::ACK`] only.
+    /// Sequence number that the sender expects next; valid with [`TcpFlags::ACK`] only.
     pub acknowledgment: SeqNumber,
     /// The control bits.
     pub flags: TcpFlags,
-    /// The receive window as it stands in the header, not scaled.
+    /// The receive window as it stands in the header, before scaling.
     pub window: u16,
     /// Bytes of data, at most [`PAYLOAD_MAX`].
     pub payload: u16,
@@ -36,13 +35,13 @@ pub struct TcpSegment {
     pub options: TcpSegmentOptions,
 }
 
-/// Why bytes are no [`TcpSegment`].
+/// Reason why bytes are no [`TcpSegment`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoTcpSegment {
-    /// They are no packet.
+    /// They are not a packet.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// They are another kind of packet.
+    /// They are a packet of another kind.
     #[error("not a whole TCP segment over IPv4")]
     Other,
     /// A checksum is wrong.
@@ -51,30 +50,30 @@ pub enum NoTcpSegment {
 }
 
 impl TcpSegment {
-    /// The sequence numbers of the data.
+    /// Returns the sequence numbers of the data.
     pub fn payload_range(&self) -> SeqRange {
         let syn = u32::from(self.flags.contains(TcpFlags::SYN));
         SeqRange::of(self.sequence + syn, self.payload.into())
     }
 
-    /// The sequence numbers that the segment takes: its data, SYN and FIN.
+    /// Returns the count of sequence numbers that the segment takes: its data, SYN and FIN.
     pub fn sequence_length(&self) -> u32 {
         let count = |flag| u32::from(self.flags.contains(flag));
         u32::from(self.payload) + count(TcpFlags::SYN) + count(TcpFlags::FIN)
     }
 
-    /// The length of the IPv4 packet, headers included, in bytes: what a link carries before framing.
+    /// Returns the length of the IPv4 packet, headers included, in bytes: the load of a link before framing.
     pub fn packet_length(&self) -> usize {
         IPV4_HEADER_LENGTH + HEADER_LENGTH + self.options.length() + usize::from(self.payload)
     }
 
-    /// The byte of the stream at `number`, which the content of every encoded segment follows. It depends on
-    /// all bits of the number, so that a misplaced byte is seen.
+    /// Returns the byte of the stream at `number`; every encoded segment carries these bytes. The byte depends on all
+    /// bits of the number, so that a misplaced byte is detected.
     pub const fn content(number: SeqNumber) -> u8 {
         content::byte(number)
     }
 
-    /// Writes the segment as an IPv4 packet with right checksums.
+    /// Encodes the segment as an IPv4 packet with right checksums.
     ///
     /// # Panics
     /// If `into` is not [`packet_length`](Self::packet_length) bytes long, or the payload is more than
@@ -89,9 +88,9 @@ impl TcpSegment {
         debug_assert_eq!(filled, Ok(()), "our own packet can be read");
     }
 
-    /// Writes the first bytes of the packet, as many as `into` has room for: what a capture keeps. Where data are
-    /// left out, the TCP checksum is the sum of the pseudo-header alone, as in captures on hosts whose network
-    /// card completes it: the whole would cost a pass over the data.
+    /// Writes the first bytes of the packet, as many as fit in `into`, for a capture. If data are left out, the TCP
+    /// checksum is the sum of the pseudo-header alone, as in captures on hosts whose network interface completes it:
+    /// the complete checksum would need a pass over the data.
     ///
     /// # Panics
     /// If `into` is longer than [`packet_length`](Self::packet_length), or the payload is more than
@@ -108,8 +107,8 @@ impl TcpSegment {
         content::fill(self.payload_range().start, payload);
     }
 
-    /// The segment that an IPv4 packet is, and whether its data are those of their place in the stream.
-    /// Options that have no place in the value, and the urgent pointer, are left out.
+    /// Returns the segment in an IPv4 packet, and true if its data are the content of the stream at its sequence
+    /// number. It leaves out the urgent pointer, and options that have no place in the value.
     pub fn parse(bytes: &[u8]) -> Result<(Self, bool), NoTcpSegment> {
         let packet = IpPacket::parse(bytes)?;
         let (IpView::V4(ip), Transport::Tcp(tcp)) = (packet.view(), packet.transport()) else {

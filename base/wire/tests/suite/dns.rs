@@ -1,9 +1,9 @@
-//! Questions for addresses, and answers to them.
+//! DNS queries for addresses, and their answers.
 
 use proptest::prelude::*;
 use wire::dns::{AddressKind, answer, question};
 
-/// An answer as a server gives it: the question, an alias, then one address.
+/// Returns an answer as a server sends it: the question, an alias, then one address.
 fn response(question: &[u8], kind: u16, data: &[u8]) -> Vec<u8> {
     let mut message = question.to_vec();
     message[2] |= 0x80;
@@ -41,7 +41,7 @@ fn addresses_are_read_behind_aliases() {
     let six = question(7, "gw.example.org", AddressKind::V6).expect("a name");
     let given = response(&six, 28, &[0xfd; 16]);
     assert_eq!(answer(&given, &six), Some(vec![[0xfd; 16].into()]));
-    // Of the other kind, or of a wrong length.
+    // A record of the other type, or of a wrong length.
     assert_eq!(
         answer(&response(&six, 1, &[192, 0, 2, 9]), &six),
         Some(vec![])

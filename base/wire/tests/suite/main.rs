@@ -1,4 +1,4 @@
-//! Headers, frames and records: there and back, and bytes that are none.
+//! Headers, frames and records: round trips, and malformed bytes.
 
 mod dns;
 mod ethernet;

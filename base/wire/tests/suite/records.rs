@@ -1,4 +1,4 @@
-//! Records: what goes in comes out, in pieces of any size, and costs few bytes.
+//! Records: packets survive a round trip in pieces of any size, and cost few bytes.
 
 use proptest::prelude::*;
 use wire::hop::{RecordReader, RecordWriter};
@@ -63,7 +63,7 @@ fn wire_checksum(bytes: &[u8]) -> u16 {
     !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
-/// The stream of `packets`, and how many bytes each record's head took.
+/// Returns the stream of `packets`, and the length of each record's head.
 fn write(packets: &[Packet]) -> (Vec<u8>, Vec<usize>) {
     let (mut writer, mut stream, mut heads) = (RecordWriter::default(), Vec::new(), Vec::new());
     for packet in packets {
@@ -75,7 +75,7 @@ fn write(packets: &[Packet]) -> (Vec<u8>, Vec<usize>) {
     (stream, heads)
 }
 
-/// The bytes with the TCP checksum, which the receiving end fills in, blanked.
+/// Returns the bytes with the TCP checksum, which the receiver restores, set to zero.
 fn comparable(packet: &Packet) -> Vec<u8> {
     let mut bytes = packet.buffer.to_vec();
     let tcp = if bytes[0] >> 4 == 6 { 40 } else { 20 };

@@ -11,15 +11,15 @@ use wire::packet::PacketBuffer;
 
 use super::{BATCH, ROOM};
 
-/// A message that the kernel has written into its room.
+/// A message that the kernel has written into its buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Received {
     pub(super) from: MacAddress,
-    /// Whether it was sent to this station, or to all.
+    /// True if it was sent to this station, or to all.
     pub(super) is_for_us: bool,
-    /// Bytes of payload, perhaps with padding.
+    /// Length of the payload, in bytes, perhaps with padding.
     pub(super) length: usize,
-    /// The wall clock when the kernel took it from the device.
+    /// Wall clock time at which the kernel took it from the device.
     pub(super) stamp: Option<Duration>,
 }
 
@@ -34,12 +34,12 @@ impl Default for Received {
     }
 }
 
-/// Room for the one control message that is asked for: the time stamp.
+/// Room for the only control message requested: the time stamp.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Control([u8; 64]);
 
-/// The address of a station on the link behind an interface.
+/// Returns the address of a station on the link of an interface.
 pub(super) fn link_address(index: u32, ether_type: u16, to: MacAddress) -> libc::sockaddr_ll {
     // SAFETY: zeros are a valid address: of no interface and no type.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -51,7 +51,7 @@ pub(super) fn link_address(index: u32, ether_type: u16, to: MacAddress) -> libc:
     address
 }
 
-/// Binds to the interface and type of `address`.
+/// Binds a socket to the interface and type of `address`.
 pub(super) fn bind(socket: &Socket, address: &libc::sockaddr_ll) -> io::Result<()> {
     // SAFETY: the call reads one address that lives through it.
     let result = unsafe {
@@ -67,7 +67,7 @@ pub(super) fn bind(socket: &Socket, address: &libc::sockaddr_ll) -> io::Result<(
     }
 }
 
-/// Sends datagrams to one station, each in its frame; returns how many went. At most [`BATCH`] are given.
+/// Sends at most [`BATCH`] datagrams to one station, each in its frame; returns the number sent.
 pub(super) fn send(
     socket: &Socket,
     to: &libc::sockaddr_ll,
@@ -104,7 +104,7 @@ pub(super) fn send(
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
-/// Takes up to [`BATCH`] messages, each into [`ROOM`] bytes of `rooms`; returns how many.
+/// Receives up to [`BATCH`] messages, each into [`ROOM`] bytes of `rooms`; returns their number.
 pub(super) fn receive(
     socket: &Socket,
     rooms: &mut [u8],
@@ -153,7 +153,7 @@ pub(super) fn receive(
     Ok(count)
 }
 
-/// A message of some slices.
+/// Returns a message header with some slices.
 fn header(slices: &mut [libc::iovec]) -> libc::mmsghdr {
     // SAFETY: zeros are a valid header: no address, no slice, no control data.
     let mut header: libc::mmsghdr = unsafe { zeroed() };
@@ -168,7 +168,8 @@ fn station(address: &libc::sockaddr_ll) -> MacAddress {
     MacAddress(station)
 }
 
-/// A card that hears everything (for a capture, say) shows frames of others too.
+/// Returns true if the frame is for this station; in promiscuous mode (during a capture, say) the socket also receives
+/// others.
 fn is_for_us(address: &libc::sockaddr_ll) -> bool {
     matches!(
         address.sll_pkttype,
@@ -176,7 +177,7 @@ fn is_for_us(address: &libc::sockaddr_ll) -> bool {
     )
 }
 
-/// The time stamp among the control messages that the kernel has written.
+/// Returns the time stamp among the control messages that the kernel has written.
 fn stamp(header: &libc::msghdr) -> Option<Duration> {
     // SAFETY: the kernel has written `msg_controllen` bytes of well-formed control messages into our buffer, which is
     // aligned for them; the walk stays within.

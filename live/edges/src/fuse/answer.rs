@@ -1,4 +1,4 @@
-//! Answers, as the kernel reads them.
+//! Answers, in the format of the kernel.
 
 use std::io::IoSlice;
 use std::mem::size_of;
@@ -14,14 +14,14 @@ use zerocopy::{Immutable, IntoBytes};
 
 use super::request::device_to_wire;
 
-/// The kernel's unit of what a file takes of its disk, in bytes.
+/// The kernel's unit of disk usage of a file, in bytes.
 const BLOCK: u64 = 512;
-/// More pieces of data are joined before they are written: the kernel takes 1,024 (`IOV_MAX`).
+/// Number of pieces of data beyond which they are joined before they are written: the kernel takes 1,024 (`IOV_MAX`).
 const PIECES: usize = 512;
-/// Entries of a listing begin at multiples of this.
+/// Alignment of entries in a listing, in bytes.
 const ALIGNMENT: usize = 8;
 
-/// A value as the kernel reads it.
+/// A value with a format of the kernel.
 trait ToWire {
     /// The structure of the kernel.
     type Wire;
@@ -30,7 +30,7 @@ trait ToWire {
     fn to_wire(&self) -> Self::Wire;
 }
 
-/// Returns whole seconds, and the nanoseconds beyond them.
+/// Returns whole seconds, and the remaining nanoseconds.
 fn seconds(span: Duration) -> (u64, u32) {
     let nanoseconds = span.as_nanos();
     (
@@ -39,7 +39,7 @@ fn seconds(span: Duration) -> (u64, u32) {
     )
 }
 
-// What `mount` counts for the head of an entry is the head's size.
+// The size that `mount` uses for the head of an entry is that of the kernel.
 const _: () = assert!(size_of::<abi::fuse_dirent>() == LISTED_HEAD);
 const _: () = assert!(size_of::<abi::fuse_direntplus>() == ENTRY_HEAD);
 
@@ -79,7 +79,7 @@ impl ToWire for Entry {
         let (names, valid) = (seconds(self.name_valid), seconds(self.attributes_valid));
         abi::fuse_entry_out {
             nodeid: found.node.0,
-            // Numbers of nodes are not used again, so their generation says nothing.
+            // Node numbers are not reused, so their generation has no meaning.
             generation: 0,
             entry_valid: names.0,
             attr_valid: valid.0,
@@ -127,14 +127,14 @@ impl ToWire for Space {
     }
 }
 
-/// A message to the kernel: a header, and what lies behind it.
+/// A message to the kernel: a header, and the data after it.
 pub(super) struct Message<'a> {
     head: Vec<u8>,
     data: &'a [Bytes],
 }
 
 impl<'a> Message<'a> {
-    /// The message that answers `request`.
+    /// Returns the message that answers `request`.
     pub(super) fn answer(request: RequestId, answer: &'a Answer) -> Self {
         let mut message = Self::new();
         let mut error = 0;
@@ -165,19 +165,19 @@ impl<'a> Message<'a> {
         message.finish(request.0, error)
     }
 
-    /// The message that makes the kernel forget the attributes of a file.
+    /// Returns the message that makes the kernel forget the attributes of a file.
     pub(super) fn forget_attributes(node: Node) -> Self {
         let mut message = Self::new();
         message.push(&abi::fuse_notify_inval_inode_out {
             ino: node.0,
-            // Below 0: no content.
+            // A negative offset: no content.
             off: -1,
             len: 0,
         });
         message.finish(0, abi::FUSE_NOTIFY_INVAL_INODE.cast_signed())
     }
 
-    /// The message that accepts the kernel's first one.
+    /// Returns the message that accepts the kernel's first one.
     pub(super) fn initialize(request: RequestId, terms: &abi::fuse_init_out) -> Self {
         let mut message = Self::new();
         message.push(terms);
@@ -225,7 +225,7 @@ impl<'a> Message<'a> {
         self
     }
 
-    /// The message's pieces, which go out in one write.
+    /// Returns the message's pieces, which are written in one call.
     pub(super) fn pieces(&self) -> Vec<IoSlice<'_>> {
         let data = self.data.iter().map(|piece| IoSlice::new(piece));
         std::iter::once(IoSlice::new(&self.head))

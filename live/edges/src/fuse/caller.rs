@@ -1,10 +1,9 @@
-//! What is known of a process that waits.
+//! Information about a process that waits for a request.
 
-/// The signals that are meant to end a process or what it does: hang-up, interrupt (Ctrl-C), quit, kill,
-/// terminate; as bits.
+/// Signals that are meant to end a process or its work: hang-up, interrupt (Ctrl-C), quit, kill, terminate; as bits.
 const ENDING: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 8 | 1 << 14;
 
-/// The supplementary groups of a thread; none if it is gone or cannot be seen.
+/// Returns the supplementary groups of a thread; none if it is gone or cannot be read.
 pub fn groups_of(process: u32) -> Vec<u32> {
     let status = status_of(process).unwrap_or_default();
     let groups = field(&status, "Groups:").unwrap_or_default();
@@ -14,10 +13,9 @@ pub fn groups_of(process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Whether a thread that got a signal while it waited wants to end, or at least what it does: one of the
-/// signals that wait for it is meant so. Others (of timers, children, runtimes of languages) are no reason to
-/// let a call to the file system fail, which programs do not expect. A thread that cannot be seen counts as one that
-/// does.
+/// Returns true if a thread that got a signal while it waited should stop waiting: one of its pending signals is meant
+/// to end it or its work. Other signals (of timers, children, language runtimes) are no reason for a file system call
+/// to fail, as programs do not expect that. Also returns true if the thread cannot be read.
 pub fn wants_to_end(process: u32) -> bool {
     let Some(status) = status_of(process) else {
         return true;
@@ -27,7 +25,7 @@ pub fn wants_to_end(process: u32) -> bool {
     waiting & !mask("SigBlk:").unwrap_or(0) & ENDING != 0
 }
 
-/// `/proc/N/status`; none of a process in another namespace (0) and of one that is gone.
+/// Returns `/proc/N/status`; `None` for a process in another namespace (0) and for one that is gone.
 fn status_of(process: u32) -> Option<String> {
     let path = (process != 0).then(|| format!("/proc/{process}/status"))?;
     std::fs::read_to_string(path).ok()

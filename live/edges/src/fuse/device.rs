@@ -1,4 +1,4 @@
-//! The device `/dev/fuse`: requests out of it, answers into it.
+//! The device `/dev/fuse`, which gives requests and takes answers.
 
 use std::io::{self, IoSlice};
 use std::mem::size_of;
@@ -13,11 +13,11 @@ use zerocopy::FromBytes;
 use super::answer::Message;
 use super::request::{self, Unusable};
 
-/// The kernel's page in bytes, as far as room for requests depends on it.
+/// The kernel's page size in bytes, on which the room for requests depends.
 const PAGE: u32 = 4_096;
-/// Room for a request's head.
+/// Room for the head of a request, in bytes.
 const HEAD: usize = 4_096;
-/// What the kernel may do without asking, or ask for in a shorter way.
+/// Capabilities that the kernel may use.
 const ABILITIES: u32 = abi::FUSE_ASYNC_READ
     | abi::FUSE_ATOMIC_O_TRUNC
     | abi::FUSE_BIG_WRITES
@@ -29,14 +29,14 @@ const ABILITIES: u32 = abi::FUSE_ASYNC_READ
     | abi::FUSE_MAX_PAGES
     | abi::FUSE_CACHE_SYMLINKS;
 
-/// How much the kernel may ask for at once.
+/// Limits of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest write, in bytes: whole pages, at most 1 MiB.
+    /// Largest write, in bytes: whole pages, at most 1 MiB.
     pub write: u32,
-    /// How far it reads ahead, in bytes.
+    /// Largest read-ahead, in bytes.
     pub read_ahead: u32,
-    /// How many requests wait that no process waits for (such as those of reading ahead).
+    /// Largest number of background requests, for which no process waits (such as those of read-ahead).
     pub background: u16,
 }
 
@@ -54,16 +54,16 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Device {
     file: OwnedFd,
-    /// Room for the largest request, in bytes.
+    /// Size of the largest request, in bytes.
     room: usize,
 }
 
 impl Device {
-    /// Agrees with the kernel on how to talk, over the descriptor by which a file system was mounted. Until then
-    /// whoever looks into it waits.
+    /// Negotiates the protocol with the kernel, over the descriptor by which a file system was mounted. Until then,
+    /// processes that access it wait.
     ///
     /// # Errors
-    /// If the file system was unmounted meanwhile, or the kernel speaks another version.
+    /// If the file system was unmounted meanwhile, or the kernel uses another protocol version.
     pub fn start(file: OwnedFd, limits: Limits) -> io::Result<Self> {
         let write = limits.write.clamp(2 * PAGE, 1 << 20).next_multiple_of(PAGE);
         let device = Self {
@@ -95,15 +95,15 @@ impl Device {
         Ok(device)
     }
 
-    /// One message; none once the file system is not mounted any more.
+    /// Reads one message; returns `None` once the file system is not mounted any more.
     fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<Option<Bytes>> {
         buffer.resize(self.room, 0);
         loop {
             match rustix::io::read(&self.file, buffer.as_mut_slice()) {
                 Ok(length) => return Ok(Some(Bytes::copy_from_slice(&buffer[..length]))),
-                // Interrupted before it was read, or a signal for us.
+                // The request was interrupted before it was read, or a signal arrived for us.
                 Err(Errno::NOENT | Errno::INTR) => {}
-                // Unmounted, or given up.
+                // Unmounted or aborted.
                 Err(Errno::NODEV | Errno::CONNABORTED) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
@@ -114,19 +114,19 @@ impl Device {
         rustix::io::writev(&self.file, pieces).map(drop)
     }
 
-    /// Lets [`next_request`](Self::next_request) fail with `WouldBlock` where it would wait.
+    /// Makes [`next_request`](Self::next_request) fail with `WouldBlock` instead of waiting.
     ///
     /// # Errors
-    /// Of the system.
+    /// System errors.
     pub fn set_nonblocking(&self) -> io::Result<()> {
         Ok(rustix::io::ioctl_fionbio(&self.file, true)?)
     }
 
-    /// Waits for the next request; none after the file system was unmounted or given up. `buffer` is room to be used
-    /// again.
+    /// Waits for the next request; returns `None` after the file system was unmounted or aborted. `buffer` is reusable
+    /// storage.
     ///
     /// # Errors
-    /// If the kernel cannot be read from any more.
+    /// If reading from the kernel fails.
     pub fn next_request(&self, buffer: &mut Vec<u8>) -> io::Result<Option<Request>> {
         while let Some(message) = self.receive(buffer)? {
             let (id, error) = match request::parse(message) {
@@ -140,12 +140,12 @@ impl Device {
         Ok(None)
     }
 
-    /// Answers a request; false if the kernel does not wait for it any more, so that whatever the answer
-    /// handed over (a reference to a node, an open file) is not the kernel's.
+    /// Answers a request; returns false if the kernel no longer waits for it, so that it does not own what the answer
+    /// contains (a reference to a node, an open file).
     pub fn answer(&self, request: RequestId, answer: &Answer) -> bool {
         match self.send(&Message::answer(request, answer).pieces()) {
             Ok(()) => true,
-            // Nobody waits any more, or nothing is mounted.
+            // No process waits any more, or nothing is mounted.
             Err(Errno::NOENT | Errno::NODEV | Errno::PERM) => false,
             Err(error) => {
                 tracing::error!("cannot answer the kernel: {error}");
@@ -157,10 +157,10 @@ impl Device {
         }
     }
 
-    /// Makes the kernel ask for a file's attributes before it uses them again. What it remembers of the content stays,
-    /// or goes when they differ: to have it go from here could wait for a request that waits for us.
+    /// Makes the kernel request a file's attributes before it uses them again. Its cached content stays, or is dropped
+    /// if the attributes differ: dropping it from here could wait for a request that waits for us.
     pub fn forget_attributes(&self, node: Node) {
-        // It need not remember anything of this file.
+        // The kernel may have nothing cached for this file.
         let _ = self.send(&Message::forget_attributes(node).pieces());
     }
 }
@@ -171,5 +171,5 @@ impl AsFd for Device {
     }
 }
 
-/// The least message of the kernel.
+/// Size check of the smallest message of the kernel.
 const _: () = assert!(size_of::<abi::fuse_in_header>() <= HEAD);

@@ -1,12 +1,12 @@
-//! Files that the kernel asks a process for (FUSE, `Documentation/filesystems/fuse`): its device, and how a file system
-//! is mounted and unmounted. Requests and answers are the values of [`mount`](::mount).
+//! FUSE file systems (`Documentation/filesystems/fuse`): the device, mounting and unmounting. Requests and answers are
+//! the values of [`mount`](::mount).
 //!
-//! A request may be [answered](Device::answer) at any time, in any order and from any thread. A request whose process
-//! wants to go on without an answer is followed by an interrupt ([`::mount::Operation::Interrupt`]).
-//! Nothing is cached for writing by the kernel (no `FUSE_WRITEBACK_CACHE`), so that `write` tells the truth; locks are
-//! kept by the kernel, and hold on this host only.
+//! A request may be [answered](Device::answer) at any time, in any order and from any thread. If the process of a
+//! request stops waiting, an interrupt follows ([`::mount::Operation::Interrupt`]). The kernel does not cache writes
+//! (no `FUSE_WRITEBACK_CACHE`), so that the result of `write` is true; the kernel keeps locks, which hold on this host
+//! only.
 //!
-//! A file is named by a [`::mount::Node`], which its number (`st_ino`) has nothing to do with.
+//! A [`::mount::Node`] identifies a file; its inode number (`st_ino`) is independent of that.
 
 mod answer;
 mod caller;

@@ -1,4 +1,4 @@
-//! Mounting, unmounting, and what is mounted.
+//! Mounting, unmounting, and the list of mounts.
 
 use std::ffi::{CString, OsString};
 use std::io::{self, IoSliceMut};
@@ -14,23 +14,23 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
 };
 
-/// By this the kernel's list of mounts shows whose a file system is.
+/// File system subtype, which marks our file systems in the kernel's list of mounts.
 pub const SUBTYPE: &str = "lasthop";
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
 
-/// How to mount.
+/// Options of a mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MountOptions {
-    /// What is mounted, for lists of mounts.
+    /// Name of the mounted source, for lists of mounts.
     pub source: String,
-    /// Whether users other than the one who mounts may look into it.
+    /// True if users other than the mounting one may access it.
     pub allow_other: bool,
-    /// Whether nothing can be changed.
+    /// True if the file system is read-only.
     pub read_only: bool,
 }
 
-/// Why nothing was mounted, or unmounted.
+/// Reason why mounting or unmounting failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The kernel has no FUSE.
@@ -38,37 +38,37 @@ pub enum MountError {
         "there is no {DEVICE}; load it (`modprobe fuse`), or let this container have it (`--device {DEVICE}`)"
     )]
     NoDevice,
-    /// The device is closed to this user.
+    /// This user may not open the device.
     #[error(
         "{DEVICE} is closed to this user; run as root, or let users open it (`chmod 666 {DEVICE}`)"
     )]
     DeviceClosed,
-    /// Only root may, and the helper of other users is missing.
+    /// Only root may mount, and the helper for other users is missing.
     #[error(
         "only root may do this by itself, and the helper of other users, `{HELPER}`, is missing; \
          run as root, or install it (Debian and others: the package fuse3)"
     )]
     NoHelper,
-    /// The helper said no; it has told why.
+    /// The helper failed.
     #[error("`{HELPER}` refused{}", behind_colon(said))]
     HelperRefused {
-        /// What it said.
+        /// Error output of the helper.
         said: String,
     },
-    /// Something in it is open.
+    /// A file or directory in it is in use.
     #[error(
         "{} is busy: something in it is open, or a shell stands there; `fuser -vm {0}` shows what", point.display()
     )]
     Busy {
-        /// Where it is mounted.
+        /// Mount point.
         point: PathBuf,
     },
-    /// The system said no.
+    /// The system refused.
     #[error("{}: {error}", point.display())]
     System {
-        /// Where.
+        /// Mount point.
         point: PathBuf,
-        /// What.
+        /// Error of the system.
         error: io::Error,
     },
 }
@@ -80,8 +80,8 @@ fn behind_colon(text: &str) -> String {
     }
 }
 
-/// Mounts a file system at `point`, and gives the descriptor for [`Device::start`](super::Device::start).
-/// Without root's rights the helper `fusermount3` does it.
+/// Mounts a file system at `point`, and returns the descriptor for [`Device::start`](super::Device::start). Without
+/// root's rights the helper `fusermount3` does it.
 ///
 /// # Errors
 /// [`MountError`] names the remedy.
@@ -125,7 +125,7 @@ fn system(point: &Path, error: Errno) -> MountError {
     }
 }
 
-/// The helper opens the device, mounts, and sends the descriptor over a socket, which is its standard input.
+/// Mounts with the helper, which opens the device, mounts, and sends the descriptor over a socket, its standard input.
 fn mount_by_helper(point: &Path, options: &MountOptions) -> Result<OwnedFd, MountError> {
     let (ours, theirs) = rustix::net::socketpair(
         AddressFamily::UNIX,
@@ -166,7 +166,7 @@ fn run_helper(command: &mut Command) -> Result<(), MountError> {
                 error,
             },
         })?;
-    // What was handed to the helper must be closed here, or the end of its socket would never be seen.
+    // The descriptor passed to the helper must be closed here, or the end of its socket would never be seen.
     command.stdin(Stdio::null());
     if outcome.status.success() {
         return Ok(());
@@ -188,11 +188,11 @@ fn receive_descriptor(socket: &OwnedFd) -> Result<OwnedFd, Errno> {
     descriptor.ok_or(Errno::BADF)
 }
 
-/// Unmounts what is mounted at `point`. Lazily, it disappears at once, and ends when the last that is open in it is
+/// Unmounts the file system at `point`. With `lazily`, it disappears at once, and ends when the last file in it is
 /// closed.
 ///
 /// # Errors
-/// [`MountError::Busy`] if something is open, and not lazily.
+/// [`MountError::Busy`] if a file is in use, and not `lazily`.
 pub fn unmount(point: &Path, lazily: bool) -> Result<(), MountError> {
     let mut flags = UnmountFlags::NOFOLLOW;
     if lazily {
@@ -217,18 +217,18 @@ pub fn unmount(point: &Path, lazily: bool) -> Result<(), MountError> {
     }
 }
 
-/// A file system of ours that is mounted.
+/// A mounted file system of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
-    /// Where.
+    /// Mount point.
     pub point: PathBuf,
-    /// What, by its own [`MountOptions::source`].
+    /// Its [`MountOptions::source`].
     pub source: String,
-    /// The number of its device, unique on this host.
+    /// Number of its device, unique on this host.
     pub device: u32,
 }
 
-/// What is mounted of ours, in the order of mounting: the last one at a point is the one that is seen there.
+/// Returns our mounted file systems, in the order of mounting: the last one at a point is the visible one.
 ///
 /// # Errors
 /// If the kernel's list cannot be read.
@@ -239,10 +239,10 @@ pub fn mounted() -> io::Result<Vec<Mounted>> {
 }
 
 impl Mounted {
-    /// Reads a line of `/proc/self/mountinfo` (proc(5)); none if it tells of something else.
+    /// Parses a line of `/proc/self/mountinfo` (proc(5)); `None` if it is not one of our file systems.
     pub(super) fn parse(line: &[u8]) -> Option<Self> {
         let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-        // Behind a lone hyphen stand the type and the source.
+        // After a lone hyphen follow the type and the source.
         let hyphen = words.iter().position(|word| word == b"-")?;
         let kind = format!("fuse.{SUBTYPE}");
         if *words.get(hyphen + 1)? != kind.as_bytes() {
@@ -260,7 +260,7 @@ impl Mounted {
     }
 }
 
-/// Bytes of which some are written as a backslash and three octal digits.
+/// Decodes bytes that are written as a backslash and three octal digits.
 fn unescape(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -280,10 +280,10 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Gives up what is mounted at `point`: whatever waits for it fails, now and later, and it disappears.
+/// Aborts the file system at `point`: all current and later requests fail, and it disappears.
 ///
 /// # Errors
-/// Only root may. The process that keeps the files ends all of it by ending, too.
+/// Only root may do this. When the process that serves the file system ends, all of this happens too.
 pub fn abort(point: &Path) -> Result<(), MountError> {
     let flags = UnmountFlags::NOFOLLOW | UnmountFlags::FORCE | UnmountFlags::DETACH;
     rustix::mount::unmount(point, flags).map_err(|error| system(point, error))

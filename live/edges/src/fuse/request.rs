@@ -1,4 +1,4 @@
-//! Requests, as the kernel writes them.
+//! Requests, in the format of the kernel.
 
 use std::mem::size_of;
 
@@ -8,29 +8,29 @@ use polyfuse_kernel as abi;
 use rustix::fs::OFlags;
 use zerocopy::FromBytes;
 
-/// The most nodes that one request forgets; the kernel's own limit is far below.
+/// Largest number of nodes that one request forgets; the kernel's own limit is far below.
 const FORGET_MAX: u32 = 65_536;
 
-/// What came instead of a [`Request`].
+/// A message that is not a usable [`Request`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// Nothing that can be answered.
+    /// A message that cannot be answered.
     Unreadable,
-    /// This is not done here.
+    /// A request that is not supported.
     Unsupported(RequestId),
-    /// The kernel asks for something in an unknown way.
+    /// A request in an unknown format.
     Malformed(RequestId),
 }
 
-/// Why a message cannot be understood.
+/// Reason why a message cannot be parsed.
 enum Fault {
-    /// A field is missing, or its end.
+    /// A field is missing or incomplete.
     Missing,
-    /// It asks for something unknown.
+    /// It requests something unknown.
     Unknown,
 }
 
-/// The fields of a message, one behind the other.
+/// The rest of a message, from which fields are taken.
 struct Fields(Bytes);
 
 impl Fields {
@@ -40,7 +40,7 @@ impl Fields {
         Ok(value)
     }
 
-    /// A text with a zero byte behind it.
+    /// Takes a text that a zero byte ends.
     fn text(&mut self) -> Result<Bytes, Fault> {
         let zero = self.0.iter().position(|&byte| byte == 0);
         let text = self.0.split_to(zero.ok_or(Fault::Missing)?);
@@ -56,7 +56,7 @@ impl Fields {
     }
 }
 
-/// Reads one whole message of the kernel.
+/// Parses one complete message of the kernel.
 pub(super) fn parse(message: Bytes) -> Result<Request, Unusable> {
     let mut fields = Fields(message);
     let length = fields.0.len();
@@ -134,7 +134,7 @@ fn forget_many(fields: &mut Fields) -> Result<Operation, Fault> {
     Ok(Operation::Forget(all?))
 }
 
-/// What makes a name.
+/// Parses operations that create a name.
 fn make(opcode: u32, fields: &mut Fields) -> Result<Operation, Fault> {
     Ok(match opcode {
         abi::FUSE_SYMLINK => Operation::MakeSymbolicLink {
@@ -166,7 +166,7 @@ fn make(opcode: u32, fields: &mut Fields) -> Result<Operation, Fault> {
     })
 }
 
-/// What opens something, or is done with something open.
+/// Parses operations that open something, or use something open.
 fn on_open(opcode: u32, fields: &mut Fields) -> Result<Operation, Fault> {
     Ok(match opcode {
         abi::FUSE_OPEN => {
@@ -257,13 +257,13 @@ fn open_flags(bits: u32) -> OpenFlags {
     }
 }
 
-/// Major and minor number, as the kernel packs them (`new_decode_dev`).
+/// Returns major and minor number, as the kernel packs them (`new_decode_dev`).
 fn device_from_wire(packed: u32) -> (u32, u32) {
     let minor = (packed & 0xff) | ((packed >> 12) & 0xf_ff00);
     ((packed >> 8) & 0xfff, minor)
 }
 
-/// The reverse of [`device_from_wire`]; numbers that do not fit are cut.
+/// Returns the inverse of [`device_from_wire`]; numbers that do not fit are cut.
 pub(super) fn device_to_wire((major, minor): (u32, u32)) -> u32 {
     (minor & 0xff) | ((major & 0xfff) << 8) | ((minor & 0xf_ff00) << 12)
 }

@@ -1,4 +1,4 @@
-//! Messages of the kernel and to it, byte by byte.
+//! Messages from and to the kernel, byte by byte.
 
 use std::mem::size_of;
 
@@ -16,7 +16,7 @@ use super::answer::Message;
 use super::request::Unusable;
 use super::*;
 
-/// A message of the kernel of user 7 about node 5.
+/// Returns a message of the kernel, from user 7 about node 5.
 fn message(opcode: u32, parts: &[&[u8]]) -> Bytes {
     let body = parts.concat();
     let header = abi::fuse_in_header {

@@ -1,5 +1,5 @@
-//! Network namespaces (`network_namespaces(7)`): a network stack of one's own for a thread, a child
-//! process, or a whole program.
+//! Network namespaces (`network_namespaces(7)`): a separate network stack for a thread, a child process, or a whole
+//! program.
 
 mod user;
 
@@ -19,15 +19,15 @@ use crate::netlink::{Netlink, NetlinkError};
 
 pub use user::{UserNamespaceError, enter_user_namespace};
 
-/// Where `ip netns` keeps its names.
+/// Folder in which `ip netns` keeps its names.
 const NAMED: &str = "/run/netns";
-/// The calling thread's own namespace; `/proc/self` would be the main thread's.
+/// Namespace of the calling thread; `/proc/self` would be that of the main thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// Why a network namespace could not be made, found or entered.
+/// Reason why a network namespace could not be created, found or entered.
 #[derive(Debug, Error)]
 pub enum NamespaceError {
-    /// The caller may not make namespaces.
+    /// The caller may not create namespaces.
     #[error(
         "cannot create a network namespace: this needs CAP_SYS_ADMIN; run as root, or enter a user \
         namespace first (`unshare -rn`)"
@@ -43,28 +43,28 @@ pub enum NamespaceError {
         "there is no network namespace named '{0}' in /run/netns; create it with `ip netns add {0}`"
     )]
     Unknown(String),
-    /// The name could lead out of `/run/netns`.
+    /// The name could refer outside of `/run/netns`.
     #[error("'{0}' cannot name a network namespace: 1 to 255 bytes without '/' are allowed")]
     InvalidName(String),
-    /// The new namespace's loopback link could not be taken up.
+    /// The loopback link of the new namespace could not be set up.
     #[error(transparent)]
     Loopback(#[from] NetlinkError),
-    /// Another failure.
+    /// Any other failure.
     #[error("cannot {operation}: {source}")]
     Failed {
-        /// What was tried.
+        /// The operation that failed.
         operation: String,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Which namespace it is, for comparison: unique among those that exist at the same time.
+/// Identity of a namespace, for comparison: unique among those that exist at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct NamespaceId {
-    /// The device of the kernel's namespace file system.
+    /// Device of the kernel's namespace file system.
     pub device: u64,
-    /// The namespace's number on it, as in `net:[4026531840]`.
+    /// Number of the namespace on it, as in `net:[4026531840]`.
     pub inode: u64,
 }
 
@@ -76,8 +76,8 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes a namespace that holds a loopback link, which is up, and nothing else. It has no name
-    /// and is gone with its last handle, thread, socket and process.
+    /// Creates a namespace with only a loopback link, which is up. It has no name and ends with its last handle,
+    /// thread, socket and process.
     pub fn create() -> Result<Self, NamespaceError> {
         in_fresh_thread(|| {
             // SAFETY: this changes the network namespace of the calling thread alone, not what it
@@ -91,13 +91,13 @@ impl Namespace {
         })?
     }
 
-    /// The calling thread's namespace.
+    /// Returns the namespace of the calling thread.
     pub fn current() -> Result<Self, NamespaceError> {
         let operation = "find this thread's network namespace (is /proc mounted?)";
         Self::from_file(File::open(OWN).map_err(failed(operation))?)
     }
 
-    /// The namespace that `ip netns add NAME` made.
+    /// Opens the namespace that `ip netns add NAME` created.
     pub fn open_named(name: &str) -> Result<Self, NamespaceError> {
         if name.is_empty()
             || name.len() > 255
@@ -127,19 +127,18 @@ impl Namespace {
         })
     }
 
-    /// Which namespace this is.
+    /// Returns the identity of this namespace.
     pub fn id(&self) -> NamespaceId {
         self.id
     }
 
-    /// Whether the calling thread is in it.
+    /// Returns true if the calling thread is in it.
     pub fn is_current(&self) -> Result<bool, NamespaceError> {
         Ok(Self::current()?.id == self.id)
     }
 
-    /// Runs `closure` in a fresh thread inside the namespace and returns its value. Threads that it
-    /// starts are in the namespace too, and sockets that it opens belong to it for good. A panic
-    /// of the closure goes on in the caller.
+    /// Runs `closure` in a new thread inside the namespace and returns its result. Threads that it starts are in the
+    /// namespace too, and sockets that it opens belong to it for ever. A panic of the closure continues in the caller.
     pub fn run<R: Send>(&self, closure: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         in_fresh_thread(|| {
             self.enter()?;
@@ -181,7 +180,7 @@ impl AsFd for Namespace {
     }
 }
 
-/// The thread that changes its namespace must not be one that anybody else uses.
+/// Runs `closure` in a new thread: the thread that changes its namespace must not be used for anything else.
 fn in_fresh_thread<R: Send>(closure: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()

@@ -1,4 +1,4 @@
-//! A user namespace for those who are not root (`user_namespaces(7)`).
+//! A user namespace for users without root's rights (`user_namespaces(7)`).
 
 use std::fs;
 use std::io;
@@ -12,45 +12,45 @@ use thiserror::Error;
 
 use crate::netlink::{Netlink, NetlinkError};
 
-/// Settings by which systems forbid user namespaces, with the value that does.
+/// Settings by which systems forbid user namespaces, with the forbidding value.
 const FORBIDDING: [(&str, &str); 3] = [
     ("kernel/unprivileged_userns_clone", "0"),
     ("kernel/apparmor_restrict_unprivileged_userns", "1"),
     ("user/max_user_namespaces", "0"),
 ];
 
-/// How often to look whether a thread has left the process, and how long to wait in between.
+/// Number of checks whether a thread has left the process, and time between them.
 const LEAVING_MAX: u32 = 200;
 const LEAVING: Duration = Duration::from_millis(1);
 
-/// Why no user namespace could be entered.
+/// Reason why no user namespace could be entered.
 #[derive(Debug, Error)]
 pub enum UserNamespaceError {
-    /// The process has more than one thread, and threads share their user.
+    /// The process has more than one thread; threads share their user namespace.
     #[error("a user namespace must be entered before the process starts other threads")]
     Threads,
-    /// The system forbids it to users who are not root.
+    /// The system forbids it for users other than root.
     #[error("this system lets only root create namespaces{}; run as root{}", by_which(.0), remedy(.0))]
     Forbidden(Vec<(&'static str, &'static str)>),
     /// The user numbers could not be mapped.
     #[error("cannot write {path}: {source}")]
     Mapping {
-        /// Which map.
+        /// Path of the map.
         path: &'static str,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Another failure.
+    /// Any other failure.
     #[error("cannot create a user namespace: {0}")]
     Failed(#[source] io::Error),
-    /// The new namespace's loopback link could not be taken up.
+    /// The loopback link of the new namespace could not be set up.
     #[error(transparent)]
     Loopback(#[from] NetlinkError),
 }
 
-/// Makes the process root in a user namespace and a network namespace of its own, with nothing but
-/// loopback in it. Files and everything else outside are still touched as the old user. To be
-/// called at the very start of a program, before any thread.
+/// Makes the process root in a user namespace and a network namespace of its own, which has only a loopback link.
+/// Access to files and everything else outside is still that of the old user. Call it at the very start of a program,
+/// before any thread.
 pub fn enter_user_namespace() -> Result<(), UserNamespaceError> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     unshare_alone().map_err(|errno| match errno {
@@ -60,14 +60,14 @@ pub fn enter_user_namespace() -> Result<(), UserNamespaceError> {
         }
         _ => UserNamespaceError::Failed(errno.into()),
     })?;
-    // The kernel wants setgroups given up before an unprivileged user maps a group.
+    // The kernel requires setgroups to be denied before an unprivileged user maps a group.
     write_map("/proc/self/setgroups", "deny")?;
     write_map("/proc/self/uid_map", &format!("0 {user} 1"))?;
     write_map("/proc/self/gid_map", &format!("0 {group} 1"))?;
     Ok(Netlink::open()?.set_up("lo")?)
 }
 
-/// A thread that was joined may take a moment more to leave the process: joining ends before that.
+/// Enters new namespaces. A joined thread may take a moment more to leave the process, as joining ends before that.
 fn unshare_alone() -> Result<(), Errno> {
     for _ in 0..LEAVING_MAX {
         // SAFETY: the kernel refuses this (EINVAL) when there is a second thread that it could surprise.
@@ -80,7 +80,7 @@ fn unshare_alone() -> Result<(), Errno> {
     Err(Errno::INVAL)
 }
 
-/// `AppArmor` lets the namespace be created but gives no power in it: then writing the maps fails.
+/// Writes a user or group map. With `AppArmor` a namespace may be created but without rights in it: then this fails.
 fn write_map(path: &'static str, text: &str) -> Result<(), UserNamespaceError> {
     fs::write(path, text).map_err(|source| {
         let settings = forbidding_settings();

@@ -12,8 +12,8 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use super::{Netlink, NetlinkError};
 
 impl Netlink {
-    /// Gives a link an address with the length of its subnet's prefix. An IPv6 address is usable
-    /// at once: duplicate detection (RFC 4862) is off, since on our links nobody else can own it.
+    /// Adds an address with the length of its subnet's prefix to a link. An IPv6 address is usable at once: duplicate
+    /// address detection (RFC 4862) is off, since on our links no other host can own it.
     pub fn add_address(&mut self, link: &str, address: IpNet) -> Result<(), NetlinkError> {
         let mut message = self.address_message(link, address)?;
         if address.addr().is_ipv6() {
@@ -24,14 +24,14 @@ impl Netlink {
         self.change(RouteNetlinkMessage::NewAddress(message), flags, &operation)
     }
 
-    /// Takes an address from a link.
+    /// Removes an address from a link.
     pub fn remove_address(&mut self, link: &str, address: IpNet) -> Result<(), NetlinkError> {
         let message = self.address_message(link, address)?;
         let operation = format!("remove the address {address} from the link '{link}'");
         self.change(RouteNetlinkMessage::DelAddress(message), 0, &operation)
     }
 
-    /// The addresses of a link, link-local ones included.
+    /// Returns the addresses of a link, including link-local ones.
     pub fn addresses(&mut self, link: &str) -> Result<Vec<IpNet>, NetlinkError> {
         let index = self.link_index(link)?;
         let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
@@ -65,7 +65,7 @@ impl Netlink {
     }
 }
 
-/// The address family of an address.
+/// Returns the address family of an address.
 pub(super) fn family_of(address: IpAddr) -> AddressFamily {
     match address {
         IpAddr::V4(_) => AddressFamily::Inet,
@@ -73,7 +73,7 @@ pub(super) fn family_of(address: IpAddr) -> AddressFamily {
     }
 }
 
-/// IPv4 tells the own address as "local", IPv6 as "address".
+/// Reads the own address, which IPv4 reports as "local", IPv6 as "address".
 fn read_address(message: &AddressMessage) -> Option<IpNet> {
     let local = message
         .attributes

@@ -1,4 +1,4 @@
-//! Why the kernel refused, in words that say which object and what to do.
+//! Errors of the kernel, in words that name the object and the remedy.
 
 use std::io;
 
@@ -6,18 +6,18 @@ use netlink_packet_core::{ErrorMessage, NlasIterator};
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// Bytes of the request's header that stand before the attributes of a refusal.
+/// Length of the request header before the attributes of an error message, in bytes.
 const REQUEST_HEADER: usize = 16;
-/// `NLMSGERR_ATTR_MSG` of linux/netlink.h: the refusal in words.
+/// `NLMSGERR_ATTR_MSG` of linux/netlink.h: the error in words.
 const REASON_IN_WORDS: u16 = 1;
 
-/// Why a link, address, route or rule could not be read or changed.
+/// Reason why a link, address, route or rule could not be read or changed.
 #[derive(Debug, Error)]
 pub enum NetlinkError {
     /// No netlink socket could be opened.
     #[error("cannot open a netlink socket: {0}")]
     Socket(#[source] io::Error),
-    /// A name that no link can have.
+    /// A name that is not valid for a link.
     #[error("'{0}' cannot name a link: 1 to 15 bytes without '/', ':' and white space are allowed")]
     InvalidName(String),
     /// The caller lacks the privilege.
@@ -26,54 +26,54 @@ pub enum NetlinkError {
         in a user namespace of your own (`unshare -rn`)"
     )]
     NotPermitted {
-        /// What was tried, and on which object.
+        /// The operation and its object.
         operation: String,
     },
     /// The object exists already.
     #[error("cannot {operation}: it exists already; remove it or choose another name")]
     Exists {
-        /// What was tried, and on which object.
+        /// The operation and its object.
         operation: String,
     },
-    /// The object, or one that it stands on, does not exist.
+    /// The object, or one that it depends on, does not exist.
     #[error("cannot {operation}: there is none{detail}")]
     Missing {
-        /// What was tried, and on which object.
+        /// The operation and its object.
         operation: String,
-        /// The kernel's words, in parentheses, or nothing.
+        /// The kernel's message, in parentheses, or an empty text.
         detail: String,
     },
     /// The kernel refused for another reason.
     #[error("cannot {operation}: {reason}{detail}")]
     Refused {
-        /// What was tried, and on which object.
+        /// The operation and its object.
         operation: String,
         /// The kernel's error number.
         #[source]
         reason: io::Error,
-        /// The kernel's words, in parentheses, or nothing.
+        /// The kernel's message, in parentheses, or an empty text.
         detail: String,
     },
-    /// The request or its answer did not get through.
+    /// The request or its reply was not transmitted.
     #[error("cannot {operation}: no answer from the kernel: {source}")]
     Transport {
-        /// What was tried, and on which object.
+        /// The operation and its object.
         operation: String,
         /// The socket's error.
         source: io::Error,
     },
-    /// The kernel's answer was not understood.
+    /// The kernel's reply cannot be parsed.
     #[error("cannot {operation}: the kernel's answer is of no use: {detail}")]
     Malformed {
-        /// What was tried, and on which object.
+        /// The operation and its object.
         operation: String,
-        /// What is wrong with it.
+        /// The fault of the reply.
         detail: String,
     },
 }
 
 impl NetlinkError {
-    /// Reads a refusal.
+    /// Converts an error message of the kernel.
     pub(super) fn refused(operation: &str, refusal: &ErrorMessage) -> Self {
         let operation = operation.to_owned();
         let reason = refusal.to_io();
@@ -94,18 +94,18 @@ impl NetlinkError {
         }
     }
 
-    /// Whether the object was not there: for a removal that means it is done.
+    /// Returns true if the object did not exist: a removal is then complete.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. })
     }
 
-    /// Whether the object was there already.
+    /// Returns true if the object existed already.
     pub fn is_existing(&self) -> bool {
         matches!(self, Self::Exists { .. })
     }
 }
 
-/// The kernel's own words, where it gave some.
+/// Returns the kernel's own message, if it gave one.
 fn words(refusal: &ErrorMessage) -> Option<String> {
     let attributes = refusal.header.get(REQUEST_HEADER..)?;
     let text = NlasIterator::new(attributes)

@@ -10,34 +10,34 @@ use netlink_packet_route::link::{
 
 use super::{Netlink, NetlinkError};
 
-/// The longest name of a link in bytes (`IFNAMSIZ` less the terminator).
+/// Length of the longest link name in bytes (`IFNAMSIZ` without the terminator).
 const LONGEST_NAME: usize = 15;
 
-/// What is known of one network interface.
+/// State of one network interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The kernel's number for it, from 1, in its namespace.
+    /// Index of the interface in its namespace, from 1.
     pub index: u32,
-    /// Its name, e.g. `eth0`.
+    /// Name of the interface, e.g. `eth0`.
     pub name: String,
-    /// Whether it is administratively up.
+    /// True if it is administratively up.
     pub up: bool,
-    /// Whether it is up and has a carrier, so that frames can leave.
+    /// True if it is up and has a carrier, so that frames can be sent.
     pub has_carrier: bool,
-    /// How often its carrier has come.
+    /// Number of times that it gained a carrier.
     pub carrier_gains: u32,
-    /// The largest IP packet that it carries, in bytes.
+    /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// How many packets its driver queue holds.
+    /// Length of its driver queue, in packets.
     pub transmit_queue_length: u32,
-    /// What drives it, e.g. `veth` or `tun`; none for real hardware.
+    /// Driver kind, e.g. `veth` or `tun`; `None` for real hardware.
     pub kind: Option<String>,
-    /// Its link-layer address: 6 bytes for Ethernet, none for TUN.
+    /// Link-layer address: 6 bytes for Ethernet, none for TUN.
     pub hardware_address: Vec<u8>,
 }
 
 impl Netlink {
-    /// The link of that name.
+    /// Returns the link called `name`.
     pub fn link(&mut self, name: &str) -> Result<Link, NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes.push(name_attribute(name)?);
@@ -51,12 +51,12 @@ impl Netlink {
         }
     }
 
-    /// The index of the link of that name.
+    /// Returns the index of the link called `name`.
     pub fn link_index(&mut self, name: &str) -> Result<u32, NetlinkError> {
         Ok(self.link(name)?.index)
     }
 
-    /// All links of the namespace.
+    /// Returns all links of the namespace.
     pub fn links(&mut self) -> Result<Vec<Link>, NetlinkError> {
         let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
         let answers = self.list(&request, "list the links")?;
@@ -69,7 +69,7 @@ impl Netlink {
             .collect())
     }
 
-    /// Creates two virtual Ethernet interfaces that are each other's far end. Both are down.
+    /// Creates a pair of connected virtual Ethernet interfaces. Both are down.
     pub fn create_veth(&mut self, name: &str, peer: &str) -> Result<(), NetlinkError> {
         let mut far_end = LinkMessage::default();
         far_end.attributes.push(name_attribute(peer)?);
@@ -86,8 +86,7 @@ impl Netlink {
         )
     }
 
-    /// Creates a bridge without ports, which is down: it learns at which port a station is from the frames that
-    /// come from there.
+    /// Creates a learning bridge without ports, which is down.
     pub fn create_bridge(&mut self, name: &str) -> Result<(), NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes.push(name_attribute(name)?);
@@ -100,7 +99,7 @@ impl Netlink {
         )
     }
 
-    /// Makes a link a port of a bridge, or of none.
+    /// Makes a link a port of a bridge, or removes it from its bridge.
     pub fn set_bridge(&mut self, name: &str, bridge: Option<&str>) -> Result<(), NetlinkError> {
         let index = match bridge {
             Some(bridge) => self.link_index(bridge)?,
@@ -110,7 +109,7 @@ impl Netlink {
         self.set_attribute(name, LinkAttribute::Controller(index), &verb)
     }
 
-    /// Removes a link (and, of a veth pair, its other end).
+    /// Removes a link (and the other end of a veth pair).
     pub fn delete_link(&mut self, name: &str) -> Result<(), NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes.push(name_attribute(name)?);
@@ -118,14 +117,14 @@ impl Netlink {
         self.change(RouteNetlinkMessage::DelLink(message), 0, &operation)
     }
 
-    /// Moves a link to the namespace behind `namespace` (see
-    /// [`Namespace`](crate::namespace::Namespace)). It arrives down and without addresses.
+    /// Moves a link to the namespace behind `namespace` (see [`Namespace`](crate::namespace::Namespace)). It is down
+    /// and without addresses there.
     pub fn move_link(&mut self, name: &str, namespace: impl AsFd) -> Result<(), NetlinkError> {
         let target = LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd());
         self.set_attribute(name, target, "move to another namespace")
     }
 
-    /// Gives a link, which must be down, another name.
+    /// Renames a link, which must be down.
     pub fn rename_link(&mut self, name: &str, new_name: &str) -> Result<(), NetlinkError> {
         let attribute = name_attribute(new_name)?;
         let index = self.link_index(name)?;
@@ -136,7 +135,7 @@ impl Netlink {
         self.change(RouteNetlinkMessage::SetLink(message), 0, &operation)
     }
 
-    /// Sets the largest IP packet that a link carries, in bytes.
+    /// Sets the largest IP packet of a link, in bytes.
     pub fn set_mtu(&mut self, name: &str, mtu: u32) -> Result<(), NetlinkError> {
         self.set_attribute(
             name,
@@ -145,7 +144,7 @@ impl Netlink {
         )
     }
 
-    /// Sets how many packets a link's driver queue holds.
+    /// Sets the length of a link's driver queue, in packets.
     pub fn set_transmit_queue_length(
         &mut self,
         name: &str,
@@ -159,12 +158,12 @@ impl Netlink {
         )
     }
 
-    /// Takes a link into service.
+    /// Sets a link up.
     pub fn set_up(&mut self, name: &str) -> Result<(), NetlinkError> {
         self.set_flag(name, LinkFlags::Up, "take up")
     }
 
-    /// Takes a link out of service; its routes go with it.
+    /// Sets a link down; its routes are removed.
     pub fn set_down(&mut self, name: &str) -> Result<(), NetlinkError> {
         self.set_flag(name, LinkFlags::empty(), "take down")
     }

@@ -1,9 +1,8 @@
-//! Links, addresses, routes and rules of the calling thread's network namespace, by rtnetlink
-//! (RFC 3549, rtnetlink(7)): what `ip` does, without `ip`.
+//! Links, addresses, routes and rules of the calling thread's network namespace, by rtnetlink (RFC 3549, rtnetlink(7)),
+//! like `ip` does.
 //!
-//! Requests block until the kernel has answered, which it does at once. Links are named, not
-//! numbered, at this border: a name outlives the link's move between namespaces and is what an
-//! undo file of a dead process can still mean.
+//! Requests block until the kernel has replied, which it does at once. Links are identified by name, not index: a name
+//! survives a move of the link between namespaces, and an undo file of a dead process can still refer to it.
 
 mod addresses;
 mod error;
@@ -27,19 +26,18 @@ pub use routes::{MAIN_TABLE, Route, RouteKind};
 pub use rules::{IpVersion, Rule};
 pub use watch::NetworkWatch;
 
-/// How often a listing is asked anew when the kernel says that it changed on the way.
+/// Number of times that a listing is repeated when the kernel reports a change during it.
 const LISTING_TRIES: usize = 8;
-/// Netlink messages are padded to this many bytes.
+/// Alignment of netlink messages, in bytes.
 const ALIGNMENT: usize = 4;
 
-/// A blocking rtnetlink socket. It belongs to the namespace in which it was opened, whichever
-/// thread uses it later.
+/// A blocking rtnetlink socket. It belongs to the namespace in which it was opened, whichever thread uses it later.
 pub struct Netlink {
     socket: Socket,
     sequence: u32,
 }
 
-/// Whether a listing was disturbed by a change.
+/// Completeness of a listing, which a change can interrupt.
 #[derive(PartialEq, Eq)]
 enum Reply {
     Whole,
@@ -53,7 +51,7 @@ impl Netlink {
             let mut socket = Socket::new(NETLINK_ROUTE)?;
             socket.bind_auto()?;
             socket.connect(&SocketAddr::new(0, 0))?;
-            // The kernel then explains refusals in words, and does not send the request back.
+            // The kernel then explains errors in words, and does not send the request back.
             socket.set_ext_ack(true)?;
             socket.set_cap_ack(true)?;
             Ok(socket)
@@ -65,8 +63,7 @@ impl Netlink {
         })
     }
 
-    /// Sends a change and waits for the kernel's word on it. `operation` completes the sentence
-    /// "cannot ...".
+    /// Sends a change and waits for the kernel's reply. `operation` completes the sentence "cannot ...".
     fn change(
         &mut self,
         message: RouteNetlinkMessage,
@@ -78,7 +75,7 @@ impl Netlink {
         Ok(())
     }
 
-    /// Asks for one object.
+    /// Requests one object.
     fn query(
         &mut self,
         message: RouteNetlinkMessage,
@@ -92,7 +89,7 @@ impl Netlink {
         })
     }
 
-    /// Asks for all objects of a kind.
+    /// Requests all objects of a kind.
     fn list(
         &mut self,
         message: &RouteNetlinkMessage,
@@ -145,7 +142,7 @@ impl Netlink {
         }
     }
 
-    /// Reads one datagram; true when it ends the answer.
+    /// Reads one datagram; returns true if it ends the reply.
     fn read(
         &self,
         mut rest: &[u8],
@@ -164,7 +161,7 @@ impl Netlink {
             let message =
                 NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(malformed)?;
             rest = &rest[length.next_multiple_of(ALIGNMENT).min(rest.len())..];
-            // What is left of an earlier request that failed halfway is not ours.
+            // Remaining replies of an earlier request that failed halfway are skipped.
             if message.header.sequence_number != self.sequence {
                 continue;
             }

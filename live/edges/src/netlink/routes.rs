@@ -15,19 +15,19 @@ use serde::{Deserialize, Serialize};
 use super::addresses::family_of;
 use super::{IpVersion, Netlink, NetlinkError};
 
-/// The table that is consulted without any rule of ours.
+/// The main routing table, which is used without any rule of ours.
 pub const MAIN_TABLE: u32 = RouteHeader::RT_TABLE_MAIN as u32;
 
-/// What becomes of packets that a route takes.
+/// Treatment of packets that a route takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RouteKind {
     /// They are forwarded.
     #[default]
     Unicast,
-    /// They are delivered here, whatever their destination: what transparent proxies need.
+    /// They are delivered locally, whatever their destination; transparent proxies need this.
     Local,
-    /// They are dropped, and the sender is told.
+    /// They are dropped, and an error is sent to the sender.
     Unreachable,
     /// They are dropped silently.
     Blackhole,
@@ -37,30 +37,30 @@ pub enum RouteKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// Which destinations it takes.
+    /// Destinations of the route.
     pub destination: IpNet,
-    /// The next router; none when the destination is on the link itself.
+    /// The next router; `None` if the destination is on the link itself.
     pub gateway: Option<IpAddr>,
-    /// The name of the link that packets leave by.
+    /// Name of the link by which packets leave.
     pub link: Option<String>,
-    /// The source address for packets that have none yet.
+    /// Source address of packets that have none yet.
     pub source: Option<IpAddr>,
-    /// The table that holds it; [`MAIN_TABLE`] unless a rule says otherwise.
+    /// The table that holds it; [`MAIN_TABLE`] by default.
     pub table: u32,
-    /// Among equal destinations the least metric wins; none leaves the choice to the kernel.
+    /// Metric; for equal destinations the smallest wins, and `None` leaves the choice to the kernel.
     pub metric: Option<u32>,
-    /// What becomes of the packets.
+    /// Treatment of the packets.
     pub kind: RouteKind,
-    /// The largest packet on this route in bytes, when less than the link's.
+    /// Size of the largest packet on this route in bytes, if less than the link's.
     pub mtu: Option<u32>,
-    /// The segment size that TCP announces on this route, in bytes.
+    /// Segment size that TCP advertises on this route, in bytes.
     pub advertised_segment_size: Option<u32>,
-    /// The congestion control of TCP connections on this route, e.g. `reno`.
+    /// Congestion control of TCP connections on this route, e.g. `reno`.
     pub congestion_control: Option<String>,
 }
 
 impl Route {
-    /// A route to `destination` (bits beyond its prefix are cleared) in the main table.
+    /// Returns a route to `destination` (bits beyond its prefix are cleared) in the main table.
     pub fn to(destination: IpNet) -> Self {
         Self {
             destination: destination.trunc(),
@@ -76,7 +76,7 @@ impl Route {
         }
     }
 
-    /// By way of the router `gateway`.
+    /// Returns the route through the router `gateway`.
     pub fn via(self, gateway: IpAddr) -> Self {
         Self {
             gateway: Some(gateway),
@@ -84,7 +84,7 @@ impl Route {
         }
     }
 
-    /// By the link of that name.
+    /// Returns the route by the link called `link`.
     pub fn through(self, link: &str) -> Self {
         Self {
             link: Some(link.into()),
@@ -92,12 +92,12 @@ impl Route {
         }
     }
 
-    /// In another table than the main one.
+    /// Returns the route in table `table`.
     pub fn in_table(self, table: u32) -> Self {
         Self { table, ..self }
     }
 
-    /// With that metric.
+    /// Returns the route with this metric.
     pub fn with_metric(self, metric: u32) -> Self {
         Self {
             metric: Some(metric),
@@ -105,7 +105,7 @@ impl Route {
         }
     }
 
-    /// With that source address.
+    /// Returns the route with this source address.
     pub fn from_source(self, source: IpAddr) -> Self {
         Self {
             source: Some(source),
@@ -131,7 +131,7 @@ impl fmt::Display for Route {
 }
 
 impl Netlink {
-    /// Adds a route; one with the same destination, table and metric must not exist.
+    /// Adds a route; a route with the same destination, table and metric must not exist.
     pub fn add_route(&mut self, route: &Route) -> Result<(), NetlinkError> {
         let message = self.route_message(route)?;
         let flags = NLM_F_CREATE | NLM_F_EXCL;
@@ -142,8 +142,8 @@ impl Netlink {
         )
     }
 
-    /// Adds a route in the place of one with the same destination, table and metric. What stood
-    /// there is lost: a daemon that must leave no trace adds a better metric instead.
+    /// Adds a route, and replaces one with the same destination, table and metric. The old one is lost: a daemon that
+    /// must leave no trace adds a route with a better metric instead.
     pub fn replace_route(&mut self, route: &Route) -> Result<(), NetlinkError> {
         let message = self.route_message(route)?;
         let flags = NLM_F_CREATE | NLM_F_REPLACE;
@@ -161,7 +161,7 @@ impl Netlink {
         self.change(RouteNetlinkMessage::DelRoute(message), 0, &operation)
     }
 
-    /// The routes of one table, both IP versions.
+    /// Returns the routes of one table, for both IP versions.
     pub fn routes(&mut self, table: u32) -> Result<Vec<Route>, NetlinkError> {
         let names: Vec<_> = self
             .links()?
@@ -180,8 +180,8 @@ impl Netlink {
             .collect())
     }
 
-    /// How a packet to `address` would leave now, as a route for that address alone in the main
-    /// table: added as it is, it pins this path against later default routes.
+    /// Returns the route that a packet to `address` would take now, as a route for that address alone in the main
+    /// table: if added, it keeps this path despite later default routes.
     pub fn route_to(&mut self, address: IpAddr) -> Result<Route, NetlinkError> {
         let mut request = RouteMessage::default();
         request.header.address_family = family_of(address);
@@ -251,7 +251,7 @@ fn header_of(route: &Route) -> RouteHeader {
     RouteHeader {
         address_family: family_of(route.destination.addr()),
         destination_prefix_length: route.destination.prefix_len(),
-        // A table beyond 255 stands in its attribute only.
+        // A table number above 255 is only in its attribute.
         table: u8::try_from(route.table).unwrap_or(RouteHeader::RT_TABLE_UNSPEC),
         protocol: RouteProtocol::Static,
         scope: match (route.kind, route.gateway) {
@@ -269,7 +269,7 @@ fn header_of(route: &Route) -> RouteHeader {
     }
 }
 
-/// A route of the kinds that we know; multicast and the like are none of them.
+/// Reads a route of a known kind; returns `None` for others, such as multicast.
 fn read_route(message: &RouteMessage, names: &[(u32, String)]) -> Option<Route> {
     let unspecified = match IpVersion::of_family(message.header.address_family)? {
         IpVersion::V4 => IpAddr::from([0u8; 4]),

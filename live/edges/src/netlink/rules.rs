@@ -1,4 +1,4 @@
-//! Policy routing rules: which table decides on which packets.
+//! Policy routing rules, which select a routing table for packets.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Netlink, NetlinkError};
 
-/// Which Internet Protocol.
+/// A version of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IpVersion {
@@ -22,7 +22,7 @@ pub enum IpVersion {
 }
 
 impl IpVersion {
-    /// The version of a header's address family, when it is one of the two.
+    /// Returns the version of an address family, if it is one of the two.
     pub(super) fn of_family(family: AddressFamily) -> Option<Self> {
         match family {
             AddressFamily::Inet => Some(Self::V4),
@@ -36,24 +36,24 @@ impl IpVersion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Rules exist once for each IP version.
+    /// IP version; each has its own rules.
     pub version: IpVersion,
-    /// The table that decides.
+    /// The selected table.
     pub table: u32,
-    /// Rules are tried in rising order; 0 to 32767, and none leaves the choice to the kernel.
+    /// Priority, 0 to 32767: rules are tried in ascending order, and `None` leaves the choice to the kernel.
     pub priority: Option<u32>,
-    /// Packets from these sources.
+    /// Matches packets with these sources.
     pub from: Option<IpNet>,
-    /// Packets with this firewall mark (`SO_MARK`, or set by nftables).
+    /// Matches packets with this firewall mark (`SO_MARK`, or set by nftables).
     pub mark: Option<u32>,
-    /// Packets that do *not* match.
+    /// True to match packets that do *not* match the rest.
     pub inverted: bool,
-    /// Routes with a prefix of at most this many bits do not count (0 leaves out default routes).
+    /// Ignores routes with a prefix of at most this many bits (0 ignores default routes).
     pub suppressed_prefix_length: Option<u32>,
 }
 
 impl Rule {
-    /// A rule for all packets of one version.
+    /// Returns a rule for all packets of one version.
     pub fn to_table(version: IpVersion, table: u32) -> Self {
         Self {
             version,
@@ -106,7 +106,7 @@ impl Netlink {
         )
     }
 
-    /// All rules that lead to a table.
+    /// Returns all rules that select a table.
     pub fn rules(&mut self) -> Result<Vec<Rule>, NetlinkError> {
         let request = RouteNetlinkMessage::GetRule(RuleMessage::default());
         let answers = self.list(&request, "list the rules")?;
@@ -162,7 +162,7 @@ fn read_rule(message: &RuleMessage) -> Option<Rule> {
             RuleAttribute::Source(address) => {
                 rule.from = IpNet::new(*address, message.header.src_len).ok();
             }
-            // The kernel says "all ones" for "none".
+            // The kernel uses "all ones" for "none".
             RuleAttribute::SuppressPrefixLen(bits) if *bits != u32::MAX => {
                 rule.suppressed_prefix_length = Some(*bits);
             }

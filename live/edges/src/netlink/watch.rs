@@ -1,4 +1,4 @@
-//! News that the network of this host has changed.
+//! Notification of changes of this host's network.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,12 +16,12 @@ const GROUPS: i32 = libc::RTMGRP_LINK
     | libc::RTMGRP_IPV6_IFADDR
     | libc::RTMGRP_IPV6_ROUTE;
 
-/// A descriptor that is readable when links, addresses or routes of its network namespace have
-/// changed: that of the thread which opened it.
+/// A descriptor that is readable when links, addresses or routes have changed in the network namespace of the thread
+/// that opened it.
 pub struct NetworkWatch(Socket);
 
 impl NetworkWatch {
-    /// Watches from now on.
+    /// Starts to watch.
     pub fn open() -> Result<Self, NetlinkError> {
         let open = || -> io::Result<Socket> {
             let mut socket = Socket::new(NETLINK_ROUTE)?;
@@ -32,14 +32,14 @@ impl NetworkWatch {
         open().map(Self).map_err(NetlinkError::Socket)
     }
 
-    /// Whether anything has changed since the last call. What it was is not told: whoever wants to
-    /// know lists anew. Never blocks.
+    /// Returns true if anything has changed since the last call. It does not report the change: list the objects again
+    /// for that. Never blocks.
     pub fn changed(&mut self) -> io::Result<bool> {
         let mut changed = false;
         loop {
-            // A message is cut to the room that it finds; that it came is all that counts.
+            // The message is cut to the size of the buffer; only its arrival matters.
             match recv(&self.0, &mut [0; 1], RecvFlags::DONTWAIT) {
-                // NOBUFS: more has changed than the socket could hold.
+                // NOBUFS: there were more changes than the socket could hold.
                 Ok(_) | Err(Errno::NOBUFS) => changed = true,
                 Err(Errno::AGAIN) => return Ok(changed),
                 Err(Errno::INTR) => {}

@@ -14,7 +14,7 @@ use super::header::{self, Header, Odd};
 use super::{DeviceCounters, PacketDevice, ioctl};
 use crate::netlink::Netlink;
 
-/// The largest IP packet, in bytes.
+/// Size of the largest IP packet, in bytes.
 const LARGEST_PACKET: usize = 65_535;
 
 const CONTROL_FILE: &str = "/dev/net/tun";
@@ -24,29 +24,29 @@ const TCP_OFFLOADS: u32 =
     libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
 const UDP_OFFLOADS: u32 = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
-/// What kernel and program leave to each other.
+/// Work that kernel and program leave to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offload {
-    /// Nothing: every packet fits the MTU and has its checksum.
+    /// None: every packet fits the MTU and has its checksum.
     None,
-    /// Checksums and segmentation: packets of up to 64 KiB stand for many.
+    /// Checksums and segmentation: packets of up to 64 KiB stand for many packets.
     Segments,
 }
 
-/// How a [`TunDevice`] is opened.
+/// Options of a [`TunDevice`].
 #[derive(Debug, Clone)]
 pub struct TunOptions {
-    /// The interface's name, or a template such as `lasthop%d`, of at most 15 bytes.
+    /// Name of the interface, or a template such as `lasthop%d`, of at most 15 bytes.
     pub name: String,
-    /// What is left to the other side.
+    /// Work that is left to the other side.
     pub offload: Offload,
-    /// How many packets may wait to be received; the kernel drops what exceeds it. A packet may be a
-    /// burst of 64 KiB; still, a sender that was held back comes with a megabyte at once, in small ones.
+    /// Largest number of packets that wait to be received; the kernel drops more. A packet may be a burst of 64 KiB;
+    /// but a sender that was held back may send a megabyte at once, in small packets.
     pub queue_length: u32,
 }
 
 impl TunOptions {
-    /// A device called `name` with segmentation offload and a queue of 1,000 packets.
+    /// Returns options for a device called `name` with segmentation offload and a queue of 1,000 packets.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -56,22 +56,22 @@ impl TunOptions {
     }
 }
 
-/// A TUN device of the kernel: non-blocking, without packet information. It goes away when dropped.
+/// A TUN device of the kernel: non-blocking, without packet information. It is removed when dropped.
 #[derive(Debug)]
 pub struct TunDevice {
     file: File,
     name: String,
     offload: Offload,
-    /// Whether the kernel takes trains of UDP datagrams.
+    /// True if the kernel accepts trains of UDP datagrams.
     udp_trains: bool,
     counters: DeviceCounters,
 }
 
 impl TunDevice {
-    /// Makes a device in the network namespace of this thread. It is down and has no address yet.
+    /// Creates a device in the network namespace of this thread. It is down and has no address yet.
     ///
     /// # Errors
-    /// With the device's name and, where we know it, the remedy.
+    /// An error names the device and, if it is known, the remedy.
     pub fn open(options: &TunOptions) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -85,17 +85,17 @@ impl TunDevice {
         };
         let name = ioctl::set_interface(&file, &options.name, flags)
             .map_err(|error| refused(&error, &options.name))?;
-        // By netlink: the ioctl for it is refused in a user namespace, where this is not.
+        // By netlink: the ioctl for it is refused in a user namespace, but netlink is not.
         Netlink::open()
             .and_then(|mut netlink| netlink.set_transmit_queue_length(&name, options.queue_length))
             .map_err(io::Error::other)?;
         Self::with_file(file, name, options.offload)
     }
 
-    /// Takes over a device that was opened elsewhere, in another namespace or process.
+    /// Takes over a device that was opened in another namespace or process.
     ///
     /// # Errors
-    /// If the descriptor is not that of a TUN device without packet information.
+    /// If the descriptor is not one of a TUN device without packet information.
     pub fn from_descriptor(descriptor: OwnedFd) -> io::Result<Self> {
         let file = File::from(descriptor);
         let (name, flags) = ioctl::interface(&file)?;
@@ -130,17 +130,17 @@ impl TunDevice {
         })
     }
 
-    /// The interface's name when the device was opened.
+    /// Returns the interface's name at the time of opening.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The descriptor, to be passed on and taken over by [`TunDevice::from_descriptor`].
+    /// Returns the descriptor, for [`TunDevice::from_descriptor`] elsewhere.
     pub fn into_descriptor(self) -> OwnedFd {
         self.file.into()
     }
 
-    /// Length of the header before each packet, in bytes.
+    /// Returns the length of the header before each packet, in bytes.
     fn header_length(&self) -> usize {
         match self.offload {
             Offload::None => 0,
@@ -148,7 +148,7 @@ impl TunDevice {
         }
     }
 
-    /// One read; `None` if nothing is there.
+    /// Reads one packet; returns `None` if there is none.
     fn read(&mut self) -> io::Result<Option<Result<Packet, Odd>>> {
         let before = self.header_length();
         let mut buffer = PacketBuffer::with_room(HEADROOM + LARGEST_PACKET, HEADROOM - before);
@@ -161,7 +161,7 @@ impl TunDevice {
         Ok(Some(unpack(buffer, before)))
     }
 
-    /// Writes `packet` for a kernel that takes nothing but single, complete packets.
+    /// Writes `packet` to a kernel that accepts only single, complete packets.
     fn write_segments(&self, packet: &mut Packet) -> io::Result<()> {
         if packet.segment_size == 0 {
             if packet.checksum == Checksum::Partial {
@@ -181,7 +181,7 @@ impl TunDevice {
         Ok(())
     }
 
-    /// Writes one packet that needs nothing from the kernel.
+    /// Writes one complete packet.
     fn write(&self, packet: &[u8]) -> io::Result<()> {
         match self.offload {
             Offload::None => rustix::io::write(&self.file, packet)?,
@@ -238,7 +238,7 @@ impl AsFd for TunDevice {
     }
 }
 
-/// The packet in `buffer`, behind its header of `before` bytes.
+/// Returns the packet in `buffer`, after its header of `before` bytes.
 fn unpack(mut buffer: PacketBuffer, before: usize) -> Result<Packet, Odd> {
     let header = match before {
         0 => Header::default(),
@@ -257,7 +257,7 @@ fn invalid(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Err
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
-/// Why there is no device `name`, with the remedy.
+/// Returns the error for device `name`, with the remedy.
 fn refused(error: &io::Error, name: &str) -> io::Error {
     let remedy = match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::NXIO) => {

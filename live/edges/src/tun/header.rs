@@ -1,5 +1,5 @@
-//! The header that stands before each packet of a device with `IFF_VNET_HDR`: `virtio_net_hdr` of
-//! Virtual I/O Device 1.3 §5.1.6, in the byte order of the machine, as TUN devices have it.
+//! The header before each packet of a device with `IFF_VNET_HDR`: `virtio_net_hdr` of Virtual I/O Device 1.3 §5.1.6, in
+//! the byte order of the machine, as in TUN devices.
 
 use wire::checksum::{PartialChecksum, complete_partial_checksum, store_pseudo_header_checksum};
 use wire::ip::{IpPacket, Transport, Version};
@@ -15,7 +15,7 @@ const GSO_NONE: u8 = 0;
 const GSO_TCP4: u8 = 1;
 const GSO_TCP6: u8 = 4;
 const GSO_UDP: u8 = 5;
-/// A flag beside the kind: the first segment bears CWR. Segmentation clears it in the others anyway.
+/// Flag beside the kind: the first segment carries CWR. Segmentation clears it in the others anyway.
 const GSO_ECN: u8 = 0x80;
 
 /// The fields of the header.
@@ -29,7 +29,7 @@ pub(super) struct Header {
     checksum_offset: u16,
 }
 
-/// What the kernel said of a packet does not fit it, or names what we did not offer to take.
+/// Error for a header that does not match its packet, or uses an offload that was not enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Odd;
 
@@ -60,8 +60,8 @@ impl Header {
         bytes
     }
 
-    /// Notes in `packet` what the header says of it. A partial checksum of a protocol that only the
-    /// kernel knows is completed, so that `Partial` always means one that we can find again.
+    /// Applies the header to `packet`. A partial checksum of a protocol that only the kernel knows is completed, so
+    /// that `Partial` always means a checksum that this crate can locate.
     pub(super) fn describe(self, packet: &mut Packet) -> Result<(), Odd> {
         if self.flags & NEEDS_CHECKSUM != 0 {
             self.describe_partial(packet)?;
@@ -94,10 +94,9 @@ impl Header {
         Ok(())
     }
 
-    /// The header for `packet`, whose checksum field is made ready for it.
+    /// Returns the header for `packet`, and prepares the packet's checksum field for it.
     ///
-    /// A packet that stands for many gets a partial checksum whatever it had, since each segment has
-    /// a sum of its own.
+    /// A packet that stands for many always gets a partial checksum, since each segment has a checksum of its own.
     pub(super) fn for_packet(packet: &mut Packet) -> Result<Self, Odd> {
         let cut = match packet.segment_size {
             0 => None,
@@ -110,7 +109,7 @@ impl Header {
             header.segment_size = packet.segment_size;
         }
         if packet.checksum == Checksum::Partial || cut.is_some() {
-            // Its sum of the pseudo-header may be there already; then this writes the same again.
+            // The sum of the pseudo-header may be there already; then this writes the same value again.
             let place = store_pseudo_header_checksum(&mut packet.buffer).map_err(|_| Odd)?;
             let place = place.ok_or(Odd)?;
             packet.checksum = Checksum::Partial;
@@ -123,24 +122,24 @@ impl Header {
         Ok(header)
     }
 
-    /// Whether the packet is a train of UDP datagrams, which kernels before 6.2 do not take.
+    /// Returns true if the packet is a train of UDP datagrams, which kernels before 6.2 do not accept.
     pub(super) fn is_udp_train(self) -> bool {
         self.gso_kind == GSO_UDP
     }
 }
 
-/// What segmentation needs to know of a packet.
+/// The values that segmentation needs.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     gso_kind: u8,
-    /// Headers of IP and transport, in bytes.
+    /// Length of the IP and transport headers, in bytes.
     headers: u16,
-    /// In bytes.
+    /// Length of the payload, in bytes.
     payload: u16,
 }
 
 impl Cut {
-    /// Nothing unless `packet` is a whole TCP segment or UDP datagram.
+    /// Returns the values for a whole TCP segment or UDP datagram, `None` for others.
     fn of(packet: &[u8]) -> Option<Self> {
         let packet = IpPacket::parse(packet).ok()?;
         if packet.fragment().is_some() {
@@ -161,7 +160,7 @@ impl Cut {
     }
 }
 
-/// Where the checksum of a whole TCP segment or UDP datagram lies.
+/// Returns the position of the checksum of a whole TCP segment or UDP datagram.
 fn transport_checksum_place(packet: &[u8]) -> Option<PartialChecksum> {
     let packet = IpPacket::parse(packet).ok()?;
     let offset = match packet.transport() {

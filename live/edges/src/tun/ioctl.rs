@@ -1,4 +1,4 @@
-//! The control calls of `linux/if_tun.h` that TUN devices need, made safe.
+//! Safe wrappers of the control calls of `linux/if_tun.h` that TUN devices need.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -10,11 +10,11 @@ const GET_INTERFACE: Opcode = libc::TUNGETIFF as Opcode;
 const SET_OFFLOAD: Opcode = libc::TUNSETOFFLOAD as Opcode;
 const SET_HEADER_SIZE: Opcode = libc::TUNSETVNETHDRSZ as Opcode;
 
-/// The longest name of an interface, in bytes (`IFNAMSIZ` less the closing zero).
+/// Length of the longest interface name, in bytes (`IFNAMSIZ` without the terminator).
 const LONGEST_NAME: usize = 15;
 
-/// `struct ifreq` with the only member of its union that we use, an integer; flags are its lower half
-/// on little-endian machines, and so are written as two halves.
+/// `struct ifreq` with the only member of its union that is used here, an integer. Flags are its lower half on
+/// little-endian machines, so it is written as two halves.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; LONGEST_NAME + 1],
@@ -22,7 +22,7 @@ struct InterfaceRequest {
     padding: [u64; 2],
 }
 
-/// The union's first eight bytes, as 16-bit units.
+/// The first eight bytes of the union, as 16-bit units.
 type Value = [u16; 4];
 
 const _: () = assert!(size_of::<InterfaceRequest>() == size_of::<libc::ifreq>());
@@ -53,8 +53,7 @@ impl InterfaceRequest {
     }
 }
 
-/// Makes `file`, an open `/dev/net/tun`, the device `name` with `IFF_*` flags; gives the name that the
-/// kernel chose.
+/// Makes `file`, an open `/dev/net/tun`, the device `name` with `IFF_*` flags; returns the name that the kernel chose.
 pub(super) fn set_interface(file: impl AsFd, name: &str, flags: u16) -> io::Result<String> {
     let mut request = InterfaceRequest::new(name)?;
     request.value[0] = flags;
@@ -66,7 +65,7 @@ pub(super) fn set_interface(file: impl AsFd, name: &str, flags: u16) -> io::Resu
     Ok(request.name())
 }
 
-/// The name and the `IFF_*` flags of the TUN device behind `file`.
+/// Returns the name and the `IFF_*` flags of the TUN device behind `file`.
 pub(super) fn interface(file: impl AsFd) -> io::Result<(String, u16)> {
     let mut request = InterfaceRequest::new("?")?;
     // SAFETY: TUNGETIFF writes one `struct ifreq`, whose layout `InterfaceRequest` has.
@@ -77,7 +76,7 @@ pub(super) fn interface(file: impl AsFd) -> io::Result<(String, u16)> {
     Ok((request.name(), request.value[0]))
 }
 
-/// Says which `TUN_F_*` offloads this program can take.
+/// Sets the `TUN_F_*` offloads that this program accepts.
 pub(super) fn set_offload(file: impl AsFd, offloads: u32) -> io::Result<()> {
     // SAFETY: TUNSETOFFLOAD takes its argument by value.
     unsafe {
@@ -87,7 +86,7 @@ pub(super) fn set_offload(file: impl AsFd, offloads: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets how many bytes stand before each packet when `IFF_VNET_HDR` is on.
+/// Sets the length of the header before each packet when `IFF_VNET_HDR` is on, in bytes.
 pub(super) fn set_header_size(file: impl AsFd, size: usize) -> io::Result<()> {
     // SAFETY: TUNSETVNETHDRSZ reads one C integer.
     unsafe {

@@ -1,4 +1,4 @@
-//! TUN devices: IP packets to and from the kernel, up to 64 KiB at once where it pays.
+//! TUN devices: IP packets to and from the kernel, up to 64 KiB at once if offload is on.
 
 mod device;
 mod header;
@@ -10,34 +10,34 @@ use std::os::fd::AsFd;
 pub use device::{Offload, TunDevice, TunOptions};
 use wire::packet::Packet;
 
-/// What a device has done since it was opened, in packets as they crossed the border.
+/// Counters of a device since it was opened, in packets as the kernel passes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceCounters {
-    /// Taken from the kernel.
+    /// Packets received from the kernel.
     pub received: u64,
-    /// Handed to the kernel.
+    /// Packets sent to the kernel.
     pub sent: u64,
-    /// Taken from the kernel, but not what it claimed to be, and so skipped.
+    /// Packets received from the kernel with a wrong header, and so skipped.
     pub malformed: u64,
 }
 
-/// Something that gives and takes IP packets, and a descriptor to wait for.
+/// A source and sink of IP packets, with a descriptor to wait for.
 pub trait PacketDevice: AsFd {
-    /// The next packet from the system, `None` while there is none. Never blocks.
+    /// Receives the next packet from the system, or returns `None` if there is none. Never blocks.
     ///
     /// # Errors
     /// If the device is gone.
     fn receive(&mut self) -> io::Result<Option<Packet>>;
 
-    /// Hands `packet` to the system. Its checksum field may be changed on the way: completed, or made
-    /// partial, as the device wants it.
+    /// Sends `packet` to the system. Its checksum field may be changed: completed, or made partial, as the device needs
+    /// it.
     ///
     /// # Errors
-    /// `WouldBlock` if there is no room now; another error if the system refused it: the device is
-    /// down or gone, or the packet is malformed.
+    /// `WouldBlock` if there is no room now; another error if the system refused it: the device is down or gone, or the
+    /// packet is malformed.
     fn send(&mut self, packet: &mut Packet) -> io::Result<()>;
 
-    /// What the device has done so far.
+    /// Returns the counters of the device.
     fn counters(&self) -> DeviceCounters;
 }
 

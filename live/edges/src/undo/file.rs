@@ -1,5 +1,5 @@
-//! The undo file: one JSON value a line. The first tells whose it is; the others are steps, and the
-//! numbers of steps that are done. Lines are only ever appended, each before what it speaks of.
+//! The undo file: one JSON value a line. The first names the owner; the others are steps, and the numbers of completed
+//! steps. Lines are only appended, each before the change that it describes.
 
 use std::fs;
 use std::io::{self, Read};
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use super::UndoStep;
 
-/// More than any daemon writes; what lies beyond is not read. In bytes.
+/// Largest size that is read, in bytes; no daemon writes more.
 const LARGEST: u64 = 1 << 20;
-/// Where the start time stands in `/proc/PID/stat` behind the program's name (proc(5), field 22).
+/// Position of the start time in `/proc/PID/stat` after the program's name (proc(5), field 22).
 const START_TIME: usize = 19;
 
-/// A process, told from a later one with the same number by its start.
+/// A process, distinguished by its start time from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Owner {
-    /// The process number.
+    /// Process number.
     pub pid: u32,
-    /// When it started, in clock ticks since boot.
+    /// Start time, in clock ticks since boot.
     pub start_time: u64,
 }
 
 impl Owner {
-    /// This process.
+    /// Returns this process.
     pub(super) fn this_process() -> io::Result<Self> {
         let pid = std::process::id();
         let start_time = start_time(pid)
@@ -32,13 +32,14 @@ impl Owner {
         Ok(Self { pid, start_time })
     }
 
-    /// Whether the process still runs.
+    /// Returns true if the process still runs.
     pub(super) fn is_alive(&self) -> bool {
         start_time(self.pid) == Some(self.start_time)
     }
 }
 
-/// The program's name, in parentheses, may itself hold spaces and parentheses. A zombie has ended.
+/// Returns the start time of a process. The program's name, in parentheses, may itself contain spaces and parentheses.
+/// A zombie counts as ended.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
@@ -51,20 +52,20 @@ fn start_time(pid: u32) -> Option<u64> {
     fields.nth(START_TIME - 1)?.parse().ok()
 }
 
-/// One line.
+/// One line of an undo file.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// Whose file it is.
+    /// Owner of the file.
     Owner(Owner),
     /// A step to take.
     Step(UndoStep),
-    /// The step of this number (from 0, in the order of the file) need not be taken any more.
+    /// The step with this number (from 0, in the order of the file) is complete.
     Done(usize),
 }
 
 impl Line {
-    /// The line as bytes, with its end.
+    /// Returns the line as bytes, with its line end.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
@@ -72,14 +73,14 @@ impl Line {
     }
 }
 
-/// What a file says, as far as it can be read.
+/// Content of a file, as far as it could be parsed.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// None when that line is damaged.
+    /// Owner of the file; `None` if that line is damaged.
     pub owner: Option<Owner>,
-    /// The steps still to take, in the order in which they were recorded.
+    /// Steps still to take, in the order in which they were recorded.
     pub steps: Vec<UndoStep>,
-    /// What could not be read, in words.
+    /// Descriptions of the damaged parts.
     pub damage: Vec<String>,
 }
 
@@ -92,11 +93,11 @@ pub(super) fn read(path: &Path) -> io::Result<Content> {
     Ok(parse(&bytes))
 }
 
-/// Reads everything that is whole.
+/// Parses all complete lines.
 pub(super) fn parse(bytes: &[u8]) -> Content {
     let mut content = Content::default();
-    // A damaged line keeps its place, so that the numbers of the others stay right; the first is
-    // the owner's and has none.
+    // A damaged line keeps its number, so that the numbers of the others stay right; the first line names the owner and
+    // has no number.
     let mut steps: Vec<Option<UndoStep>> = Vec::new();
     let mut damaged = 0usize;
     let whole = &bytes[..bytes.len().min(LARGEST as usize)];

@@ -1,7 +1,7 @@
-//! The folder of undo files: whose they are, and what to do with those of the dead.
+//! The folder of undo files, and recovery from those of dead processes.
 //!
-//! A file is named `<instance>-<number of the network namespace>.undo`. Files of other namespaces
-//! are left to those who start there.
+//! A file is named `<instance>-<number of the network namespace>.undo`. Files of other namespaces are left to processes
+//! that start there.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,19 +13,19 @@ use super::{Recovery, UndoError, UndoStep, file_error};
 use crate::namespace::NamespaceId;
 use crate::netlink::Netlink;
 
-/// The longest name of an instance in bytes.
+/// Length of the longest instance name, in bytes.
 const LONGEST_INSTANCE: usize = 64;
-/// Rights that only the owner may have over the folder.
+/// Permissions of the folder that only the owner may have.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// What is left to do of the dead, what was done, and which files are no longer needed.
+/// Steps of dead processes still to take, completed recoveries, and files that are no longer needed.
 pub(super) type Recovered = (Vec<UndoStep>, Vec<Recovery>, Vec<PathBuf>);
 
-/// The folder, locked against other starts at the same time.
+/// The folder, locked against other processes that start at the same time.
 pub(super) struct StateFolder {
     path: PathBuf,
     namespace: NamespaceId,
-    /// Held until the new log stands.
+    /// Held until the new log exists.
     _lock: File,
 }
 
@@ -35,7 +35,7 @@ impl StateFolder {
         let error = file_error(path);
         DirBuilder::new()
             .recursive(true)
-            // Each file says who may read it; the socket of signals is for all users.
+            // Each file has its own permissions; the signals socket is for all users.
             .mode(0o755)
             .create(path)
             .map_err(&error)?;
@@ -56,7 +56,7 @@ impl StateFolder {
         })
     }
 
-    /// Where the undo file of `instance` stands.
+    /// Returns the path of the undo file of `instance`.
     pub(super) fn path_of(&self, instance: &str) -> Result<PathBuf, UndoError> {
         let sound = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         if instance.is_empty() || instance.len() > LONGEST_INSTANCE || !instance.bytes().all(sound)
@@ -70,10 +70,10 @@ impl StateFolder {
         format!("-{}.undo", self.namespace.inode)
     }
 
-    /// Undoes what the dead left in this namespace.
+    /// Undoes the changes of dead processes in this namespace.
     ///
     /// # Errors
-    /// [`UndoError::Running`] when `instance` itself is alive; then nothing was touched.
+    /// [`UndoError::Running`] if `instance` itself is alive; then nothing was changed.
     pub(super) fn recover(
         &self,
         instance: &str,
@@ -122,7 +122,7 @@ impl StateFolder {
         Ok(recovered)
     }
 
-    /// Writes the beginning of a new log, whole or not at all, and opens it for appending.
+    /// Writes the beginning of a new log, completely or not at all, and opens it for appending.
     pub(super) fn begin(path: &Path, steps: &[UndoStep]) -> Result<File, UndoError> {
         let draft = path.with_extension("draft");
         let write = || -> io::Result<File> {
@@ -161,7 +161,7 @@ impl StateFolder {
     }
 }
 
-/// A file that only its owner reads and writes.
+/// Returns options for a file that only its owner reads and writes.
 fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.create(true).write(true).mode(0o600);

@@ -1,8 +1,8 @@
-//! What a daemon adds to the system goes when the daemon goes.
+//! The undo log, which reverts a daemon's changes of the system when the daemon ends.
 //!
-//! Each change is recorded before it is made, in memory and in a file; the log takes everything
-//! back, last first, when it is dropped. Where the process was killed, the file is left, and the
-//! next [`UndoLog::open`] in the same network namespace takes the steps that are in it.
+//! Each change is recorded before it is made, in memory and in a file. When the log is dropped, it reverts all changes,
+//! last first. If the process was killed, the file stays, and the next [`UndoLog::open`] in the same network namespace
+//! takes its steps.
 
 mod file;
 mod folder;
@@ -25,10 +25,10 @@ use file::Line;
 
 pub use step::UndoStep;
 
-/// Where undo files stand unless the configuration says otherwise.
+/// Default folder of undo files.
 pub const STATE_FOLDER: &str = "/run/lasthop";
 
-/// Why a change could not be made, recorded or taken back.
+/// Reason why a change could not be made, recorded or reverted.
 #[derive(Debug, Error)]
 pub enum UndoError {
     /// The kernel refused a link, address, route or rule.
@@ -37,16 +37,16 @@ pub enum UndoError {
     /// A kernel parameter could not be set.
     #[error(transparent)]
     Sysctl(#[from] SysctlError),
-    /// A table of nftables could not be made or removed.
+    /// An nftables table could not be installed or removed.
     #[error(transparent)]
     Nft(#[from] NftError),
     /// The namespace of the changes cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The instance's name cannot name a file.
+    /// The instance's name is not valid for a file.
     #[error("'{0}' cannot name an instance: use 1 to 64 letters, digits, '_' and '-'")]
     InvalidInstance(String),
-    /// The folder's owner or rights would let others tell us what to undo.
+    /// The folder's owner or permissions would let others decide what to undo.
     #[error(
         "{0} must belong to the user that runs this and be writable by nobody else (`chown`, \
         `chmod 700`), or choose another state folder"
@@ -57,9 +57,9 @@ pub enum UndoError {
         "'{instance}' runs already here as process {pid}; stop it, or give this one another name"
     )]
     Running {
-        /// The instance's name.
+        /// Name of the instance.
         instance: String,
-        /// The other process.
+        /// Number of the other process.
         pid: u32,
     },
     /// The undo file could not be read or written, so no change was made.
@@ -67,7 +67,7 @@ pub enum UndoError {
     File {
         /// The file or its folder.
         path: PathBuf,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
     /// Some steps failed; they stay in the file for the next start.
@@ -78,35 +78,35 @@ pub enum UndoError {
     Incomplete {
         /// The undo file.
         path: PathBuf,
-        /// Each failed step's reason.
+        /// Reason of each failed step.
         failures: Vec<String>,
     },
 }
 
-/// What one dead process left, and what became of it.
+/// Recovery from one dead process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
     /// The undo file that it left.
     pub path: PathBuf,
-    /// How many steps were taken now.
+    /// Number of steps taken now.
     pub undone: usize,
-    /// What was damaged or failed, in words. Failed steps were taken over into the new log.
+    /// Descriptions of damage and failures. Failed steps were moved to the new log.
     pub warnings: Vec<String>,
 }
 
-/// Records changes to the system and takes them back.
+/// A log of changes to the system, which reverts them.
 pub struct UndoLog {
     path: PathBuf,
     file: File,
-    /// By their number in the file; none where a step is done.
+    /// Steps by their number in the file; `None` if a step is complete.
     steps: Vec<Option<UndoStep>>,
     namespace: Namespace,
     netlink: Netlink,
 }
 
 impl UndoLog {
-    /// First undoes what dead processes of any instance left in this network namespace, then
-    /// begins the log of `instance`. `folder` (usually [`STATE_FOLDER`]) is created where missing.
+    /// Undoes the changes of dead processes of any instance in this network namespace, then begins the log of
+    /// `instance`. It creates `folder` (usually [`STATE_FOLDER`]) if it is missing.
     pub fn open(folder: &Path, instance: &str) -> Result<(Self, Vec<Recovery>), UndoError> {
         let namespace = Namespace::current()?;
         let mut netlink = Netlink::open()?;
@@ -130,17 +130,17 @@ impl UndoLog {
         ))
     }
 
-    /// The log's own netlink socket, for reading and for changes that need no undoing.
+    /// Returns the log's own netlink socket, for queries and for changes that need no undoing.
     pub fn netlink(&mut self) -> &mut Netlink {
         &mut self.netlink
     }
 
-    /// The steps to take, in the order in which they were recorded.
+    /// Returns the steps to take, in the order in which they were recorded.
     pub fn steps(&self) -> impl Iterator<Item = &UndoStep> {
         self.steps.iter().flatten()
     }
 
-    /// Records `step`, then makes the change that it undoes. A change that fails is not recorded.
+    /// Records `step`, then makes the change that it reverts. A change that fails is not recorded.
     pub fn guard<R, E>(
         &mut self,
         step: UndoStep,
@@ -158,13 +158,13 @@ impl UndoLog {
         Ok(made?)
     }
 
-    /// Creates a pair of virtual Ethernet links until the end.
+    /// Creates a pair of virtual Ethernet links, removed at the end.
     pub fn create_veth(&mut self, name: &str, peer: &str) -> Result<(), UndoError> {
         let step = UndoStep::DeleteLink { link: name.into() };
         self.guard(step, |netlink| netlink.create_veth(name, peer))
     }
 
-    /// Gives a link an address until the end.
+    /// Adds an address to a link, removed at the end.
     pub fn add_address(&mut self, link: &str, address: IpNet) -> Result<(), UndoError> {
         let step = UndoStep::RemoveAddress {
             link: link.into(),
@@ -173,7 +173,7 @@ impl UndoLog {
         self.guard(step, |netlink| netlink.add_address(link, address))
     }
 
-    /// Adds a route until the end.
+    /// Adds a route, removed at the end.
     pub fn add_route(&mut self, route: &Route) -> Result<(), UndoError> {
         let step = UndoStep::RemoveRoute {
             route: route.clone(),
@@ -181,13 +181,13 @@ impl UndoLog {
         self.guard(step, |netlink| netlink.add_route(route))
     }
 
-    /// Adds a rule until the end.
+    /// Adds a rule, removed at the end.
     pub fn add_rule(&mut self, rule: &Rule) -> Result<(), UndoError> {
         let step = UndoStep::RemoveRule { rule: rule.clone() };
         self.guard(step, |netlink| netlink.add_rule(rule))
     }
 
-    /// Sets a kernel parameter until the end. One that has the value already stays out of the log.
+    /// Sets a kernel parameter, restored at the end. A parameter that has the value already is not logged.
     pub fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), UndoError> {
         let old = sysctl::read(name)?;
         if old.split_whitespace().eq(value.split_whitespace()) {
@@ -200,17 +200,17 @@ impl UndoLog {
         self.guard(step, |_| sysctl::write(name, value))
     }
 
-    /// Translates addresses until the end.
+    /// Installs address translation, removed at the end.
     pub fn install_nat(&mut self, masquerade: &Masquerade) -> Result<(), UndoError> {
         self.guard_table(masquerade.table(), || masquerade.install())
     }
 
-    /// Takes connections in until the end.
+    /// Installs a diversion of connections, removed at the end.
     pub fn install_diversion(&mut self, diversion: &Diversion) -> Result<(), UndoError> {
         self.guard_table(diversion.table(), || diversion.install())
     }
 
-    /// Takes a diversion away at the end that others install later, if they do.
+    /// Removes at the end a diversion that other processes may install later.
     pub fn expect_diversion(&mut self, diversion: &Diversion) -> Result<(), UndoError> {
         self.guard_table(diversion.table(), || Ok(()))
     }
@@ -224,7 +224,7 @@ impl UndoLog {
         self.guard(UndoStep::RemoveTable { table }, |_| install())
     }
 
-    /// Takes one step now, e.g. because a path has changed; nothing happens when it is not recorded.
+    /// Takes one step now, e.g. because a path has changed; does nothing if it is not recorded.
     pub fn take_step(&mut self, step: &UndoStep) -> Result<(), UndoError> {
         let Some(number) = self
             .steps
@@ -238,8 +238,8 @@ impl UndoLog {
         self.mark_done(number)
     }
 
-    /// Takes everything back, last first, and removes the file. A step that fails does not keep
-    /// the others from being taken. Dropping the log does the same, with failures to the log.
+    /// Reverts all changes, last first, and removes the file. After a failed step it continues with the others.
+    /// Dropping the log does the same, and logs failures.
     pub fn undo(mut self) -> Result<(), UndoError> {
         self.take_all_steps()
     }
@@ -266,7 +266,7 @@ impl UndoLog {
             });
         }
         match std::fs::remove_file(&self.path) {
-            // A daemon that gave up its privileges leaves a file in which everything is done.
+            // A daemon that gave up its privileges leaves a file whose steps are all complete.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other.map_err(file_error(&self.path)),
@@ -294,7 +294,7 @@ impl Drop for UndoLog {
     }
 }
 
-/// Kernel parameters and `nft` act on the namespace of the thread.
+/// Runs `closure` in a namespace: kernel parameters and `nft` act on that of the thread.
 fn in_namespace<R: Send>(
     namespace: &Namespace,
     closure: impl FnOnce() -> R + Send,

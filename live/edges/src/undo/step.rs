@@ -1,4 +1,4 @@
-//! The single steps that take back what a daemon did to the system.
+//! Single steps that revert a daemon's changes of the system.
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use crate::netlink::{Netlink, NetlinkError, Route, Rule};
 use crate::nft::Table;
 use crate::sysctl::{self, SysctlError};
 
-/// One step back. A step whose object is gone already counts as done.
+/// One step. If its object is gone already, the step counts as complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum UndoStep {
-    /// Removes a link (and, of a veth pair, its other end).
+    /// Removes a link (and the other end of a veth pair).
     DeleteLink {
-        /// The link's name.
+        /// Name of the link.
         link: String,
     },
-    /// Takes an address from a link.
+    /// Removes an address from a link.
     RemoveAddress {
-        /// The link's name.
+        /// Name of the link.
         link: String,
         /// The address, with the length of its subnet's prefix.
         address: IpNet,
@@ -34,14 +34,14 @@ pub enum UndoStep {
         /// The rule as it was added.
         rule: Rule,
     },
-    /// Gives a kernel parameter its earlier value.
+    /// Restores the old value of a kernel parameter.
     RestoreSysctl {
-        /// Its name, e.g. `net/ipv4/ip_forward`.
+        /// Name of the parameter, e.g. `net/ipv4/ip_forward`.
         name: String,
-        /// The value that it had.
+        /// The old value.
         value: String,
     },
-    /// Removes a table of nftables.
+    /// Removes an nftables table.
     RemoveTable {
         /// The table.
         table: Table,
@@ -49,7 +49,7 @@ pub enum UndoStep {
 }
 
 impl UndoStep {
-    /// Takes the step. `netlink` and the calling thread must be in the namespace of what is undone.
+    /// Takes the step. `netlink` and the calling thread must be in the namespace of the change.
     pub(super) fn run(&self, netlink: &mut Netlink) -> Result<(), UndoError> {
         match self {
             Self::DeleteLink { link } => gone(netlink.delete_link(link)),

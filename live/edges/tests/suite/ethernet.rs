@@ -1,6 +1,6 @@
-//! The Ethernet bearer over a veth pair: content and order are kept, nobody else is heard, and it outlives its
-//! interface. It needs root (or a user namespace of one's own); where that is missing it says so and is skipped, but
-//! under CI=true it fails.
+//! The Ethernet bearer over a veth pair: it keeps content and order, receives from no other station, and outlives its
+//! interface. It needs root (or a user namespace); without it the tests are skipped with a message, but fail under
+//! CI=true.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,7 +22,7 @@ fn pair() -> Pair {
     Pair::create(net("10.0.0.1/24"), net("10.0.0.2/24"))
 }
 
-/// A bearer at one end, with frames of that type.
+/// Opens a bearer at one end, with frames of this type.
 fn open(pair: &Pair, interface: &str, ether_type: u16) -> io::Result<EthernetBearer> {
     let host = if interface == "near" {
         &pair.left
@@ -36,7 +36,7 @@ fn open(pair: &Pair, interface: &str, ether_type: u16) -> io::Result<EthernetBea
     host.run(|| EthernetBearer::open(&options)).unwrap()
 }
 
-/// A datagram of `length` bytes whose content tells its `number`.
+/// Returns a datagram of `length` bytes whose content contains its `number`.
 fn datagram(number: u32, length: usize) -> PacketBuffer {
     let bytes: Vec<u8> = (0..length)
         .map(|at| (at as u32).wrapping_mul(31).wrapping_add(number) as u8)
@@ -44,7 +44,7 @@ fn datagram(number: u32, length: usize) -> PacketBuffer {
     PacketBuffer::copy_of(&bytes)
 }
 
-/// Waits until frames cross from one to the other: a link that has just come up swallows some.
+/// Waits until frames cross from one to the other: a link that has just come up loses some.
 fn join(one: &mut EthernetBearer, other: &mut EthernetBearer) {
     let mut came = 0;
     while came == 0 {
@@ -61,7 +61,7 @@ fn join(one: &mut EthernetBearer, other: &mut EthernetBearer) {
     assert!(rest.is_ok());
 }
 
-/// Takes datagrams until there are `count`.
+/// Receives datagrams until there are `count`.
 fn receive(bearer: &mut EthernetBearer, count: usize) -> Vec<(Arrival, Vec<u8>)> {
     let mut waiter = Waiter::new().unwrap();
     waiter.add(bearer.as_fd(), 1, Interest::Readable).unwrap();
@@ -122,7 +122,7 @@ fn nobody_else_is_heard() {
     join(&mut one, &mut other);
     let heard = other.counters().received;
     let to = other.local_address();
-    // Of another type; for another station; for all, and so for this one.
+    // One of another type; one for another station; one for all, and so for this one.
     assert_eq!(elsewhere.send(to, &[datagram(1, 9)]).dropped, 0);
     let stranger = "02:00:00:00:00:07".parse().unwrap();
     assert_eq!(one.send(stranger, &[datagram(2, 9)]).dropped, 0);

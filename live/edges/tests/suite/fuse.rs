@@ -1,4 +1,4 @@
-//! A file system that is mounted, against the real kernel. Needs root and `/dev/fuse`.
+//! A mounted file system, against the real kernel. Needs root and `/dev/fuse`.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ use ::mount::{
 use edges::fuse::{Device, Limits, MountError, MountOptions, abort, mount, mounted, unmount};
 use units::Duration as Span;
 
-/// A test that hangs for so long is broken, and takes its mount down lest processes are left that cannot be killed.
+/// Time after which a test counts as hanging; it then unmounts, so that no unkillable processes are left.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The only file, and its content.
@@ -26,7 +26,7 @@ const CONTENT: &[u8] = b"content\n";
 fn attributes(node: Node) -> Attributes {
     let mode = if node == FILE { 0o100_644 } else { 0o40_755 };
     Attributes {
-        // Neither is the node's number.
+        // Neither is the number of the node.
         number: if node == FILE { 1 } else { 4_000_000_000_001 },
         mode: KindAndMode(mode),
         links: 1,
@@ -47,7 +47,7 @@ fn entry(node: Node) -> Entry {
 fn answer(request: &Request) -> Option<Answer> {
     Some(match &request.operation {
         Operation::LookUp(name) if name == "file" => Answer::Entry(entry(FILE)),
-        // This one is never found out.
+        // This request is never answered.
         Operation::LookUp(name) if name == "silence" => return None,
         Operation::LookUp(_) => Answer::Error(Errno::NOENT),
         Operation::Attributes => Answer::Attributes(attributes(request.node), Span::ZERO),
@@ -81,7 +81,7 @@ fn answer(request: &Request) -> Option<Answer> {
     })
 }
 
-/// A mounted file system whose requests are told to the test.
+/// A mounted file system whose requests are passed to the test.
 struct Rig {
     folder: tempfile::TempDir,
     device: Arc<Device>,
@@ -173,7 +173,7 @@ fn files_are_listed_and_read_under_their_own_numbers() {
         "its entries hold the directory open"
     );
     drop(entries);
-    // A child that another test forks just now holds all descriptors until it runs its program.
+    // A child that another test forks at this moment holds all descriptors until it runs its program.
     while let Err(error) = unmount(rig.point(), false) {
         assert!(matches!(error, MountError::Busy { .. }), "{error}");
         thread::sleep(Duration::from_millis(1));

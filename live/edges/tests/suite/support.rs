@@ -1,4 +1,4 @@
-//! What the tests of the system share.
+//! Shared parts of the system tests.
 
 use std::net::IpAddr;
 
@@ -6,8 +6,8 @@ use edges::namespace::Namespace;
 use edges::netlink::Netlink;
 use ipnet::IpNet;
 
-/// Whether network namespaces can be made. Where not, the test says so and is skipped, but under
-/// CI=true it fails.
+/// Returns true if network namespaces can be created. Otherwise the test is skipped with a message, but fails under
+/// CI=true.
 pub(crate) fn privileged() -> bool {
     match Namespace::create() {
         Ok(_) => true,
@@ -15,14 +15,14 @@ pub(crate) fn privileged() -> bool {
     }
 }
 
-/// Whether the program is installed; the same rule.
+/// Returns true if the program is installed; otherwise the test is skipped like that.
 pub(crate) fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
     found || skip(&format!("the program '{name}' is missing"))
 }
 
-/// Says why a test is skipped; under CI that is an error.
+/// Prints why a test is skipped; under CI that is an error.
 pub(crate) fn skip(reason: &str) -> bool {
     assert!(
         std::env::var_os("CI").is_none(),
@@ -32,17 +32,17 @@ pub(crate) fn skip(reason: &str) -> bool {
     false
 }
 
-/// A prefix or an address with one.
+/// Returns a prefix, or an address with its prefix length.
 pub(crate) fn net(text: &str) -> IpNet {
     text.parse().unwrap()
 }
 
-/// An address.
+/// Returns an address.
 pub(crate) fn address(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// Two namespaces that are joined by a veth pair, "near" in the left and "far" in the right one.
+/// Two namespaces connected by a veth pair, "near" in the left and "far" in the right one.
 pub(crate) struct Pair {
     /// One end.
     pub(crate) left: Namespace,
@@ -51,7 +51,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Joins two new namespaces.
+    /// Connects two new namespaces.
     pub(crate) fn create(left_address: IpNet, right_address: IpNet) -> Self {
         let (left, right) = (Namespace::create().unwrap(), Namespace::create().unwrap());
         left.run(|| connect(&right, left_address, right_address))
@@ -60,7 +60,7 @@ impl Pair {
     }
 }
 
-/// Joins the calling thread's namespace with `right`.
+/// Connects the calling thread's namespace with `right`.
 pub(crate) fn connect(right: &Namespace, left_address: IpNet, right_address: IpNet) {
     let mut netlink = Netlink::open().unwrap();
     netlink.create_veth("near", "far.new").unwrap();

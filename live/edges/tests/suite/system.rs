@@ -1,4 +1,4 @@
-//! Links, routes, address translation and their undoing, in network namespaces that the tests make.
+//! Links, routes, address translation and their undoing, in network namespaces that the tests create.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -290,7 +290,7 @@ fn address_translation_hides_the_mobiles_and_goes_with_the_log() {
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(tables().contains("lasthop_test"));
-    // Undone from a thread in another namespace.
+    // Undo in a thread in another namespace.
     log.undo().unwrap();
     assert!(!tables().contains("lasthop_test"));
     assert_eq!(
@@ -301,7 +301,7 @@ fn address_translation_hides_the_mobiles_and_goes_with_the_log() {
     );
 }
 
-/// The address that a server in `outer` sees of a client in `mobile`.
+/// Returns the address of a client in `mobile` as a server in `outer` sees it.
 fn seen_source(mobile: &Namespace, outer: &Namespace) -> IpAddr {
     let listener = outer
         .run(|| TcpListener::bind("192.0.2.9:0").unwrap())

@@ -1,5 +1,5 @@
-//! TUN devices of the kernel, joined by a relay between two network namespaces: what kernel TCP and
-//! UDP send into the one comes out of the other. Needs root and `/dev/net/tun`.
+//! TUN devices of the kernel, connected by a relay between two network namespaces: data sent by kernel TCP and UDP into
+//! one come out of the other. Needs root and `/dev/net/tun`.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use crate::tunnel::{Tunnel, namespace_or_skip};
 
 const MEBIBYTES: usize = 8;
 
-/// A stream of bytes whose every place is recognisable.
+/// Returns a stream of bytes in which every position is recognisable.
 fn stream() -> Vec<u8> {
     (0..MEBIBYTES << 20)
         .map(|at: usize| (at.wrapping_mul(2_654_435_761) >> 16) as u8)

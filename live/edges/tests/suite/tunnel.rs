@@ -10,11 +10,11 @@ use edges::tun::{Offload, PacketDevice, TunDevice, TunOptions};
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use rustix::time::{ClockId, clock_gettime};
 
-/// What passed a relay.
+/// Counters of a relay.
 pub(crate) struct Passed {
-    /// The largest packet from the near and from the far end, in bytes.
+    /// Size of the largest packet from the near and from the far end, in bytes.
     pub(crate) largest: (usize, usize),
-    /// Packets that were not what the kernel claimed.
+    /// Packets with a wrong header.
     pub(crate) malformed: u64,
     /// CPU time of the relay's thread.
     pub(crate) cpu_nanos: u64,
@@ -27,8 +27,8 @@ pub(crate) struct Tunnel {
     relay: JoinHandle<Passed>,
 }
 
-/// A namespace; says so and gives none where this system or user cannot have one, unless `CI` is
-/// `true`, which fails then.
+/// Returns a namespace; prints a message and returns `None` if this system or user cannot have one, unless `CI` is
+/// `true`, which fails.
 pub(crate) fn namespace_or_skip() -> Option<Namespace> {
     let problem = match Namespace::create() {
         Ok(_) if !std::path::Path::new("/dev/net/tun").exists() => "no /dev/net/tun".to_owned(),
@@ -42,7 +42,7 @@ pub(crate) fn namespace_or_skip() -> Option<Namespace> {
 }
 
 impl Tunnel {
-    /// A tunnel whose near and far devices have the two offloads.
+    /// Opens a tunnel whose near and far devices have these offloads.
     pub(crate) fn open(offloads: [Offload; 2]) -> Option<Self> {
         let (near, far) = (namespace_or_skip()?, namespace_or_skip()?);
         let ends = [device(&near, offloads[0], 1), device(&far, offloads[1], 2)];
@@ -57,7 +57,7 @@ impl Tunnel {
         })
     }
 
-    /// Addresses of the far end, one of each family.
+    /// Returns addresses of the far end, one of each family.
     pub(crate) fn far_addresses() -> [IpAddr; 2] {
         ["10.9.0.2", "fd09::2"].map(|address| address.parse().expect("an address"))
     }
@@ -69,7 +69,7 @@ impl Tunnel {
     }
 }
 
-/// A device that is up, with the addresses of `host`.
+/// Returns a device that is up, with the addresses of `host`.
 fn device(namespace: &Namespace, offload: Offload, host: u8) -> TunDevice {
     let options = TunOptions {
         offload,
@@ -119,7 +119,7 @@ fn relay(mut waiter: Waiter, [mut near, mut far]: [TunDevice; 2]) -> Passed {
     }
 }
 
-/// Carries what is there, at most a batch, and gives the size of the largest packet.
+/// Carries the waiting packets, at most a batch, and returns the size of the largest.
 fn carry(from: &mut TunDevice, to: &mut TunDevice) -> usize {
     let mut largest = 0;
     for _ in 0..64 {

@@ -1,5 +1,4 @@
-//! The UDP bearer over loopback: content and order are kept, also through trains; time stamps do not
-//! run back.
+//! The UDP bearer over loopback: it keeps content and order, also in trains; time stamps do not run backwards.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -19,7 +18,7 @@ fn bearer(bind: &str) -> UdpBearer {
     UdpBearer::open(&UdpOptions::new(bind.parse().expect("an address"))).expect("a bearer")
 }
 
-/// Where a UDP bearer or its peer is.
+/// Returns the address of a UDP bearer or its peer.
 fn place(address: HopAddress) -> SocketAddr {
     match address {
         HopAddress::Udp(address) => address,
@@ -27,14 +26,14 @@ fn place(address: HopAddress) -> SocketAddr {
     }
 }
 
-/// A datagram of `length` bytes whose content tells its `number`.
+/// Returns a datagram of `length` bytes whose content contains its `number`.
 fn datagram(number: u32, length: usize) -> PacketBuffer {
     let mut bytes: Vec<u8> = number.to_be_bytes().to_vec();
     bytes.extend((4..length).map(|at| (at as u32).wrapping_mul(31).wrapping_add(number) as u8));
     PacketBuffer::copy_of(&bytes)
 }
 
-/// Takes datagrams until there are `count`.
+/// Receives datagrams until there are `count`.
 fn receive(bearer: &mut UdpBearer, count: usize) -> Vec<(Arrival, Vec<u8>)> {
     let mut waiter = Waiter::new().expect("a waiter");
     waiter
@@ -54,7 +53,7 @@ fn receive(bearer: &mut UdpBearer, count: usize) -> Vec<(Arrival, Vec<u8>)> {
     got
 }
 
-/// Sends datagrams of `lengths`, and checks that the same come out, in order.
+/// Sends datagrams of `lengths`, and checks that the same arrive, in order.
 fn exchange(from: &str, to: &str, lengths: &[usize]) {
     let (mut one, mut other) = (bearer(from), bearer(to));
     let sent: Vec<PacketBuffer> = lengths
@@ -148,7 +147,7 @@ fn what_the_kernel_refuses_is_counted_and_the_rest_goes() {
     assert_eq!(one.counters().too_large, 1);
     assert_eq!(receive(&mut other, 2).len(), 2);
 
-    // Nobody listens there; the port's answer disturbs nothing.
+    // The port is closed; its error disturbs nothing.
     let nobody = bearer("127.0.0.1:0").local_address();
     assert_eq!(one.send(nobody, &[datagram(3, 100)]).handled, 1);
     let sent = one.send(other.local_address(), &[datagram(4, 100)]);
@@ -178,7 +177,7 @@ fn an_address_that_is_taken_is_named() {
     );
 }
 
-/// A port where nobody listens is told, and no datagram to others is lost for it.
+/// A closed port is reported, and no datagram to others is lost for it.
 #[test]
 fn a_port_that_is_closed_is_told() {
     for (bind, host) in [
@@ -207,7 +206,7 @@ fn a_port_that_is_closed_is_told() {
         }
         assert_eq!(refused, Some(closed), "{bind} to {host}");
         assert_eq!(receive(&mut listener, count as usize).len(), count as usize);
-        // All is read, so the socket is not ready for that any more.
+        // The queue is empty, so the socket is not ready for it any more.
         let mut waiter = Waiter::new().unwrap();
         while sender.refused().is_some() {}
         sender
@@ -248,7 +247,7 @@ fn each_datagram_bears_the_field_that_it_was_sent_with() {
         };
         let mut expected = Vec::new();
         for round in 0..10 {
-            // Alone, as neighbours, and as a train.
+            // Separately, as adjacent datagrams, and as a train.
             for (count, ecn) in [1, 3, 20]
                 .into_iter()
                 .zip(fields.iter().cycle().skip(round))

@@ -1,4 +1,4 @@
-//! What a process adds to the system goes when it ends, or when the next one starts after a crash.
+//! A process's changes of the system are reverted when it ends, or when the next one starts after a crash.
 
 use std::fs;
 use std::io::BufRead;
@@ -12,7 +12,7 @@ use edges::undo::{UndoError, UndoLog, UndoStep};
 
 use crate::support::{net, privileged};
 
-/// All that the namespace holds, for comparison.
+/// Returns the state of the namespace, for comparison.
 fn state() -> (Vec<String>, Vec<Route>, Vec<Rule>, String) {
     let mut netlink = Netlink::open().unwrap();
     let links = netlink
@@ -30,7 +30,7 @@ fn state() -> (Vec<String>, Vec<Route>, Vec<Rule>, String) {
     )
 }
 
-/// Every kind of change but address translation.
+/// Makes every kind of change except address translation.
 fn change_everything(log: &mut UndoLog) {
     log.create_veth("near", "far").unwrap();
     log.add_address("near", net("10.1.0.1/24")).unwrap();
@@ -65,7 +65,7 @@ fn undo_file(folder: &Path) -> PathBuf {
     folder.join(format!("test-{inode}.undo"))
 }
 
-/// The file of a process that was killed: the number is nobody's, so it is dead.
+/// Makes the file that of a killed process: no process has its number.
 fn crash(log: UndoLog, file: &Path) {
     let text = fs::read_to_string(file).unwrap();
     let own = format!("\"pid\":{}", std::process::id());
@@ -103,7 +103,7 @@ fn the_next_start_undoes_what_a_killed_process_left() {
         change_everything(&mut log);
         crash(log, &undo_file(folder));
         assert_ne!(state(), before);
-        // Any instance cleans up.
+        // Any instance recovers.
         let (log, recoveries) = UndoLog::open(folder, "other").unwrap();
         assert_eq!(state(), before);
         assert_eq!(recoveries.len(), 1);
@@ -199,7 +199,7 @@ fn garbage_is_told_and_steps_that_fail_are_kept_for_the_end() {
         assert!(!recoveries[0].warnings.is_empty());
         drop(log);
 
-        // Nothing may lead a recovery out of /proc/sys.
+        // A recovery must not be led out of /proc/sys.
         let evil = r#"{"step":{"do":"restore_sysctl","name":"net/../../../tmp/x","value":"1"}}"#;
         fs::write(&file, evil).unwrap();
         let (log, recoveries) = UndoLog::open(folder, "test").unwrap();

@@ -1,4 +1,4 @@
-//! What the host's outputs bring about.
+//! Execution of the host's outputs.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::host::Driven;
 use crate::sockets::Sockets;
 
 impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// Tells the host where a peer may be that it looks for.
+    /// Passes found addresses of peers to the host.
     pub(super) fn take_found(&mut self) -> io::Result<()> {
         if let Some(finder) = &self.work.finder {
             finder.hear()?;
@@ -27,7 +27,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     }
 }
 
-/// Drains the host's outputs: packets go to the device at once, datagrams are collected.
+/// Carries out the host's outputs: packets go to the device at once, datagrams are collected.
 pub(super) fn carry_out<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Work) {
     loop {
         drain(host, device, work);
@@ -61,8 +61,8 @@ fn drain<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Wor
     }
 }
 
-/// Hands a packet to the device. What it does not take is lost, as in any full queue; what the hop
-/// repaired is the hop's.
+/// Sends a packet to the device. If it does not accept the packet, the packet is lost, as in any full queue; the hop
+/// repairs only losses of its own.
 fn deliver(packet: &mut Packet, device: &mut impl PacketDevice, counters: &mut LoopCounters) {
     let Err(error) = device.send(packet) else {
         return;

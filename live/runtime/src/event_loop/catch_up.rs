@@ -1,4 +1,4 @@
-//! What comes before the rest of a turn: after a time without processor, and of the network.
+//! Steps before the rest of a turn: catching up after a time without processor, and reports of the network.
 
 use edges::bearer::DatagramBearer;
 use edges::clock;
@@ -9,13 +9,15 @@ use units::{Duration, Instant};
 use super::{EventLoop, RuntimeError};
 use crate::host::Driven;
 
-/// A deadline that passed so long ago was missed: the loop rests for 1 ms at most.
+/// Age from which a deadline counts as missed: the loop rests for 1 ms at most.
 const LATE: Duration = Duration::from_millis(2);
-/// So many batches are read at most before the deadline is told: the device's share must not wait without end.
+/// Largest number of batches read before the host is called at the deadline: the device's share must not wait without
+/// end.
 const BATCHES_MOST: u32 = 64;
 
 impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// If a deadline was missed: hands in what has come meanwhile, so that nothing is judged without it.
+    /// After a missed deadline, passes received datagrams to the host first, so that its decisions take them into
+    /// account.
     pub(super) fn catch_up(&mut self) -> Result<(), RuntimeError> {
         let is_missed = |due: Instant| clock::monotonic().since(due) > LATE;
         if !self.host.poll_timeout().is_some_and(is_missed) {
@@ -31,7 +33,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         Ok(())
     }
 
-    /// Tells of a port that the network says is closed. Of what it says more the socket stays ready.
+    /// Notifies the host of a closed port reported by the network. If there are more reports, the socket stays ready.
     pub(super) fn tell_refusals(&mut self) {
         if let Some(at) = self.ports.bearer.refused() {
             self.tell(clock::monotonic(), Input::PortRefused(at));

@@ -1,4 +1,4 @@
-//! What the network says of paths.
+//! Path MTU reports of the network.
 
 use edges::bearer::{DatagramBearer, PathLimit};
 use edges::clock;
@@ -9,7 +9,7 @@ use super::EventLoop;
 use crate::host::Driven;
 
 impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
-    /// Tells the host what its network has said of datagrams that are too long.
+    /// Notifies the host of reports that datagrams were too long.
     pub(super) fn hear_of_paths(&mut self) {
         for report in self.ports.bearer.path_reports() {
             let news = match report.limit {

@@ -17,25 +17,25 @@ use super::{Event, Status};
 use crate::lock;
 use crate::mount::{Mount, Mounted, Served};
 
-/// How often whoever waits is asked whether to wait on.
+/// Interval at which a waiting caller checks whether to continue.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 
-/// Why there is no reply.
+/// Reason why there is no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// The server or the client of files says why.
+    /// The server or the client of files returned an error.
     #[error(transparent)]
     Files(#[from] files::Error),
-    /// Whoever asked does not wait any more. The server may have done it, or do it yet.
+    /// The caller cancelled the request. The server may have executed it, or may do so yet.
     #[error("interrupted")]
     Cancelled,
-    /// The connection was closed before there was a reply.
+    /// The connection was closed before the reply.
     #[error("the connection to the server was closed")]
     Closed,
 }
 
 impl CallError {
-    /// What the server or the client of files says, if that is the reason.
+    /// Returns the error of the server or of the client of files, if that is the reason.
     pub fn files(&self) -> Option<files::Error> {
         match self {
             Self::Files(error) => Some(*error),
@@ -43,18 +43,18 @@ impl CallError {
         }
     }
 
-    /// What the server says, if that is the reason.
+    /// Returns the status from the server, if that is the reason.
     pub fn status(&self) -> Option<nfs::Status> {
         self.files().and_then(|error| error.status())
     }
 }
 
-/// Who is told how a request ended.
+/// Callback for the result of a request.
 pub(super) type Done = Box<dyn FnOnce(Result<Reply, CallError>) + Send>;
-/// Who is told of events.
+/// Callback for events.
 pub(super) type Observer = Box<dyn FnMut(Event) + Send>;
 
-/// What the driver shall do.
+/// Command for the driver.
 pub(super) enum Command {
     Request(Box<Request>, Done),
     Cancel(Ticket),
@@ -63,21 +63,21 @@ pub(super) enum Command {
     Mount(Box<Served>),
 }
 
-/// What waits for the driver.
+/// Commands that wait for the driver.
 #[derive(Default)]
 pub(super) struct Inbox {
     pub(super) commands: Vec<Command>,
-    /// Nothing is taken any more.
+    /// True if no further commands are accepted.
     pub(super) closed: bool,
 }
 
-/// What the driver and the handles share.
+/// State shared by the driver and the handles.
 pub(super) struct Shared {
     pub(super) inbox: Mutex<Inbox>,
     pub(super) snapshot: Mutex<Snapshot>,
 }
 
-/// What all handles of a connection share; the last one closes it.
+/// State shared by all handles of a connection; it closes the connection when the last handle is dropped.
 struct Owner {
     shared: Arc<Shared>,
     waker: Waker,
@@ -85,7 +85,7 @@ struct Owner {
     thread: Mutex<Option<WaitingThread>>,
 }
 
-/// A connection to a server of files: a handle, of which there may be many. It is closed with the last.
+/// A handle of a connection to a file server; it can be cloned. The connection is closed with the last one.
 #[derive(Clone)]
 pub struct Connection(Arc<Owner>);
 
@@ -99,8 +99,8 @@ impl Connection {
         }))
     }
 
-    /// Asks for an operation in the name of `caller`. `done` is called once, whatever happens: from the connection's
-    /// own thread, so it must not wait, nor [`call`](Self::call); or from this one if the connection is closed.
+    /// Submits an operation with the credentials `caller`. `done` is always called once: from the connection's own
+    /// thread, so it must not wait or [`call`](Self::call); or from this one if the connection is closed.
     pub fn submit(
         &self,
         caller: &Arc<Credentials>,
@@ -120,17 +120,17 @@ impl Connection {
         ticket
     }
 
-    /// Ends a request that has not ended yet with [`CallError::Cancelled`]. The server may have done it, or do it yet;
-    /// what was written stays to be written.
+    /// Ends a request that has not ended yet with [`CallError::Cancelled`]. The server may have executed it, or may do
+    /// so yet; written data stay to be written.
     pub fn cancel(&self, ticket: Ticket) {
         let _ = self.send(Command::Cancel(ticket));
     }
 
-    /// Does an operation in the name of `caller`, however long it takes. Not to be used from [`submit`](Self::submit)'s
-    /// `done` or from observers.
+    /// Executes an operation with the credentials `caller`, without a time limit. Must not be called from
+    /// [`submit`](Self::submit)'s `done` or from observers.
     ///
     /// # Errors
-    /// [`CallError`] says why there is no reply.
+    /// [`CallError`] gives the reason why there is no reply.
     pub fn call(
         &self,
         caller: &Arc<Credentials>,
@@ -139,10 +139,10 @@ impl Connection {
         self.call_while(caller, operation, &|| true)
     }
 
-    /// The same, as long as `wanted` says so: it is asked every 50 ms.
+    /// Executes an operation like [`call`](Self::call), as long as `wanted` returns true: it is called every 50 ms.
     ///
     /// # Errors
-    /// [`CallError`] says why there is no reply; [`CallError::Cancelled`] if it is not wanted any more.
+    /// [`CallError`] gives the reason why there is no reply; [`CallError::Cancelled`] if it is no longer wanted.
     pub fn call_while(
         &self,
         caller: &Arc<Credentials>,
@@ -175,21 +175,21 @@ impl Connection {
         }
     }
 
-    /// Tells the client what the hop reports.
+    /// Notifies the client of an event of the hop.
     pub fn link_event(&self, event: LinkEvent) {
         let _ = self.send(Command::Link(event));
     }
 
-    /// Has `observer` told when the server falls silent and answers again, from the connection's own thread.
+    /// Calls `observer` when the server stops replying and when it replies again, from the connection's own thread.
     pub fn observe(&self, observer: impl FnMut(Event) + Send + 'static) {
         let _ = self.send(Command::Observe(Box::new(observer)));
     }
 
-    /// Shows the server's files to the kernel, from the connection's own thread, until they are unmounted or the
+    /// Serves the server's files to the kernel, from the connection's own thread, until they are unmounted or the
     /// connection is closed.
     ///
     /// # Errors
-    /// Of the system; `NotConnected` if the connection is closed.
+    /// System errors; `NotConnected` if the connection is closed.
     pub fn mount(&self, mount: Mount) -> io::Result<Mounted> {
         let mounted = Mounted::default();
         let served = Box::new(Served::new(mount, mounted.clone())?);
@@ -199,19 +199,19 @@ impl Connection {
         }
     }
 
-    /// How the connection does.
+    /// Returns the status of the connection.
     pub fn status(&self) -> Status {
         let snapshot = lock(&self.0.shared.snapshot).clone();
         snapshot.at(clock::monotonic())
     }
 
-    /// Ends the connection: requests that have not ended fail with [`CallError::Closed`], and what was written and not
-    /// flushed is lost ([`Operation::Sync`] first waits for it). Later requests fail.
+    /// Ends the connection: requests that have not ended fail with [`CallError::Closed`], and data that were written
+    /// but not flushed are lost ([`Operation::Sync`] waits for them). Later requests fail.
     pub fn close(&self) {
         self.0.close();
     }
 
-    /// Gives back what was not taken.
+    /// Sends a command to the driver; returns it if the connection is closed.
     fn send(&self, command: Command) -> Result<(), Command> {
         let mut inbox = lock(&self.0.shared.inbox);
         if inbox.closed {
@@ -221,7 +221,7 @@ impl Connection {
         inbox.commands.push(command);
         drop(inbox);
         if was_empty {
-            // It fails only if the descriptor is gone, which lives as long as we do.
+            // It fails only if the descriptor is gone, which lives as long as this handle.
             let _ = self.0.waker.wake();
         }
         Ok(())
@@ -231,7 +231,7 @@ impl Connection {
 impl Owner {
     fn close(&self) {
         lock(&self.shared.inbox).closed = true;
-        // Its end is waited for without the lock: what it calls last may close us too.
+        // The thread is joined without the lock: the last callback that it calls may close this connection too.
         let thread = lock(&self.thread).take();
         drop(thread);
     }

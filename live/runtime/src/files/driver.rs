@@ -18,14 +18,14 @@ use super::status::{Event, Snapshot, Status};
 use crate::lock;
 use crate::mount::Served;
 
-/// The token of news of the network.
+/// Token of network changes.
 const NETWORK: u64 = 1;
-/// The token of the kernel's requests for files.
+/// Token of the kernel's requests for files.
 const KERNEL: u64 = 2;
-/// A change of the network seldom comes alone.
+/// Time that changes of the network may take to settle, as they seldom come alone.
 const SETTLING: Duration = Duration::from_millis(100);
 
-/// What a driver starts with: made by whoever opened the link and made the first calls through it.
+/// Initial parts of a driver, from the caller that opened the link and made the first calls through it.
 pub(super) struct Parts {
     pub(super) client: Client,
     pub(super) link: Link,
@@ -39,10 +39,10 @@ struct Driver {
     waiter: Waiter,
     way: Way,
     network: Option<NetworkWatch>,
-    /// When the link hears that the network has changed.
+    /// Time at which the link is notified of a change of the network.
     news_due: Option<Instant>,
     shared: Arc<Shared>,
-    /// Who is told how requests end.
+    /// Callbacks for the results of requests.
     waiting: HashMap<Ticket, Done>,
     observers: Vec<Observer>,
     mount: Option<Box<Served>>,
@@ -52,7 +52,7 @@ struct Driver {
 /// Starts the thread.
 ///
 /// # Errors
-/// Of the system, which has no thread or no descriptor for us.
+/// System errors: no thread or no descriptor is available.
 pub(super) fn start(parts: Parts) -> io::Result<Connection> {
     let Parts {
         client,
@@ -60,7 +60,7 @@ pub(super) fn start(parts: Parts) -> io::Result<Connection> {
         waiter,
         way,
     } = parts;
-    // Without news a change of address is found when sending fails.
+    // Without these notifications a change of address is detected when sending fails.
     let network = NetworkWatch::open().ok();
     if let Some(network) = &network {
         waiter.add(network, NETWORK, Interest::Readable)?;
@@ -95,7 +95,7 @@ pub(super) fn start(parts: Parts) -> io::Result<Connection> {
     Ok(Connection::new(shared, waker, thread))
 }
 
-/// How the connection does, but for what only the driver knows.
+/// Returns the status of the connection, except for the data that only the driver has.
 fn status(client: &Client, link: &Link, way: Way) -> Status {
     Status {
         server: way.server,
@@ -133,8 +133,7 @@ impl Driver {
         }
     }
 
-    /// One turn: what is asked for, what is due, what there is to send; then it waits, and takes what came. False at
-    /// the end.
+    /// Makes one turn: handles commands and deadlines, sends, waits, and receives. Returns false at the end.
     fn turn(&mut self) -> io::Result<bool> {
         let now = clock::monotonic();
         let (commands, closed) = {
@@ -170,7 +169,7 @@ impl Driver {
         Ok(true)
     }
 
-    /// Waits; returns what the socket is ready for, and true if the kernel has requests for files.
+    /// Waits; returns the readiness of the socket, and true if the kernel has requests for files.
     fn wait(&mut self) -> io::Result<(Option<Ready>, bool)> {
         let mount = self.mount.as_ref().and_then(|mount| mount.poll_timeout());
         let own = earlier(self.news_due, self.link.poll_timeout());
@@ -193,7 +192,7 @@ impl Driver {
         Ok((socket, has_requests))
     }
 
-    /// Shows files to the kernel.
+    /// Begins to serve files to the kernel.
     fn begin_mount(&mut self, mount: Box<Served>) {
         match self.waiter.add(&mount.device, KERNEL, Interest::Readable) {
             Ok(()) => self.mount = Some(mount),
@@ -234,7 +233,7 @@ impl Driver {
         }
     }
 
-    /// Lets the link work, and the client hear of it.
+    /// Lets the link work, and passes its news to the client.
     fn work(&mut self, now: Instant, ready: Option<Ready>) -> io::Result<()> {
         self.link.work(now, ready, &self.waiter)?;
         let mut is_told = false;
@@ -263,7 +262,7 @@ impl Driver {
         self.drain(now);
     }
 
-    /// Carries out what the client asks for, and what a mount asks of the client.
+    /// Carries out the outputs of the client, and the requests of a mount to the client.
     fn drain(&mut self, now: Instant) {
         loop {
             while let Some(output) = self.client.poll_output() {

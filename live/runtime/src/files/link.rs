@@ -1,4 +1,4 @@
-//! What carries messages to the server, whichever transport it is.
+//! The link that carries messages to the server, over either transport.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,14 +15,14 @@ use wire::flow::DSCP_BULK;
 use super::SourcePort;
 use super::stream::StreamLink;
 
-/// The token of whatever socket is in use.
+/// Token of the current socket.
 pub(super) const SOCKET: u64 = 0;
-/// What the kernel may keep of datagrams each way: a fade's worth of answers.
+/// Size of the kernel's buffer for datagrams in each direction, in bytes: enough for the replies after a fade.
 const BUFFER: usize = 8 << 20;
-/// A socket that cannot be opened again is tried again after so long.
+/// Time between attempts to reopen a socket.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// What carries messages.
+/// Transport protocol of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// Each message is a datagram.
@@ -40,7 +40,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// Where a link leads, and from where.
+/// Addresses of a link's ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) server: SocketAddr,
@@ -48,22 +48,22 @@ pub(super) struct Way {
     pub(super) seed: u64,
 }
 
-/// What a link has to tell.
+/// An event of a link.
 #[derive(Debug)]
 pub(super) enum News {
     /// A datagram, or the next bytes of the stream.
     Received(Bytes),
-    /// There is a new stream.
+    /// A new stream is connected.
     Connected,
-    /// There is none any more.
+    /// The stream is disconnected.
     Disconnected,
-    /// The socket has another address now; what was on its way is lost.
+    /// The socket has another address now; messages on their way are lost.
     Moved,
-    /// The network reports something.
+    /// The network reported an error.
     Trouble(io::Error),
 }
 
-/// What the waiter watches the socket for.
+/// Events that the waiter watches the socket for.
 #[derive(Debug)]
 pub(super) struct Watch {
     for_room: bool,
@@ -76,7 +76,7 @@ impl Watch {
         Ok(Self { for_room })
     }
 
-    /// Watches the same socket for room too, or not.
+    /// Enables or disables watching the socket for room too.
     pub(super) fn for_room(
         &mut self,
         waiter: &Waiter,
@@ -91,7 +91,7 @@ impl Watch {
     }
 }
 
-/// The way to the server and back.
+/// The link to the server.
 pub(super) enum Link {
     Udp(DatagramLink),
     Tcp(StreamLink),
@@ -120,7 +120,7 @@ impl Link {
         }
     }
 
-    /// Times that the socket was opened again.
+    /// Returns the number of times that the socket was reopened.
     pub(super) fn reopened(&self) -> u64 {
         match self {
             Self::Udp(link) => link.reopened,
@@ -128,7 +128,7 @@ impl Link {
         }
     }
 
-    /// Takes a message, or the next bytes, to be sent by [`work`](Self::work).
+    /// Queues a message, or the next bytes, to be sent by [`work`](Self::work).
     pub(super) fn queue(&mut self, bytes: Bytes) {
         match self {
             Self::Udp(link) => link.outgoing.push_back(bytes),
@@ -136,14 +136,14 @@ impl Link {
         }
     }
 
-    /// Gives the stream up for a new one.
+    /// Closes the stream and opens a new one.
     pub(super) fn reconnect(&mut self, now: Instant, waiter: &Waiter) {
         if let Self::Tcp(link) = self {
             link.close(now, waiter);
         }
     }
 
-    /// Sends, receives, and opens again what is closed, as far as that goes without waiting.
+    /// Sends, receives, and reopens closed sockets, as far as possible without waiting.
     pub(super) fn work(
         &mut self,
         now: Instant,
@@ -156,7 +156,7 @@ impl Link {
         }
     }
 
-    /// The next of what there is to tell.
+    /// Returns the next event.
     pub(super) fn poll_news(&mut self) -> Option<News> {
         match self {
             Self::Udp(link) => link.news.pop_front(),
@@ -164,7 +164,7 @@ impl Link {
         }
     }
 
-    /// When [`work`](Self::work) has to be called at the latest.
+    /// Returns the time at which [`work`](Self::work) must be called at the latest.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Udp(link) => link.retry,
@@ -172,7 +172,7 @@ impl Link {
         }
     }
 
-    /// This host's addresses or routes have changed.
+    /// Handles a change of this host's addresses or routes.
     pub(super) fn network_changed(&mut self, now: Instant) {
         if let Self::Udp(link) = self {
             link.check(now);
@@ -180,7 +180,7 @@ impl Link {
     }
 }
 
-/// Datagrams from one local port, for the life of the link: servers tell repeated calls by it.
+/// Datagrams from one local port, for the life of the link: servers identify retransmitted calls by it.
 pub(super) struct DatagramLink {
     way: Way,
     socket: Option<ConnectedUdp>,
@@ -188,7 +188,7 @@ pub(super) struct DatagramLink {
     outgoing: VecDeque<Bytes>,
     news: VecDeque<News>,
     watch: Watch,
-    /// When the socket is opened again, or looked after.
+    /// Time at which the socket is reopened, or checked.
     retry: Option<Instant>,
     checked: Instant,
     reopened: u64,
@@ -239,17 +239,17 @@ impl DatagramLink {
         Ok(())
     }
 
-    /// Has the socket looked after soon, but not again and again.
+    /// Schedules a check of the socket soon, but not too often.
     fn check(&mut self, now: Instant) {
         self.retry.get_or_insert(now.max(self.checked + RETRY));
     }
 
-    /// Opens the socket again, at the same port, if the way to the server begins at another address by now.
+    /// Reopens the socket, at the same port, if the route to the server now starts from another address.
     fn reopen(&mut self, now: Instant, waiter: &Waiter) -> io::Result<()> {
         self.checked = now;
         if self.socket.is_some() {
             match ConnectedUdp::open(self.way.server, 0, 0) {
-                // No way at all: the old address may come back, and the next news or failure leads here again.
+                // No route: the old address may come back, and the next change or failure leads here again.
                 Err(_) => return Ok(()),
                 Ok(fresh) if fresh.local_address().ip() == self.local.ip() => return Ok(()),
                 Ok(_) => {}
@@ -275,7 +275,8 @@ impl DatagramLink {
     }
 }
 
-/// A socket for calls, which want to arrive more than they want to arrive soon: the hop holds them, and their answers.
+/// Opens a socket for calls, marked as bulk data, for which arrival matters more than delay: the hop holds them and
+/// their replies.
 fn marked(server: SocketAddr, port: u16) -> io::Result<ConnectedUdp> {
     let socket = ConnectedUdp::open(server, port, BUFFER)?;
     socket.mark(DSCP_BULK)?;

@@ -1,7 +1,8 @@
-//! Files at a server, driven in real time: one thread owns a [`files::Client`] and the one socket through which its
-//! server knows it.
+//! Files at a server, driven in real time: one thread owns a [`files::Client`] and the only socket by which its server
+//! identifies it.
 //!
-//! [`connect()`] finds a server and its export; the [`Connection`] that it gives takes [`Operation`]s from any thread.
+//! [`connect()`] finds a server and its export; the [`Connection`] that it returns accepts [`Operation`]s from any
+//! thread.
 //!
 //! ```no_run
 //! use std::sync::Arc;

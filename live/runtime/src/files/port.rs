@@ -1,29 +1,29 @@
-//! Which local port a socket has.
+//! The local port of a socket.
 
 use std::io;
 
 use machine::RandomStream;
 
-/// The ports that servers take for privileged, without those that well-known services have (bindresvport(3)).
+/// Ports that servers accept as privileged, without those of well-known services (bindresvport(3)).
 const RESERVED: std::ops::RangeInclusive<u16> = 600..=1_023;
 
-/// Which local port is used.
+/// Choice of the local port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SourcePort {
-    /// A privileged one (600 to 1,023) where we may, since many servers take calls from no other; else any.
+    /// A privileged port (600 to 1,023) if permitted, since many servers accept calls from no other; otherwise any.
     #[default]
     Reserved,
-    /// Any.
+    /// Any port.
     Any,
-    /// This one, as long as it is free.
+    /// This port, if it is free.
     Fixed(u16),
 }
 
 impl SourcePort {
-    /// Opens something at such a port.
+    /// Calls `open` with such a port.
     ///
     /// # Errors
-    /// Those of `open`, but that a port is taken or not permitted where another would do.
+    /// The errors of `open`, except for ports in use or not permitted if another port is possible.
     pub(super) fn open<T>(self, seed: u64, open: impl Fn(u16) -> io::Result<T>) -> io::Result<T> {
         match self {
             Self::Any => open(0),
@@ -44,7 +44,7 @@ impl SourcePort {
     }
 }
 
-/// Whether a port is another's, or its last connection to the same peer lingers.
+/// Returns true if a port is in use, or its last connection to the same peer still lingers.
 fn is_taken(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! From a path to a file, by asking for one name after the other.
+//! Resolution of a path to a file, name by name.
 
 #[cfg(test)]
 mod tests;
@@ -8,32 +8,32 @@ use nfs::{BadName, FileHandle, FileType};
 
 use super::CallError;
 
-/// How many symbolic links are followed before they count as a circle, as on the usual systems.
+/// Largest number of symbolic links followed; more count as a loop, as on common systems.
 const LINKS_MAX: u32 = 40;
 
-/// Why a path leads nowhere. Names are shown with everything escaped that is no printable character of ASCII.
+/// Reason why a path cannot be resolved. In names everything except printable ASCII is escaped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// A step failed.
     #[error("`{at}`: {error}")]
     Call {
-        /// The path up to there.
+        /// Path up to that step.
         at: String,
-        /// Why.
+        /// Reason of the failure.
         error: CallError,
     },
-    /// A part of the path is no name.
+    /// A part of the path is not a valid name.
     #[error("`{name}` is no name: {fault}")]
     Name {
         /// The part.
         name: String,
-        /// What is wrong.
+        /// Reason why it is not valid.
         fault: BadName,
     },
-    /// The path leads on from what is no directory.
+    /// The path continues after a file that is not a directory.
     #[error("`{at}` is no directory")]
     NotDirectory {
-        /// The path up to there.
+        /// Path up to that file.
         at: String,
     },
     /// The path or a symbolic link leads out of the export.
@@ -41,16 +41,16 @@ pub enum ResolveError {
         "the path leads out of the export, by `..` or the symbolic link `{at}`: name what it leads to"
     )]
     LeavesExport {
-        /// The path up to there.
+        /// Path up to that point.
         at: String,
     },
-    /// Symbolic links lead in a circle.
+    /// There are too many symbolic links.
     #[error("more than {LINKS_MAX} symbolic links, which may lead in a circle")]
     TooManyLinks,
 }
 
 impl ResolveError {
-    /// What the server says, if that is the reason.
+    /// Returns the status from the server, if that is the reason.
     pub fn status(&self) -> Option<nfs::Status> {
         match self {
             Self::Call { error, .. } => error.status(),
@@ -59,18 +59,18 @@ impl ResolveError {
     }
 }
 
-/// A walk below an export.
+/// Path resolution below an export.
 pub struct Resolver<'a> {
-    /// Asks the server, in whose name and for as long as the caller wants.
+    /// Calls the server, with the caller's credentials and time limit.
     pub ask: &'a dyn Fn(Operation) -> Result<Reply, CallError>,
 }
 
 impl Resolver<'_> {
-    /// The file at `path` below `root`. Symbolic links are followed as long as they stay below `root`; the last one
-    /// only with `follow_last`.
+    /// Returns the file at `path` below `root`. It follows symbolic links as long as they stay below `root`; the last
+    /// one only with `follow_last`.
     ///
     /// # Errors
-    /// [`ResolveError`] says where the path ends.
+    /// [`ResolveError`] names the place at which the resolution fails.
     pub fn resolve(
         &self,
         root: FileHandle,
@@ -78,7 +78,7 @@ impl Resolver<'_> {
         follow_last: bool,
     ) -> Result<Found, ResolveError> {
         let mut trail = vec![self.root(root)?];
-        // What is to be walked yet, the next part last.
+        // Remaining parts, the next one last.
         let mut rest: Vec<Vec<u8>> = parts(path);
         let (mut links, mut walked) = (0, Vec::new());
         while let Some(part) = rest.pop() {
@@ -160,7 +160,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The parts of a path, the first one last.
+/// Returns the parts of a path, the first one last.
 fn parts(path: &[u8]) -> Vec<Vec<u8>> {
     path.split(|&byte| byte == b'/')
         .filter(|part| !matches!(*part, b"" | b"."))

@@ -1,4 +1,4 @@
-//! A stream to the server that is opened again whenever it breaks.
+//! A stream to the server that is reopened whenever it breaks.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
@@ -12,22 +12,21 @@ use units::{Duration, Instant};
 
 use super::link::{News, Watch, Way};
 
-/// What one read takes.
+/// Size of one read, in bytes.
 const ROOM: usize = 256 << 10;
-/// How many pieces one system call sends.
+/// Number of pieces that one system call sends.
 const SLICES: usize = 64;
-/// What one turn reads at most, so that answers are sent between.
+/// Largest number of reads in one turn, so that replies are sent in between.
 const READS_A_TURN: usize = 4;
-/// How long the first attempt to connect again waits, and the longest that one does; each waits twice as long as the
-/// one before it.
+/// Pause before the first attempt to reconnect, and longest pause; each pause is twice as long as the one before.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// An attempt to connect that has not succeeded after so long is given up for another: across a fade, the kernel's own
-/// would back off for a minute.
+/// Time after which an attempt to connect is abandoned for a new one: across a fade, the kernel's own back-off would
+/// take a minute.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
 enum State {
-    /// Until then, when it is opened.
+    /// Closed; opened again at this time.
     Closed {
         until: Instant,
     },
@@ -45,7 +44,7 @@ enum State {
 /// A stream of records.
 pub(super) struct StreamLink {
     way: Way,
-    /// Our end of the latest stream: the server knows us by its port.
+    /// Local address of the latest stream: the server identifies us by its port.
     local: Option<SocketAddr>,
     state: State,
     pause: Duration,
@@ -56,7 +55,7 @@ pub(super) struct StreamLink {
 }
 
 impl StreamLink {
-    /// A stream that is opened as soon as there is work.
+    /// Returns a stream that is opened as soon as there is work.
     pub(super) fn new(way: Way) -> Self {
         Self {
             way,
@@ -79,7 +78,7 @@ impl StreamLink {
         }
     }
 
-    /// Times that it was opened after the first.
+    /// Returns the number of times that it was reopened.
     pub(super) fn reopened(&self) -> u64 {
         self.opened.saturating_sub(1)
     }
@@ -95,14 +94,14 @@ impl StreamLink {
         }
     }
 
-    /// Takes the next bytes; without a stream they are lost, as with one that breaks.
+    /// Queues bytes; without a stream they are lost, as with one that breaks.
     pub(super) fn queue(&mut self, bytes: Bytes) {
         if matches!(self.state, State::Connected { .. }) {
             self.outgoing.push_back(bytes);
         }
     }
 
-    /// Closes the stream; it is opened again after a pause.
+    /// Closes the stream; it is reopened after a pause.
     pub(super) fn close(&mut self, now: Instant, waiter: &Waiter) {
         let until = now + self.pause;
         let closed = State::Closed { until };
@@ -153,7 +152,7 @@ impl StreamLink {
         self.close(now, waiter);
     }
 
-    /// Begins to connect: from the port that the server knows, if it can be had.
+    /// Begins to connect: from the port that the server knows, if it is available.
     fn open(&mut self, now: Instant, waiter: &Waiter) -> io::Result<()> {
         let Way { server, port, seed } = self.way;
         let known = self.local.map(|local| begin(server, local.port()));
@@ -165,7 +164,7 @@ impl StreamLink {
         match begun {
             Ok(socket) => {
                 self.state = State::Connecting {
-                    // It has room once it is connected.
+                    // The socket has room once it is connected.
                     watch: Watch::begin(waiter, &socket, true)?,
                     socket,
                     until: now + ATTEMPT,
@@ -239,7 +238,7 @@ impl StreamLink {
         Ok(())
     }
 
-    /// Takes out so many bytes that were sent.
+    /// Removes `count` bytes that were sent.
     fn sent(&mut self, mut count: usize) {
         while let Some(front) = self.outgoing.front_mut() {
             if front.len() > count {
@@ -251,7 +250,7 @@ impl StreamLink {
         }
     }
 
-    /// Watches for room while something waits for it.
+    /// Watches for room while data wait for it.
     fn watch(&mut self, waiter: &Waiter) -> io::Result<()> {
         let State::Connected { socket, watch } = &mut self.state else {
             return Ok(());
@@ -284,7 +283,7 @@ fn begin(server: SocketAddr, port: u16) -> io::Result<TcpStream> {
     }
 }
 
-/// Whether another port would do: this one has another owner by now, or its last connection lingers.
+/// Returns true if another port could work: this one is in use, or its last connection lingers.
 fn is_about_the_port(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,6 +1,6 @@
-//! The control socket of a mount: a Unix stream socket on which its process is asked and told what to do.
+//! The control socket of a mount: a Unix stream socket for queries and commands to its process.
 //!
-//! A question is one line, one of the names of [`Question`]; the answer is one line of JSON, which may come late.
+//! A query is one line, one of the names of [`Question`]; the reply is one line of JSON, which may come late.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,26 +15,26 @@ use serde_json::Value;
 use crate::control::{self, LONGEST_QUESTION};
 use crate::socket_file::SocketFile;
 
-/// How long the end of a question may take.
+/// Time until a query must be complete.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a mount can be asked.
+/// A query or command to a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
-    /// How it does.
+    /// Query of its status.
     Status,
-    /// To make all that was written safe.
+    /// Flush of all written data to stable storage.
     Sync,
-    /// To make all safe, then to unmount.
+    /// Flush of all written data, then unmount.
     Unmount,
-    /// To unmount at once, and to lose what is not safe.
+    /// Unmount at once, with loss of unsafe data.
     Discard,
 }
 
 impl Question {
     const ALL: [Self; 4] = [Self::Status, Self::Sync, Self::Unmount, Self::Discard];
 
-    /// The question's name.
+    /// Returns the name of the query.
     pub fn name(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -45,33 +45,33 @@ impl Question {
     }
 }
 
-/// Somebody who asks and waits for the answer.
+/// A client that waits for the reply.
 #[derive(Debug)]
 pub struct Asker(UnixStream);
 
 impl Asker {
-    /// Whether anybody still waits for the answer.
+    /// Returns true if the client still waits for the reply.
     pub fn waits(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         rustix::net::recv(&self.0, &mut [0_u8; 1], flags) == Err(Errno::AGAIN)
     }
 
-    /// Answers.
+    /// Sends the reply.
     pub fn answer(mut self, answer: &Value) {
-        // Who does not wait any more needs no answer.
+        // A client that does not wait any more needs no reply.
         let _ = writeln!(self.0, "{answer}");
     }
 }
 
-/// The end of the process that keeps the mount. The socket is readable and writable by its owner alone.
+/// The end of the process that serves the mount. Only the owner may read and write the socket.
 pub struct Control(#[expect(dead_code, reason = "it ends when it is dropped")] WaitingThread);
 
 impl Control {
-    /// Listens at `path`, in the place of a socket that a dead process left. Questions are handed to `asked`, in a
-    /// thread of their own.
+    /// Listens at `path`, and replaces a socket that a dead process left. Queries are passed to `asked`, in a thread of
+    /// their own.
     ///
     /// # Errors
-    /// With the path; `AddrInUse` if a living process answers there.
+    /// An error names the path; `AddrInUse` if a living process answers there.
     pub fn start(
         path: &Path,
         mut asked: impl FnMut(Question, Asker) + Send + 'static,
@@ -96,7 +96,7 @@ impl Control {
     }
 }
 
-/// Reads a question; one that nobody knows is answered here.
+/// Reads a query; answers an unknown one itself.
 fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -115,12 +115,12 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
     Ok(None)
 }
 
-/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for
-/// ever.
+/// Queries the process whose control socket is at `path`; waits for the reply for at most `patience`, or without a
+/// limit.
 ///
 /// # Errors
-/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
-/// ended without an answer.
+/// `NotFound` or `ConnectionRefused` if there is no process, `WouldBlock` if it does not reply, `UnexpectedEof` if it
+/// ended without a reply.
 pub fn ask(path: &Path, question: Question, patience: Option<Duration>) -> io::Result<Value> {
     control::ask(path, question.name(), patience)
 }

@@ -1,5 +1,5 @@
-//! Files at a server as a part of this host's tree: `/dev/fuse` and a core ([`mount::FileSystem`]), served by the
-//! thread of a [`Connection`]. [`control`] is the socket on which the process of a mount is asked.
+//! Files at a server as part of this host's file tree: `/dev/fuse` and a core ([`mount::FileSystem`]), served by the
+//! thread of a [`Connection`]. [`control`] is the control socket of a mount's process.
 //!
 //! [`Connection`]: crate::files::Connection
 

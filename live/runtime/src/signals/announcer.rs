@@ -1,4 +1,4 @@
-//! What a host tells its log, as signals.
+//! Signals made from the events of a host.
 
 use edges::clock;
 use hosts::Event;
@@ -7,14 +7,14 @@ use units::Instant;
 
 use super::Publisher;
 
-/// Knows how the hop to each peer does, and publishes what changes.
+/// The condition of the hop to each peer, whose changes are published.
 pub struct Announcer {
     conditions: Vec<Condition>,
     pub(crate) publisher: Publisher,
 }
 
 impl Announcer {
-    /// For these peers, none of which is connected.
+    /// Returns an announcer for these peers, all of them disconnected.
     pub fn new(mut publisher: Publisher, peers: impl Iterator<Item = String>) -> Self {
         let now = clock::monotonic();
         let conditions: Vec<_> = peers.map(|peer| Condition::new(now, peer)).collect();
@@ -27,7 +27,7 @@ impl Announcer {
         }
     }
 
-    /// Something has happened.
+    /// Handles an event of the host.
     pub(crate) fn note(&mut self, now: Instant, event: &Event) {
         let whose = |condition: &&mut Condition| condition.peer() == event.peer;
         let condition = self.conditions.iter_mut().find(whose);

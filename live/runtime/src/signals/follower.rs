@@ -1,9 +1,9 @@
-//! Signals, as an RPC client wants to know of them.
+//! Conversion of signals to link events for an RPC client.
 
 use rpc::LinkEvent;
 use signals::{Event, Signal};
 
-/// Follows the signals of one hop.
+/// State of one hop, from its signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Follower {
     wrong: Option<Wrong>,
@@ -16,7 +16,7 @@ enum Wrong {
 }
 
 impl Follower {
-    /// What a signal means for calls under way, if anything.
+    /// Returns the effect of a signal on calls in progress, if there is one.
     pub fn hear(&mut self, signal: &Signal) -> Option<LinkEvent> {
         match signal.event {
             Event::HandoffImpending { .. } => {
@@ -27,9 +27,9 @@ impl Follower {
                 self.wrong.get_or_insert(Wrong::Fade);
                 Some(LinkEvent::FadeBegan)
             }
-            // The hop holds calls of files.
+            // The hop holds calls for files.
             Event::Restored { held, .. } => match self.wrong.take() {
-                // All was well, and that is what a newcomer is told.
+                // There was no problem; a new subscriber gets this signal too.
                 None if signal.past => None,
                 Some(Wrong::Handoff) if !held => Some(LinkEvent::HandoffDone),
                 _ => Some(LinkEvent::FadeEnded { kept: held }),
@@ -37,7 +37,7 @@ impl Follower {
         }
     }
 
-    /// Nobody tells any more: the daemon has ended, and with it what it had kept.
+    /// Handles the end of the daemon, with which its held packets are lost.
     pub fn deafen(&mut self) -> Option<LinkEvent> {
         self.wrong
             .take()

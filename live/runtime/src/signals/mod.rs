@@ -1,8 +1,8 @@
-//! News of the hop for applications: a socket on which a daemon tells it, and whoever listens there.
+//! Signals of the hop for applications: the socket on which a daemon publishes them, and its subscribers.
 //!
-//! An [`Announcer`] makes [`Signal`](signals::Signal)s of what happens at a host, a [`Publisher`] sends them to all
-//! who are connected; a [`Subscription`] receives them, and a [`Reader`] makes of them what an RPC client wants to
-//! know. `docs/signals.md` says what crosses the socket.
+//! An [`Announcer`] makes [`Signal`](signals::Signal)s from the events of a host, a [`Publisher`] sends them to all
+//! subscribers; a [`Subscription`] receives them, and a [`Reader`] converts them to link events for an RPC client.
+//! `docs/signals.md` specifies the format.
 
 mod announcer;
 mod follower;
@@ -16,5 +16,5 @@ pub use publisher::{Audience, Publisher};
 pub use reader::Reader;
 pub use subscription::{Subscription, SubscriptionError};
 
-/// How the file name of a socket ends; it stands beside the control socket.
+/// File name extension of the socket; it is in the folder of the control socket.
 pub const ENDING: &str = "signals";

@@ -1,4 +1,4 @@
-//! The socket on which signals are told.
+//! The socket on which signals are published.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,43 +10,43 @@ use signals::Signal;
 
 use crate::socket_file::SocketFile;
 
-/// How many may listen at the same time.
+/// Largest number of subscribers at the same time.
 const SUBSCRIBERS: usize = 32;
 
-/// Who may listen.
+/// Users who may subscribe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Every user of this machine.
     Everyone,
-    /// The user that publishes, and root.
+    /// The user of the publisher, and root.
     Owner,
 }
 
-/// Somebody who listens.
+/// A connected subscriber.
 struct Subscriber {
     stream: UnixStream,
     user: u32,
     token: u64,
 }
 
-/// Tells signals to whoever connects. The socket is removed when this is dropped.
+/// A publisher of signals to all subscribers. The socket is removed when this is dropped.
 ///
-/// Nothing is read, and nothing is kept for those who do not read: who has so much unread that the kernel takes no
-/// more is sent away. When too many listen, the user who has most of the connections loses the oldest of them, so that
-/// nobody can keep others out.
+/// Nothing is read, and nothing is kept for subscribers that do not read: if one has so much unread data that the
+/// kernel accepts no more, it is disconnected. If there are too many, the user with the most connections loses the
+/// oldest of them, so that no user can keep others out.
 pub struct Publisher {
     socket: SocketFile,
     subscribers: Vec<Subscriber>,
-    /// The last signal of each peer.
+    /// Last signal of each peer.
     present: Vec<Signal>,
     next_token: u64,
 }
 
 impl Publisher {
-    /// Publishes at `path`, in the place of a socket that a dead process left.
+    /// Publishes at `path`, and replaces a socket that a dead process left.
     ///
     /// # Errors
-    /// With the path; `AddrInUse` if a living process answers there.
+    /// An error names the path; `AddrInUse` if a living process answers there.
     pub fn bind(path: &Path, audience: Audience) -> io::Result<Self> {
         let mode = match audience {
             Audience::Everyone => 0o666,
@@ -60,7 +60,7 @@ impl Publisher {
         })
     }
 
-    /// Tells all who listen, and, from now on, whoever comes.
+    /// Sends a signal to all subscribers, and to each new one from now on.
     pub fn publish(&mut self, signal: Signal) {
         let line = signal.to_line();
         self.subscribers.retain_mut(|subscriber| {
@@ -78,16 +78,16 @@ impl Publisher {
         }
     }
 
-    /// How many listen.
+    /// Returns the number of subscribers.
     pub fn subscribers(&self) -> usize {
         self.subscribers.len()
     }
 
-    /// Lets in whoever waits, when the publisher's descriptor is readable. They are told apart by tokens from
-    /// `first_token` on, under which `waiter` reports that one has gone.
+    /// Accepts waiting subscribers, when the publisher's descriptor is readable. They get tokens from `first_token` on,
+    /// with which `waiter` reports that one has gone.
     ///
     /// # Errors
-    /// When the system has no room to wait for one more.
+    /// If the system cannot wait for another descriptor.
     pub fn accept(&mut self, waiter: &Waiter, first_token: u64) -> io::Result<()> {
         while let Some(mut stream) = self.socket.accept() {
             let Ok(peer) = rustix::net::sockopt::socket_peercred(&stream) else {
@@ -112,7 +112,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// The one with that token has gone.
+    /// Removes the subscriber with this token, which has gone.
     pub fn gone(&mut self, token: u64) {
         self.subscribers
             .retain(|subscriber| subscriber.token != token);

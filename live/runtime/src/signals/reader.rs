@@ -1,4 +1,4 @@
-//! A thread that listens to a daemon, whenever there is one.
+//! A thread that subscribes to a daemon, whenever there is one.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,20 +9,21 @@ use units::Duration;
 
 use super::{Follower, Subscription, SubscriptionError};
 
-/// How long after a connection has ended the next is tried, and the longest pause; each is twice the one before.
+/// Pause before the next attempt after a connection has ended, and longest pause; each is twice as long as the one
+/// before.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 const SOCKET: u64 = 0;
 
-/// Listens at a socket until it is dropped. That there is no daemon is no error: it comes, or it does not.
+/// A subscriber of a socket, until it is dropped. A missing daemon is no error: it may start later.
 pub struct Reader(#[expect(dead_code, reason = "it ends when it is dropped")] WaitingThread);
 
 impl Reader {
-    /// Listens at `path`, and calls `hear`, in a thread of its own, with what happens on the hop; where the socket
-    /// tells of several peers they count as one hop.
+    /// Subscribes at `path`, and calls `hear` with link events, in a thread of its own; if the socket reports several
+    /// peers, they count as one hop.
     ///
     /// # Errors
-    /// When the system has no thread or no descriptor.
+    /// If no thread or descriptor is available.
     pub fn start(path: PathBuf, hear: impl FnMut(LinkEvent) + Send + 'static) -> io::Result<Self> {
         let hear = Box::new(hear);
         let listen = move |waiter| {
@@ -40,7 +41,7 @@ impl Reader {
     }
 }
 
-/// What the thread owns.
+/// State of the thread.
 struct Listener {
     path: PathBuf,
     waiter: Waiter,
@@ -63,7 +64,7 @@ impl Listener {
         }
     }
 
-    /// Until the connection ends, or, with true, until the reader is dropped.
+    /// Receives until the connection ends; returns true if the reader is dropped.
     fn listen(&mut self, subscription: &mut Subscription) -> io::Result<bool> {
         self.waiter
             .add(&*subscription, SOCKET, Interest::Readable)?;
@@ -87,7 +88,7 @@ impl Listener {
         }
     }
 
-    /// True if the reader is dropped.
+    /// Waits; returns true if the reader is dropped.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         Ok(self.waiter.wait(timeout)?.any(|ready| ready.token == WOKEN))
     }

@@ -1,4 +1,4 @@
-//! One connection to a socket of signals.
+//! One connection to a signals socket.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,31 +9,31 @@ use signals::{Decoder, Refusal, Signal};
 use socket2::{Domain, SockAddr, Socket, Type};
 use thiserror::Error;
 
-/// Why nothing more comes.
+/// Reason why no more signals will come.
 #[derive(Debug, Error)]
 pub enum SubscriptionError {
-    /// The other side has ended, or has sent us away because we did not read.
+    /// The daemon has ended, or has disconnected us because we did not read.
     #[error("the connection was closed from the other side")]
     Ended,
-    /// What came is not believed.
+    /// A received line is not valid.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The system's reason.
+    /// Error of the system.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
-/// Hears what one socket of signals tells.
+/// A subscriber of one signals socket.
 pub struct Subscription {
     stream: UnixStream,
     decoder: Decoder,
 }
 
 impl Subscription {
-    /// Connects to the socket at `path`, without waiting for a daemon that lets nobody in.
+    /// Connects to the socket at `path`, without waiting for a daemon that does not accept.
     ///
     /// # Errors
-    /// `NotFound` or `ConnectionRefused` where nobody listens, `WouldBlock` where too many wait to be let in.
+    /// `NotFound` or `ConnectionRefused` if there is no listener, `WouldBlock` if too many wait to be accepted.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)?;
         socket.connect(&SockAddr::unix(path)?)?;
@@ -43,10 +43,10 @@ impl Subscription {
         })
     }
 
-    /// Gives `hear` what has come since the last call; never blocks.
+    /// Calls `hear` with the signals received since the last call; never blocks.
     ///
     /// # Errors
-    /// Why nothing more will come.
+    /// If no more signals will come; the error is the reason.
     pub fn receive(&mut self, mut hear: impl FnMut(Signal)) -> Result<(), SubscriptionError> {
         let mut bytes = [0; 4_096];
         loop {

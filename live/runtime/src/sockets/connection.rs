@@ -1,4 +1,4 @@
-//! A connection of the kernel's.
+//! A connection of the kernel's TCP.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,25 +7,25 @@ use bytes::{Buf, Bytes};
 use edges::transparent::TransparentStream;
 use redirector::Chunks;
 
-/// A socket, and what it has no room for yet. Dropped, it resets its connection.
+/// A socket, and the data that it has no room for yet. When dropped, it resets its connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: TransparentStream,
     pending: VecDeque<Bytes>,
-    /// The other host has not answered yet.
+    /// True if the other host has not answered yet.
     pub(super) is_connecting: bool,
-    /// It is to be flushed.
+    /// True if it is to be flushed.
     pub(super) is_unflushed: bool,
-    /// Nothing comes after what can be read.
+    /// True if nothing follows the data that can be read.
     pub(super) has_ended: bool,
-    /// Nothing will be written after what is pending.
+    /// True if nothing follows the pending data.
     is_finishing: bool,
-    /// The other side has been told so.
+    /// True if its sending direction is closed.
     is_finished: bool,
 }
 
 impl Connection {
-    /// Returns a connection that is made.
+    /// Returns an established connection.
     pub(super) fn accepted(socket: TransparentStream) -> Self {
         Self {
             socket,
@@ -38,7 +38,7 @@ impl Connection {
         }
     }
 
-    /// Returns a connection that is being made.
+    /// Returns a connection that is being established.
     pub(super) fn connecting(socket: TransparentStream) -> Self {
         Self {
             is_connecting: true,
@@ -53,7 +53,7 @@ impl Connection {
     /// Returns the number of bytes that can be read.
     ///
     /// # Errors
-    /// That of the connection, once all that came before it is read.
+    /// The error of the connection, once everything before it was read.
     pub(super) fn readable(&self) -> io::Result<u64> {
         let count = self.socket.available()?;
         if count == 0 && self.has_ended {
@@ -65,26 +65,26 @@ impl Connection {
     /// Reads at most `count` bytes.
     ///
     /// # Errors
-    /// That of the connection.
+    /// The error of the connection.
     pub(super) fn read(&self, count: u64) -> io::Result<Chunks> {
         let bytes = self.socket.receive(count as usize)?;
         Ok(Bytes::from(bytes).into())
     }
 
-    /// Adds to what the next flush writes.
+    /// Appends data for the next flush.
     pub(super) fn write(&mut self, content: &Chunks) {
         self.pending.extend(content.iter().cloned());
     }
 
-    /// Nothing more will be written.
+    /// Closes the sending direction after the pending data.
     pub(super) fn finish(&mut self) {
         self.is_finishing = true;
     }
 
-    /// Writes what there is room for.
+    /// Writes as much as there is room for.
     ///
     /// # Errors
-    /// That of the connection.
+    /// The error of the connection.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while !self.pending.is_empty() {
             let pieces = self.pending.iter().map(|bytes| &bytes[..]);
@@ -106,14 +106,14 @@ impl Connection {
         self.pending.is_empty()
     }
 
-    /// Returns true if all is written, the end as well.
+    /// Returns true if everything is written, including the end.
     pub(super) fn is_finished(&self) -> bool {
         self.is_finished
     }
 
-    /// Leaves the rest to the kernel.
+    /// Releases the connection to the kernel.
     pub(super) fn release(self) {
-        // If it cannot be, it is reset, and the other side is not deceived.
+        // If that fails, the connection is reset, and the peer does not take the stream for complete.
         let _ = self.socket.let_go();
     }
 

@@ -1,4 +1,4 @@
-//! The sockets of TCP that is split: what a [`split::Splitter`] asks of the system is done here, by the kernel's TCP.
+//! The sockets of split connections: they carry out the requests of a [`split::Splitter`] with the kernel's TCP.
 
 mod connection;
 
@@ -20,23 +20,24 @@ use wire::flow::Ends;
 
 use connection::Connection;
 
-/// Tokens of what is waited for; those of connections follow.
+/// Tokens of descriptors; those of connections follow.
 const LISTENER: u64 = 0;
 const FIRST_CONNECTION: u64 = 1;
 
-/// What a socket that has nothing pending takes: what the kernel does not take waits beside it.
+/// Size of data that a socket with nothing pending accepts, in bytes; the part that the kernel does not accept waits
+/// beside it.
 const ROOM: u64 = 256 << 10;
-/// Reads in one turn of the loop.
+/// Number of reads in one turn of the loop.
 const READS_A_TURN: usize = 4;
 
-/// How sockets are made.
+/// Options of the sockets.
 #[derive(Debug)]
 pub struct Options {
-    /// The congestion control of the connections across the hop, e.g. `reno`; the system's if there is none.
+    /// Congestion control of the connections across the hop, e.g. `reno`; `None` for the system's.
     pub congestion_control: Option<String>,
-    /// At the mobile host: what leads the packets of its own connections to the listener, when it is asked for.
+    /// At the mobile host: the diversion of its own connections to the listener, when it is requested.
     pub diversion: Option<Diversion>,
-    /// Bytes that the splitter's buffers take at most.
+    /// Largest size of the splitter's buffers.
     pub memory: Bytes,
 }
 
@@ -45,22 +46,22 @@ pub struct Sockets {
     options: Options,
     listener: TransparentListener,
     connections: HashMap<SocketId, Connection>,
-    /// Accepted, and not named yet.
+    /// Accepted streams that have no socket id yet.
     accepted: HashMap<Ends, TransparentStream>,
-    /// Connections to which something was written since the last [`flush`](Self::flush).
+    /// Connections that were written to since the last [`flush`](Self::flush).
     unflushed: Vec<SocketId>,
-    /// What is to be read, in the order in which that was asked for.
+    /// Requested reads, in order.
     reads: VecDeque<(SocketId, u64)>,
     waiter: Waiter,
     events: VecDeque<SystemEvent<Chunks>>,
 }
 
 impl Sockets {
-    /// Returns sockets for connections that come to `listener`. Others are made in the calling thread's network
-    /// namespace; those in the name of other hosts need `CAP_NET_ADMIN`.
+    /// Returns sockets for connections that arrive at `listener`. Others are opened in the calling thread's network
+    /// namespace; those with addresses of other hosts need `CAP_NET_ADMIN`.
     ///
     /// # Errors
-    /// Of the system.
+    /// System errors.
     pub fn new(options: Options, listener: TransparentListener) -> io::Result<Self> {
         let waiter = Waiter::new()?;
         waiter.add(&listener, LISTENER, Interest::Changes)?;
@@ -76,7 +77,7 @@ impl Sockets {
         })
     }
 
-    /// Returns the number of bytes that buffers take at most, beside the kernel's.
+    /// Returns the largest size of buffers, besides those of the kernel.
     pub fn memory(&self) -> Bytes {
         self.options.memory
     }
@@ -86,12 +87,12 @@ impl Sockets {
         self.events.pop_front()
     }
 
-    /// Returns true if something waits for the next [`flush`](Self::flush).
+    /// Returns true if the next [`flush`](Self::flush) has work to do.
     pub fn needs_flush(&self) -> bool {
         !self.unflushed.is_empty() || !self.reads.is_empty()
     }
 
-    /// Carries out what the splitter asks for.
+    /// Carries out a request of the splitter.
     pub fn carry_out(&mut self, request: SystemRequest<Chunks>) {
         match request {
             SystemRequest::Locate { number, address } => {
@@ -128,7 +129,7 @@ impl Sockets {
     }
 
     fn insert(&mut self, id: SocketId, connection: Connection) {
-        // A connection that cannot be waited for is given up when it has been idle for too long.
+        // A connection that cannot be waited for is closed after its idle timeout.
         let _ = self
             .waiter
             .add(connection.socket(), token_of(id), Interest::Changes);
@@ -155,7 +156,7 @@ impl Sockets {
         }
     }
 
-    /// Lets `change` act on what a connection is to write; the next flush writes it, in one call for many changes.
+    /// Changes a connection with `change`; the next flush writes its data, in one call for many changes.
     fn change(&mut self, id: SocketId, change: impl FnOnce(&mut Connection)) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -169,7 +170,7 @@ impl Sockets {
     fn connect(&self, connect: Connect) -> io::Result<TransparentStream> {
         let options = &self.options;
         let congestion_control = options.congestion_control.as_deref();
-        // The mark has the answers of this host's own servers led here.
+        // The mark diverts the answers of this host's own servers to the listener.
         let mark = options.diversion.as_ref().map(|diversion| diversion.mark);
         let asks = Asks {
             source: connect.source,
@@ -188,7 +189,7 @@ impl Sockets {
             Err(error) => return self.fail(id, &error),
         };
         let (is_empty, has_ended) = (content.length() == 0, connection.has_ended);
-        // First, lest it is asked for again what is not there.
+        // This comes first, so that data that are not there are not requested again.
         if is_empty {
             self.look(id);
         }
@@ -198,7 +199,7 @@ impl Sockets {
         }
     }
 
-    /// Reports what can be read.
+    /// Reports the bytes that can be read.
     fn look(&mut self, id: SocketId) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -213,10 +214,10 @@ impl Sockets {
         }
     }
 
-    /// Takes what has become ready; events say what that is.
+    /// Handles sockets that have become ready, and queues their events.
     ///
     /// # Errors
-    /// If the system cannot say what is ready.
+    /// If the system cannot report the ready sockets.
     pub fn take_ready(&mut self) -> io::Result<()> {
         let ready: Vec<_> = self.waiter.wait(Some(Duration::ZERO))?.collect();
         for ready in ready {
@@ -265,8 +266,8 @@ impl Sockets {
         }
     }
 
-    /// Writes what was written since the last flush, so that many small pieces share a system call, and reads a part of
-    /// what is to be read: frames of the hop that are due must not wait for a long copy.
+    /// Writes the data since the last flush, so that many small pieces share a system call, and makes a part of the
+    /// requested reads: due frames of the hop must not wait for a long copy.
     pub fn flush(&mut self) {
         for id in std::mem::take(&mut self.unflushed) {
             self.flush_one(id);
@@ -314,7 +315,7 @@ fn id_of(token: u64) -> SocketId {
     SocketId { binding, side }
 }
 
-/// Returns what an error of a socket means.
+/// Returns the refusal for an error of a socket.
 fn refusal(error: &io::Error) -> Refusal {
     match Errno::from_io_error(error) {
         Some(Errno::CONNREFUSED | Errno::CONNRESET) => Refusal::Refused,

@@ -9,10 +9,10 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::echo::Echo;
 
-/// Fewer than the loop's share of one turn.
+/// Number of packets, less than the loop's share of one turn.
 const PACKETS: usize = 50;
 
-/// All in one thread, since buffers return to the pool of the thread that drops them.
+/// Everything runs in one thread, since buffers return to the pool of the thread that drops them.
 #[test]
 fn packets_cost_no_allocation() {
     let addresses = ["192.0.2.1:1", "192.0.2.2:2"].map(|text| text.parse().unwrap());
@@ -27,7 +27,7 @@ fn packets_cost_no_allocation() {
             user.send(&mut Packet::new(datagram.clone())).unwrap();
         }
         assert_eq!(peer.send(addresses[0], &batch).handled, PACKETS);
-        // It takes what is there, and then ends.
+        // It handles the waiting packets, and then ends.
         stopper.wake().unwrap();
         let count = allocation_counter::measure(|| {
             assert_eq!(event_loop.run().unwrap(), Stopped::Woken);

@@ -10,8 +10,8 @@ use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
-/// Sends each packet across as a datagram and each datagram back as a packet; the content `later`
-/// comes once more when a deadline has passed.
+/// Sends each packet across as a datagram and each datagram back as a packet; it sends the content `later` again after
+/// a deadline.
 pub(crate) struct Echo {
     peer: HopAddress,
     outputs: VecDeque<Output>,

@@ -16,7 +16,7 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::echo::Echo;
 
-/// So long a test waits for what must come; it decides nothing but how long a failure takes.
+/// Time that a test waits for what must arrive; it only affects how long a failure takes.
 const LONG: Duration = Duration::from_secs(20);
 
 /// Runs a loop in a thread of its own while `test` plays both of its neighbours.
@@ -34,7 +34,7 @@ fn with_loop(
     let stopper = event_loop.stopper();
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || event_loop.run().unwrap());
-        // Also when the test fails, so that the failure is seen.
+        // This also runs if the test fails, so that the failure is seen.
         let outcome =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&mut user, &mut peer)));
         stopper.wake().unwrap();
@@ -61,7 +61,7 @@ fn next_packet(user: &mut MemoryDevice) -> Vec<u8> {
     user.receive().unwrap().unwrap().buffer.to_vec()
 }
 
-/// Takes datagrams until there are `count`.
+/// Receives datagrams until there are `count`.
 fn datagrams(peer: &mut MemoryBearer, count: usize) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     while all.len() < count {
@@ -164,7 +164,7 @@ fn answers_questions_and_survives_odd_askers() {
                 socket.metadata().unwrap().permissions().mode() & 0o777,
                 0o600
             );
-            // Some who never ask, one who goes away, and one who asks for something else.
+            // Clients that never send a query, one that goes away, and one with an unknown query.
             let silent: Vec<_> = (0..20)
                 .map(|_| UnixStream::connect(&socket).unwrap())
                 .collect();
@@ -227,8 +227,7 @@ fn tells_the_host_when_the_network_has_changed() {
     });
 }
 
-/// A namespace of our own; where none can be had the test says so and is skipped, but under CI=true
-/// it fails.
+/// Returns a new namespace; if none can be created the test is skipped with a message, but fails under CI=true.
 fn namespace() -> Option<Namespace> {
     match Namespace::create() {
         Ok(namespace) => Some(namespace),
@@ -255,7 +254,7 @@ fn a_search_that_takes_long_holds_nobody_up() {
             for content in [&b"seek"[..], b"one", b"seek", b"seek", b"seek", b"two"] {
                 user.send(&mut packet(content)).unwrap();
             }
-            // The resolver of names has not answered yet.
+            // The name resolver has not replied yet.
             assert_eq!(datagrams(peer, 2), [b"one", b"two"]);
             let places = ["192.0.2.7:1", "192.0.2.8:1"].map(|place| place.parse().unwrap());
             answer.send(places.to_vec()).unwrap();

@@ -1,4 +1,4 @@
-//! The socket of signals: newcomers, slow readers, crowds, and a daemon that comes and goes.
+//! The signals socket: new subscribers, slow ones, many, and a daemon that stops and starts.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use runtime::signals::{Audience, Follower, Publisher, Reader, Subscription, Subs
 use signals::{Event, Refusal, Signal};
 use units::{Duration, Instant};
 
-/// So long a test waits for what must come; it decides nothing but how long a failure takes.
+/// Time that a test waits for what must arrive; it only affects how long a failure takes.
 const LONG: Patience = Patience::from_secs(20);
 const PUBLISHER: u64 = 0;
 
@@ -38,7 +38,7 @@ const KEPT: Event = Event::Restored {
     lasted: Duration::from_millis(80),
 };
 
-/// A publisher at `path`, for `audience`, and what waits for it.
+/// Returns a publisher at `path`, for `audience`, and a waiter for it.
 fn publisher(path: &Path, audience: Audience) -> (Publisher, Waiter) {
     let publisher = Publisher::bind(path, audience).unwrap();
     let waiter = Waiter::new().unwrap();
@@ -48,7 +48,7 @@ fn publisher(path: &Path, audience: Audience) -> (Publisher, Waiter) {
     (publisher, waiter)
 }
 
-/// Lets in who waits, and forgets who has gone, until `done`.
+/// Accepts subscribers, and removes those that have gone, until `done`.
 fn attend(
     (publisher, waiter): (&mut Publisher, &mut Waiter),
     mut done: impl FnMut(&Publisher) -> bool,
@@ -137,13 +137,13 @@ fn who_does_not_read_is_sent_away_and_others_hear_on() {
         assert!(told < 100_000, "it is kept for ever");
     }
     assert!(told > 50, "{told} signals fit into no socket");
-    // What it had, and no half of a line that could be misread.
+    // The received lines, and no partial line that could be misread.
     let mut rest = String::new();
     slow.read_to_string(&mut rest).unwrap();
     assert!(rest.lines().count() as u64 <= told + 1);
 }
 
-/// What is written to a publisher is never read, and half-closed connections are as good as whole ones.
+/// The publisher never reads from subscribers, and half-closed connections stay valid.
 #[test]
 fn what_listeners_say_does_not_matter() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,7 +190,7 @@ fn a_crowd_pushes_out_its_oldest() {
     assert_eq!(lines(&mut newcomer, 1), [Signal::greeting()]);
 }
 
-/// A daemon of which only the socket of signals is left.
+/// A daemon that consists of its signals socket only.
 struct Daemon {
     commands: std::sync::mpsc::Sender<Signal>,
     waker: Waker,
@@ -239,7 +239,7 @@ impl Daemon {
 fn reader(path: &Path) -> (Reader, Receiver<LinkEvent>) {
     let (sender, receiver) = channel();
     let reader = Reader::start(path.into(), move |event| {
-        // The test may have seen enough.
+        // The test may have ended already.
         let _ = sender.send(event);
     })
     .unwrap();
@@ -271,7 +271,7 @@ fn a_reader_finds_its_daemon_again() {
     assert!(heard.recv().is_err(), "its thread has ended");
 }
 
-/// Whatever answers at the socket, the reader hears nothing and can be dropped.
+/// For any data at the socket, the reader reports no event and can be dropped.
 #[test]
 fn a_reader_survives_whatever_answers() {
     let folder = tempfile::tempdir().unwrap();
@@ -288,13 +288,13 @@ fn a_reader_survives_whatever_answers() {
         format!("{greeting}{{\"event\":\"fade\"}}\n{fade}"),
     ] {
         let (mut stream, _) = listener.accept().unwrap();
-        // The reader may be gone before it has been sent all of that.
+        // The reader may be gone before all of that was sent.
         let _ = stream.write_all(garbage.as_bytes());
         stream.set_read_timeout(Some(LONG)).unwrap();
         assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     }
     assert!(heard.try_recv().is_err());
-    // And one that says nothing.
+    // A daemon that sends nothing.
     let (_silent, _) = listener.accept().unwrap();
     drop(reader);
 }
@@ -344,7 +344,7 @@ fn signals_become_what_calls_want_to_know() {
             vec![impending, KEPT],
             vec![HandoffImpending, FadeEnded { kept: true }],
         ),
-        // The gateway has started anew.
+        // The gateway has restarted.
         (vec![LOST], vec![lost]),
     ] {
         let mut follower = Follower::default();

@@ -4,39 +4,41 @@ use machine::{ConfigError, check_rules};
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration};
 
-/// How stations share the air. What is not given is that of the direct-sequence radio of IEEE 802.11-1997 at 2 Mbit/s
-/// (its Tables 49 and 59, sections 7.2 and 15.3): the draft of that standard is what wireless LANs of the papers' time
-/// followed. Without it the papers' own protocol follows: retries in the driver, no reservation.
+/// Parameters of the shared medium. The defaults are those of the direct-sequence radio of IEEE 802.11-1997 at 2 Mbit/s
+/// (its Tables 49 and 59, sections 7.2 and 15.3): wireless LANs at the time of the papers followed the draft of that
+/// standard. The papers' own protocol is different: it has retries in the driver, and no reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CsmaConfig {
-    /// The rate of data.
+    /// Rate of data frames.
     pub rate: BitRate,
-    /// The rate of acknowledgements and reservations.
+    /// Rate of acknowledgements and reservations.
     pub basic_rate: BitRate,
-    /// What precedes each transmission: preamble and physical header.
+    /// Time before each transmission: preamble and physical header.
     pub preamble: Duration,
-    /// Header and checksum of a data frame.
+    /// Size of header and checksum of a data frame.
     pub framing: Bytes,
-    /// For how long the air must be idle before a station begins (DIFS).
+    /// Time for which the medium must be idle before a station begins (DIFS).
     pub sense: Duration,
-    /// Between a frame and its answer (SIFS). It must be shorter than `sense`: that gives answers priority.
+    /// Time between a frame and its acknowledgement (SIFS). It must be shorter than `sense`: that gives
+    /// acknowledgements priority.
     pub gap: Duration,
-    /// One step of back-off: within it, stations do not hear each other begin.
+    /// Length of a back-off slot: within it, stations cannot sense that another one begins.
     pub slot: Duration,
-    /// Back-off is drawn from 0 to so many slots, twice as many after each failure in the card.
+    /// Initial contention window, in slots: back-off is drawn from 0 to this number, which doubles after each failure
+    /// in the card.
     pub window_min: u32,
-    /// But never more.
+    /// Largest contention window, in slots.
     pub window_max: u32,
-    /// How often the card itself tries again before it tells the driver of a failure.
+    /// Number of retries in the card before it reports a failure to the driver.
     pub retries: u32,
-    /// Frames from this size on are preceded by a reservation (RTS and CTS); none are by default.
+    /// Size from which a reservation (RTS and CTS) precedes a frame; by default no frame has one.
     pub reserve_from: Option<Bytes>,
 }
 
-/// The size of an acknowledgement, and of an answer to a reservation (IEEE 802.11-1997 §7.2.1).
+/// Size of an acknowledgement, and of a CTS (IEEE 802.11-1997 §7.2.1).
 pub(super) const ACKNOWLEDGEMENT: Bytes = Bytes::new(14);
-/// The size of a reservation.
+/// Size of a reservation (RTS).
 pub(super) const RESERVATION: Bytes = Bytes::new(20);
 
 impl Default for CsmaConfig {
@@ -58,10 +60,10 @@ impl Default for CsmaConfig {
 }
 
 impl CsmaConfig {
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// The first value that makes no sense.
+    /// If a value makes no sense; the error names the first one.
     pub fn check(&self) -> Result<(), ConfigError> {
         let moves = |rate: BitRate| rate.bits_per_second() >= 100;
         let rules = [
@@ -87,22 +89,22 @@ impl CsmaConfig {
         check_rules("CSMA/CA", &rules)
     }
 
-    /// How long a data frame that carries `size` takes.
+    /// Returns the duration of a data frame that carries `size`.
     pub fn data(&self, size: Bytes) -> Duration {
         self.preamble + self.rate.time_for(size + self.framing)
     }
 
-    /// How long an answer takes.
+    /// Returns the duration of an acknowledgement or CTS.
     pub fn answer(&self) -> Duration {
         self.preamble + self.basic_rate.time_for(ACKNOWLEDGEMENT)
     }
 
-    /// How long a reservation takes.
+    /// Returns the duration of a reservation.
     pub fn reservation(&self) -> Duration {
         self.preamble + self.basic_rate.time_for(RESERVATION)
     }
 
-    /// For how long the air is taken by a frame that is acknowledged, without what precedes it.
+    /// Returns the time for which a frame that is acknowledged occupies the medium, without the contention before it.
     pub fn exchange(&self, size: Bytes) -> Duration {
         let reserved = if self.reserves(size) {
             self.reservation() + self.gap + self.answer() + self.gap
@@ -112,7 +114,7 @@ impl CsmaConfig {
         reserved + self.data(size) + self.gap + self.answer()
     }
 
-    /// How long, in the mean, a station that always has something to send and is alone waits before it does.
+    /// Returns the mean contention time of a station that always has frames to send and is alone.
     pub fn mean_contention(&self) -> Duration {
         self.sense + self.slot * u64::from(self.window_min) / 2
     }

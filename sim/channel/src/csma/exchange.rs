@@ -1,4 +1,4 @@
-//! One turn on the air: frames that answer each other, as far as they arrive.
+//! One turn on the medium: a sequence of frames and replies, which ends early if one is lost.
 
 use units::{Bytes, Duration, Instant};
 
@@ -6,16 +6,16 @@ use super::config::CsmaConfig;
 use crate::errors::ErrorModel;
 use crate::pacer::Airtime;
 
-/// What came of a turn.
+/// Result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Turn {
-    /// When the last frame that was sent in it ended.
+    /// Time at which the last frame sent in it ended.
     pub(super) ends: Instant,
-    /// Whether a frame of the sender's arrived damaged.
+    /// True if a frame of the sender arrived damaged.
     pub(super) damaged: bool,
-    /// When the data was received, if it was.
+    /// Time at which the data was received, if it was.
     pub(super) delivered: Option<Instant>,
-    /// Whether the sender received its acknowledgement.
+    /// True if the sender received its acknowledgement.
     pub(super) acknowledged: bool,
 }
 
@@ -26,7 +26,7 @@ struct Legs<'a> {
 }
 
 impl Legs<'_> {
-    /// One frame; whether it arrives.
+    /// Sends one frame; returns true if it arrives.
     fn send(&mut self, size: Bytes, lasts: Duration) -> bool {
         let start = self.now;
         self.now += lasts;
@@ -35,7 +35,7 @@ impl Legs<'_> {
     }
 }
 
-/// A station's turn that begins at `start`, alone on the air.
+/// Returns the result of a station's turn that begins at `start`, alone on the medium.
 pub(super) fn alone(
     config: &CsmaConfig,
     start: Instant,
@@ -72,7 +72,7 @@ pub(super) fn alone(
     }
 }
 
-/// A station's turn that begins at `start` while others begin too: what it sends first is lost.
+/// Returns the result of a station's turn that begins at `start` while others begin too: its first frame is lost.
 pub(super) fn together(config: &CsmaConfig, start: Instant, size: Bytes) -> Turn {
     let lasts = if config.reserves(size) {
         config.reservation()

@@ -1,9 +1,9 @@
 //! Bursts of exactly n packets.
 //!
-//! The burst test of Balakrishnan et al., IEEE/ACM Trans. Networking 5(6), 1997: one burst per 64 KB
-//! on average, each destroying 2, 4 or 6 packets. The paper does not say whether the distance counts
-//! from the beginning or the end of a burst. Here it counts from the end, so bursts never overlap:
-//! with packets of s bytes and q = 1 − exp(−s ÷ spacing), the share n ÷ (n + 1/q − 1) is lost.
+//! The burst test of Balakrishnan et al., IEEE/ACM Trans. Networking 5(6), 1997: one burst per 64 KB on average, each
+//! destroying 2, 4 or 6 packets. The paper leaves open whether the distance counts from the beginning or the end of a
+//! burst. Here it counts from the end, so bursts never overlap: with packets of s bytes and q = 1 − exp(−s ÷ spacing),
+//! the share n ÷ (n + 1/q − 1) is lost.
 
 use machine::RandomStream;
 use serde::Deserialize;
@@ -16,9 +16,9 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BurstConfig {
-    /// How many packets in a row a burst destroys.
+    /// Number of consecutive packets that a burst destroys.
     pub packets: u64,
-    /// The mean distance from the end of one burst to the beginning of the next.
+    /// Mean distance from the end of one burst to the beginning of the next.
     pub spacing: Bytes,
 }
 
@@ -35,7 +35,7 @@ impl BurstConfig {
 pub(crate) struct Burst {
     packets: u64,
     distance: Distance,
-    /// How many of the next packets belong to the burst.
+    /// Number of the next packets that belong to the burst.
     left: u64,
 }
 

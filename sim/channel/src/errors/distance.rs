@@ -1,9 +1,8 @@
 //! Errors at exponentially distributed distances, counted in bytes of one direction.
 //!
-//! Balakrishnan, Padmanabhan, Seshan, Katz, "A Comparison of Mechanisms for Improving TCP Performance
-//! over Wireless Links", IEEE/ACM Trans. Networking 5(6), 1997: the receiving end of the lossy link draws
-//! the distance to the next error and corrupts the packet that it falls into. A packet of s bytes is
-//! lost with the chance 1 − exp(−s ÷ mean).
+//! Balakrishnan, Padmanabhan, Seshan, Katz, "A Comparison of Mechanisms for Improving TCP Performance over Wireless
+//! Links", IEEE/ACM Trans. Networking 5(6), 1997: the receiving end of the lossy link draws the distance to the next
+//! error and corrupts the packet in which it lies. A packet of s bytes is lost with probability 1 − exp(−s ÷ mean).
 
 use machine::RandomStream;
 use serde::Deserialize;
@@ -15,7 +14,7 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DistanceConfig {
-    /// The mean distance from one error to the next.
+    /// Mean distance from one error to the next.
     pub mean: Bytes,
 }
 
@@ -25,7 +24,7 @@ impl DistanceConfig {
     }
 }
 
-/// Whether `mean` can be the mean of a distance.
+/// Checks that `mean` can be the mean of a distance.
 pub(super) fn check_distance(key: &str, mean: Bytes) -> Result<(), Problem> {
     if mean == Bytes::ZERO {
         return Err(Problem::new(key, "must be at least 1 B"));
@@ -45,8 +44,8 @@ impl Distance {
         Self::with_mean(config.mean, stream)
     }
 
-    /// An exponential draw rounded down to bytes keeps what matters: it is memoryless, and it lies
-    /// below s with the chance 1 − exp(−s ÷ mean).
+    /// Returns a model with this mean. An exponential draw rounded down to bytes keeps both properties that matter: it
+    /// is memoryless, and it lies below s with probability 1 − exp(−s ÷ mean).
     pub(super) fn with_mean(mean: Bytes, mut stream: RandomStream) -> Self {
         Self {
             mean,
@@ -59,7 +58,7 @@ impl Distance {
         let hit = self.left < size.get();
         self.left = match self.left.checked_sub(size.get()) {
             Some(left) => left,
-            // Memoryless: what follows the packet is a fresh draw, however many errors it holds.
+            // Memoryless: the distance after the packet is a new draw, however many errors it holds.
             None => self.stream.exponential(self.mean.get()),
         };
         hit

@@ -1,6 +1,6 @@
-//! Each packet is lost with the same chance, whatever happened to the others.
+//! Loss of each packet with the same probability, independent of all others.
 //!
-//! The textbook's memoryless channel; the `p1` and `p5` links of the benchmarks.
+//! The memoryless channel of textbooks; the `p1` and `p5` links of the benchmarks.
 
 use machine::RandomStream;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use units::Probability;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndependentConfig {
-    /// The chance that a packet is lost.
+    /// Probability that a packet is lost.
     pub p: Probability,
 }
 

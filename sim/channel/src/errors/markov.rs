@@ -1,12 +1,11 @@
 //! A two-state Markov chain that steps with every bit sent.
 //!
-//! Haas and Warkhedi, "The Design and Performance of Mobile TCP for Wireless Networks", 2000, eq. 1–4:
-//! from good to bad with chance `p_b` per bit, back with `p_g`; every bit sent in the bad state is an
-//! error, and a packet with any such bit is lost. The bit error rate is `p_b ÷ (p_b + p_g)`, the mean
-//! burst `1 ÷ p_g` bits, and the error rate of packets of B bits close to `B · p_g + 1` times the bit
-//! error rate.
+//! Haas and Warkhedi, "The Design and Performance of Mobile TCP for Wireless Networks", 2000, eq. 1–4: from good to bad
+//! with probability `p_b` per bit, back with `p_g`; every bit sent in the bad state is an error, and a packet with any
+//! such bit is lost. The bit error rate is `p_b ÷ (p_b + p_g)`, the mean burst `1 ÷ p_g` bits, and the error rate of
+//! packets of B bits close to `B · p_g + 1` times the bit error rate.
 //!
-//! The chain is drawn by its runs, which are geometric, so a packet costs a draw for each change of
+//! The lengths of runs in one state are geometric and drawn as a whole, so a packet costs a draw for each change of
 //! state within it and not for each bit.
 
 use machine::RandomStream;
@@ -20,17 +19,17 @@ use crate::problem::Problem;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkovConfig {
-    /// The chance, from one bit to the next, of going from good to bad.
+    /// Probability, from one bit to the next, of a change from good to bad.
     pub p_b: Probability,
-    /// The chance, from one bit to the next, of going from bad to good.
+    /// Probability, from one bit to the next, of a change from bad to good.
     pub p_g: Probability,
-    /// Bits sent from one step of the chain to the next. 1 in the paper, but where it compares links at equal outages
-    /// in time: there one bit of the slow link is as long as 11 of the fast one.
+    /// Bits sent from one step of the chain to the next. It is 1 in the paper, except where it compares links at equal
+    /// outages in time: there one bit of the slow link is as long as 11 of the fast one.
     #[serde(default = "one")]
     pub bits_per_step: u64,
-    /// Whether each direction has a chain of its own, or all bits drive the same one, which takes a half-duplex
-    /// medium. It matters for the shorter packets of the two directions: a chain of acknowledgements alone stays in its
-    /// bad state for many of them. The paper leaves it open.
+    /// Own chain for each direction, or one chain that all bits drive, which needs a half-duplex medium. The difference
+    /// affects the shorter packets of the two directions: a chain of acknowledgements alone stays in its bad state for
+    /// many of them. The paper leaves it open.
     #[serde(default = "own")]
     pub state: Sharing,
 }
@@ -43,7 +42,7 @@ const fn one() -> u64 {
     1
 }
 
-/// The most bits of a step: the bounds of the chances keep the draws within 64 bits with as many.
+/// Largest number of bits of a step: with it, the bounds of the probabilities keep the draws within 64 bits.
 const BITS_PER_STEP_MAX: u64 = 100_000;
 
 impl MarkovConfig {
@@ -71,14 +70,14 @@ pub(crate) struct Markov {
     good_run: RunLength,
     bad_run: RunLength,
     good: bool,
-    /// How many of the next bits are sent in this state.
+    /// Number of the next bits that are sent in this state.
     left: u64,
     bits_per_step: u64,
     stream: RandomStream,
 }
 
 impl Markov {
-    /// A chain that begins in the good state.
+    /// Returns a chain that begins in the good state.
     pub(super) fn new(config: &MarkovConfig, mut stream: RandomStream) -> Self {
         let good_run = RunLength::new(config.p_b);
         Self {
@@ -109,17 +108,18 @@ impl Markov {
     }
 }
 
-/// A geometric distribution on 1, 2, …: the number of bits up to and with the last before a change.
+/// A geometric distribution on 1, 2, …: the number of bits up to and including the last before a change.
 #[derive(Debug, Clone, Copy)]
 struct RunLength {
-    /// The mean of the exponential law whose rounding up is this law, in 2⁻¹⁶ bits.
+    /// Mean of the exponential distribution that gives this one when rounded up, in 2⁻¹⁶ bits.
     mean: u64,
 }
 
 impl RunLength {
     const FRACTION: u32 = 16;
 
-    /// P(⌈E⌉ > n) = exp(−λn) = (1 − p)ⁿ for E exponential with λ = −ln(1 − p) = Σ pᵏ ÷ k.
+    /// Returns the distribution for a change with probability `p`: P(⌈E⌉ > n) = exp(−λn) = (1 − p)ⁿ for E exponential
+    /// with λ = −ln(1 − p) = Σ pᵏ ÷ k.
     fn new(p: Probability) -> Self {
         let one: u128 = 1 << 100;
         // A product with a power of two is exact, so this is the same number on every machine.

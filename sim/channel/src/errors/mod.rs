@@ -1,7 +1,7 @@
-//! Which packets the air loses: one file for each error model.
+//! The error models, which decide on the packets that the air loses: one file for each.
 //!
-//! The models are a closed set, so that a packet costs no indirect call. Each sees the transmissions
-//! of one direction in their order and says which are lost.
+//! The models are a closed set, so that a packet costs no indirect call. Each handles the transmissions of one
+//! direction in their order and decides on the losses.
 
 mod burst;
 mod distance;
@@ -29,13 +29,13 @@ use crate::Direction;
 use crate::pacer::Airtime;
 use crate::problem::Problem;
 
-/// An error model and its parameters, as a link's file states them.
+/// An error model and its parameters, as in a link's file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum ErrorConfig {
     /// Nothing is lost.
     None(NoErrors),
-    /// Each packet is lost with the same chance.
+    /// Each packet is lost with the same probability.
     Independent(IndependentConfig),
     /// A good and a bad state that alternate in time.
     Temporal(TemporalConfig),
@@ -49,7 +49,7 @@ pub enum ErrorConfig {
     Replay(ReplayConfig),
 }
 
-/// The parameters of no error model: none.
+/// Parameters of the model without errors; there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoErrors {}
@@ -61,7 +61,7 @@ impl Default for ErrorConfig {
 }
 
 impl ErrorConfig {
-    /// Says which key is wrong, and what is allowed.
+    /// Checks the parameters; the error names the key and the allowed values.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         match self {
             Self::None(_) | Self::Independent(_) => Ok(()),
@@ -73,12 +73,12 @@ impl ErrorConfig {
         }
     }
 
-    /// Whether packets of both directions meet one model, in the order in which they are sent.
+    /// Returns true if packets of both directions use one model, in the order in which they are sent.
     pub(crate) fn is_common(&self) -> bool {
         matches!(self, Self::Markov(config) if config.state == Sharing::Shared)
     }
 
-    /// The state changes of `direction` with `seed`; `None` if the model has no states in time.
+    /// Returns the state changes of `direction` with `seed`; `None` if the model has no states in time.
     pub(crate) fn timeline(&self, seed: u64, direction: Direction) -> Option<Timeline> {
         match self {
             Self::Temporal(config) => Some(config.timeline(seed, direction)),
@@ -91,7 +91,7 @@ impl ErrorConfig {
         }
     }
 
-    /// The chance of a loss by state, as far as it does not depend on the size of a packet.
+    /// Returns the loss probability by state, without losses that depend on the size of a packet.
     pub(crate) fn state_loss(&self) -> StateLoss {
         let always_good = |p| StateLoss {
             good: p,
@@ -142,7 +142,7 @@ pub(crate) enum ErrorModel {
 }
 
 impl ErrorModel {
-    /// Whether the next transmission is lost.
+    /// Returns true if the next transmission is lost.
     pub(crate) fn loses(&mut self, airtime: Airtime, size: Bytes) -> bool {
         match self {
             Self::None => false,

@@ -1,4 +1,4 @@
-//! How long a state lasts.
+//! The length of the periods of a state.
 
 use machine::RandomStream;
 use serde::Deserialize;
@@ -6,34 +6,34 @@ use units::Duration;
 
 use crate::problem::Problem;
 
-/// The law of a period's length.
+/// Distribution of a period's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// Every length from `low` to `high` is equally likely; by default from 0 to twice the mean.
     Uniform,
-    /// Memoryless.
+    /// Exponentially distributed (memoryless).
     Exponential,
-    /// Always the mean.
+    /// Always equal to the mean.
     Deterministic,
 }
 
-/// How long the good or the bad state lasts.
+/// Length of the periods of the good or the bad state.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PeriodConfig {
-    /// The law.
+    /// The distribution.
     pub distribution: Distribution,
-    /// The mean; for a uniform law the two ends can be given in its place.
+    /// The mean; a uniform distribution can have `low` and `high` instead.
     pub mean: Option<Duration>,
-    /// The lower end of a uniform law.
+    /// Lower end of a uniform distribution.
     pub low: Option<Duration>,
-    /// The upper end of a uniform law.
+    /// Upper end of a uniform distribution.
     pub high: Option<Duration>,
 }
 
 impl PeriodConfig {
-    /// A period of this law and mean.
+    /// Returns a period of this distribution and mean.
     pub fn with_mean(distribution: Distribution, mean: Duration) -> Self {
         Self {
             distribution,
@@ -43,7 +43,7 @@ impl PeriodConfig {
         }
     }
 
-    /// The law in numbers; with a `tick`, lengths are whole ticks.
+    /// Returns the distribution in numbers; with a `tick`, lengths are whole ticks.
     pub(super) fn law(&self, tick: Option<Duration>) -> Result<Law, Problem> {
         let ends = (self.low, self.high);
         let law = match (self.distribution, self.mean, ends) {
@@ -72,7 +72,7 @@ impl PeriodConfig {
     }
 }
 
-/// The law of a length; with ticks, its numbers count ticks.
+/// Distribution of a length; with ticks, its numbers count ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Law {
     Uniform { low: Duration, high: Duration },
@@ -127,7 +127,7 @@ impl Law {
         }
     }
 
-    /// The mean length.
+    /// Returns the mean length.
     pub(super) fn mean(self) -> Duration {
         match self {
             Self::Uniform { low, high } => low + (high - low) / 2,
@@ -145,7 +145,7 @@ impl Law {
             Self::Exponential { mean } => Duration::from_nanos(stream.exponential(mean.as_nanos())),
             Self::Fixed { length } => length,
             Self::Ticks { tick, low, high } => tick * (low + stream.below(high - low + 1)),
-            // A kernel's timer goes off at the first tick after its time.
+            // A kernel's timer fires at the first tick after its time.
             Self::ExponentialTicks { tick, mean } => {
                 let length = stream.exponential(mean.as_nanos());
                 tick * length.div_ceil(tick.as_nanos()).max(1)

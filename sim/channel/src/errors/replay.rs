@@ -1,7 +1,7 @@
-//! State changes that were recorded, played back.
+//! Replay of recorded state changes.
 //!
-//! In the spirit of Noble, Satyanarayanan, Nguyen, Katz, "Trace-Based Mobile Network Emulation",
-//! SIGCOMM 1997: the same fades again and again.
+//! As in Noble, Satyanarayanan, Nguyen, Katz, "Trace-Based Mobile Network Emulation", SIGCOMM 1997: every run meets the
+//! same fades.
 
 use std::sync::Arc;
 
@@ -13,14 +13,15 @@ use super::temporal::{LossRule, SHORTEST_CYCLE, StateLoss, always};
 use super::timeline::{StateChange, Timeline};
 use crate::problem::Problem;
 
-/// Where in a recording a run begins.
+/// Position in a recording at which a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Begin {
-    /// At its beginning, whatever the seed.
+    /// The beginning, whatever the seed.
     #[default]
     Origin,
-    /// Anywhere in it, as the seed says, so that runs with several seeds see several parts; for recordings that repeat.
+    /// A position drawn from the seed, so that runs with different seeds use different parts; for recordings that
+    /// repeat.
     Anywhere,
 }
 
@@ -28,23 +29,23 @@ pub enum Begin {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayConfig {
-    /// The name of the file that holds the state changes, in the format of [`Recording::parse`].
+    /// Name of the file that holds the state changes, in the format of [`Recording::parse`].
     pub file: String,
-    /// After how long the recording begins anew; by default its last state holds for ever.
+    /// Time after which the recording repeats; by default its last state holds for ever.
     pub repeat: Option<Duration>,
-    /// Where in the recording a run begins.
+    /// Position in the recording at which a run begins.
     #[serde(default)]
     pub begin: Begin,
-    /// The chance that a packet is lost in the good state.
+    /// Probability that a packet is lost in the good state.
     #[serde(default)]
     pub loss_good: Probability,
-    /// The chance that a packet is lost in the bad state.
+    /// Probability that a packet is lost in the bad state.
     #[serde(default = "always")]
     pub loss_bad: Probability,
-    /// Which state decides about a packet.
+    /// Rule that selects the state for a packet.
     #[serde(default)]
     pub rule: LossRule,
-    /// What the file holds; set when the link is loaded.
+    /// Content of the file; set when the link is loaded.
     #[serde(skip)]
     pub recording: Option<Arc<Recording>>,
 }
@@ -61,7 +62,7 @@ impl ReplayConfig {
         Ok(())
     }
 
-    /// Takes in what the file holds.
+    /// Parses the content of the file and keeps it.
     pub(crate) fn load(&mut self, text: &str) -> Result<(), Problem> {
         let name = &self.file;
         let recording = Recording::parse(text, self.repeat)
@@ -76,7 +77,7 @@ impl ReplayConfig {
         let start = match (self.begin, self.repeat) {
             (Begin::Anywhere, Some(repeat)) => {
                 let last = repeat.saturating_sub(Duration::from_nanos(1));
-                // One name for both directions: they fade together.
+                // One stream name for both directions: they fade together.
                 RandomStream::named(seed, "channel/replay").uniform(Duration::ZERO, last)
             }
             (Begin::Origin, _) | (_, None) => Duration::ZERO,
@@ -103,10 +104,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads lines such as `1.25 s bad` (a time, then the state from then on). Times increase; what
-    /// holds before the first is the good state. The error names the line.
+    /// Parses lines such as `1.25 s bad` (a time, then the state from then on). Times increase; before the first time
+    /// the state is good. The error names the line.
     ///
-    /// With `repeat` the recording begins anew after that time, and all times lie before it.
+    /// With `repeat` the recording repeats after that time, and all times lie before it.
     pub fn parse(text: &str, repeat: Option<Duration>) -> Result<Self, String> {
         let mut recording = Self {
             starts_good: true,
@@ -132,7 +133,7 @@ impl Recording {
         if let Some(repeat) = repeat
             && state != recording.starts_good
         {
-            // Beginning anew is itself a change.
+            // The start of a repetition is itself a change.
             recording.changes.push(StateChange {
                 at: Instant::ZERO + repeat,
                 good: recording.starts_good,
@@ -142,7 +143,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Changes that repeat come slowly enough for a machine that was left alone to catch up quickly.
+    /// Checks that repeated changes are rare enough for a machine to catch up quickly after a long time without calls.
     fn check_pace(&self) -> Result<(), String> {
         let least = SHORTEST_CYCLE * self.changes.len() as u64 / 2;
         if self.repeat.is_some_and(|repeat| repeat < least) {
@@ -170,7 +171,7 @@ impl Recording {
         self.starts_good
     }
 
-    /// Change `number`, counted through all repetitions.
+    /// Returns change `number`, counted through all repetitions.
     pub(super) fn change(&self, number: u64) -> Option<StateChange> {
         let count = self.changes.len() as u64;
         let Some(repeat) = self.repeat else {

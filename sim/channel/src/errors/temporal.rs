@@ -1,11 +1,10 @@
-//! A good and a bad state that alternate in time, whatever is sent.
+//! A good and a bad state that alternate in time, independent of the traffic.
 //!
-//! Dube, Rais, Tripathi, "Improving NFS Performance over Wireless Links", IEEE Trans. Computers 46(3),
-//! 1997 (uniform periods in ticks of 20 ms, one state for both directions, judged when the driver
-//! handles the packet); Bhagwat, Bhattacharya, Krishna, Tripathi, "Enhancing Throughput over Wireless
-//! LANs Using Channel State Dependent Packet Scheduling", INFOCOM 1996 (exponential periods, loss
-//! with a chance in each state); before both, Gilbert, Bell Syst. Tech. J. 39, 1960, and Elliott,
-//! ibid. 42, 1963.
+//! Dube, Rais, Tripathi, "Improving NFS Performance over Wireless Links", IEEE Trans. Computers 46(3), 1997 (uniform
+//! periods in ticks of 20 ms, one state for both directions, evaluated when the driver handles the packet); Bhagwat,
+//! Bhattacharya, Krishna, Tripathi, "Enhancing Throughput over Wireless LANs Using Channel State Dependent Packet
+//! Scheduling", INFOCOM 1996 (exponential periods, a loss probability in each state); before both, Gilbert, Bell Syst.
+//! Tech. J. 39, 1960, and Elliott, ibid. 42, 1963.
 
 use machine::RandomStream;
 use serde::Deserialize;
@@ -17,29 +16,29 @@ use crate::Direction;
 use crate::pacer::Airtime;
 use crate::problem::Problem;
 
-/// A good and a bad period together last at least this long in the mean, so that a machine that was
-/// left alone for long catches up quickly.
+/// Smallest mean length of a good and a bad period together, so that a machine catches up quickly after a long time
+/// without calls.
 pub(super) const SHORTEST_CYCLE: Duration = Duration::from_micros(100);
 
-/// Which state decides about a packet.
+/// Rule that selects the state for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossRule {
     /// The state when the driver handles the packet, which is when its transmission starts.
     Instant,
-    /// Bad if any part of the transmission lies in a bad period.
+    /// The bad state, if any part of the transmission lies in a bad period.
     #[default]
     Overlap,
 }
 
-/// Whether the two directions fade together.
+/// State shared by both directions, or one for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// One state for both directions.
     #[default]
     Shared,
-    /// A state for each, drawn independently.
+    /// A state for each direction, drawn independently.
     Own,
 }
 
@@ -47,22 +46,22 @@ pub enum Sharing {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TemporalConfig {
-    /// How long good periods last.
+    /// Length of good periods.
     pub good: PeriodConfig,
-    /// How long bad periods last.
+    /// Length of bad periods.
     pub bad: PeriodConfig,
-    /// If given, periods last whole ticks.
+    /// Tick of the periods: if given, they last whole ticks.
     pub tick: Option<Duration>,
-    /// The chance that a packet is lost in the good state.
+    /// Probability that a packet is lost in the good state.
     #[serde(default)]
     pub loss_good: Probability,
-    /// The chance that a packet is lost in the bad state.
+    /// Probability that a packet is lost in the bad state.
     #[serde(default = "always")]
     pub loss_bad: Probability,
-    /// Which state decides about a packet.
+    /// Rule that selects the state for a packet.
     #[serde(default)]
     pub rule: LossRule,
-    /// Whether the two directions fade together.
+    /// State shared by both directions, or one for each.
     #[serde(default)]
     pub state: Sharing,
 }
@@ -109,14 +108,14 @@ impl TemporalConfig {
     }
 }
 
-/// What the states do to packets.
+/// Loss probability by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateLoss {
-    /// The chance of a loss in the good state.
+    /// Probability of a loss in the good state.
     pub good: Probability,
-    /// The chance of a loss in the bad state.
+    /// Probability of a loss in the bad state.
     pub bad: Probability,
-    /// Which state decides.
+    /// Rule that selects the state for a packet.
     pub rule: LossRule,
 }
 

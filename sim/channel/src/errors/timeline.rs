@@ -1,4 +1,4 @@
-//! The alternation of good and bad periods, as a function of the seed alone.
+//! The sequence of good and bad periods, as a function of the seed alone.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use units::{Duration, Instant};
 use super::period::Law;
 use super::replay::Recording;
 
-/// A span of one state.
+/// A period of one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
-    /// Whether packets get through.
+    /// True if the state is the good one.
     pub good: bool,
-    /// When it began.
+    /// Beginning of the period.
     pub from: Instant,
-    /// When the state changes; `None` for never.
+    /// Time at which the state changes; `None` for never.
     pub until: Option<Instant>,
 }
 
 /// A change of state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateChange {
-    /// When it happens.
+    /// Time of the change.
     pub at: Instant,
-    /// Whether the new state is the good one.
+    /// True if the new state is the good one.
     pub good: bool,
 }
 
-/// As a line of a recording.
+/// Prints a line of a recording.
 impl std::fmt::Display for StateChange {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = if self.good { "good" } else { "bad" };
@@ -36,10 +36,10 @@ impl std::fmt::Display for StateChange {
     }
 }
 
-/// The periods of a two-state process in time, in their order, each with a length above zero.
+/// The periods of a two-state process in time, in order, each with a length above zero.
 ///
-/// It begins in the good state unless a recording says otherwise. It is an endless iterator of
-/// periods, or one that ends with a period that never does.
+/// It begins in the good state unless a recording gives another one. It is an endless iterator of periods, or one whose
+/// last period never ends.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     source: Source,
@@ -52,19 +52,19 @@ enum Source {
     Drawn(Box<Drawn>),
     Recorded {
         recording: Arc<Recording>,
-        /// How much of the recording lies before time zero.
+        /// Part of the recording that lies before time zero.
         start: Duration,
         next: u64,
     },
 }
 
-/// Lengths from a random stream.
+/// Periods with lengths from a random stream.
 #[derive(Debug, Clone)]
 struct Drawn {
     good: Law,
     bad: Law,
     stream: RandomStream,
-    /// The length of the period after the current one; never zero.
+    /// Length of the period after the current one; never zero.
     next: Duration,
 }
 
@@ -73,8 +73,8 @@ impl Drawn {
         if good { self.good } else { self.bad }
     }
 
-    /// The length of the next period, which has the state `good`. Periods of no length are skipped,
-    /// which joins their neighbours into one.
+    /// Returns the length of the next period, which has the state `good`. It skips periods of length zero, which joins
+    /// their neighbours into one.
     fn advance(&mut self, good: bool) -> Duration {
         let mut length = self.next;
         loop {
@@ -111,7 +111,7 @@ impl Timeline {
         }
     }
 
-    /// A recording, of which time zero lies `start` after its beginning.
+    /// Returns the timeline of a recording; time zero lies `start` after its beginning.
     pub(super) fn recorded(recording: Arc<Recording>, start: Duration) -> Self {
         let mut good = recording.starts_good();
         let mut next = 0;
@@ -138,12 +138,12 @@ impl Timeline {
         }
     }
 
-    /// The period that holds the present.
+    /// Returns the current period.
     pub fn current(&self) -> Period {
         self.current
     }
 
-    /// Moves on to the period that holds `now`, which does not lie before the current one.
+    /// Advances to the period that holds `now`, which must not lie before the current one.
     pub fn advance_to(&mut self, now: Instant) {
         while self.current.until.is_some_and(|until| until <= now) {
             self.advance();
@@ -169,8 +169,8 @@ impl Timeline {
         self.current = Period { good, from, until };
     }
 
-    /// How much of the time from `from` to `until` is good. Best asked of a fresh timeline, as one
-    /// does not run backwards.
+    /// Returns the part of the time from `from` to `until` that is good. Use a fresh timeline, as a timeline does not
+    /// run backwards.
     pub fn good_time(self, from: Instant, until: Instant) -> Duration {
         self.take_while(|period| period.from < until)
             .filter(|period| period.good)
@@ -181,7 +181,7 @@ impl Timeline {
             .sum()
     }
 
-    /// The changes of state after the current period and up to `until`.
+    /// Returns the changes of state after the current period and up to `until`.
     pub fn changes(self, until: Instant) -> impl Iterator<Item = StateChange> {
         self.skip(1)
             .map(|period| StateChange {
@@ -195,7 +195,7 @@ impl Timeline {
 impl Iterator for Timeline {
     type Item = Period;
 
-    /// The current period; moves on to the next.
+    /// Returns the current period and advances to the next.
     fn next(&mut self) -> Option<Period> {
         if self.ended {
             return None;
@@ -207,13 +207,13 @@ impl Iterator for Timeline {
     }
 }
 
-/// When change `number` of a recording comes, of which `start` lies before time zero.
+/// Returns the time of change `number` of a recording, of which `start` lies before time zero.
 fn recorded_change(recording: &Recording, start: Duration, number: u64) -> Option<Instant> {
     let change = recording.change(number)?;
     Some(Instant::ZERO + change.at.since_origin().saturating_sub(start))
 }
 
-/// `from + length`, or never where time ends before.
+/// Returns `from + length`, or `None` if that exceeds the largest time.
 fn later(from: Instant, length: Duration) -> Option<Instant> {
     Some(from + length).filter(|until| until.as_nanos() < u64::MAX)
 }

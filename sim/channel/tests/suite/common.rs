@@ -1,13 +1,13 @@
-//! What the channel's tests share: a driver in virtual time.
+//! A driver in virtual time, which the channel's tests share.
 
 use channel::{Cause, Channel, Direction, Input, Link, Output};
 use machine::Machine;
 use units::{Bytes, Instant};
 
-/// A packet to send: when in nanoseconds, which way, its size. Its payload is its number.
+/// A packet to send: its time in nanoseconds, direction and size. Its payload is its number.
 pub(crate) type Packet = (u64, Direction, u64);
 
-/// What came out, with its time in nanoseconds.
+/// The outputs, with their times in nanoseconds.
 pub(crate) type Log = Vec<(u64, Output<usize>)>;
 
 pub(crate) fn link(text: &str) -> Link {
@@ -57,8 +57,8 @@ pub(crate) fn dropped(direction: Direction, payload: usize, cause: Cause) -> Out
     }
 }
 
-/// Which of `count` packets of `size` bytes, sent back to back downwards at 10 Mbit/s, are lost with
-/// these errors.
+/// Returns, for each of `count` packets of `size` bytes sent back to back downwards at 10 Mbit/s, true if it is lost
+/// with these errors.
 pub(crate) fn losses(errors: &str, seed: u64, count: usize, size: u64) -> Vec<bool> {
     let text = format!(
         "errors = {{ {errors} }}\n[each]\nrate = '10 Mbit/s'\ndelay = '1 ms'\nqueue = '10 packets'"
@@ -77,7 +77,7 @@ pub(crate) fn share(lost: &[bool]) -> f64 {
     lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
 }
 
-/// The lengths of the runs of lost packets.
+/// Returns the lengths of the runs of lost packets.
 pub(crate) fn bursts(lost: &[bool]) -> Vec<usize> {
     lost.split(|lost| !lost)
         .map(<[bool]>::len)

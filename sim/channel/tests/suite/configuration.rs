@@ -1,4 +1,4 @@
-//! Links by name and by file, and what a bad file is told.
+//! Links by name and by file, and the errors for a bad file.
 
 use channel::{Direction, Link, LinkError, Medium, QueueBound, Rate, errors::ErrorConfig};
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn an_unknown_name_is_told_the_known_ones() {
     assert!(error.to_string().contains("l1-b40"), "{error}");
 }
 
-/// What `text` is told.
+/// Returns the error for the link `text`.
 fn complaint(text: &str) -> String {
     let read = |name: &str| match name {
         "empty" => Ok(String::new()),

@@ -117,7 +117,7 @@ proptest! {
             let parts = dropped.into_iter().chain([counters.delivered, counters.inside]);
             prop_assert_eq!(counters.offered.packets, parts.clone().map(|part| part.packets).sum::<u64>());
             prop_assert_eq!(counters.offered.bytes, parts.map(|part| part.bytes).sum());
-            // What waits is never forgotten.
+            // Waiting packets are never forgotten.
             prop_assert!(channel.poll_timeout().is_some() || counters.inside.packets == 0);
             let offered = packets.iter().filter(|(_, way, _)| *way == direction).count();
             prop_assert_eq!(counters.offered.packets, offered as u64);

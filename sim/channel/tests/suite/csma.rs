@@ -1,4 +1,4 @@
-//! What stations that share an air by carrier sense can rely on.
+//! Guarantees to the stations that share a medium by carrier sense.
 
 use channel::errors::ErrorConfig;
 use channel::{CsmaAir, CsmaConfig, Fate, Frame, Heard, Station};
@@ -37,7 +37,7 @@ fn up(mobile: u16, payload: u32) -> Frame<u32> {
     }
 }
 
-/// Runs an air until `end`, every station having something to send at all times.
+/// Runs a medium until `end`, with every station saturated.
 fn saturate(
     air: &mut CsmaAir<u32>,
     first: Vec<Frame<u32>>,
@@ -112,7 +112,7 @@ fn one_station_that_is_saturated_reaches_the_computed_rate() {
     assert_eq!(air.counters().collisions, 0);
 }
 
-/// The shares of stations that are saturated differ by little, and collisions are as frequent as windows make them.
+/// The shares of saturated stations differ by little, and collisions are as frequent as the windows make them.
 #[test]
 fn saturated_stations_share_the_air_and_sometimes_collide() {
     let mut air = CsmaAir::new(CsmaConfig::default(), &[good(), good(), good()], 3);
@@ -164,14 +164,14 @@ fn frames_that_begin_together_are_lost_together() {
             }
         )
     };
-    // The base station, for which both were, hears them as one.
+    // The base station, the receiver of both, receives them as one damaged frame.
     let (at, joined) = (Station::Base, true);
     assert_eq!(heard[0], Heard::Damaged { at, joined });
     assert_eq!(heard.len(), 3);
     assert!(heard[1..].iter().all(collided), "{heard:?}");
 }
 
-/// A mobile host hears that others joined the frame that was for it, unless it was itself one of them.
+/// A mobile host receives a damaged frame if others collided with a frame for it, unless it sent one of them itself.
 #[test]
 fn who_hears_a_collision_is_who_was_to_receive_and_did_not_send() {
     let collide = |second: Frame<u32>| {
@@ -244,7 +244,7 @@ fn a_reservation_lets_a_bad_channel_cost_little() {
 #[test]
 fn an_answer_that_is_lost_makes_the_frame_arrive_twice() {
     let config = CsmaConfig::default();
-    // The channel turns bad for good while the first frame's answer is on its way.
+    // The channel turns bad for ever while the acknowledgement of the first frame is on its way.
     let state = |mean: &str| format!("{{ distribution = \"deterministic\", mean = \"{mean}\" }}");
     let (good, bad) = (state("6600 us"), state("1 s"));
     let errors = errors(&format!("model = \"temporal\"\ngood = {good}\nbad = {bad}"));

@@ -1,4 +1,4 @@
-//! What a channel promises: when packets arrive, which are lost, and what its configuration may say.
+//! Guarantees of a channel: arrival times, losses, and its configuration.
 
 mod common;
 mod configuration;

@@ -1,4 +1,4 @@
-//! The largest packet that a direction carries.
+//! The largest packet of a direction.
 
 use channel::{Cause, Channel, Direction, Input, Link, Output};
 use machine::Machine;
@@ -9,7 +9,7 @@ const LINK: &str = "[down]\nrate = '2 Mbit/s'\ndelay = '5 ms'\nqueue = '9 packet
     schedule = [{ at = '1 s', mtu = 1280 }, { at = '2 s', delay = '6 ms' }, { at = '3 s', mtu = 9000 }]\n\
     [up]\nrate = '2 Mbit/s'\ndelay = '5 ms'\nqueue = '9 packets'\n";
 
-/// Whether an IP packet of so many bytes passes, sent at that second.
+/// Returns true if an IP packet of `length` bytes, sent at this second, passes.
 fn passes(channel: &mut Channel<()>, second: u64, length: usize, direction: Direction) -> bool {
     let now = Instant::from_millis(second * 1_000 + 500);
     let size = Bytes::from(length + HEADER);

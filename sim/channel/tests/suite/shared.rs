@@ -1,4 +1,4 @@
-//! One air for a gateway and several mobile hosts.
+//! One medium for a gateway and several mobile hosts.
 
 use channel::shared::{Input, Output, SharedChannel};
 use channel::{Cause, Direction, Link};
@@ -11,7 +11,7 @@ const PLAIN: &str = "[each]\nrate = '8 Mbit/s'\ndelay = '5 ms'\nqueue = '10 pack
 const FADING: &str = "[each]\nrate = '8 Mbit/s'\ndelay = '5 ms'\nqueue = '1000 packets'\n\
     [errors]\nmodel = 'temporal'\ngood = { distribution = 'exponential', mean = '50 ms' }\n\
     bad = { distribution = 'exponential', mean = '50 ms' }\n";
-/// With this, all take turns on one air.
+/// With this line, all hosts take turns on one medium.
 const HALF_DUPLEX: &str = "medium = 'half-duplex'\n";
 
 fn air(text: &str, mobiles: usize) -> SharedChannel<usize> {
@@ -30,7 +30,7 @@ fn packet(direction: Direction, mobile: usize, payload: usize) -> Input<usize> {
     }
 }
 
-/// Sends all at once, at time zero; gives what comes out, and when in milliseconds.
+/// Sends all packets at time zero; returns the outputs with their times in milliseconds.
 fn all_at_once(
     channel: &mut SharedChannel<usize>,
     packets: impl IntoIterator<Item = (Direction, usize)>,
@@ -89,7 +89,7 @@ fn a_full_queue_of_the_gateway_drops_whosever_packet_comes() {
         let of = |output: &Output<usize>| output.mobile == mobile && output.lost == full;
         log.iter().filter(|(_, output)| of(output)).count() as u64
     };
-    // One flies, and ten wait.
+    // One packet is on the air, and ten wait.
     assert_eq!((dropped(0), dropped(1)), (1, 2));
     for mobile in 0..2 {
         let counters = channel.counters(Direction::Down, mobile);
@@ -116,7 +116,7 @@ fn a_lost_packet_occupies_the_air() {
     assert_eq!(channel.airtime(Direction::Down, 0).as_millis(), 2);
 }
 
-/// Which of the packets of a mobile host are lost if it gets one each 10 ms, among so many mobile hosts.
+/// Returns the losses of a mobile host that gets a packet each 10 ms, among `mobiles` mobile hosts.
 fn fades(mobile: usize, mobiles: usize) -> (Vec<bool>, Duration) {
     let mut channel = air(FADING, mobiles);
     let mut lost = Vec::new();

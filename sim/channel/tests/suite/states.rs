@@ -126,7 +126,7 @@ fn a_recording_is_played_back() {
     let link = Link::from_toml_with(text, "test.toml", &read).expect("a link");
     let mut channel = Channel::new(&link, 1);
     let at = |milli: u64| (milli * MILLI, Down, 250);
-    // Each takes 1 ms: what ends as the fade begins is safe, what starts as it ends as well.
+    // Each packet takes 1 ms: a packet that ends as the fade begins is safe, as is one that starts as the fade ends.
     let packets = [
         at(9),
         (9_500_000 + MILLI / 2, Down, 250),
@@ -166,7 +166,7 @@ fn runs_begin_anywhere_in_a_recording_if_they_shall() {
         let periods: Vec<_> = timeline(Down).take(6).collect();
         assert_eq!(periods, timeline(Up).take(6).collect::<Vec<_>>());
         begins_bad += u32::from(!periods[0].good);
-        // Whatever comes first is cut; then come whole periods, of 10 ms at both ends of the recording.
+        // The first period is cut; then whole periods follow, of 10 ms at both ends of the recording.
         let of = |good| if good { [10, 50] } else { [10, 30] };
         for period in &periods[1..] {
             let length = period.until.expect("another").since(period.from);

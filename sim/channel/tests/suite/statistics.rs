@@ -16,7 +16,7 @@ fn assert_mean(observed: f64, expected: f64, deviation: f64, count: f64) {
     );
 }
 
-/// Of independent losses with chance `p`.
+/// Checks the share of independent losses with probability `p`.
 fn assert_share(lost: &[bool], p: f64) {
     assert_mean(share(lost), p, (p * (1.0 - p)).sqrt(), lost.len() as f64);
 }
@@ -152,7 +152,7 @@ fn bits_of_both_directions_may_drive_one_chain() {
 
 #[test]
 fn loss_follows_the_state_in_time() {
-    // 100 bytes take 80 us: short against the periods, so the share of bad time is what is lost.
+    // 100 bytes take 80 us: short against the periods, so the share of bad time equals the share of losses.
     for distribution in ["uniform", "exponential", "deterministic"] {
         let errors = format!(
             "model = 'temporal', rule = 'instant', \
@@ -180,7 +180,7 @@ fn a_transmission_that_touches_a_bad_period_is_lost() {
     let instant = share(&losses(&errors("instant"), 7, count, 1000));
     assert_mean(instant, 0.2, 0.25, cycles);
     let overlap = share(&losses(&errors("overlap"), 7, count, 1000));
-    // Good at the start, and no end of the good period for 0.8 ms.
+    // Good at the start, and the good period does not end within 0.8 ms.
     assert_mean(overlap, 1.0 - 0.8 * (-0.8 / 20.0_f64).exp(), 0.25, cycles);
 }
 
@@ -189,7 +189,7 @@ fn each_state_has_its_own_chance_of_loss() {
     let errors = "model = 'temporal', rule = 'instant', loss_good = 0.1, loss_bad = 0.7, \
                   good = { distribution = 'deterministic', mean = '80 ms' }, \
                   bad = { distribution = 'deterministic', mean = '20 ms' }";
-    // Every 80 us a packet: 1,000 of them in good, 250 in bad.
+    // One packet every 80 us: 1,000 of them in good periods, 250 in bad ones.
     let lost = losses(errors, 8, 500_000, 100);
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (number, lost) in lost.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! When packets arrive, to the nanosecond.
+//! Arrival times of packets, to the nanosecond.
 
 use channel::{Cause, Channel, Direction::Down, Direction::Up, Link};
 use machine::Machine;
@@ -169,7 +169,7 @@ fn a_schedule_changes_rate_delay_and_queue() {
         // Waits from 21 ms; 1 ms later both queue places are taken.
         (21 * MILLI, Down, 250),
         (21 * MILLI, Down, 250),
-        // 40 ms is the beginning again.
+        // At 40 ms the schedule repeats.
         (40 * MILLI, Down, 250),
     ];
     let log = drive(&mut channel, &packets, 100 * MILLI);
@@ -208,10 +208,10 @@ fn a_mahimahi_trace_says_when_1500_bytes_may_leave() {
         // 1,000 bytes of the second opportunity, and the next packet's first 500.
         (0, Down, 1000),
         (0, Down, 1500),
-        // Misses 10 ms; the trace begins anew, so the next one is at 13 ms.
+        // Misses 10 ms; the trace repeats, so the next opportunity is at 13 ms.
         (10 * MILLI + 1, Down, 100),
         (10 * MILLI + 2, Down, 100),
-        // Just in time for what is left at 13 ms and for the second opportunity then.
+        // Just in time for the rest of the opportunity at 13 ms and for the second one then.
         (13 * MILLI, Down, 1500),
         (14 * MILLI, Down, 1),
     ];

@@ -1,5 +1,4 @@
-//! What hops in the world do besides: rates that chance changes, jitter, trains, policers, damage, copies, and shorter
-//! paths.
+//! Other effects on real hops: random rate processes, jitter, trains, policers, damage, duplicates, and shorter paths.
 
 use channel::{Cause, Channel, Counters, Direction, Link, Output};
 use units::{BitRate, Bytes, Duration, Instant};
@@ -12,12 +11,12 @@ const DOWN: Direction = Direction::Down;
 
 const UP: &str = "up = { rate = 'unlimited', delay = '1 ms', queue = '10 packets' }\n";
 
-/// A link whose way down is said by `text`.
+/// Returns a link with `text` as its downward direction.
 fn down(text: &str) -> Link {
     link(&format!("{UP}[down]\nqueue = '100 packets'\n{text}"))
 }
 
-/// Sends packets of 1,500 bytes, one each `every` nanoseconds, and returns what came out and was counted.
+/// Sends packets of 1,500 bytes, one each `every` nanoseconds, and returns the outputs and counters.
 fn flood(link: &Link, seed: u64, (every, seconds): (u64, u64)) -> (Log, Counters) {
     let mut channel = Channel::new(link, seed);
     let count = seconds * SECOND / every;
@@ -54,7 +53,7 @@ fn a_rate_process_carries_what_its_capacity_says() {
             let bound = link.capacity(DOWN, seed, span).expect("a rate");
             let before = |(at, _): &&(u64, usize)| *at < 60 * SECOND + 5 * MILLI;
             let got = arrivals(&log).iter().filter(before).count() as u64 * 1_500;
-            // Packets that are first in an empty queue lose no more than a chance each.
+            // Packets that arrive first in an empty queue lose at most one opportunity each.
             let told = format!("{got} of {bound} with seed {seed}, {text}");
             assert!(got <= bound.get() && got * 100 > bound.get() * 99, "{told}");
         }
@@ -63,7 +62,7 @@ fn a_rate_process_carries_what_its_capacity_says() {
 
 #[test]
 fn the_mean_of_a_rate_with_states_is_that_of_its_states() {
-    // All of the states are as likely, so each counts by its time: (12 x 400 + 2 x 300) / 750 = 7.2 Mbit/s.
+    // All states are equally likely, so each counts by its time: (12 x 400 + 2 x 300) / 750 = 7.2 Mbit/s.
     let link = down(MARKOV);
     let span = Instant::ZERO..Instant::from_millis(2_000_000);
     let carried = link.capacity(DOWN, 3, span).expect("a rate");
@@ -100,7 +99,7 @@ fn chances_are_the_same_whoever_sends_when() {
         let link = down(text);
         let (busy, _) = flood(&link, 5, (300_000, 20));
         let times: Vec<_> = arrivals(&busy).iter().map(|(at, _)| *at).collect();
-        // A lone packet after a long pause meets one of the chances that the crowd met.
+        // A lone packet after a long pause meets one of the opportunities of the saturated run.
         let mut channel = Channel::new(&link, 5);
         let log = drive(&mut channel, &[(15 * SECOND + 1, DOWN, 1_500)], 60 * SECOND);
         let (at, _) = arrivals(&log)[0];

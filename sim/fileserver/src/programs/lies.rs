@@ -1,18 +1,18 @@
-//! What a hostile server tells in place of the truth: see [`Lie`].
+//! False answers of a hostile server: see [`Lie`].
 
 use ::nfs::{Attributes, Stability, Written};
 
 use crate::Lie;
 
-/// The count that no answer has.
+/// A count larger than that of any answer.
 const HUGE: u32 = u32::MAX;
-/// The names of [`Lie::LongNames`], in bytes.
+/// Length of the names of [`Lie::LongNames`], in bytes.
 const LONG_NAME: usize = 4_095;
-/// What [`Lie::HugeFiles`] adds to sizes.
+/// Amount that [`Lie::HugeFiles`] adds to sizes.
 const HUGE_SIZE: u64 = 1 << 63;
 
 impl Lie {
-    /// What is told of a file.
+    /// Returns the attributes to report for a file.
     pub(super) fn attributes(self, truth: Attributes) -> Attributes {
         match self {
             Self::HugeFiles => Attributes {
@@ -23,7 +23,7 @@ impl Lie {
         }
     }
 
-    /// What an entry of a directory is called.
+    /// Returns the name to report for a directory entry.
     pub(super) fn name(self, truth: &[u8]) -> Vec<u8> {
         match self {
             Self::SlashNames => [b"../", truth].concat(),
@@ -36,7 +36,7 @@ impl Lie {
         }
     }
 
-    /// What was read, of a READ of `asked` bytes, and whether the file ends there.
+    /// Changes the data of a READ of `asked` bytes; returns true if the file is reported to end there.
     pub(super) fn read(self, data: &mut Vec<u8>, asked: u32, end_of_file: bool) -> bool {
         match self {
             Self::TooMuchData => data.resize(asked as usize + 1, 0),
@@ -46,7 +46,7 @@ impl Lie {
         end_of_file && self != Self::NoData
     }
 
-    /// What was written.
+    /// Returns the result to report for a WRITE.
     pub(super) fn written(self, truth: Written) -> Written {
         match self {
             Self::HugeCounts => Written {
@@ -61,12 +61,12 @@ impl Lie {
         }
     }
 
-    /// What is answered to a READ of so many bytes of data, given the true answer.
+    /// Changes the encoded answer to a READ with `length` bytes of data.
     pub(super) fn read_answer(self, results: &mut [u8], length: usize) {
         if self != Self::HugeCounts {
             return;
         }
-        // The data stand behind their count, whether the file ends, and their length.
+        // Before the data stand their count, the end-of-file flag, and their length.
         let data = results.len() - length.next_multiple_of(4);
         for at in [data - 12, data - 4] {
             results[at..at + 4].copy_from_slice(&HUGE.to_be_bytes());

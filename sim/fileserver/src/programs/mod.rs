@@ -1,4 +1,4 @@
-//! What the server can be called for: NFS, MOUNT, and the port mapper.
+//! The RPC programs of the server: NFS, MOUNT, and the port mapper.
 
 mod lies;
 mod mount;
@@ -14,34 +14,35 @@ use units::Instant;
 use crate::storage::{Caller, Storage};
 use crate::{Config, Lie};
 
-/// The longest path and name that are read; what is longer than files have is answered in the file system's words.
+/// Length of the longest path and name that are decoded; for lengths that files cannot have, the file system gives the
+/// error.
 const TEXT_MAX: usize = 4_096;
 
-/// What goes wrong with one call.
+/// Fault of one call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mishap {
-    /// It is answered `NFS3ERR_JUKEBOX`.
+    /// It is answered with `NFS3ERR_JUKEBOX`.
     TryLater,
-    /// It moves fewer bytes, as many as this number says.
+    /// It moves fewer bytes, derived from this random number.
     Short(u64),
 }
 
-/// The programs, and what they work on.
+/// The programs and their state.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
     pub(crate) storage: Storage,
     pub(crate) lie: Option<Lie>,
-    /// The next calls of these procedures fail: why, and how many.
+    /// Failures of the next calls of a procedure: status, and number of calls.
     pub(crate) refusals: BTreeMap<Procedure, (Status, u32)>,
     config: Config,
     limits: Limits,
-    /// Decides on verifiers.
+    /// Random stream of verifiers.
     stream: RandomStream,
     write_verifier: WriteVerifier,
     cookie_verifier: CookieVerifier,
 }
 
-/// One call, and the circumstances of it.
+/// Caller and fault of a call.
 #[derive(Debug, Clone, Copy)]
 struct Circumstances {
     caller: Caller,
@@ -71,21 +72,21 @@ impl Programs {
         programs
     }
 
-    /// No cookie of a directory that was given out is valid any more.
+    /// Invalidates all directory cookies.
     pub(crate) fn forget_cookies(&mut self) {
         self.stream.fill(&mut self.cookie_verifier.0);
     }
 
-    /// The server begins a new life; says how many bytes the end of the last one lost.
+    /// Starts the server anew after a crash; returns the number of bytes that the crash lost.
     pub(crate) fn begin_life(&mut self) -> u64 {
         self.stream.fill(&mut self.write_verifier.0);
         self.storage.crash()
     }
 
-    /// Executes a call: appends its results.
+    /// Executes a call and appends its results.
     ///
     /// # Errors
-    /// What the server says if it cannot even try.
+    /// If the call is refused before it is executed.
     pub(crate) fn execute(
         &mut self,
         now: Instant,
@@ -112,13 +113,13 @@ impl Programs {
         }
     }
 
-    /// Reads arguments.
+    /// Decodes arguments.
     fn read<'a, T: Value<'a>>(&self, arguments: &'a [u8]) -> Result<T, Refusal> {
         T::decode(arguments, &self.limits).map_err(|_: Malformed| Refusal::GarbageArguments)
     }
 }
 
-/// The programs that there are.
+/// An RPC program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Program {
     Nfs,
@@ -126,7 +127,7 @@ enum Program {
     PortMapper,
 }
 
-/// Whom a call is for.
+/// Returns the program of a call.
 fn program_of(call: &Call<'_>) -> Result<Program, Refusal> {
     let (program, version) = match call.procedure.program {
         ::nfs::PROGRAM => (Program::Nfs, ::nfs::VERSION),
@@ -141,7 +142,7 @@ fn program_of(call: &Call<'_>) -> Result<Program, Refusal> {
     Ok(program)
 }
 
-/// The procedure of NFS that a call is for, if it is for one.
+/// Returns the NFS procedure of a call, if it is an NFS call.
 pub(crate) fn nfs_procedure(call: &Call<'_>) -> Option<Procedure> {
     let for_nfs = program_of(call) == Ok(Program::Nfs);
     Procedure::of(call.procedure.number).filter(|_| for_nfs)

@@ -1,4 +1,4 @@
-//! From the path of the export, or of a directory below it, to a handle.
+//! The MOUNT program: from the path of the export, or of a directory below it, to a handle.
 
 use ::nfs::mount::{Export, Flavors, MountList, Mounted, Procedure, Status};
 use ::nfs::{List, Path, Value, write_list};
@@ -7,7 +7,7 @@ use rpc::message::Refusal;
 use super::Programs;
 use super::nfs::outcome;
 
-/// The ways to authenticate that the server takes: by numbers of users and groups, and not at all.
+/// Authentication flavours that the server accepts: `AUTH_UNIX` (user and group numbers), and `AUTH_NONE`.
 const FLAVORS: [u32; 2] = [1, 0];
 
 impl Programs {

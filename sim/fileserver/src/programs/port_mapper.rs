@@ -1,4 +1,4 @@
-//! Where the programs listen.
+//! The port mapper, which reports the port of a program.
 
 use std::num::NonZeroU16;
 
@@ -8,7 +8,7 @@ use rpc::message::Refusal;
 
 use super::Programs;
 
-/// NULL: nothing.
+/// NULL, which does nothing.
 const NULL: u32 = 0;
 
 impl Programs {

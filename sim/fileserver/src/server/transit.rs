@@ -1,4 +1,4 @@
-//! What becomes of replies on their way.
+//! Faults of replies on their way.
 
 use bytes::{Bytes, BytesMut};
 use units::Instant;
@@ -6,13 +6,13 @@ use units::Instant;
 use super::Server;
 use crate::{Output, Peer};
 
-/// So many replies can be late at once; others leave in time.
+/// Largest number of delayed replies; others are sent in time.
 const DELAYED_MAX: usize = 1_024;
-/// The most bytes that a broken reply has behind its end.
+/// Largest number of extra bytes at the end of a broken reply.
 const EXTRA_MAX: u64 = 8;
 
 impl Server {
-    /// A reply leaves, if nothing comes between.
+    /// Sends a reply, unless a fault applies.
     pub(super) fn depart(&mut self, now: Instant, to: Peer, reply: Bytes) {
         let injected = &mut self.counters.injected;
         let chances = &mut self.chances;
@@ -44,10 +44,10 @@ impl Server {
     }
 }
 
-/// The reply with another transaction.
+/// Returns the reply with another transaction number.
 fn of_another(reply: &[u8], number: u64) -> Bytes {
     let mut bytes = BytesMut::from(reply);
-    // At least one bit of the four bytes is another one.
+    // At least one bit of the four bytes changes.
     let bits = (number as u32) | 1;
     for (byte, bits) in bytes.iter_mut().zip(bits.to_be_bytes()) {
         *byte ^= bits;
@@ -55,7 +55,7 @@ fn of_another(reply: &[u8], number: u64) -> Bytes {
     bytes.freeze()
 }
 
-/// The reply with bytes behind its end, or without some before it.
+/// Returns the reply with extra bytes at its end, or with some missing there.
 fn broken(reply: &[u8], number: u64) -> Bytes {
     let mut bytes = BytesMut::from(reply);
     let how_many = number >> 1;

@@ -1,23 +1,22 @@
-//! Bytes of a file, most of which may be zeros that take no room.
+//! Content of a file with holes: zeros that take no room.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What room is given in, in bytes.
+/// Unit of allocation, in bytes.
 pub(crate) const CHUNK: u64 = 4_096;
 
 type Chunk = [u8; CHUNK as usize];
 
-/// A length, and chunks of content; where there is none, it is zeros. Copies share their chunks until one of them
-/// writes.
+/// A length, and chunks of content; missing chunks are zeros. Copies share their chunks until one of them is written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Chunks {
     size: u64,
     chunks: BTreeMap<u64, Arc<Chunk>>,
 }
 
-/// The chunks that `range` lies in.
+/// Returns the indices of the chunks that `range` touches.
 pub(crate) fn indices(range: &Range<u64>) -> Range<u64> {
     if range.is_empty() {
         0..0
@@ -26,13 +25,13 @@ pub(crate) fn indices(range: &Range<u64>) -> Range<u64> {
     }
 }
 
-/// The part of `range` that lies in chunk `index`.
+/// Returns the part of `range` that lies in chunk `index`.
 fn part(range: &Range<u64>, index: u64) -> Range<u64> {
     let start = index * CHUNK;
     range.start.max(start)..range.end.min(start + CHUNK)
 }
 
-/// `range` counted from `origin`.
+/// Returns `range` relative to `origin`.
 fn seen_from(origin: u64, range: &Range<u64>) -> Range<usize> {
     (range.start - origin) as usize..(range.end - origin) as usize
 }
@@ -42,19 +41,19 @@ impl Chunks {
         self.size
     }
 
-    /// How many chunks take room.
+    /// Returns the number of allocated chunks.
     pub(crate) fn count(&self) -> u64 {
         self.chunks.len() as u64
     }
 
-    /// How many more chunks would take room if `range` were written.
+    /// Returns the number of chunks to allocate for a write of `range`.
     pub(crate) fn missing(&self, range: &Range<u64>) -> u64 {
         let indices = indices(range);
         let present = self.chunks.range(indices.clone()).count() as u64;
         indices.end - indices.start - present
     }
 
-    /// Appends the bytes of `range`, which ends within the file.
+    /// Appends the bytes of `range`, which must end within the file.
     pub(crate) fn read(&self, range: &Range<u64>, bytes: &mut Vec<u8>) {
         let start = bytes.len();
         bytes.resize(start + (range.end - range.start) as usize, 0);
@@ -65,7 +64,7 @@ impl Chunks {
         }
     }
 
-    /// Puts `data` at `offset`, and makes the file as long as that needs.
+    /// Writes `data` at `offset`, and extends the file if needed.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) {
         let range = offset..offset + data.len() as u64;
         for index in indices(&range) {
@@ -76,12 +75,12 @@ impl Chunks {
         self.grow(range.end);
     }
 
-    /// Makes the file so long at least.
+    /// Extends the file to at least `size` bytes.
     pub(crate) fn grow(&mut self, size: u64) {
         self.size = self.size.max(size);
     }
 
-    /// Makes the file so long: cuts it, or adds zeros.
+    /// Sets the length of the file: cuts it, or adds zeros.
     pub(crate) fn resize(&mut self, size: u64) {
         if size < self.size {
             self.chunks.split_off(&size.div_ceil(CHUNK));
@@ -93,21 +92,21 @@ impl Chunks {
         self.size = size;
     }
 
-    /// Makes chunk `index` what it is in `other`, and shares it.
+    /// Replaces chunk `index` by that of `other`, and shares it.
     pub(crate) fn share(&mut self, index: u64, other: &Self) {
         if let Some(chunk) = other.chunks.get(&index) {
             self.chunks.insert(index, chunk.clone());
         }
     }
 
-    /// Makes the bytes of `range`, which lies within one chunk, what they are in `other`.
+    /// Replaces the bytes of `range`, which lies within one chunk, by those of `other`.
     pub(crate) fn copy(&mut self, range: &Range<u64>, other: &Self) {
         let mut bytes = Vec::new();
         other.read(range, &mut bytes);
         self.write(range.start, &bytes);
     }
 
-    /// Whether chunk `index` takes its room once for both.
+    /// Returns true if both share the storage of chunk `index`.
     #[cfg(test)]
     pub(crate) fn shares(&self, index: u64, other: &Self) -> bool {
         let both = (self.chunks.get(&index), other.chunks.get(&index));

@@ -1,4 +1,4 @@
-//! The content of a file: what everybody sees, and what a crash leaves.
+//! The content of a file: as clients see it, and as a crash leaves it.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use units::RangeSet;
 
 use super::chunks::{CHUNK, Chunks, indices};
 
-/// So many pieces of unstable data a file may have; with more, all become stable. A server may write them when it
-/// likes, and what is remembered of them has a bound.
+/// Largest number of ranges of unstable data in a file; with more, all become stable. A server may write them at any
+/// time, and the memory for them needs a bound.
 const PIECES_MAX: usize = 65_536;
 
-/// A file's content. `seen` and `stored` differ in `unstable` bytes only, and in the length that these need.
+/// Content of a file. `seen` and `stored` differ in `unstable` bytes only, and in the length that these need.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Content {
     seen: Chunks,
@@ -19,17 +19,17 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// What everybody sees.
+    /// Returns the content as clients see it.
     pub(crate) fn seen(&self) -> &Chunks {
         &self.seen
     }
 
-    /// What a crash leaves.
+    /// Returns the content as a crash leaves it.
     pub(crate) fn stored(&self) -> &Chunks {
         &self.stored
     }
 
-    /// Writes data; `stable` if a crash shall not lose them.
+    /// Writes data; `stable` if a crash must not lose them.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8], stable: bool) {
         let range = offset..offset + data.len() as u64;
         self.seen.write(offset, data);
@@ -59,14 +59,14 @@ impl Content {
         }
     }
 
-    /// Makes the file so long, which is stable at once.
+    /// Sets the length of the file, which is stable at once.
     pub(crate) fn resize(&mut self, size: u64) {
         self.seen.resize(size);
         self.stored.resize(size);
         self.unstable.remove(&(size..u64::MAX));
     }
 
-    /// Loses the data that are not stable; says how many bytes.
+    /// Loses the unstable data; returns the number of bytes.
     pub(crate) fn crash(&mut self) -> u64 {
         let lost = self.unstable.total();
         self.seen = self.stored.clone();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::Content;
 use crate::storage::chunks::{CHUNK, Chunks};
 
-/// What can be done to a file.
+/// An operation on a file.
 #[derive(Debug, Clone)]
 enum Step {
     Write(u64, Vec<u8>, bool),
@@ -28,7 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The same in plain vectors; `None` is a byte that is not stable, in what a crash leaves.
+/// The content in plain vectors; in the stored content, `None` is an unstable byte.
 #[derive(Default)]
 struct Model {
     seen: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The content of files of the file system.
+//! Reading and writing of files in the file system.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::content::Content;
 use super::{FILE_MAX, Kind, Storage};
 
 impl Storage {
-    /// Appends at most `count` bytes from `offset` on; says whether the file ends behind them.
+    /// Appends the bytes of `range` that the file has; returns true if the range reaches the end of the file.
     pub(crate) fn read(
         &mut self,
         number: u64,
@@ -27,7 +27,7 @@ impl Storage {
         Ok(at_end)
     }
 
-    /// Writes all of `data`, or nothing.
+    /// Writes all of `data`, or fails without a change.
     pub(crate) fn write(
         &mut self,
         number: u64,
@@ -54,7 +54,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Makes a file so long.
+    /// Sets the length of a file.
     pub(super) fn resize(&mut self, number: u64, size: u64) -> Result<(), Status> {
         let content = self.content_mut(number)?;
         if size > FILE_MAX {
@@ -69,7 +69,7 @@ impl Storage {
         Ok(())
     }
 
-    /// The content of a regular file.
+    /// Returns the content of a regular file.
     pub(super) fn content(&self, number: u64) -> Result<&Content, Status> {
         match &self.inode(number).kind {
             Kind::File(content) => Ok(content),
@@ -85,7 +85,7 @@ impl Storage {
     }
 }
 
-/// Why there is no content.
+/// Returns the status for a file without content.
 fn no_file(kind: &Kind) -> Status {
     match kind {
         Kind::Directory(_) => Status::IsDirectory,

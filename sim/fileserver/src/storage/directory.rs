@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The cookie of the entry `.`, of `..`, and of the first that was made.
+/// Cookies of the entry `.`, of `..`, and of the first other entry.
 pub(crate) const ITSELF: u64 = 1;
 pub(crate) const PARENT: u64 = 2;
 const FIRST: u64 = 3;
 
-/// A directory. Each entry has a cookie for as long as it lives, which no other gets again, so that a listing goes on
-/// where it was, whatever came and went meanwhile.
+/// A directory. Each entry keeps its cookie, which no other entry ever gets, so that a listing continues at its place,
+/// whatever was added or removed meanwhile.
 #[derive(Debug, Clone)]
 pub(crate) struct Directory {
-    /// The inode of the directory above; the root is above itself.
+    /// Inode of the parent directory; the root is its own parent.
     pub(crate) parent: u64,
     cookies: BTreeMap<Arc<[u8]>, u64>,
     entries: BTreeMap<u64, (Arc<[u8]>, u64)>,
@@ -30,18 +30,18 @@ impl Directory {
         }
     }
 
-    /// How many entries there are, without `.` and `..`.
+    /// Returns the number of entries, without `.` and `..`.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The inode that `name` leads to.
+    /// Returns the inode of `name`.
     pub(crate) fn get(&self, name: &[u8]) -> Option<u64> {
         let (_, inode) = self.entries.get(self.cookies.get(name)?)?;
         Some(*inode)
     }
 
-    /// Adds an entry, in place of one of the same name.
+    /// Adds an entry, and replaces one with the same name.
     pub(crate) fn insert(&mut self, name: &[u8], inode: u64) {
         self.remove(name);
         let name = Arc::<[u8]>::from(name);
@@ -50,14 +50,14 @@ impl Directory {
         self.next_cookie += 1;
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, name: &[u8]) {
         if let Some(cookie) = self.cookies.remove(name) {
             self.entries.remove(&cookie);
         }
     }
 
-    /// The entries behind the one with `cookie`, in the order in which they were made: cookie, name, inode.
+    /// Returns the entries after the one with `cookie`, in the order of their creation: cookie, name, inode.
     pub(crate) fn behind(&self, cookie: u64) -> impl Iterator<Item = (u64, &[u8], u64)> {
         let range = (Bound::Excluded(cookie), Bound::Unbounded);
         let entries = self.entries.range(range);

@@ -1,4 +1,4 @@
-//! A file, whatever it is and whatever names it has.
+//! A file of any kind.
 
 use nfs::{Attributes, CreateVerifier, Device, FileType, NewAttributes, SetTime, Time, Times};
 
@@ -6,17 +6,17 @@ use super::chunks::CHUNK;
 use super::content::Content;
 use super::directory::Directory;
 
-/// The bits of a mode: permissions, set-user, set-group, sticky.
+/// Permission bits of a mode: permissions, set-user, set-group, sticky.
 const MODE_MASK: u32 = 0o7777;
 
-/// What a file is.
+/// Kind of a file, with its content.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// A regular file.
     File(Content),
     /// A directory.
     Directory(Directory),
-    /// A symbolic link, and where it leads.
+    /// A symbolic link, with its target.
     SymbolicLink(Box<[u8]>),
     /// A device, a socket or a pipe.
     Node(FileType, Device),
@@ -33,22 +33,22 @@ impl Kind {
     }
 }
 
-/// A file.
+/// An inode: a file without its names.
 #[derive(Debug, Clone)]
 pub(crate) struct Inode {
-    /// Tells files apart that have the same number one after the other.
+    /// Generation, which distinguishes files that have the same number one after the other.
     pub(crate) generation: u64,
     pub(crate) kind: Kind,
     pub(crate) links: u32,
     pub(crate) times: Times,
-    /// What an EXCLUSIVE creation named it, until attributes are set.
+    /// Verifier of an EXCLUSIVE creation, until attributes are set.
     pub(crate) verifier: Option<CreateVerifier>,
     mode: u32,
     user: u32,
     group: u32,
 }
 
-/// Who calls: owns what is made.
+/// User and group of a call, which own the files that it creates.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Caller {
     pub(crate) user: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Caller {
 }
 
 impl Inode {
-    /// A new file of `caller`, without names.
+    /// Returns a new file of `caller`, without names.
     pub(crate) fn new(kind: Kind, generation: u64, caller: Caller, now: Time) -> Self {
         let mode = match kind {
             Kind::Directory(_) => 0o755,
@@ -79,7 +79,7 @@ impl Inode {
         }
     }
 
-    /// What it takes of the disk beside itself, in bytes.
+    /// Returns the disk space of its content, in bytes.
     pub(crate) fn used(&self) -> u64 {
         match &self.kind {
             Kind::File(content) => content.seen().count() * CHUNK,
@@ -87,7 +87,7 @@ impl Inode {
         }
     }
 
-    /// Its attributes under `number` in `file_system`.
+    /// Returns its attributes under `number` in `file_system`.
     pub(crate) fn attributes(&self, file_system: u64, number: u64) -> Attributes {
         let size = match &self.kind {
             Kind::File(content) => content.seen().size(),
@@ -114,7 +114,7 @@ impl Inode {
         }
     }
 
-    /// Sets all attributes but the size.
+    /// Sets all attributes except the size.
     pub(crate) fn set(&mut self, new: &NewAttributes, now: Time) {
         self.mode = new.mode.map_or(self.mode, |mode| mode & MODE_MASK);
         self.user = new.user.unwrap_or(self.user);
@@ -129,7 +129,7 @@ impl Inode {
         self.times.changed = now;
     }
 
-    /// Its content changed.
+    /// Records a change of its content.
     pub(crate) fn touch(&mut self, now: Time) {
         self.times.modified = now;
         self.times.changed = now;

@@ -1,4 +1,4 @@
-//! The file system: files, names, and the disk that they share, with the rules of UNIX.
+//! The file system: files, names, and their shared disk, with the rules of UNIX.
 
 mod chunks;
 mod content;
@@ -19,33 +19,33 @@ pub(crate) use inode::{Caller, Inode, Kind};
 pub(crate) use names::Place;
 pub use paths::{Item, Tree};
 
-/// The number of the root.
+/// Number of the root.
 pub(crate) const ROOT: u64 = 1;
-/// The longest file, in bytes.
+/// Size of the largest file, in bytes.
 pub(crate) const FILE_MAX: u64 = i64::MAX as u64;
-/// The most names that a file can have.
+/// Largest number of names of a file.
 pub(crate) const LINKS_MAX: u32 = 32_000;
-/// What a file and what a name takes of the disk, in bytes.
+/// Disk space of a file and of a name, in bytes.
 pub(crate) const INODE_COST: u64 = chunks::CHUNK;
 const NAME_COST: u64 = 512;
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
 
-/// The 64-bit FNV-1a hash.
+/// Returns the 64-bit FNV-1a hash.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// A file system. What names, attributes and directories become is stable at once; content may be not.
+/// A file system. Changes of names, attributes and directories are stable at once; content may be unstable.
 #[derive(Debug, Clone)]
 pub(crate) struct Storage {
     inodes: BTreeMap<u64, Inode>,
-    /// Numbers below `next` that no file has.
+    /// Numbers below `next` that are free.
     free: BTreeSet<u64>,
     next: u64,
-    /// How many files were made or made stale, so that no two handles are equal.
+    /// Number of files created or made stale so far, so that no two handles are equal.
     generations: u64,
     capacity: u64,
     used: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
-    /// An empty file system on a disk of `capacity` bytes, whose name and clock are its own.
+    /// Returns an empty file system on a disk of `capacity` bytes, with its own id and clock.
     pub(crate) fn new(capacity: u64, file_system: u64, epoch: u32) -> Self {
         let now = Time {
             seconds: epoch,
@@ -79,7 +79,7 @@ impl Storage {
         storage
     }
 
-    /// The clock shows `now`, but always later than before, so that every change shows in the times.
+    /// Sets the clock to `now`, but always later than before, so that every change shows in the times.
     pub(crate) fn set_time(&mut self, now: Instant) {
         let shown = now.since_origin() + Duration::from_secs(self.epoch.into());
         let last = u64::from(self.now.seconds) * SECOND + u64::from(self.now.nanoseconds);
@@ -90,7 +90,7 @@ impl Storage {
         };
     }
 
-    /// The handle of file `number`.
+    /// Returns the handle of file `number`.
     pub(crate) fn handle(&self, number: u64) -> FileHandle {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.file_system.to_be_bytes());
@@ -99,7 +99,7 @@ impl Storage {
         FileHandle::new(&bytes).expect("24 bytes are not too many")
     }
 
-    /// The number of the file of `handle`.
+    /// Returns the number of the file with `handle`.
     pub(crate) fn resolve(&self, handle: &FileHandle) -> Result<u64, Status> {
         let bytes = <&[u8; 24]>::try_from(handle.bytes()).map_err(|_| Status::BadHandle)?;
         let word = |at| u64::from_be_bytes(std::array::from_fn(|place| bytes[at + place]));
@@ -110,7 +110,7 @@ impl Storage {
         found.then_some(number).ok_or(Status::Stale)
     }
 
-    /// Gives the file another handle.
+    /// Gives the file a new handle.
     pub(crate) fn make_stale(&mut self, number: u64) {
         self.generations += 1;
         self.inode_mut(number).generation = self.generations;
@@ -128,7 +128,7 @@ impl Storage {
         self.inode(number).attributes(self.file_system, number)
     }
 
-    /// What weak cache data tell of the file before a change.
+    /// Returns the attributes before a change, for weak cache consistency data.
     pub(crate) fn before(&self, number: u64) -> AttributesBefore {
         let Attributes { size, times, .. } = self.attributes(number);
         AttributesBefore {
@@ -138,7 +138,7 @@ impl Storage {
         }
     }
 
-    /// Sets attributes; a size only of regular files.
+    /// Sets attributes; the size of regular files only.
     pub(crate) fn set_attributes(
         &mut self,
         number: u64,
@@ -154,12 +154,12 @@ impl Storage {
         Ok(())
     }
 
-    /// The disk's size and what is free of it, in bytes.
+    /// Returns the disk's size and its free space, in bytes.
     pub(crate) fn space(&self) -> (u64, u64) {
         (self.capacity, self.capacity.saturating_sub(self.used))
     }
 
-    /// Loses all data that are not stable; says how many bytes. A file that lost some has changed now.
+    /// Loses all unstable data; returns the number of bytes. A file that lost data gets the current time of change.
     pub(crate) fn crash(&mut self) -> u64 {
         let now = self.now;
         let mut lost = 0;
@@ -178,7 +178,7 @@ impl Storage {
         lost
     }
 
-    /// Makes a file without names.
+    /// Creates a file without names.
     fn add(&mut self, kind: Kind, caller: Caller) -> Result<u64, Status> {
         self.take(INODE_COST)?;
         let number = self.free.pop_first().unwrap_or(self.next);
@@ -189,7 +189,7 @@ impl Storage {
         Ok(number)
     }
 
-    /// Removes a file that has no names.
+    /// Removes a file without names.
     fn delete(&mut self, number: u64) {
         if let Some(inode) = self.inodes.remove(&number) {
             self.used -= INODE_COST + inode.used();
@@ -197,7 +197,7 @@ impl Storage {
         }
     }
 
-    /// Takes room from the disk.
+    /// Allocates disk space.
     fn take(&mut self, bytes: u64) -> Result<(), Status> {
         let (_, free) = self.space();
         if bytes > free {

@@ -7,7 +7,7 @@ use super::{Caller, Content, Directory, Inode, Kind, LINKS_MAX, NAME_COST, ROOT,
 /// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place<'a> {
-    /// The directory's number.
+    /// Number of the directory.
     pub(crate) directory: u64,
     pub(crate) name: Name<'a>,
 }
@@ -19,7 +19,7 @@ impl<'a> Place<'a> {
 }
 
 impl Storage {
-    /// What the number must be of to have entries.
+    /// Returns the directory with this number; an error for other files.
     pub(crate) fn directory(&self, number: u64) -> Result<&Directory, Status> {
         match &self.inode(number).kind {
             Kind::Directory(directory) => Ok(directory),
@@ -34,7 +34,7 @@ impl Storage {
         }
     }
 
-    /// The number of the file that a name leads to.
+    /// Returns the number of the file with a name.
     pub(crate) fn look_up(&self, place: Place<'_>) -> Result<u64, Status> {
         let directory = self.directory(place.directory)?;
         let name = place.name.bytes();
@@ -44,7 +44,7 @@ impl Storage {
         directory.get(name).ok_or(Status::NoEntry)
     }
 
-    /// That a name is free.
+    /// Returns an error if the name exists.
     fn check_free(&self, place: Place<'_>) -> Result<(), Status> {
         match self.look_up(place) {
             Ok(_) => Err(Status::Exists),
@@ -53,7 +53,7 @@ impl Storage {
         }
     }
 
-    /// Makes a regular file. If the name is taken and `may_exist`, that file gets the new size.
+    /// Creates a regular file. If the name exists and `may_exist`, that file gets the new size.
     pub(crate) fn create(
         &mut self,
         place: Place<'_>,
@@ -75,7 +75,7 @@ impl Storage {
         }
     }
 
-    /// Makes a regular file, or finds the one that was made with the same verifier.
+    /// Creates a regular file, or finds the one that was created with the same verifier.
     pub(crate) fn create_exclusive(
         &mut self,
         place: Place<'_>,
@@ -93,7 +93,7 @@ impl Storage {
         Ok(number)
     }
 
-    /// Makes a file of any kind.
+    /// Creates a file of any kind.
     pub(crate) fn make(
         &mut self,
         place: Place<'_>,
@@ -114,7 +114,7 @@ impl Storage {
         made.map(|()| number)
     }
 
-    /// Gives a file one more name.
+    /// Adds a name to a file.
     pub(crate) fn link(&mut self, number: u64, place: Place<'_>) -> Result<(), Status> {
         self.check_free(place)?;
         let Inode { kind, links, .. } = self.inode(number);
@@ -125,7 +125,7 @@ impl Storage {
         }
     }
 
-    /// Removes a name of what is no directory.
+    /// Removes a name of a file that is not a directory.
     pub(crate) fn remove(&mut self, place: Place<'_>) -> Result<(), Status> {
         let number = self.look_up(place)?;
         if self.directory(number).is_ok() {
@@ -147,7 +147,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Moves a name, in place of what has the new one.
+    /// Renames a file, and replaces a file with the new name.
     pub(crate) fn rename(&mut self, from: Place<'_>, to: Place<'_>) -> Result<(), Status> {
         let number = self.look_up(from)?;
         let is_directory = self.directory(number).is_ok();
@@ -179,7 +179,7 @@ impl Storage {
         self.attach(to, number)
     }
 
-    /// Whether `number` is `above`, or below it.
+    /// Returns true if `number` is `above`, or below it.
     fn is_within(&self, mut number: u64, above: u64) -> bool {
         while number != above && number != ROOT {
             let Ok(directory) = self.directory(number) else {
@@ -190,7 +190,7 @@ impl Storage {
         number == above
     }
 
-    /// Adds a name, which is free.
+    /// Adds a name, which must be free.
     fn attach(&mut self, place: Place<'_>, number: u64) -> Result<(), Status> {
         self.directory(place.directory)?;
         self.take(NAME_COST)?;
@@ -209,7 +209,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Takes a name away from file `number`, which may have none then.
+    /// Removes a name of file `number`, which may have none afterwards.
     fn detach(&mut self, place: Place<'_>, number: u64) {
         let now = self.now;
         if let Ok(directory) = self.directory_mut(place.directory) {

@@ -1,4 +1,4 @@
-//! The file system seen by paths from its root, for those who look in from outside: tests.
+//! Access to the file system by paths from its root, for tests.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use nfs::{FileType, Name, NewAttributes, Status};
 use super::chunks::Chunks;
 use super::{Caller, Directory, Kind, Place, ROOT, Storage};
 
-/// All files below the root by their paths, without a `/` before.
+/// All files below the root by their paths, without a leading `/`.
 pub type Tree = BTreeMap<Vec<u8>, Item>;
 
-/// What a path leads to.
+/// A file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A directory.
     Directory,
-    /// A regular file with its content, also what is not stable.
+    /// A regular file with its content, including unstable data.
     File(Vec<u8>),
-    /// A regular file that is longer than the disk, which has room for few of its bytes; the length.
+    /// A regular file that is longer than the disk, with its length.
     Sparse(u64),
-    /// A symbolic link, and where it leads.
+    /// A symbolic link, with its target.
     SymbolicLink(Vec<u8>),
     /// A device, a socket or a pipe.
     Node(FileType),
 }
 
-/// The names of a path; empty ones do not count.
+/// Returns the names of a path; empty ones are skipped.
 fn names(path: &[u8]) -> impl DoubleEndedIterator<Item = Result<Name<'_>, Status>> {
     let parts = path.split(|byte| *byte == b'/');
     parts
@@ -34,14 +34,14 @@ fn names(path: &[u8]) -> impl DoubleEndedIterator<Item = Result<Name<'_>, Status
 }
 
 impl Storage {
-    /// The number of what `path` leads to; symbolic links are not followed.
+    /// Returns the number of the file at `path`; symbolic links are not followed.
     pub(crate) fn find(&self, path: &[u8]) -> Result<u64, Status> {
         names(path).try_fold(ROOT, |directory, name| {
             self.look_up(Place::new(directory, name?))
         })
     }
 
-    /// Makes a directory, and those on the way to it; those that are there already stay.
+    /// Creates a directory and its parents; existing ones stay.
     pub(crate) fn make_path(&mut self, path: &[u8]) -> Result<u64, Status> {
         let mut directory = ROOT;
         for name in names(path) {
@@ -58,8 +58,7 @@ impl Storage {
         self.directory(directory).map(|_| directory)
     }
 
-    /// Makes a regular file of stable content, and the directories on the way to it. One that is there already gets
-    /// the content.
+    /// Creates a regular file of stable content, and its parent directories. An existing file gets the content.
     pub(crate) fn put(&mut self, path: &[u8], content: &[u8]) -> Result<u64, Status> {
         let cut = path.iter().rposition(|byte| *byte == b'/');
         let (above, name) = path.split_at(cut.map_or(0, |cut| cut + 1));
@@ -74,7 +73,8 @@ impl Storage {
         Ok(number)
     }
 
-    /// The content of a regular file: what everybody sees, or what a crash would leave. None is longer than the disk.
+    /// Returns the content of a regular file, as clients see it or as a crash would leave it. It fails if that is
+    /// longer than the disk.
     pub(crate) fn get(&self, path: &[u8], stored: bool) -> Result<Vec<u8>, Status> {
         let number = self.find(path)?;
         let content = self.content(number)?;
@@ -95,7 +95,7 @@ impl Storage {
         })
     }
 
-    /// All files below the root.
+    /// Returns all files below the root.
     pub(crate) fn tree(&self) -> Tree {
         let mut tree = Tree::new();
         let mut todo = vec![(ROOT, Vec::new())];

@@ -1,4 +1,4 @@
-//! What a crash takes, and what it leaves.
+//! Data that a crash loses, and data that it leaves.
 
 use fileserver::Input;
 use nfs::{Commit, GetAttributes, NewAttributes, SetAttributes, Stability};

@@ -1,4 +1,4 @@
-//! What goes wrong by chance or on demand.
+//! Faults by chance or on demand.
 
 use fileserver::{Config, Fault, Faults, Server};
 use nfs::{Answer, GetAttributes, Limits, Procedure, Read, Stability, Status, Value, Write};
@@ -9,7 +9,7 @@ use crate::rig::{PEER, Rig, nfs_message};
 
 const CALLS: u32 = 400;
 
-/// What becomes of many calls: the replies, in the order in which they come.
+/// Returns the replies to many calls, in the order in which they arrive.
 fn replies(faults: Faults) -> (Server, Vec<bytes::Bytes>) {
     let mut rig = Rig::new(Config {
         faults,

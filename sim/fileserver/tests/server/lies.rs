@@ -1,4 +1,4 @@
-//! What a hostile server tells is what the client's checks look for.
+//! False answers of a hostile server, which the client must detect.
 
 use fileserver::{Fault, Lie};
 use nfs::checks::{CookieWatch, Implausible};

@@ -1,4 +1,4 @@
-//! How long calls take, and who waits.
+//! Service times of calls, and waiting.
 
 use fileserver::{Config, Input, Service};
 use nfs::{GetAttributes, Read};
@@ -33,7 +33,7 @@ fn calls_are_served_one_after_the_other() {
         rig.receive().expect("a reply");
         assert_eq!(rig.now, start + Duration::from_millis(10) * place);
     }
-    // The disk has been idle: the next call begins when it comes.
+    // The disk was idle: the next call begins when it arrives.
     rig.wait(Duration::from_millis(100));
     rig.send(PEER, &nfs_message(4, GetAttributes { object }));
     rig.receive().expect("a reply");

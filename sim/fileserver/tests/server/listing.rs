@@ -28,7 +28,7 @@ fn first(rig: &Rig, count: u32) -> ReadDirectory {
     }
 }
 
-/// The names of a page, and the call for the next.
+/// Returns the names of a page, and the call for the next page.
 fn page(rig: &mut Rig, call: ReadDirectory) -> (Vec<String>, Option<ReadDirectory>) {
     let page = rig.done(call);
     let names = page.entries.iter().map(|entry| entry.name.to_string());

@@ -1,4 +1,4 @@
-//! The server of files, asked over the wire.
+//! The file server, called over the wire format.
 
 mod rig;
 

@@ -1,4 +1,4 @@
-//! The server beside a directory of this machine: the same steps have the same results.
+//! Comparison of the server with a directory of this machine: the same steps have the same results.
 
 mod directory;
 mod server;
@@ -12,7 +12,7 @@ use crate::rig::Rig;
 use directory::Directory;
 use step::step;
 
-/// Why a step cannot be done.
+/// Reason why a step fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     NoEntry,
@@ -23,18 +23,18 @@ pub(super) enum Fault {
     Invalid,
 }
 
-/// What a path leads to.
+/// A file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
     /// A directory.
     Directory,
-    /// A regular file: its content, and how many names it has.
+    /// A regular file: its content, and its number of names.
     File(Vec<u8>, u64),
-    /// A symbolic link, and where it leads.
+    /// A symbolic link, with its target.
     Link(Vec<u8>),
 }
 
-/// All that there is, by path.
+/// All files, by path.
 pub(super) type State = BTreeMap<String, Found>;
 
 proptest! {

@@ -243,7 +243,7 @@ fn names_that_nobody_may_have_are_answered_in_words() {
         (b"..", Status::InvalidArgument),
         (b"a/b", Status::InvalidArgument),
     ] {
-        // What `Name` would not hold, written by hand.
+        // A name that `Name` does not allow, encoded by hand.
         let mut arguments = Vec::new();
         let mut out = rpc::xdr::Writer::new(&mut arguments);
         out.opaque(rig.root().bytes()).opaque(text);

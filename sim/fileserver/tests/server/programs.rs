@@ -1,4 +1,4 @@
-//! MOUNT, the port mapper, and calls that nobody can serve.
+//! MOUNT, the port mapper, and calls that cannot be served.
 
 use std::num::NonZeroU16;
 

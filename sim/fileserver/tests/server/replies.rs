@@ -14,7 +14,7 @@ fn make(rig: &Rig, xid: u32) -> Bytes {
     nfs_message(xid, MakeDirectory { place, attributes })
 }
 
-/// What was answered to MKDIR.
+/// Returns the answer to MKDIR.
 fn status(rig: &mut Rig) -> Result<(), Status> {
     let (_, reply) = rig.receive().expect("a reply");
     let results = Reply::parse(&reply)
@@ -51,7 +51,7 @@ fn a_copy_from_elsewhere_or_with_other_bytes_is_another_call() {
     let other = make(&rig, 10);
     assert_eq!(sends(&mut rig, PEER, &other), Err(Status::Exists));
     let mut changed = call.to_vec();
-    // The stamp of the credentials, behind six words and the length of their body.
+    // The stamp of the credentials, after six words and the length of their body.
     changed[32..36].copy_from_slice(&[1, 2, 3, 4]);
     assert_eq!(sends(&mut rig, PEER, &changed.into()), Err(Status::Exists));
     assert_eq!(rig.server.counters().replayed, 0);

@@ -1,4 +1,4 @@
-//! A client that asks and waits.
+//! A client that calls and waits.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use rpc::Procedure;
 use rpc::message::{Credentials, Identity, Refusal, Reply, SystemCredentials};
 use units::{Duration, Instant};
 
-/// Who asks.
+/// The calling client.
 pub(crate) const PEER: Peer = Peer(1);
 
-/// A server, and the time.
+/// A server, and the current time.
 pub(crate) struct Rig {
     pub(crate) server: Server,
     pub(crate) now: Instant,
@@ -24,12 +24,12 @@ pub(crate) struct Rig {
     reply: Bytes,
 }
 
-/// The name `text`.
+/// Returns `text` as a name.
 pub(crate) fn name(text: &str) -> Name<'_> {
     Name::new(text.as_bytes()).expect("a name")
 }
 
-/// The bytes of a call.
+/// Returns the bytes of a call.
 pub(crate) fn message(xid: u32, procedure: Procedure, arguments: &[u8]) -> Bytes {
     let identity = Identity {
         user: 1_000,
@@ -48,7 +48,7 @@ pub(crate) fn message(xid: u32, procedure: Procedure, arguments: &[u8]) -> Bytes
     message.into()
 }
 
-/// The bytes of a call of NFS.
+/// Returns the bytes of an NFS call.
 pub(crate) fn nfs_message<'a>(xid: u32, call: impl Into<Call<'a>>) -> Bytes {
     let call = call.into();
     let mut arguments = Vec::new();
@@ -90,7 +90,7 @@ impl Rig {
         self.input(Input::Received { from, message });
     }
 
-    /// The next reply to `peer`, after whatever time.
+    /// Returns the next reply to `peer`, and waits as long as needed.
     pub(crate) fn receive(&mut self) -> Option<(Peer, Bytes)> {
         loop {
             if let Some(Output::Send { to, message }) = self.server.poll_output() {
@@ -101,13 +101,13 @@ impl Rig {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub(crate) fn wait(&mut self, span: Duration) {
         self.now += span;
         self.server.handle_timeout(self.now);
     }
 
-    /// The results of a call, or why there are none.
+    /// Returns the results of a call, or the refusal.
     pub(crate) fn results(
         &mut self,
         procedure: Procedure,
@@ -124,7 +124,7 @@ impl Rig {
         reply.outcome
     }
 
-    /// What the server answers.
+    /// Returns the answer of the server.
     pub(crate) fn ask<'a, R: Request + Into<Call<'a>>>(&mut self, request: R) -> Answer<'_, R> {
         let call: Call<'a> = request.into();
         let mut arguments = Vec::new();
@@ -138,12 +138,12 @@ impl Rig {
         Answer::<R>::decode(results, &limits).expect("an answer")
     }
 
-    /// What was done.
+    /// Returns the result of a successful call.
     pub(crate) fn done<'a, R: Request + Into<Call<'a>>>(&mut self, request: R) -> R::Done<'_> {
         self.ask(request).done().expect("to be done")
     }
 
-    /// Why nothing was.
+    /// Returns the status of a failed call.
     pub(crate) fn status<'a, R: Request + Into<Call<'a>>>(&mut self, request: R) -> Status {
         match self.ask(request).done() {
             Ok(_) => panic!("{} was done", R::PROCEDURE),
@@ -151,7 +151,7 @@ impl Rig {
         }
     }
 
-    /// Makes a file below the root.
+    /// Creates a file below the root.
     pub(crate) fn create(&mut self, file: &str) -> FileHandle {
         let new = NewAttributes::default();
         let created: Created = self.done(Create {
@@ -161,7 +161,7 @@ impl Rig {
         created.object.expect("a handle")
     }
 
-    /// A name below the root.
+    /// Returns the place of a name below the root.
     pub(crate) fn place<'a>(&self, file: &'a str) -> Place<'a> {
         Place {
             directory: self.root(),
@@ -169,7 +169,7 @@ impl Rig {
         }
     }
 
-    /// The handle of a name below the root.
+    /// Returns the handle of a name below the root.
     pub(crate) fn look_up(&mut self, file: &str) -> Result<FileHandle, Status> {
         let place = self.place(file);
         let found = self.ask(LookUp { place }).done();

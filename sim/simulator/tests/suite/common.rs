@@ -1,5 +1,5 @@
-//! What the simulator's tests share: a small packet, a sender with a fixed window that repeats what is
-//! not acknowledged, a receiver, and a forwarder.
+//! Shared parts of the simulator's tests: a small packet, a sender with a fixed window and retransmission, a receiver,
+//! and a forwarder.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use machine::Machine;
 use simulator::{Coding, Input, Line, LinkId, NodeId, Output, Packet, Port, Simulation};
 use units::{Bytes, Duration, Instant};
 
-/// A packet of so many bytes.
+/// A packet of a given size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parcel {
     pub(crate) flow: u16,
-    /// Of data: its number; of an acknowledgement: the number that is expected next.
+    /// For data: its number; for an acknowledgement: the number that is expected next.
     pub(crate) number: u64,
     pub(crate) length: u16,
 }
@@ -49,19 +49,19 @@ impl Coding for Parcel {
     }
 }
 
-/// What a host says.
+/// An event of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     /// Everything was acknowledged.
     Done,
-    /// A packet came with an error.
+    /// A packet arrived with an error.
     Heard(u64),
 }
 
 pub(crate) const DATA: u16 = 1400;
 pub(crate) const ACK: u16 = 40;
 
-/// Sends `total` packets with at most `window` on their way; goes back when its timer goes off.
+/// Sends `total` packets with at most `window` on their way; after a timeout it sends all unacknowledged packets again.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender {
     pub(crate) flow: u16,
@@ -106,7 +106,7 @@ impl Sender {
     }
 }
 
-/// What a node does.
+/// Role of a node.
 #[derive(Debug, Clone)]
 pub(crate) enum Role {
     Sender(Sender),
@@ -115,11 +115,11 @@ pub(crate) enum Role {
         flow: u16,
         expected: u64,
     },
-    /// Hands what comes in at an even port out at the next odd one, and back.
+    /// Forwards packets from an even port to the next odd one, and back.
     Forwarder,
-    /// Hands everything out at port 1.
+    /// Forwards every packet to port 1.
     Ring,
-    /// Asks again and again for the present.
+    /// Sets a deadline in the present again and again.
     Spinner(Instant),
 }
 
@@ -219,7 +219,7 @@ pub(crate) fn wire(rate: &str, delay: &str, queue: &str) -> Line {
     Line::wire(each).expect("a wire")
 }
 
-/// The hop of these tests: 10 Mbit/s, 10 ms and these errors.
+/// Returns the hop of these tests: 10 Mbit/s, 10 ms and these errors.
 pub(crate) fn hop(errors: &str, seed: u64) -> Line {
     let text = format!(
         "errors = {{ {errors} }}\n[each]\nrate = '10 Mbit/s'\ndelay = '10 ms'\nqueue = '200 packets'"
@@ -236,7 +236,7 @@ pub(crate) struct Path {
     pub(crate) hop: LinkId,
 }
 
-/// A sender, 100 Mbit/s and 1 ms, a forwarder, `hop`, a receiver.
+/// Returns a sender, 100 Mbit/s and 1 ms, a forwarder, `hop`, a receiver.
 pub(crate) fn path<N: simulator::Node>(
     simulation: &mut Simulation<N>,
     wrap: impl Fn(Host) -> N,

@@ -1,4 +1,4 @@
-//! What the engine promises: an order, conservation, equal runs, and errors that name who is at fault.
+//! Guarantees of the simulator: order, conservation, equal runs, and errors that name the faulty actor.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ fn end() -> Limits {
     Limits::until(Instant::from_millis(600_000))
 }
 
-/// Writes down everything that there is to see.
+/// Records everything that an observer can see.
 #[derive(Default, PartialEq, Debug)]
 struct Log(Vec<String>);
 
@@ -34,7 +34,7 @@ impl Observer<Host> for Log {
     }
 }
 
-/// A transfer of 500 packets that will lose some.
+/// Returns a transfer of 500 packets with some losses.
 fn over_a_lossy_hop(seed: u64) -> Simulation<Host> {
     let mut simulation = Simulation::new();
     let sender = Sender::new(0, 20, 500);
@@ -251,7 +251,7 @@ fn a_port_has_one_link() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is sent is delivered, lost for a cause, or on its way; the transfer ends, in order.
+    /// Every packet is delivered, lost for a reason, or on its way; the transfer completes, in order.
     #[test]
     fn packets_are_conserved(seed in 0..1000u64, window in 1..64u64, errors in 0..3usize) {
         let errors = ["model = 'none'", LOSSY, "model = 'independent', p = '10 %'"][errors];
@@ -291,7 +291,7 @@ impl Observer<Host> for Order {
     }
 }
 
-/// What happens at one time happens in the order in which it was set.
+/// Events at one time happen in the order in which they were set.
 #[test]
 fn equal_times_keep_the_order_of_their_setting() {
     let mut simulation = Simulation::new();
@@ -301,7 +301,7 @@ fn equal_times_keep_the_order_of_their_setting() {
         .map(|flow| {
             let host = Host::new(Role::Sender(Sender::new(flow, 2, 2)));
             let source = simulation.add(&format!("source {flow}"), host);
-            // Laid in an order that is not that of the flows.
+            // Connected in an order that differs from that of the flows.
             (flow, source)
         })
         .collect();

@@ -1,4 +1,4 @@
-//! Traces: what is written, that it is the same each time, and that a full disk is an error.
+//! Traces: their content, equal content for equal runs, and an error for a full disk.
 
 use std::io::{self, Write};
 
@@ -79,7 +79,7 @@ fn a_capture_reads_back() {
         }
     }
     assert_eq!(interfaces, 4);
-    // The wire loses nothing; the hop does, and what was lost is seen at one end only.
+    // The wire loses nothing; the hop does, and lost packets are seen at one end only.
     assert_eq!(seen[0], seen[1]);
     assert!(seen[2] > seen[3] && seen[3] > 300, "{seen:?}");
 }
@@ -103,7 +103,7 @@ fn the_series_tell_of_windows_queues_sequences_and_states() {
     }
 }
 
-/// A disk with room for so many bytes.
+/// A disk with limited space.
 struct Disk(usize);
 
 impl Write for Disk {

@@ -1,5 +1,5 @@
-//! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00) with what Linux adds to it: an allowance for
-//! acknowledgements in bunches, the look for policers, and packet conservation in recoveries.
+//! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00) with additions of Linux: an allowance for aggregated
+//! acknowledgements, detection of policers, and packet conservation in recoveries.
 
 use std::cmp::Ordering;
 
@@ -11,45 +11,46 @@ use super::policed::{Policed, Totals};
 use super::{Phase, Sample};
 use crate::config::Congestion;
 
-/// Gains are in 256ths.
+/// A gain of one; gains are in 256ths.
 const ONE: u64 = 256;
 /// 2 / ln 2.
 const HIGH: u64 = ONE * 2_885 / 1_000 + 1;
 const DRAIN: u64 = ONE * 1_000 / 2_885;
 const WINDOW_GAIN: u64 = 2 * ONE;
 const CYCLE: [u64; 8] = [ONE * 5 / 4, ONE * 3 / 4, ONE, ONE, ONE, ONE, ONE, ONE];
-/// Rounds that the bandwidth is remembered for.
+/// Window of the bandwidth filter, in rounds.
 const ROUNDS: u64 = 10;
-/// How long the least round trip is believed, and how long it is looked for.
+/// Time for which the smallest round trip is valid, and length of a probe for it.
 const BELIEVED: Duration = Duration::from_secs(10);
 const PROBED: Duration = Duration::from_millis(200);
-/// Segments in the least window.
+/// Smallest window, in segments.
 const LEAST: u64 = 4;
-/// The pipe is full when three rounds did not bring a quarter more.
+/// Number of rounds without a quarter more bandwidth after which the pipe counts as full.
 const FULL_ROUNDS: u32 = 3;
 const WINDOW_MAX: u64 = 1 << 30;
 
-/// What the sender is about.
+/// State of the algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Startup,
     Drain,
-    /// A place in [`CYCLE`], and since when.
+    /// Index into [`CYCLE`], and start of that phase.
     Bandwidth(usize, Instant),
-    /// It sends next to nothing: until when, once that has worked, and whether a round has passed in it.
+    /// Probe of the round trip with a minimal window: its end, once the flight is small enough, and true if a round has
+    /// passed in it.
     RoundTrip(Option<Instant>, bool),
 }
 
-/// Round trips, counted by what arrives.
+/// Round trips, counted by delivered bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rounds {
     count: u64,
-    /// What had arrived when this one began is acknowledged here, in bytes.
+    /// Delivered bytes at which the current round ends.
     end: u64,
     starts: bool,
 }
 
-/// Whether start-up has filled the pipe.
+/// Detection of a full pipe in start-up.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pipe {
     rate: u64,
@@ -57,20 +58,20 @@ struct Pipe {
     full: bool,
 }
 
-/// What goes out.
+/// State of transmission.
 #[derive(Debug, Clone, Copy)]
 struct Sending {
     segment: u64,
     window: u64,
-    /// The window before a recovery, or before the round trip was probed.
+    /// Window before a recovery, or before the round trip was probed.
     saved: u64,
-    /// Bytes a second.
+    /// Pacing rate, in bytes per second.
     pace: u64,
-    /// A pause has just ended.
+    /// True if a pause has just ended.
     restarts: bool,
 }
 
-/// The controller.
+/// State of BBR.
 #[derive(Debug, Clone)]
 pub(crate) struct Bbr {
     initial: u64,
@@ -78,14 +79,14 @@ pub(crate) struct Bbr {
     rounds: Rounds,
     bandwidth: WindowedMax,
     pipe: Pipe,
-    /// The least round trip, and when it was seen.
+    /// Smallest round-trip time, and time of its measurement.
     least: Option<(Duration, Instant)>,
     aggregation: Aggregation,
     policed: Policed,
     /// Bytes lost so far.
     lost: u64,
     sending: Sending,
-    /// What was being repaired before, and whether only as much goes out as arrives.
+    /// Phase of recovery before, and true during packet conservation.
     repair: (Phase, bool),
     chance: RandomStream,
 }
@@ -117,7 +118,7 @@ impl Bbr {
     pub(super) fn agreed(&mut self, segment: u64) {
         self.sending.segment = segment;
         self.sending.window = segment * self.initial;
-        // Before there is a sample: the first window in a millisecond.
+        // Before there is a sample: the first window in one millisecond.
         let rate = rate_of(self.sending.window, Duration::from_millis(1));
         self.sending.pace = rate * HIGH / ONE;
     }
@@ -148,7 +149,7 @@ impl Bbr {
         }
     }
 
-    /// Remembers the window for after a recovery, or a probe of the round trip.
+    /// Saves the window, to restore it after a recovery or a probe of the round trip.
     pub(super) fn save_window(&mut self) {
         let repairs = self.repair.0 != Phase::Open;
         self.sending.saved = if repairs || self.probes_round_trip() {
@@ -186,12 +187,12 @@ impl Bbr {
         self.set_window(sample);
     }
 
-    /// The rate that counts, in bytes a second.
+    /// Returns the rate in use, in bytes per second.
     fn rate(&self) -> u64 {
         self.policed.rate().unwrap_or(self.bandwidth.get())
     }
 
-    /// Bandwidth times least round trip times a gain, in bytes.
+    /// Returns bandwidth times smallest round trip times a gain, in bytes.
     fn product(&self, rate: u64, gain: u64) -> u64 {
         match self.least {
             None => self.initial * self.sending.segment,
@@ -199,7 +200,7 @@ impl Bbr {
         }
     }
 
-    /// Room for what hosts hold while they send and receive in batches.
+    /// Returns `bytes` plus an allowance for hosts that send and receive in batches.
     fn with_batches(&self, bytes: u64) -> u64 {
         let segment = self.sending.segment;
         let pair = if self.sending.pace < 150_000 { 1 } else { 2 };
@@ -208,7 +209,7 @@ impl Bbr {
         bytes + (3 * goal + if probes { 2 } else { 0 }) * segment
     }
 
-    /// What should be on its way at a gain, in bytes.
+    /// Returns the target of bytes in flight at a gain.
     fn inflight(&self, gain: u64) -> u64 {
         self.with_batches(self.product(self.bandwidth.get(), gain))
     }
@@ -250,7 +251,7 @@ impl Bbr {
     }
 
     fn begin_cycle(&mut self, now: Instant) {
-        // Anywhere but where it drains, so that several senders do not probe together.
+        // Any phase except the draining one, so that several senders do not probe together.
         let place = 7 - self.chance.below(7) as usize;
         self.mode = Mode::Bandwidth((place + 1) % CYCLE.len(), now);
     }
@@ -368,7 +369,7 @@ impl Bbr {
         }
     }
 
-    /// From the first round trip on, the first window goes out within one.
+    /// Sets the pace at the first round-trip sample: the first window in one round trip.
     fn first_pace(&mut self, sample: &Sample) {
         if let (0, Some(round_trip)) = (self.bandwidth.get(), sample.round_trip) {
             let first = self.initial * self.sending.segment;
@@ -376,7 +377,7 @@ impl Bbr {
         }
     }
 
-    /// A hundredth below the rate, so that no queue builds.
+    /// Sets the pace to one percent below the rate, so that no queue builds up.
     fn set_pace(&mut self, gain: u64) {
         let rate = u128::from(self.rate()) * u128::from(gain) * 99 / (100 * u128::from(ONE));
         let rate = u64::try_from(rate).unwrap_or(u64::MAX);
@@ -409,8 +410,8 @@ impl Bbr {
         }
     }
 
-    /// In the first round of a recovery as much goes out as arrives; behind it the window is what it was. True if that
-    /// settles it.
+    /// Sets the window in a recovery: in the first round it follows packet conservation; after the recovery it is
+    /// restored. Returns true if the window is final.
     fn set_window_of_repairs(&mut self, sample: &Sample) -> bool {
         let sending = &mut self.sending;
         let conserved = sample.in_flight + sample.arrived;

@@ -9,32 +9,32 @@ use crate::config::Congestion;
 
 /// The window after a loss, as a fraction of the one before (RFC 9438 §4.6).
 const KEPT: (u64, u64) = (7, 10);
-/// What fast convergence leaves of the remembered window: (1 + 0.7) / 2.
+/// Factor of fast convergence for the remembered window: (1 + 0.7) / 2.
 const CONVERGED: (u64, u64) = (17, 20);
-/// The cube's steepness C in segments per cubic second, as a fraction.
+/// Scaling constant C of the cube, in segments per cubic second, as a fraction.
 const STEEPNESS: (u64, u64) = (4, 10);
-/// What Reno would add in a round trip to be as fair: 3 (1 - 0.7) / (1 + 0.7) of a segment (§4.3).
+/// Growth of Reno's window in a round trip for equal throughput: 3 (1 - 0.7) / (1 + 0.7) of a segment (§4.3).
 const RENO: (u64, u64) = (9, 17);
-/// Cubic milliseconds in a cubic second.
+/// One cubic second in cubic milliseconds.
 const CUBED: u128 = 1_000_000_000;
 const WINDOW_MAX: u64 = 1 << 30;
 
-/// A stretch of congestion avoidance.
+/// An epoch of congestion avoidance.
 #[derive(Debug, Clone)]
 struct Epoch {
     start: Instant,
-    /// The window at which the cube is flat, in bytes, and when it comes there, in milliseconds.
+    /// Window at the flat part of the cube, in bytes, and time to reach it, in milliseconds.
     plateau: u64,
     flat_at: u64,
-    /// The window that Reno would have, in bytes.
+    /// Estimate of Reno's window, in bytes.
     reno: u64,
-    /// Below this Reno's window grows as slowly as [`RENO`] says.
+    /// Window below which Reno's window grows at the slower rate [`RENO`].
     slow_below: u64,
-    /// What is too little for a whole byte, of both windows.
+    /// Remainders below a whole byte, of both windows.
     rest: (u64, u64),
 }
 
-/// What there was before a loss.
+/// State before a loss.
 #[derive(Debug, Clone, Copy)]
 struct Before {
     window: u64,
@@ -42,17 +42,17 @@ struct Before {
     plateau: u64,
 }
 
-/// The controller.
+/// State of CUBIC.
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     settings: Congestion,
     segment: u64,
     window: u64,
     threshold: u64,
-    /// The window before the last loss.
+    /// Window before the last loss.
     plateau: u64,
     epoch: Option<Epoch>,
-    /// The last reduction was a timeout's.
+    /// True if a timeout caused the last reduction.
     timed_out: bool,
     before: Option<Before>,
     start: HyStart,
@@ -94,7 +94,7 @@ impl Cubic {
         if let Some(reduction) = &mut self.reduction {
             reduction.on_sent(size);
         }
-        // A pause is no time in which the window may have grown.
+        // The window must not grow for the time of a pause.
         if let (Some(epoch), Some(last), 0) = (&mut self.epoch, self.sent_at, in_flight) {
             epoch.start = (epoch.start + now.since(last)).min(now);
         }
@@ -107,7 +107,7 @@ impl Cubic {
             threshold: self.threshold,
             plateau: self.plateau,
         });
-        // Fast convergence (§4.7): who had less than the last time makes room.
+        // Fast convergence (§4.7): a sender that had less than the last time makes room.
         self.plateau = if self.window < self.plateau {
             self.window * CONVERGED.0 / CONVERGED.1
         } else {
@@ -149,7 +149,7 @@ impl Cubic {
         }
     }
 
-    /// After a pause the window is halved for each timeout that has passed (RFC 2861, as kernels do).
+    /// Halves the window for each timeout that passed in a pause (RFC 2861, as kernels do).
     pub(super) fn on_pause(&mut self, timeouts: u64) {
         if !self.settings.restart_after_idle || timeouts == 0 {
             return;
@@ -181,7 +181,7 @@ impl Cubic {
         self.window = self.window.min(WINDOW_MAX);
     }
 
-    /// Congestion avoidance (§4.2 to §4.5).
+    /// Grows the window in congestion avoidance (§4.2 to §4.5).
     fn avoid(&mut self, sample: &Sample) {
         let (window, segment) = (self.window, self.segment);
         let epoch = match &mut self.epoch {
@@ -222,7 +222,7 @@ impl Epoch {
         }
     }
 
-    /// The cube's window at a time, in bytes.
+    /// Returns the cube's window at a time, in bytes.
     fn cube(&self, at: Instant, segment: u64) -> u64 {
         let passed = at.since(self.start).as_millis().min(1 << 30);
         let far = u128::from(passed.abs_diff(self.flat_at));
@@ -236,7 +236,7 @@ impl Epoch {
         }
     }
 
-    /// Reno's window after so many bytes more have arrived.
+    /// Returns Reno's window after `arrived` more bytes were delivered.
     fn reno_after(&mut self, arrived: u64, (window, segment): (u64, u64)) -> u64 {
         let (part, whole) = if self.reno < self.slow_below {
             RENO
@@ -250,7 +250,7 @@ impl Epoch {
     }
 }
 
-/// The largest whole number whose cube is not more than `value`.
+/// Returns the largest whole number whose cube is not more than `value`.
 fn cube_root(value: u128) -> u64 {
     let (mut low, mut high) = (0_u64, 1 << 42);
     while low < high {

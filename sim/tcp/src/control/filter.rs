@@ -1,11 +1,11 @@
-//! What BBR measures: the largest rate of late, and how much acknowledgements come in bunches.
+//! Measurements of BBR: the largest recent rate, and the aggregation of acknowledgements.
 
 use units::{Duration, Instant};
 
 /// A maximum over a window of rounds, from three candidates (Kathleen Nichols' filter, as in Linux).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WindowedMax {
-    /// Rounds and values, the best first.
+    /// Rounds and values, in descending order of value.
     best: [(u64, u64); 3],
 }
 
@@ -14,7 +14,7 @@ impl WindowedMax {
         self.best[0].1
     }
 
-    /// Takes a value of round `at` in; those of more than `window` rounds ago are forgotten.
+    /// Adds a value of round `at`, and drops values older than `window` rounds.
     pub(super) fn update(&mut self, window: u64, at: u64, value: u64) {
         let new = (at, value);
         if value >= self.best[0].1 || at.saturating_sub(self.best[2].0) > window {
@@ -42,14 +42,14 @@ impl WindowedMax {
     }
 }
 
-/// Rounds that a half of the memory for bunches spans.
+/// Length of each half of the aggregation window, in rounds.
 const ROUNDS: u32 = 5;
-/// No bunch is taken for longer than this.
+/// Longest time that an aggregate is taken for.
 const BUNCH_MAX: Duration = Duration::from_millis(100);
-/// After so many bytes the measurement begins anew.
+/// Number of bytes after which the measurement restarts.
 const EPOCH_MAX: u64 = 1 << 30;
 
-/// How many bytes more than the rate says are acknowledged at once.
+/// Number of bytes acknowledged at once beyond the expected rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Aggregation {
     start: Instant,
@@ -70,13 +70,13 @@ impl Aggregation {
         }
     }
 
-    /// Something goes out after a pause.
+    /// Restarts the measurement when data are sent after a pause.
     pub(super) fn begin(&mut self, now: Instant) {
         self.start = now;
         self.arrived = 0;
     }
 
-    /// `arrived` bytes more, while the rate is `rate` bytes a second; nothing counts beyond the window.
+    /// Adds `arrived` delivered bytes at `rate` bytes per second; the excess is limited by the window.
     pub(super) fn update(
         &mut self,
         now: Instant,
@@ -101,20 +101,20 @@ impl Aggregation {
         self.most[self.half] = self.most[self.half].max(extra);
     }
 
-    /// What the window needs for it, in bytes.
+    /// Returns the allowance in the window, in bytes.
     pub(super) fn allowance(&self, rate: u64) -> u64 {
         let most = self.most[0].max(self.most[1]);
         most.min(bytes_in(rate, BUNCH_MAX))
     }
 }
 
-/// What a rate in bytes a second carries in a time.
+/// Returns the bytes that `rate`, in bytes per second, carries in `span`.
 pub(super) fn bytes_in(rate: u64, span: Duration) -> u64 {
     let bytes = u128::from(rate) * u128::from(span.as_nanos()) / 1_000_000_000;
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// The rate in bytes a second of so many bytes in a time.
+/// Returns the rate in bytes per second of `bytes` in `span`.
 pub(super) fn rate_of(bytes: u64, span: Duration) -> u64 {
     let rate = u128::from(bytes) * 1_000_000_000 / u128::from(span.as_nanos().max(1));
     u64::try_from(rate).unwrap_or(u64::MAX)

@@ -1,33 +1,33 @@
-//! `HyStart`++ (RFC 9406): slow start ends when the round trip grows, before the queue is full.
+//! `HyStart`++ (RFC 9406): slow start ends when the round-trip time increases, before the queue is full.
 
 use units::Duration;
 
 use super::Sample;
 
-/// Samples that a round needs.
+/// Samples needed in a round.
 const SAMPLES: u32 = 8;
-/// The growth of the round trip that counts: an eighth of it, within these.
+/// Limits of the round-trip increase that ends slow start, which is an eighth of the round trip.
 const GROWTH_MIN: Duration = Duration::from_millis(4);
 const GROWTH_MAX: Duration = Duration::from_millis(16);
-/// Conservative slow start grows by a quarter of what slow start would, for so many rounds.
+/// Factor by which conservative slow start grows more slowly, and its number of rounds.
 const DIVISOR: u64 = 4;
 const ROUNDS: u32 = 5;
-/// Segments that an acknowledgement adds at most, where nothing is paced.
+/// Largest growth for one acknowledgement, in segments, without pacing.
 const SEGMENTS: u64 = 8;
 
-/// How slow start goes on.
+/// Phase of slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Slow,
-    /// The round trip has grown from this; rounds since.
+    /// Conservative slow start: the round trip from which it increased; number of rounds since.
     Conservative(Duration, u32),
 }
 
-/// Slow start with a look at round trips.
+/// Slow start that watches round-trip times.
 #[derive(Debug, Clone)]
 pub(super) struct HyStart {
     stage: Stage,
-    /// Bytes that had arrived at the end of this round's first flight.
+    /// Bytes delivered at the end of this round's first flight.
     round_end: u64,
     last: Option<Duration>,
     current: Option<Duration>,
@@ -45,7 +45,7 @@ impl HyStart {
         }
     }
 
-    /// What the window grows by, in bytes; nothing when slow start is over.
+    /// Returns the growth of the window, in bytes; `None` when slow start is over.
     pub(super) fn grow(&mut self, sample: &Sample, segment: u64) -> Option<u64> {
         if sample.delivery.is_some_and(|d| d.before >= self.round_end) && !self.begin_round(sample)
         {
@@ -66,7 +66,7 @@ impl HyStart {
         })
     }
 
-    /// A round trip has passed. False if conservative slow start has lasted long enough.
+    /// Begins a new round. Returns false if conservative slow start has lasted long enough.
     fn begin_round(&mut self, sample: &Sample) -> bool {
         self.round_end = sample.total;
         self.last = self.current.take().or(self.last);
@@ -89,7 +89,7 @@ impl HyStart {
                     self.stage = Stage::Conservative(current, 0);
                 }
             }
-            // It was jitter.
+            // The increase was jitter.
             Stage::Conservative(base, _) if current < base => self.stage = Stage::Slow,
             Stage::Conservative(..) => {}
         }

@@ -1,34 +1,35 @@
-//! BBR's look for a policer: two stretches of heavy loss at one rate mean that this rate is all there is.
+//! BBR's detection of a policer: two intervals of heavy loss at the same rate mean that a policer allows only this
+//! rate.
 
 use units::{Duration, Instant};
 
 use super::filter::rate_of;
 
-/// Round trips of a stretch.
+/// Shortest and longest interval, in round trips.
 const ROUNDS_MIN: u32 = 4;
 const ROUNDS_MAX: u32 = 16;
-/// Round trips for which the rate is believed.
+/// Time for which the rate is valid, in round trips.
 const BELIEVED: u32 = 48;
-/// Losses that are heavy: 50 of 256.
+/// Loss ratio that counts as heavy: 50 of 256.
 const HEAVY: (u64, u64) = (50, 256);
-/// Rates that are one: within an eighth, or so many bytes a second.
+/// Difference of rates that count as equal: an eighth, or this number of bytes per second.
 const NEAR: u64 = 8;
 const NEAR_BYTES: u64 = 500;
 
-/// What the samples of a moment add up to.
+/// Cumulative counts at one time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Totals {
     pub(super) now: Instant,
-    /// Bytes that have arrived so far.
+    /// Bytes delivered so far.
     pub(super) arrived: u64,
-    /// Bytes that were lost so far.
+    /// Bytes lost so far.
     pub(super) lost: u64,
 }
 
-/// The look-out.
+/// State of the detection.
 #[derive(Debug, Clone)]
 pub(super) struct Policed {
-    /// The rate of the last stretch, in bytes a second; 0 before there is one.
+    /// Rate of the last interval, in bytes per second; 0 before there is one.
     rate: u64,
     believed: bool,
     begun: Option<Totals>,
@@ -45,7 +46,7 @@ impl Policed {
         }
     }
 
-    /// The policer's rate in bytes a second, while it is believed.
+    /// Returns the policer's rate in bytes per second, while it is valid.
     pub(super) fn rate(&self) -> Option<u64> {
         self.believed.then_some(self.rate)
     }
@@ -54,7 +55,7 @@ impl Policed {
         *self = Self::new();
     }
 
-    /// Takes a sample in; `lost` if it brought losses. True when the rate is not believed any more.
+    /// Adds a sample; `lost` if it brought losses. Returns true if the rate ceases to be valid.
     pub(super) fn update(
         &mut self,
         totals: Totals,

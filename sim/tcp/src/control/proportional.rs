@@ -1,11 +1,11 @@
-//! Proportional rate reduction (RFC 6937): the window shrinks over one round trip, as segments leave.
+//! Proportional rate reduction (RFC 6937): the window decreases over one round trip, as segments leave the network.
 
-/// A reduction that is going on. All in bytes.
+/// State of a reduction, in bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Proportional {
-    /// On its way when it began.
+    /// Bytes in flight at its beginning.
     before: u64,
-    /// The window that it ends with.
+    /// Window at its end.
     target: u64,
     arrived: u64,
     sent: u64,
@@ -25,8 +25,8 @@ impl Proportional {
         self.sent += size;
     }
 
-    /// The window after an acknowledgement of `arrived` bytes, with `in_flight` on their way; `calm` if it showed no
-    /// more losses.
+    /// Returns the window after an acknowledgement of `arrived` bytes, with `in_flight` bytes in flight; `calm` if it
+    /// showed no more losses.
     pub(super) fn window(
         &mut self,
         (arrived, in_flight): (u64, u64),
@@ -42,7 +42,7 @@ impl Proportional {
             let more = if calm { segment } else { 0 };
             (unsent + more).min(self.target - in_flight)
         };
-        // The first repair goes at once.
+        // The first retransmission goes at once.
         let least = if self.sent == 0 { segment } else { 0 };
         in_flight + allowed.max(least)
     }

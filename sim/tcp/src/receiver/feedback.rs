@@ -1,4 +1,4 @@
-//! What acknowledgements tell besides their number: selective acknowledgements, SMART's cause, losses on the air.
+//! Additional information in acknowledgements: selective acknowledgements, SMART's cause, losses on the air.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 use crate::span::Span;
 use crate::{Feedback, Marks};
 
-/// Room for options, in bytes, and what they take of it.
+/// Room for options, and lengths of options, in bytes.
 const ROOM: usize = 40;
 const TIMESTAMPS: usize = 10;
 const CAUSE: usize = 8;
@@ -16,24 +16,24 @@ const MARKS_FIXED: usize = 4;
 const SACK_FIXED: usize = 2;
 const RANGE: usize = 8;
 
-/// Ranges that are remembered as lost; a bound for what a peer can fill.
+/// Largest number of lost ranges remembered; it bounds the memory that a peer can cause.
 const LOST_MAX: usize = 256;
-/// Blocks whose order is remembered.
+/// Number of blocks whose order is remembered.
 const RECENT: usize = 4;
 
-/// What the receiver has to tell.
+/// State of the additional information.
 #[derive(Debug, Clone)]
 pub(super) struct Reporter {
     settings: Feedback,
-    /// The other end reads selective acknowledgements.
+    /// True if the peer reads selective acknowledgements.
     pub(super) sack_permitted: bool,
-    /// A position in each block that changed lately, the newest first.
+    /// A position in each block that changed recently, the newest first.
     recent: [u64; RECENT],
     /// The segment that causes the next acknowledgement.
     pub(super) cause: Option<SeqNumber>,
-    /// What was lost on the air and has not arrived.
+    /// Ranges that were lost on the air and have not arrived.
     lost: RangeSet,
-    /// Where the loss starts that was learned of last.
+    /// Start of the loss that was reported last.
     latest: u64,
 }
 
@@ -49,7 +49,7 @@ impl Reporter {
         }
     }
 
-    /// A segment that starts at `position` joined the block `block` beyond a gap.
+    /// Records that a segment at `position` joined the block `block` beyond a gap.
     pub(super) fn beyond(&mut self, position: u64, block: Span) {
         let mut place = 0;
         let known = self.recent.iter().position(|known| block.contains(*known));
@@ -61,7 +61,7 @@ impl Reporter {
         }
     }
 
-    /// The link lost `span` on the air.
+    /// Records that the link lost `span` on the air.
     pub(super) fn lost(&mut self, span: Span, arrived: &RangeSet) {
         if self.settings.marks == Marks::Off {
             return;
@@ -75,7 +75,7 @@ impl Reporter {
         }
     }
 
-    /// `span` has arrived.
+    /// Records that `span` has arrived.
     pub(super) fn arrived(&mut self, span: Span) {
         self.remove_lost(&span.range());
     }
@@ -85,13 +85,13 @@ impl Reporter {
         self.lost.keep_lowest(LOST_MAX);
     }
 
-    /// Everything before `position` has arrived.
+    /// Records that everything before `position` has arrived.
     pub(super) fn arrived_before(&mut self, position: u64) {
         self.lost.remove(&(0..position));
     }
 
-    /// Fills the options of an acknowledgement without data, as far as there is room. `next` is what it asks
-    /// for, `held` lies beyond, and `number` makes numbers of positions.
+    /// Fills the options of an acknowledgement without data, as far as there is room. `next` is the position expected
+    /// next, `held` lies beyond, and `number` turns positions into numbers.
     pub(super) fn fill(
         &mut self,
         options: &mut TcpSegmentOptions,
@@ -131,7 +131,7 @@ impl Reporter {
         }
     }
 
-    /// The loss learned of last, and the oldest.
+    /// Returns the loss that was reported last, and the oldest.
     fn marks(&self, next: u64) -> [Option<Span>; 2] {
         let latest = self.lost.range_at(self.latest).map(Span::from);
         let oldest = self.lost.first_from(next);
@@ -141,7 +141,7 @@ impl Reporter {
         [latest, oldest.filter(|oldest| latest != Some(*oldest))]
     }
 
-    /// The newest blocks, at most `most` of them.
+    /// Returns the newest blocks, at most `most` of them.
     fn blocks(&self, held: &RangeSet, most: usize, range: impl Fn(Span) -> SeqRange) -> SackRanges {
         let mut blocks = SackRanges::default();
         let mut told = [Span::new(0, 0); RECENT];

@@ -1,4 +1,4 @@
-//! ELN: as Reno, but a segment that is marked as lost on the air is sent again without reducing the window.
+//! ELN: like Reno, but a segment that is marked as lost on the air is retransmitted without reducing the window.
 
 use super::{Evidence, Rule, Verdict, enough};
 use crate::Recovery;

@@ -1,4 +1,4 @@
-//! ELN-RXMT: as ELN, but a marked segment is sent again at the first duplicate.
+//! ELN-RXMT: like ELN, but a marked segment is retransmitted at the first duplicate.
 
 use super::eln::Eln;
 use super::{Evidence, Rule, Verdict};

@@ -1,4 +1,4 @@
-//! Reno: three duplicates are a lost segment, and that is congestion.
+//! Reno: three duplicates show a lost segment, which means congestion.
 
 use super::{Evidence, Rule, Verdict, enough};
 use crate::Recovery;
@@ -15,8 +15,8 @@ impl Rule for Reno {
         }
     }
 
-    /// The first new acknowledgement ends the recovery; a second loss in the window needs three duplicates of its own,
-    /// and halves the window again, or waits for the timer.
+    /// Returns false: the first new acknowledgement ends the recovery. A second loss in the window needs three
+    /// duplicates of its own, and halves the window again, or waits for the timer.
     fn holds_on_partial(&self, _settings: &Recovery) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! SACK as the comparison used it: RFC 2018's blocks on Reno, nothing sent again before three duplicates.
+//! SACK as in the comparison: RFC 2018's blocks on Reno, no retransmission before three duplicates.
 
 use super::{Evidence, Repairs, Rule, Verdict};
 use crate::Recovery;
@@ -8,7 +8,7 @@ pub(super) struct Sack;
 
 impl Rule for Sack {
     fn judge(&self, settings: &Recovery, evidence: &Evidence) -> Verdict {
-        // Not only at the third: an acknowledgement with data may bring the block that shows the gap.
+        // Also after the third: an acknowledgement with data may bring the block that shows the gap.
         if evidence.duplicates >= settings.duplicates {
             Verdict::Congestion
         } else {

@@ -1,5 +1,5 @@
-//! SACK with ELN: marks name several losses on the air, which are all repaired at once and without reducing the
-//! window; a gap that is not marked is congestion, after three duplicates.
+//! SACK with ELN: marks name several losses on the air, which are all retransmitted at once and without reducing the
+//! window; an unmarked gap is congestion, after three duplicates.
 
 use super::{Evidence, Repairs, Rule, Verdict};
 use crate::Recovery;

@@ -1,5 +1,5 @@
-//! SACK for small windows: each of the first duplicates lets a new segment out (later RFC 3042), and a block that
-//! shows the arrival of such a segment proves the loss, however few the duplicates.
+//! SACK for small windows: each of the first duplicates lets a new segment out (later RFC 3042), and a block that shows
+//! the arrival of such a segment proves the loss, whatever the number of duplicates.
 
 use super::sack::Sack;
 use super::{Evidence, Repairs, Rule, Verdict};

@@ -1,6 +1,6 @@
-//! SMART (Keshav, Morgan 1997): acknowledgements name the segment that caused them; on a path that does not
-//! reorder, a gap is a loss at once. A segment is sent again at most once in a round trip; whether the
-//! repair was lost is found out by no other means than that, or the timer.
+//! SMART (Keshav, Morgan 1997): acknowledgements name the segment that caused them; on a path that does not reorder, a
+//! gap is a loss at once. A segment is retransmitted at most once in a round trip; only a gap after that time, or the
+//! timer, shows that the retransmission was lost.
 
 use super::{Evidence, Repairs, Rule, Verdict};
 use crate::Recovery;

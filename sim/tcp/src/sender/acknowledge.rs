@@ -1,4 +1,4 @@
-//! What an acknowledgement tells.
+//! Processing of acknowledgements.
 
 use units::{Duration, Instant, SeqNumber};
 use wire::tcp::{AirLoss, SeqRange, TcpSegmentOptions};
@@ -10,25 +10,25 @@ use crate::clock::Clock;
 use crate::recovery::{Evidence, Repairs, Verdict};
 use crate::span::Span;
 
-/// An acknowledgement of what was sent.
+/// An acknowledgement of sent data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Acknowledgment<'a> {
-    /// Everything before this position is acknowledged; nothing beyond what was sent.
+    /// Position before which everything is acknowledged; at most the end of the sent data.
     pub(crate) position: u64,
-    /// The number of the segment that brings it.
+    /// Sequence number of the segment that carries it.
     pub(crate) number: SeqNumber,
-    /// The window, scaled.
+    /// The window, after scaling.
     pub(crate) window: u64,
-    /// Whether the segment takes sequence numbers itself.
+    /// True if the segment itself takes sequence numbers.
     pub(crate) occupies: bool,
     /// The options.
     pub(crate) options: &'a TcpSegmentOptions,
-    /// The tick that a timestamp brings back.
+    /// Tick that a timestamp echoes.
     pub(crate) echo: Option<u64>,
 }
 
 impl Sender {
-    /// Takes an acknowledgement in. True if it is a duplicate.
+    /// Processes an acknowledgement. Returns true if it is a duplicate.
     pub(crate) fn acknowledge(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) -> bool {
         if self.modern.is_some() {
             return self.acknowledge_at_present(ack, clock);
@@ -55,7 +55,7 @@ impl Sender {
         duplicate
     }
 
-    /// RFC 9293 §3.10.7.4: an older segment must not set the window.
+    /// Updates the window, unless the segment is older than the one that set it (RFC 9293 §3.10.7.4).
     pub(super) fn update_window(&mut self, ack: &Acknowledgment<'_>) {
         let (number, position) = self.peer.told_by;
         if number < ack.number || (number == ack.number && position <= ack.position) {
@@ -68,7 +68,7 @@ impl Sender {
         }
     }
 
-    /// Something new is acknowledged.
+    /// Handles an acknowledgement of new data.
     fn take_new(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) {
         let acknowledged = ack.position - self.flight.unacknowledged;
         let opens = !self.is_open();
@@ -106,7 +106,7 @@ impl Sender {
         self.advance(ack.position, clock);
     }
 
-    /// Everything before `position` is acknowledged.
+    /// Advances the acknowledged position to `position`.
     pub(super) fn advance(&mut self, position: u64, clock: &Clock) {
         self.flight.unacknowledged = position;
         self.refill();
@@ -118,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// Learns which segments arrived and which were lost on the air; true if there is news.
+    /// Records the segments that arrived and those that were lost on the air; returns true if any were unknown.
     fn learn(&mut self, ack: &Acknowledgment<'_>) -> bool {
         let options = ack.options;
         let mut news = false;
@@ -166,7 +166,7 @@ impl Sender {
         news
     }
 
-    /// The positions of a range of what was sent and is not acknowledged; nothing where it is not within that.
+    /// Returns the positions of a range of sent and unacknowledged data; `None` if it lies outside.
     fn span(&self, range: SeqRange) -> Option<Span> {
         let near = self.flight.unacknowledged;
         let start = self.numbers.position(range.start, near)?.max(near);
@@ -176,13 +176,13 @@ impl Sender {
         (plausible && !span.is_empty()).then_some(span)
     }
 
-    /// The same for what arrived: it lies beyond the segment that is asked for.
+    /// Returns the positions of a range that arrived: it lies beyond the segment expected next.
     pub(super) fn span_beyond(&self, range: SeqRange) -> Option<Span> {
         let span = self.span(range);
         span.filter(|span| span.start > self.flight.unacknowledged)
     }
 
-    /// Decides whether something was lost.
+    /// Decides whether there was a loss, and begins a recovery.
     fn judge(&mut self, ack: &Acknowledgment<'_>, clock: &Clock) {
         let evidence = self.evidence(ack);
         let detection = &mut self.detection;

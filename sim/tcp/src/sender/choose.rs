@@ -1,4 +1,4 @@
-//! What goes out next.
+//! Choice of the next segment.
 
 use super::Sender;
 use super::scoreboard::Missing;
@@ -13,35 +13,35 @@ pub(crate) struct Piece {
     pub(crate) start: u64,
     /// Bytes of data.
     pub(crate) length: u64,
-    /// It is the SYN.
+    /// True if it is the SYN.
     pub(crate) syn: bool,
-    /// The FIN follows the data.
+    /// True if the FIN follows the data.
     pub(crate) fin: bool,
-    /// Nothing that was written follows it.
+    /// True if it ends with the last byte written.
     pub(crate) last: bool,
     pub(super) kind: Kind,
 }
 
-/// Why a piece is sent.
+/// Reason why a piece is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The stream goes on, for the first time or again.
+    /// It continues the stream, for the first time or again.
     Onward,
-    /// It is missing.
+    /// It is missing at the peer.
     Repair,
-    /// To learn whether the window is still closed.
+    /// It probes a closed window.
     Probe,
 }
 
 impl Piece {
-    /// The position behind it.
+    /// Returns the position after the piece.
     pub(super) fn end(&self) -> u64 {
         self.start + self.length + u64::from(self.syn) + u64::from(self.fin)
     }
 }
 
 impl Sender {
-    /// What may go out now.
+    /// Returns the next piece that may be sent now.
     pub(crate) fn choose(&mut self, clock: &Clock) -> Option<Piece> {
         if !self.is_open() {
             let syn = Piece {
@@ -61,7 +61,7 @@ impl Sender {
         self.repair().or_else(|| self.onward(clock))
     }
 
-    /// Notes that `piece` goes out.
+    /// Records that `piece` is sent.
     pub(crate) fn note_sent(&mut self, piece: &Piece, clock: &Clock) {
         let end = piece.end();
         self.count(piece, end);
@@ -100,7 +100,7 @@ impl Sender {
         }
     }
 
-    /// The data of `span`, and the FIN where it follows them.
+    /// Returns the piece with the data of `span`, and the FIN if it follows them.
     pub(super) fn piece(&self, span: Span, kind: Kind) -> Piece {
         let last = span.end == self.stream.written;
         Piece {
@@ -113,7 +113,8 @@ impl Sender {
         }
     }
 
-    /// One byte, or what the window takes of a segment, although too little for a segment of its own right.
+    /// Returns a probe: one byte, or the part of a segment that the window takes, although it is too small to be sent
+    /// otherwise.
     fn window_probe(&self) -> Option<Piece> {
         let start = self.flight.next;
         let window = (self.flight.unacknowledged + self.peer.size).saturating_sub(start);
@@ -123,7 +124,7 @@ impl Sender {
         (end > start || piece.fin).then_some(piece)
     }
 
-    /// What recovery sends again.
+    /// Returns the next retransmission of a recovery.
     fn repair(&mut self) -> Option<Piece> {
         let urgent = std::mem::take(&mut self.detection.urgent);
         let episode = self.detection.episode?;
@@ -150,7 +151,7 @@ impl Sender {
         Some(self.piece(span, Kind::Repair))
     }
 
-    /// The segment that the other end asks for.
+    /// Returns the segment that the peer expects next.
     fn asked_for(&self) -> Span {
         let start = self.flight.unacknowledged;
         let arrived = self.detection.scoreboard.next_arrived(start);
@@ -158,7 +159,7 @@ impl Sender {
         Span::new(start, arrived.map_or(end, |arrived| arrived.min(end)))
     }
 
-    /// The next segment of the stream, as far as the windows let it.
+    /// Returns the next segment of the stream, as far as the windows allow.
     pub(super) fn onward(&mut self, clock: &Clock) -> Option<Piece> {
         let again = self.flight.next < self.flight.end;
         if again {
@@ -180,25 +181,26 @@ impl Sender {
         let sends = piece.length == self.segment
             || piece.fin
             || (piece.length > 0 && (again || self.may_be_small(&piece, available, idle)));
-        // One segment fits even a window that starts anew.
+        // One segment fits even a window that restarts.
         if sends && idle && clock.now().since(self.peer.heard) > self.timers.timeout(clock) {
             self.window.restart_after_idle();
         }
         sends.then_some(piece)
     }
 
-    /// Whether all data were sent and the FIN was not, or is to be sent again.
+    /// Returns true if all data were sent and the FIN was not, or is to be sent again.
     fn fin_is_due(&self, start: u64) -> bool {
         self.stream.closed && start == self.stream.written
     }
 
-    /// Whether a piece that fills no segment may go: the last of what is there, or much of the largest window.
+    /// Returns true if a piece smaller than a segment may be sent: the last of the available data, or a large part of
+    /// the largest window.
     fn may_be_small(&self, piece: &Piece, available: u64, idle: bool) -> bool {
         let last = piece.start + piece.length == available;
         (last && (idle || self.stream.no_delay)) || piece.length >= self.peer.largest.div_ceil(2)
     }
 
-    /// The position behind what the windows let out: the other end's, and the congestion window's.
+    /// Returns the end of the windows: the peer's, and the congestion window.
     fn window_end(&self) -> u64 {
         let flight = &self.flight;
         let detection = &self.detection;

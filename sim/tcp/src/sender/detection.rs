@@ -1,4 +1,4 @@
-//! What shows losses, and the recovery that is going on.
+//! Detection of losses, and the current recovery.
 
 use units::Instant;
 
@@ -12,35 +12,35 @@ const PROBES_MAX: u64 = 2;
 /// A recovery from losses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Episode {
-    /// The end of what had been sent when it began: its acknowledgement ends it.
+    /// End of the data sent before it began; their acknowledgement ends it.
     pub(super) point: u64,
-    /// The congestion window afterwards.
+    /// Congestion window at its end.
     pub(super) target: u64,
-    /// The window was reduced.
+    /// True if the window was reduced.
     pub(super) reduced: bool,
-    /// Nothing told which segments had arrived (the other end has no selective acknowledgements): all goes as
-    /// in `NewReno`.
+    /// True if no information showed which segments had arrived (the peer has no selective acknowledgements): the
+    /// recovery then works like `NewReno`.
     pub(super) blind: bool,
 }
 
-/// The state of loss detection.
+/// State of loss detection.
 #[derive(Debug, Clone)]
 pub(super) struct Detection {
     pub(super) settings: Recovery,
     pub(super) rule: &'static dyn Rule,
     pub(super) scoreboard: Scoreboard,
-    /// When the last acknowledgement came.
+    /// Time of the last acknowledgement.
     pub(super) looked_at: Instant,
-    /// Duplicates in a row.
+    /// Number of consecutive duplicates.
     pub(super) duplicates: u32,
     pub(super) episode: Option<Episode>,
-    /// Something is to be sent again whatever the window says: the segment that is asked for, or the first hole.
+    /// True if a retransmission is due whatever the window: the segment expected next, or the first hole.
     pub(super) urgent: bool,
-    /// Segments beyond the congestion window that duplicates have let out.
+    /// Number of segments beyond the congestion window that duplicates have let out.
     pub(super) probes: u64,
-    /// Where the first of them starts.
+    /// Start of the first of them.
     pub(super) probed_from: u64,
-    /// The end of what had been sent when the last recovery began, or the timer went off last.
+    /// End of the data sent when the last recovery began, or the timer fired last.
     pub(super) last_point: u64,
 }
 
@@ -60,7 +60,7 @@ impl Detection {
         }
     }
 
-    /// What the recovery sends again.
+    /// Returns the kind of retransmissions of the recovery.
     pub(super) fn repairs(&self) -> Repairs {
         let blind = self.episode.is_some_and(|episode| episode.blind);
         if blind {
@@ -70,12 +70,12 @@ impl Detection {
         }
     }
 
-    /// Whether what is sent again follows from the scoreboard.
+    /// Returns true if retransmissions follow from the scoreboard.
     pub(super) fn is_selective(&self) -> bool {
         self.repairs() != Repairs::Next
     }
 
-    /// The timer went off; everything before `end` is sent again.
+    /// Handles a retransmission timeout; everything before `end` is sent again.
     pub(super) fn restart(&mut self, end: u64) {
         self.scoreboard.clear();
         self.last_point = end;
@@ -84,14 +84,14 @@ impl Detection {
         self.advanced();
     }
 
-    /// Something new was acknowledged.
+    /// Handles an acknowledgement of new data.
     pub(super) fn advanced(&mut self) {
         self.duplicates = 0;
         self.probes = 0;
         self.probed_from = u64::MAX;
     }
 
-    /// Lets a new segment out, if not enough are out already; what is sent from `end` on proves a loss by its arrival.
+    /// Lets a new segment out, if few enough are out; the arrival of data from `end` on proves a loss.
     pub(super) fn probe(&mut self, end: u64) {
         if self.probes < PROBES_MAX && self.episode.is_none() {
             self.probes += 1;

@@ -1,5 +1,5 @@
-//! The sender of a present-day kernel: each segment that was sent is known, losses are found by time, and a
-//! [`Controller`] says how much may be on its way and how fast it goes out.
+//! The sender of a present-day kernel: it records each sent segment and detects losses by time; a [`Controller`] sets
+//! the congestion window and the pace.
 
 use units::{Duration, Instant};
 
@@ -8,28 +8,28 @@ use super::transmissions::{Found, Rates, Transmissions};
 use crate::control::{Controller, Phase, Sample};
 use crate::span::Span;
 
-/// What the last segment of a flight waits longer for its acknowledgement, as the other end may delay it.
+/// Additional time to wait for the acknowledgement of a flight's only segment, as the peer may delay it.
 const DELAYED: Duration = Duration::from_millis(200);
-/// The same for more than one.
+/// Additional time to wait for the acknowledgement of a longer flight.
 const SLACK: Duration = Duration::from_millis(2);
-/// Selective acknowledgements of one segment.
+/// Largest number of selective acknowledgement blocks of one segment.
 pub(super) const BLOCKS: usize = 4;
 
-/// When the next segment may go.
+/// Time of the next segment.
 #[derive(Debug, Clone, Copy)]
 struct Pacing {
     next: Instant,
-    /// Something waits for it.
+    /// True if a segment waits for that time.
     waits: bool,
     last_sent: Instant,
 }
 
-/// A probe for losses at the end of a flight (RFC 8985 §7).
+/// A tail loss probe at the end of a flight (RFC 8985 §7).
 #[derive(Debug, Clone, Copy, Default)]
 struct Tail {
     deadline: Option<Instant>,
     due: bool,
-    /// The end of what had been sent at the last probe.
+    /// End of the data sent at the last probe.
     probed: u64,
 }
 
@@ -37,18 +37,18 @@ struct Tail {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Report {
     pub(super) now: Instant,
-    /// What was asked for before, and what is now.
+    /// Positions acknowledged before, and now.
     pub(super) before: u64,
     pub(super) position: u64,
-    /// The end of what was sent.
+    /// End of the data sent.
     pub(super) end: u64,
     pub(super) blocks: [Option<Span>; BLOCKS],
-    /// It answers a segment that was sent before this tick of ours.
+    /// Tick of ours that it echoes: the tick of the segment that it answers.
     pub(super) echo: Option<u64>,
     pub(super) smoothed: Duration,
 }
 
-/// The state of the connection's sender.
+/// State of the sender.
 #[derive(Debug, Clone)]
 pub(crate) struct Modern {
     pub(super) control: Controller,
@@ -56,13 +56,13 @@ pub(crate) struct Modern {
     rates: Rates,
     rack: Rack,
     phase: Phase,
-    /// The tick at which something was sent again first.
+    /// Tick of the first retransmission of a recovery, for the detection of a false alarm.
     alarm: Option<u64>,
     pacing: Pacing,
     tail: Tail,
-    /// The end of what was sent when the window held something back last.
+    /// End of the data sent when the window limited the sender last.
     limited_until: u64,
-    /// Blocks of the last acknowledgement: what lies in them is known.
+    /// Blocks of the last acknowledgement, which are recorded already.
     known: [Option<Span>; BLOCKS],
     segment: u64,
 }
@@ -93,7 +93,7 @@ impl Modern {
         self.control.agreed(segment);
     }
 
-    /// Room in the window, in whole segments.
+    /// Returns the free part of the window, in whole segments.
     pub(super) fn room(&self) -> u64 {
         let room = self
             .control
@@ -102,7 +102,7 @@ impl Modern {
         room / self.segment * self.segment
     }
 
-    /// What is to be sent again and has room.
+    /// Returns the first retransmission, if the window has room for it.
     pub(super) fn next_repair(&self) -> Option<Span> {
         let span = self.transmissions.first_lost()?;
         let in_flight = self.transmissions.in_flight();
@@ -110,12 +110,12 @@ impl Modern {
         fits.then_some(span)
     }
 
-    /// Whether the end of the flight is to be probed; only once.
+    /// Returns true if a tail loss probe is due; only once.
     pub(super) fn take_tail_probe(&mut self) -> bool {
         std::mem::take(&mut self.tail.due)
     }
 
-    /// Whether a segment may go out now; otherwise it waits.
+    /// Returns true if pacing allows a segment now; otherwise records that one waits.
     pub(super) fn may_go(&mut self, now: Instant) -> bool {
         self.pacing.waits = now < self.pacing.next;
         !self.pacing.waits
@@ -125,17 +125,17 @@ impl Modern {
         self.pacing.waits
     }
 
-    /// Nothing waits, as far as is known.
+    /// Records that no segment waits for pacing.
     pub(super) fn look_anew(&mut self) {
         self.pacing.waits = false;
     }
 
-    /// The window holds something back.
+    /// Records that the window limits the sender.
     pub(super) fn held_back(&mut self, end: u64) {
         self.limited_until = end;
     }
 
-    /// There is nothing to send.
+    /// Records that there is nothing to send.
     pub(super) fn starve(&mut self) {
         let pending = self.transmissions.first_lost().is_some();
         let in_flight = self.transmissions.in_flight();
@@ -144,7 +144,7 @@ impl Modern {
         }
     }
 
-    /// The first segment after everything was acknowledged.
+    /// Handles the first segment after everything was acknowledged.
     pub(super) fn after_pause(&mut self, now: Instant, timeout: Duration) {
         let pause = now.since(self.pacing.last_sent);
         let timeouts = pause.as_nanos() / timeout.as_nanos().max(1);
@@ -154,7 +154,7 @@ impl Modern {
         }
     }
 
-    /// A segment goes out. `tick` is now's.
+    /// Records that a segment is sent. `tick` is the current tick.
     pub(super) fn on_sent(&mut self, span: Span, (now, tick): (Instant, u64), smoothed: Duration) {
         let in_flight = self.transmissions.in_flight();
         let limited = self.rates.app_limited();
@@ -176,7 +176,7 @@ impl Modern {
         self.watch_tail(now, smoothed);
     }
 
-    /// An acknowledgement came.
+    /// Processes an acknowledgement.
     pub(super) fn acknowledge(&mut self, report: &Report) {
         let now = report.now;
         let in_flight_before = self.transmissions.in_flight();
@@ -214,7 +214,7 @@ impl Modern {
         self.watch_tail(now, report.smoothed);
     }
 
-    /// What has arrived.
+    /// Records the segments that have arrived, and returns them.
     fn find(&mut self, report: &Report) -> Found {
         let mut found = Found::default();
         let other = (self.transmissions.furthest(), self.rack.least());
@@ -242,7 +242,7 @@ impl Modern {
         found
     }
 
-    /// Looks for losses, which begin a recovery; returns how many bytes.
+    /// Detects losses, which begin a recovery; returns the number of bytes lost.
     fn detect(&mut self, end: u64, now: Instant, smoothed: Duration) -> u64 {
         let eager = self.phase != Phase::Open;
         let before = self.transmissions.in_flight();
@@ -271,7 +271,7 @@ impl Modern {
         self.control.on_false_alarm();
     }
 
-    /// The retransmission timer went off.
+    /// Handles a retransmission timeout.
     pub(super) fn on_timeout(&mut self, end: u64) {
         let first = !matches!(self.phase, Phase::Timeout(_));
         self.transmissions.lose_all();
@@ -288,12 +288,12 @@ impl Modern {
         self.control.on_timeout(first);
     }
 
-    /// Recoveries that losses have begun, and is one going on?
+    /// Returns true if a recovery is in progress that losses have begun.
     pub(super) fn is_recovering(&self) -> bool {
         matches!(self.phase, Phase::Recovery(_))
     }
 
-    /// Sets the timer that probes the end of the flight.
+    /// Sets the timer of the tail loss probe.
     fn watch_tail(&mut self, now: Instant, smoothed: Duration) {
         let count = self.transmissions.count();
         let calm = self.phase == Phase::Open && self.transmissions.arrived() == 0;
@@ -312,7 +312,7 @@ impl Modern {
         machine::earlier(pace, losses)
     }
 
-    /// Acts on deadlines that have come. True if a recovery begins.
+    /// Handles deadlines that have come.
     pub(super) fn handle_timeout(&mut self, now: Instant, (end, smoothed): (u64, Duration)) {
         let due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
         if due(self.tail.deadline) {

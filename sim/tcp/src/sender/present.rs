@@ -1,5 +1,5 @@
-//! What a sender does whose congestion control is a present-day one: the same steps as `acknowledge.rs` and
-//! `choose.rs` over [`Modern`](super::modern::Modern).
+//! The steps of `acknowledge.rs` and `choose.rs` for a sender with present-day congestion control, over
+//! [`Modern`](super::modern::Modern).
 
 use units::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::span::Span;
 
 impl Sender {
-    /// Takes an acknowledgement in. True if it is a duplicate.
+    /// Processes an acknowledgement. Returns true if it is a duplicate.
     pub(super) fn acknowledge_at_present(
         &mut self,
         ack: &Acknowledgment<'_>,
@@ -46,15 +46,15 @@ impl Sender {
         repeats && !ack.occupies && same_window
     }
 
-    /// The smoothed round trip; zero before there is one.
+    /// Returns the smoothed round trip; zero before there is one.
     fn smoothed(&self) -> Duration {
         self.timers.round_trip().smoothed().unwrap_or_default()
     }
 
-    /// What may go out now.
+    /// Returns the next piece that may be sent now.
     pub(super) fn choose_at_present(&mut self, clock: &Clock) -> Option<Piece> {
         if std::mem::take(&mut self.probe) {
-            // A number that was acknowledged: the answer tells the window.
+            // A number that was acknowledged already: the answer advertises the window.
             let start = self.flight.unacknowledged.saturating_sub(1);
             return Some(self.piece(Span::new(start, start), Kind::Probe));
         }
@@ -81,7 +81,7 @@ impl Sender {
         piece.filter(|_| modern.may_go(clock.now()))
     }
 
-    /// Whether there is something that was never sent.
+    /// Returns true if there are data that were never sent.
     fn is_waiting(&self) -> bool {
         self.available() > self.flight.next
     }
@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    /// Something new, or the last that was sent.
+    /// Returns a tail loss probe: new data, or the last data that were sent.
     fn tail_probe(&self) -> Option<Piece> {
         let limit = self.flight.unacknowledged + self.peer.size;
         let end = self.available().min(limit);
@@ -107,7 +107,7 @@ impl Sender {
         Some(self.repair_piece(last))
     }
 
-    /// A piece goes out.
+    /// Records that a piece is sent.
     pub(super) fn note_transmission(&mut self, piece: &Piece, clock: &Clock) {
         let span = Span::new(piece.start, piece.end());
         if piece.syn || piece.kind == Kind::Probe {
@@ -123,7 +123,7 @@ impl Sender {
         }
     }
 
-    /// Nothing goes out now: where that is for want of data, the measured rate says nothing about the path.
+    /// Records a lack of data, if there is one: the measured rate then does not show the rate of the path.
     pub(super) fn note_starvation(&mut self) {
         let little = self.available() < self.flight.next + self.segment;
         if let Some(modern) = self.modern.as_mut().filter(|_| little) {
@@ -131,7 +131,7 @@ impl Sender {
         }
     }
 
-    /// When pace, losses or the end of a flight are to be looked at.
+    /// Returns the next deadline of pacing, loss detection or the tail loss probe.
     pub(crate) fn present_deadline(&self) -> Option<Instant> {
         self.modern.as_ref()?.deadline()
     }

@@ -1,27 +1,27 @@
-//! RACK (RFC 8985): a segment is lost when one that was sent sufficiently later has arrived.
+//! RACK (RFC 8985): a segment is lost if one that was sent sufficiently later has arrived.
 
 use units::{Duration, Instant};
 
 use super::transmissions::{Found, Transmissions};
 
-/// Segments beyond a gap that show a loss at once, as long as nothing was ever reordered.
+/// Number of segments beyond a gap that show a loss at once, as long as no reordering was seen.
 const ENOUGH: usize = 3;
-/// How long the least round trip is believed.
+/// Time for which the smallest round trip is valid.
 const BELIEVED: Duration = Duration::from_secs(300);
 const STEPS_MAX: u64 = 64;
 
-/// The detection of losses.
+/// State of loss detection.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
-    /// When the one of those that arrived was sent that was sent last, and where it ends.
+    /// Of the segments that arrived, the one sent last: its time of transmission and its end.
     latest: Option<(Instant, u64)>,
-    /// Its round trip.
+    /// Round-trip time of that segment.
     round_trip: Duration,
     least: Option<(Duration, Instant)>,
     reordered: bool,
-    /// How many quarters of the least round trip segments may come late.
+    /// Reordering window, in quarters of the smallest round trip.
     steps: u64,
-    /// When more is lost unless it arrives before.
+    /// Time at which more segments are lost unless they arrive before.
     deadline: Option<Instant>,
 }
 
@@ -41,12 +41,12 @@ impl Rack {
         self.deadline
     }
 
-    /// The least round trip; zero before there is one.
+    /// Returns the smallest round trip; zero before there is one.
     pub(super) fn least(&self) -> Duration {
         self.least.map_or(Duration::ZERO, |(least, _)| least)
     }
 
-    /// What was taken for lost had only been late.
+    /// Widens the reordering window: segments taken for lost had only been late.
     pub(super) fn be_patient(&mut self) {
         self.reordered = true;
         self.steps = (self.steps + 1).min(STEPS_MAX);
@@ -68,7 +68,7 @@ impl Rack {
         self.reordered |= found.reordered;
     }
 
-    /// Takes for lost what is; returns how many bytes. `eager` while a recovery goes on.
+    /// Declares segments lost; returns the number of bytes. `eager` during a recovery.
     pub(super) fn detect(
         &mut self,
         transmissions: &mut Transmissions,

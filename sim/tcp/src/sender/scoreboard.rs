@@ -1,30 +1,31 @@
-//! What is known of segments beyond the acknowledged: which arrived, which were lost on the air, which were
-//! sent again.
+//! The scoreboard of segments beyond the acknowledged position: those that arrived, those that were lost on the air,
+//! those that were retransmitted.
 
 use units::{Instant, RangeSet};
 
 use crate::span::Span;
 
-/// Ranges in each set; more than a window of 64 KiB can have, and a bound for what a peer can fill.
+/// Largest number of ranges in each set; more than a window of 64 KiB can have, and a bound for the memory that a peer
+/// can cause.
 const RANGES_MAX: usize = 256;
-/// Repairs that are remembered; with more, the recovery waits for an acknowledgement.
+/// Largest number of retransmissions remembered; with more, the recovery waits for an acknowledgement.
 const REPAIRS_MAX: usize = 1_024;
 
-/// A segment that was sent again.
+/// A retransmitted segment.
 #[derive(Debug, Clone, Copy)]
 struct Repair {
     span: Span,
     at: Instant,
 }
 
-/// What to look for.
+/// Kind of missing data to search for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// Whatever is missing before something that arrived.
+    /// Data missing before data that arrived.
     Gaps,
-    /// What is marked as lost on the air.
+    /// Data marked as lost on the air.
     Marked,
-    /// What is missing before something that arrived and is not marked.
+    /// Data missing before data that arrived, and not marked.
     Unmarked,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Notes that `span` has arrived; true if that is news.
+    /// Records that `span` has arrived; returns true if a part of it is new.
     pub(super) fn arrived(&mut self, span: Span) -> bool {
         if self.arrived.insert_up_to(RANGES_MAX, span.range()) == 0 {
             return false;
@@ -50,13 +51,13 @@ impl Scoreboard {
         true
     }
 
-    /// Notes that `span` was lost on the air, unless it has arrived; true if that is news.
+    /// Records that `span` was lost on the air, unless it has arrived; returns true if a part of it is new.
     pub(super) fn marked(&mut self, span: Span) -> bool {
         let range = span.range();
         !self.arrived.covers(&range) && self.marked.insert_up_to(RANGES_MAX, range) > 0
     }
 
-    /// Notes that `span` was sent again.
+    /// Records that `span` was retransmitted.
     pub(super) fn repaired(&mut self, span: Span, at: Instant) {
         self.repairs.retain(|repair| repair.span != span);
         if self.repairs.len() < REPAIRS_MAX {
@@ -64,7 +65,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `position` is acknowledged.
+    /// Removes everything before `position`, which is acknowledged.
     pub(super) fn acknowledged(&mut self, position: u64) {
         self.arrived.remove(&(0..position));
         self.marked.remove(&(0..position));
@@ -73,34 +74,34 @@ impl Scoreboard {
         }
     }
 
-    /// A new recovery begins.
+    /// Removes the retransmissions when a new recovery begins.
     pub(super) fn forget_repairs(&mut self) {
         self.repairs.clear();
     }
 
-    /// After a timeout nothing is relied on (RFC 2018 §8).
+    /// Removes everything after a timeout (RFC 2018 §8).
     pub(super) fn clear(&mut self) {
         self.arrived.clear();
         self.marked.clear();
         self.repairs.clear();
     }
 
-    /// Whether nothing is known.
+    /// Returns true if nothing is recorded.
     pub(super) fn is_empty(&self) -> bool {
         self.arrived.is_empty() && self.marked.is_empty()
     }
 
-    /// The end of what is known to have arrived.
+    /// Returns the end of the data known to have arrived.
     pub(super) fn arrived_end(&self) -> Option<u64> {
         self.arrived.end()
     }
 
-    /// The first position at or behind `position` that is not known to have arrived.
+    /// Returns the first position at or after `position` that is not known to have arrived.
     pub(super) fn skip_arrived(&self, position: u64) -> u64 {
         end_of(&self.arrived, position).unwrap_or(position)
     }
 
-    /// Where the next span that arrived starts, at or behind `position`.
+    /// Returns the start of the next span that arrived, at or after `position`.
     pub(super) fn next_arrived(&self, position: u64) -> Option<u64> {
         self.arrived.first_from(position)
     }
@@ -111,7 +112,8 @@ impl Scoreboard {
         spans.find(|span| span.contains(position))
     }
 
-    /// The first piece of at most `size` bytes from `position` on that is missing and was not sent again since `since`.
+    /// Returns the first piece of at most `size` bytes from `position` on that is missing and was not retransmitted
+    /// since `since`.
     pub(super) fn hole(
         &self,
         missing: Missing,
@@ -143,7 +145,7 @@ impl Scoreboard {
         None
     }
 
-    /// Where the hole at `at` ends.
+    /// Returns the end of the hole at `at`.
     fn hole_end(&self, missing: Missing, at: u64, (size, since): (u64, Instant)) -> u64 {
         let marked = match missing {
             Missing::Marked => end_of(&self.marked, at),
@@ -158,8 +160,8 @@ impl Scoreboard {
         nearest.map_or(at + size, |end| end.min(at + size))
     }
 
-    /// What is on its way of the positions from `first` to before `end`: what was sent after the last that
-    /// arrived or is known as lost, and what was sent again since `since`.
+    /// Returns the number of bytes in flight between the positions `first` and `end`: those sent after the last that
+    /// arrived or is known as lost, and those retransmitted since `since`.
     pub(super) fn on_its_way(&self, first: u64, end: u64, since: Instant) -> u64 {
         let edge = self.arrived.end().max(self.marked.end());
         let edge = edge.unwrap_or(first).max(first);
@@ -169,7 +171,7 @@ impl Scoreboard {
     }
 }
 
-/// Returns where the range ends that `position` lies in.
+/// Returns the end of the range that holds `position`.
 fn end_of(set: &RangeSet, position: u64) -> Option<u64> {
     set.range_at(position).map(|range| range.end)
 }

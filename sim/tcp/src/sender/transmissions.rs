@@ -1,4 +1,4 @@
-//! Every segment that was sent and is not acknowledged.
+//! All segments that were sent and are not acknowledged.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,23 +7,23 @@ use units::{Duration, Instant};
 use crate::control::Delivery;
 use crate::span::Span;
 
-/// What is known of a segment.
+/// State of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     OnItsWay,
     /// A selective acknowledgement names it.
     Arrived,
-    /// It is to be sent again.
+    /// It is to be retransmitted.
     Lost,
 }
 
-/// What had arrived when a segment was sent.
+/// State of delivery when a segment was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Snapshot {
-    /// In bytes, and when the last of it did.
+    /// Bytes delivered, and time of the last delivery.
     total: u64,
     total_at: Instant,
-    /// When the first segment was sent of those that are measured together.
+    /// Time of the first transmission of those that are measured together.
     first_sent_at: Instant,
     app_limited: bool,
 }
@@ -32,40 +32,40 @@ pub(super) struct Snapshot {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transmission {
     pub(super) span: Span,
-    /// When it was sent last.
+    /// Time of its last transmission.
     pub(super) sent_at: Instant,
     pub(super) standing: Standing,
-    /// It was sent more than once.
+    /// True if it was sent more than once.
     pub(super) again: bool,
     pub(super) snapshot: Snapshot,
 }
 
-/// All of them, in the order of the stream.
+/// All unacknowledged segments, in the order of the stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transmissions {
     list: VecDeque<Transmission>,
-    /// When each was sent and where it starts, in the order of sending; some of it is out of date.
+    /// Time of transmission and start of each segment, in the order of transmission; some entries are out of date.
     order: VecDeque<(Instant, u64)>,
-    /// Where those start that are to be sent again.
+    /// Starts of the segments to be retransmitted.
     lost: BTreeSet<u64>,
     in_flight: u64,
-    /// How many have arrived beyond a gap, and the end of the furthest.
+    /// Number of segments that arrived beyond a gap, and end of the last one in the stream.
     arrived: usize,
     furthest: u64,
 }
 
 impl Transmissions {
-    /// Bytes on their way.
+    /// Returns the number of bytes in flight.
     pub(super) fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Segments that have arrived beyond a gap.
+    /// Returns the number of segments that arrived beyond a gap.
     pub(super) fn arrived(&self) -> usize {
         self.arrived
     }
 
-    /// Segments that are not acknowledged.
+    /// Returns the number of unacknowledged segments.
     pub(super) fn count(&self) -> usize {
         self.list.len()
     }
@@ -74,13 +74,13 @@ impl Transmissions {
         self.furthest
     }
 
-    /// What is to be sent again first.
+    /// Returns the first segment to be retransmitted.
     pub(super) fn first_lost(&self) -> Option<Span> {
         let start = *self.lost.first()?;
         Some(self.list[self.place(start)?].span)
     }
 
-    /// The last of the stream.
+    /// Returns the last segment of the stream.
     pub(super) fn last(&self) -> Option<Span> {
         self.list.back().map(|last| last.span)
     }
@@ -91,7 +91,7 @@ impl Transmissions {
         (known.span.start == start).then_some(place)
     }
 
-    /// A segment goes out, for the first time or again. True if again.
+    /// Records the transmission of a segment. Returns true if it is a retransmission.
     pub(super) fn send(&mut self, span: Span, now: Instant, snapshot: Snapshot) -> bool {
         self.order.push_back((now, span.start));
         if let Some(place) = self.place(span.start) {
@@ -117,7 +117,8 @@ impl Transmissions {
         false
     }
 
-    /// Everything before `position` is acknowledged; tells of each segment that was not known to have arrived.
+    /// Removes everything before `position`, which is acknowledged; calls `tell` with each segment that was not known
+    /// to have arrived.
     pub(super) fn acknowledge(&mut self, position: u64, mut tell: impl FnMut(&Transmission)) {
         while let Some(first) = self.list.front_mut() {
             if first.span.start >= position {
@@ -147,7 +148,7 @@ impl Transmissions {
                 Standing::Lost => {
                     self.lost.insert(start);
                 }
-                // It has lost its place under the old name.
+                // Its old entry no longer matches its start.
                 Standing::OnItsWay => self.order.push_front((at, start)),
                 Standing::Arrived => {}
             }
@@ -157,7 +158,7 @@ impl Transmissions {
         }
     }
 
-    /// What lies in `span` has arrived; tells of each segment of which that is news.
+    /// Marks the segments in `span` as arrived; calls `tell` with each that was not known to have arrived.
     pub(super) fn arrive(&mut self, span: Span, mut tell: impl FnMut(&Transmission)) {
         let first = self
             .list
@@ -180,7 +181,7 @@ impl Transmissions {
         }
     }
 
-    /// The segment on its way that was sent longest ago.
+    /// Returns the segment in flight that was sent longest ago.
     pub(super) fn oldest(&mut self) -> Option<Transmission> {
         while let Some((at, start)) = self.order.front().copied() {
             let known = self.place(start).map(|place| self.list[place]);
@@ -194,7 +195,7 @@ impl Transmissions {
         None
     }
 
-    /// The oldest is taken for lost; returns its size.
+    /// Declares the oldest segment lost; returns its size.
     pub(super) fn lose_oldest(&mut self) -> u64 {
         let Some(oldest) = self.oldest() else {
             return 0;
@@ -218,8 +219,8 @@ impl Transmissions {
         size
     }
 
-    /// Everything that has not arrived is taken for lost. Where even the first has arrived, the other end forgot, and
-    /// nothing is relied on (RFC 2018 §8).
+    /// Declares every segment lost that has not arrived. If even the first has arrived, the peer has dropped data it
+    /// had acknowledged, and all segments count as lost (RFC 2018 §8).
     pub(super) fn lose_all(&mut self) -> u64 {
         let forgotten = |known: &Transmission| known.standing == Standing::Arrived;
         let forgets = self.list.front().is_some_and(forgotten);
@@ -242,7 +243,7 @@ impl Transmissions {
         lost
     }
 
-    /// Nothing was lost: what was to be sent again is on its way.
+    /// Reverts a false alarm: segments declared lost are in flight again.
     pub(super) fn find_all(&mut self) {
         self.lost.clear();
         self.order.clear();
@@ -259,14 +260,14 @@ impl Transmissions {
     }
 }
 
-/// How fast things arrive (draft-cheng-iccrg-delivery-rate-estimation-00).
+/// Delivery rate (draft-cheng-iccrg-delivery-rate-estimation-00).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rates {
-    /// Bytes that have arrived so far.
+    /// Bytes delivered so far.
     total: u64,
     total_at: Instant,
     first_sent_at: Instant,
-    /// Until so many bytes have arrived, samples show what the application had to send.
+    /// Number of delivered bytes up to which samples are limited by the application.
     limited_until: u64,
 }
 
@@ -288,12 +289,12 @@ impl Rates {
         self.limited_until > 0
     }
 
-    /// There is too little to send, with so much in flight.
+    /// Records a lack of data, with `in_flight` bytes in flight.
     pub(super) fn limit(&mut self, in_flight: u64) {
         self.limited_until = (self.total + in_flight).max(1);
     }
 
-    /// For a segment that goes out, with so much in flight.
+    /// Returns the snapshot for a segment that is sent with `in_flight` bytes in flight.
     pub(super) fn snapshot(&mut self, now: Instant, in_flight: u64) -> Snapshot {
         if in_flight == 0 {
             self.first_sent_at = now;
@@ -307,7 +308,7 @@ impl Rates {
         }
     }
 
-    /// Something has arrived. A span below the least round trip is none.
+    /// Returns the sample of newly delivered segments. A time below the smallest round trip gives no rate.
     pub(super) fn sample(
         &mut self,
         found: &Found,
@@ -335,22 +336,22 @@ impl Rates {
     }
 }
 
-/// What an acknowledgement shows to have arrived.
+/// Segments that an acknowledgement shows to have arrived.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Found {
     pub(super) arrived: u64,
-    /// The one that was sent last by what had arrived then.
+    /// The last sent of them, by the bytes delivered at its transmission.
     newest: Option<Transmission>,
-    /// When the one was sent that was sent last, and where it ends.
+    /// Of those with a valid round trip, the one sent last: its time of transmission and its end.
     pub(super) latest: Option<(Instant, u64)>,
     pub(super) round_trip: Option<Duration>,
-    /// A segment came behind others that were sent after it.
+    /// True if a segment arrived after others that were sent later.
     pub(super) reordered: bool,
 }
 
 impl Found {
-    /// A segment has arrived; what did before ends at `furthest`. A repeated one that comes sooner than the least round
-    /// trip is the first of its kind.
+    /// Adds a segment that has arrived; earlier arrivals end at `furthest`. If a retransmitted segment arrives sooner
+    /// than the smallest round trip, its first transmission has arrived.
     pub(super) fn note(&mut self, known: &Transmission, now: Instant, other: (u64, Duration)) {
         let (furthest, least) = other;
         self.arrived += known.span.length();

@@ -7,7 +7,7 @@ use tcp::{Config, Connection, Endpoint, Input, Output, Policy};
 use units::{Duration, Instant, SeqNumber};
 use wire::TcpSegment;
 
-/// Segments on their way at one time, at most.
+/// Largest number of segments on their way at one time.
 const BETWEEN: usize = 64;
 
 struct Pair {
@@ -52,7 +52,7 @@ impl Pair {
         }
     }
 
-    /// Hands segments over in their order until so many with data have crossed; every `lost`th of them does not arrive.
+    /// Passes segments in order until `count` with data have crossed; one of each `lost` of them does not arrive.
     fn exchange(&mut self, count: u64, lost: u64) {
         let end = self.data + count;
         while self.data < end {
@@ -84,7 +84,7 @@ impl Pair {
 fn segments_cost_no_allocation_once_the_window_has_opened() {
     for policy in Policy::ALL {
         let mut pair = Pair::connected(policy);
-        // Losses too: the lists of what was lost keep their room.
+        // With losses too: the lists of lost ranges keep their storage.
         pair.exchange(20_000, 50);
         let steady = allocation_counter::measure(|| pair.exchange(5_000, u64::MAX));
         assert_eq!(steady.count_total, 0, "{policy:?}");

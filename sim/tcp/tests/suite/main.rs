@@ -1,4 +1,4 @@
-//! Endpoints of TCP, and what they cost.
+//! TCP endpoints, and their cost.
 
 mod allocations;
 mod endpoint;

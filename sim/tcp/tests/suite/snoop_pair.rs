@@ -1,5 +1,5 @@
-//! A TCP host, a base station with the snoop agent, the air, a mobile host. Losses on the air are repaired by the
-//! base station and stay hidden from a Reno sender, in either direction and in both at once.
+//! A TCP host, a base station with the snoop agent, the air, a mobile host. The base station repairs losses on the air,
+//! which stay hidden from a Reno sender, in either direction and in both at once.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -17,7 +17,7 @@ const MOBILE: usize = 1;
 const WIRED_DELAY: Duration = Duration::from_millis(2);
 const AIR_DELAY: Duration = Duration::from_millis(1);
 
-/// Where a segment arrives.
+/// Place of arrival of a segment.
 #[derive(Debug, Clone, Copy)]
 enum Arrival {
     Host(usize),
@@ -35,11 +35,11 @@ struct World {
     on_way: BTreeMap<(Instant, u64), (Arrival, TcpSegment)>,
     order: u64,
     air_free: [Instant; 2],
-    /// One in so many packets that cross the air is lost.
+    /// One in this number of packets that cross the air is lost.
     loss: Option<u64>,
     chance: RandomStream,
     lost: u64,
-    /// Losses on the wired side: the numbers of data segments from the fixed host.
+    /// Losses on the wired side, as numbers of data segments from the fixed host.
     wired_losses: Vec<u64>,
     wired_count: u64,
 }
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// Sends so many bytes each way over an air that loses one packet in 40, and returns both hosts' counters.
+    /// Sends these numbers of bytes each way over an air that loses one packet in 40, and returns both hosts' counters.
     fn transfer(&mut self, download: u64, upload: u64) -> [Counters; 2] {
         self.input(FIXED, Input::Connect);
         while self.hosts[MOBILE].state() != tcp::State::Established {
@@ -244,7 +244,7 @@ fn a_download_is_shielded() {
     }
 }
 
-/// Without awareness of TCP the base station repairs too, but the sender sees the duplicates.
+/// Without support for TCP the base station repairs too, but the sender receives the duplicates.
 #[test]
 fn a_plain_link_layer_competes_with_the_sender() {
     for agent in [snoop::Config::link_layer(), snoop::Config::smart()] {
@@ -277,7 +277,7 @@ fn an_upload_is_repaired_from_below() {
     assert!(world.lost > 20, "{} losses", world.lost);
     assert!(world.agent.counters().upload.asked > 10);
     assert!(mobile.recovered.fast_retransmissions <= 2, "{mobile:?}");
-    // The same without help.
+    // The same transfer without explicit loss notification.
     let off = snoop::Config::explicit_loss(ExplicitLoss::Off);
     let mut world = World::new(&reno(), off, None);
     let [_, alone] = world.transfer(0, MEBIBYTES_2);
@@ -327,7 +327,7 @@ fn marks_of_the_base_station_reach_an_eln_sender() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
-    /// Whatever agent, policy, losses and directions: both streams arrive, to the byte.
+    /// With every combination of agent, policy, losses and directions, both streams arrive completely.
     #[test]
     fn both_streams_arrive_through_any_agent(
         policy in prop::sample::select(Policy::ALL.to_vec()),

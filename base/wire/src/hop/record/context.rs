@@ -1,11 +1,11 @@
-//! What both ends know of a TCP flow after each record.
+//! State of a TCP flow that both hosts share after each record.
 
 use crate::packet::Packet;
 
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
-/// IPv6 and the longest TCP header.
+/// Largest length of an IPv6 header and a TCP header.
 const HEADERS_MAX: usize = 100;
 /// The usual layout of options on a connection with timestamps (RFC 7323 appendix A).
 const TIMESTAMPS_ONLY: [u8; 4] = [1, 1, 8, 10];
@@ -22,8 +22,8 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// The headers of `packet`, if it is TCP over IP without IP options or fragments and its
-    /// length fields fit its bytes.
+    /// Returns the headers of `packet`, if it is TCP over IP without IP options or fragments and its length fields
+    /// match its length.
     pub(super) fn of(packet: &[u8]) -> Option<Self> {
         let tcp = match packet.first()? {
             0x45 => ipv4_tcp(packet)?,
@@ -101,7 +101,7 @@ impl Headers {
         self.set(self.tcp() + 14, value.to_be_bytes());
     }
 
-    /// Timestamp and echo, where the options are those two alone.
+    /// Returns timestamp value and echo, if the segment has the timestamp option and no other.
     pub(super) fn timestamps(&self) -> Option<(u32, u32)> {
         let options = self.tcp() + TCP_HEADER;
         let usual = self.len() == options + 12 && self.get(options) == TIMESTAMPS_ONLY;
@@ -117,7 +117,7 @@ impl Headers {
         self.set(options + 8, echo.to_be_bytes());
     }
 
-    /// The identification of IPv4; zero for IPv6, which has none.
+    /// Returns the IPv4 identification; zero for IPv6, which has none.
     pub(super) fn identification(&self) -> u16 {
         if self.is_ipv4() {
             u16::from_be_bytes(self.get(4))
@@ -126,7 +126,7 @@ impl Headers {
         }
     }
 
-    /// The identification that follows after so many packets; IPv6 has none.
+    /// Returns the identification after `packets` more packets; zero for IPv6, which has none.
     fn identification_after(&self, packets: u16) -> u16 {
         if self.is_ipv4() {
             self.identification().wrapping_add(packets)
@@ -141,7 +141,7 @@ impl Headers {
         }
     }
 
-    /// Whether nothing but the fields above, lengths and checksums differs from `other`.
+    /// Returns true if only the fields above, lengths and checksums differ from `other`.
     pub(super) fn differs_only_as_deltas_can_say(&self, other: &Self) -> bool {
         self.length == other.length && self.tcp == other.tcp && {
             let (own, others) = (self.blanked(), other.blanked());
@@ -216,7 +216,7 @@ fn ipv6_tcp(packet: &[u8]) -> Option<usize> {
     (header[6] == 6 && payload + IPV6_HEADER == packet.len()).then_some(IPV6_HEADER)
 }
 
-/// What the next delta is relative to.
+/// The state that the next delta is relative to.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
     pub(super) headers: Headers,
@@ -226,7 +226,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// The context after a packet with these headers and so many bytes of payload.
+    /// Returns the context after a packet with these headers and `payload` bytes.
     pub(super) fn after(headers: Headers, payload: usize, segment_size: u16) -> Self {
         let flags = headers.flags();
         let controls = u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
@@ -246,7 +246,7 @@ impl Context {
         }
     }
 
-    /// The context after `packet`, if it is one that deltas can follow.
+    /// Returns the context after `packet`, if deltas can follow it.
     pub(super) fn of(packet: &Packet) -> Option<Self> {
         let headers = Headers::of(&packet.buffer)?;
         let payload = packet.buffer.len() - headers.len();

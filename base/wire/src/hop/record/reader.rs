@@ -1,4 +1,4 @@
-//! Reading records.
+//! Parsing of records.
 
 use thiserror::Error;
 
@@ -13,13 +13,13 @@ use crate::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-/// The other end wrote what cannot be a record; nothing after it can be read.
+/// Reason why the peer's stream is not a sequence of records; the rest of it cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum StreamBroken {
-    /// A delta where there is no packet to differ from.
+    /// A delta without an earlier packet to refer to.
     #[error("a stream has a delta record without a packet before it")]
     NoContext,
-    /// A packet of a length that IP does not know.
+    /// A packet of a length that IP does not allow.
     #[error("a stream announces a packet of {0} bytes")]
     Length(u64),
     /// The stream ends inside a record.
@@ -35,11 +35,11 @@ pub struct RecordReader {
     body: Option<Body>,
 }
 
-/// A packet that is being filled.
+/// A packet that is being assembled.
 struct Body {
     packet: Packet,
     missing: usize,
-    /// Its headers, where whole segments may be released before the rest has come.
+    /// Its headers, if whole segments may be released before the rest has arrived.
     splittable: Option<Headers>,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Debug for RecordReader {
 }
 
 impl RecordReader {
-    /// Takes the next bytes of the stream and gives each packet that they complete to `deliver`.
+    /// Reads the next bytes of the stream and gives each packet that they complete to `deliver`.
     pub fn read(
         &mut self,
         mut bytes: &[u8],
@@ -81,8 +81,8 @@ impl RecordReader {
         }
     }
 
-    /// Releases the whole segments of a packet that is still being filled, so that a long one does not
-    /// wait for its end.
+    /// Releases the whole segments of a packet that is still being assembled, so that a long packet does not wait for
+    /// its end.
     pub fn flush(&mut self, deliver: &mut impl FnMut(Packet)) {
         let Some(body) = &mut self.body else { return };
         let Some(headers) = &mut body.splittable else {
@@ -110,12 +110,12 @@ impl RecordReader {
         deliver(finished(buffer, &mut now, body.packet.segment_size));
     }
 
-    /// Bytes that complete the packet that is being filled; zero between packets.
+    /// Returns the number of bytes that the packet being assembled still lacks; zero between packets.
     pub fn missing(&self) -> usize {
         self.body.as_ref().map_or(0, |body| body.missing)
     }
 
-    /// Bytes that it holds beside its own: a packet that is being filled, and what is not a head yet.
+    /// Returns the heap memory in use, in bytes: a packet that is being assembled, and an incomplete head.
     pub fn memory(&self) -> usize {
         let body = self
             .body
@@ -124,7 +124,7 @@ impl RecordReader {
         body + self.head.capacity()
     }
 
-    /// Whether the stream may end here.
+    /// Checks that the stream may end here, between two records.
     pub fn end(&self) -> Result<(), StreamBroken> {
         let between = self.body.is_none() && self.head.is_empty();
         between.then_some(()).ok_or(StreamBroken::Unfinished)
@@ -156,8 +156,8 @@ impl RecordReader {
         packet
     }
 
-    /// Reads a record's head from `bytes`, behind what came earlier of it, and begins its body;
-    /// without a body afterwards, the head is not complete yet.
+    /// Reads a record's head from `bytes`, after the part of it that arrived earlier, and begins its body. If there is
+    /// no body afterwards, the head is not complete yet.
     fn read_head<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], StreamBroken> {
         if self.head.is_empty()
             && let Some(used) = self.parse_head(bytes)?
@@ -179,8 +179,8 @@ impl RecordReader {
         }
     }
 
-    /// Begins the body of the record whose head `bytes` begin with; returns the head's length, or
-    /// `None` if it is longer than `bytes`.
+    /// Begins the body of the record whose head starts `bytes`; returns the length of the head, or `None` if it is
+    /// longer than `bytes`.
     fn parse_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, StreamBroken> {
         let mut fields = Fields { bytes, place: 1 };
         let Some(first) = bytes.first() else {
@@ -236,7 +236,7 @@ impl RecordReader {
         buffer.extend(headers.as_bytes());
         let mut packet = Packet::new(buffer);
         packet.segment_size = next.segment_size;
-        // With no segment size nothing is ever released early: one segment is the whole packet.
+        // Without a segment size nothing is ever released early: one segment is the whole packet.
         if packet.segment_size == 0 {
             packet.segment_size = u16::MAX;
         }
@@ -249,7 +249,7 @@ impl RecordReader {
     }
 }
 
-/// A packet from `buffer`, whose headers become `headers` with lengths and checksums that fit.
+/// Returns a packet from `buffer`, whose headers become `headers` with matching lengths and checksums.
 fn finished(mut buffer: PacketBuffer, headers: &mut Headers, segment_size: u16) -> Packet {
     let payload = buffer.len() - headers.len();
     headers.set_lengths(payload);
@@ -263,7 +263,7 @@ fn finished(mut buffer: PacketBuffer, headers: &mut Headers, segment_size: u16) 
     }
 }
 
-/// Takes fields off a head; `None` where it ends too soon.
+/// The fields of a head, which its methods take off; they return `None` at the end.
 struct Fields<'a> {
     bytes: &'a [u8],
     place: usize,

@@ -1,4 +1,4 @@
-//! Writing records.
+//! Encoding of records.
 
 use super::context::{Context, Headers};
 use super::{
@@ -8,7 +8,7 @@ use super::{
 use crate::hop::varint;
 use crate::packet::{Checksum, Packet};
 
-/// The head of a record; the packet from [`skip`](Self::skip) on follows it in the stream.
+/// The head of a record; in the stream it is followed by the packet from [`skip`](Self::skip) on.
 #[derive(Debug, Clone)]
 pub struct RecordHead {
     bytes: [u8; HEAD_MAX],
@@ -25,12 +25,12 @@ impl RecordHead {
         }
     }
 
-    /// The head.
+    /// Returns the bytes of the head.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// How many bytes of the packet the head stands for.
+    /// Returns the number of the packet's first bytes that the head replaces.
     pub fn skip(&self) -> usize {
         usize::from(self.skip)
     }
@@ -46,7 +46,7 @@ impl RecordHead {
     }
 }
 
-/// Turns the packets of one flow into records.
+/// Encodes the packets of one flow as records.
 #[derive(Clone, Default)]
 pub struct RecordWriter {
     context: Option<Context>,
@@ -62,7 +62,7 @@ impl std::fmt::Debug for RecordWriter {
 }
 
 impl RecordWriter {
-    /// The head of the next record, which holds `packet`.
+    /// Returns the head of the next record, which holds `packet`.
     pub fn write(&mut self, packet: &Packet) -> RecordHead {
         let checksum_known = packet.checksum != Checksum::Unverified;
         let next = Context::of(packet).filter(|_| checksum_known);
@@ -71,7 +71,7 @@ impl RecordWriter {
             .as_ref()
             .zip(next.as_ref())
             .and_then(|(before, now)| delta(before, now, packet.buffer.len() - now.headers.len()));
-        // Beyond TCP the other end cannot restore a checksum, only pass on a partial one.
+        // For other protocols the receiver cannot restore a checksum, only pass on a partial one.
         let leave_checksum = next.is_some() || packet.checksum == Checksum::Partial;
         self.context = next;
         delta.unwrap_or_else(|| whole(packet, leave_checksum))

@@ -1,4 +1,4 @@
-//! Flows, what repair they want, and errors in answer to packets.
+//! Flows, their repair classes, and errors that answer packets.
 
 use units::SeqNumber;
 use wire::checksum::verify_transport_checksum;

@@ -1,4 +1,4 @@
-//! Golden packets read as what they are; no bytes cause a panic.
+//! Golden packets parse correctly; no bytes cause a panic.
 
 use proptest::prelude::*;
 use units::SeqNumber;
@@ -269,7 +269,7 @@ fn an_atomic_fragment_is_a_whole_datagram() {
     assert!(matches!(parsed.transport(), Transport::Icmp(_)));
 }
 
-/// What is found wrong with a sample after a change.
+/// Returns the error for a sample after a change.
 fn fault(text: &str, change: &dyn Fn(&mut Vec<u8>)) -> Malformed {
     let mut packet = bytes(text);
     change(&mut packet);
@@ -357,7 +357,7 @@ fn says_what_is_wrong_behind_an_ip_header() {
     );
 }
 
-/// Calls everything that takes a packet.
+/// Calls every function that takes a packet.
 fn exercise(packet: &mut [u8]) {
     let mut copy = vec![0; packet.len()];
     if let Ok(segments) = Segments::of(packet, 100) {

@@ -1,4 +1,4 @@
-//! Headers of IP, TCP, UDP and ICMP: real packets, changed packets, and bytes that are none.
+//! Headers of IP, TCP, UDP and ICMP: real packets, changed packets, and bytes that are not packets.
 
 #[cfg(test)]
 mod checksum;

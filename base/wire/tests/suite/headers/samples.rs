@@ -9,7 +9,7 @@ pub(crate) const SYN_V4: &str = "\
     020405b40402080a3328d1a9000000000103030a\
 ";
 
-/// The same over IPv6.
+/// A SYN with five options, over IPv6.
 pub(crate) const SYN_V6: &str = "\
     600bf9f50028064020010db800000000000000000000000120010db8000000000000000000000007\
     b59c00502a7aa7e100000000a002fd206a330000020405a00402080a0565f795000000000103030a\
@@ -20,7 +20,7 @@ pub(crate) const DNS_V4: &str = "\
     45b800219603400040112008c0000201c0000207dd1c0035000d5aa768656c6c6f\
 ";
 
-/// The same over IPv6.
+/// Five bytes to port 53, marked for expedited forwarding, over IPv6.
 pub(crate) const DNS_V6: &str = "\
     6b8ec459000d114020010db800000000000000000000000120010db8000000000000000000000007\
     8f570035000dd0fb68656c6c6f\
@@ -31,7 +31,7 @@ pub(crate) const PING_V4: &str = "\
     45000021088840004001ae4bc0000201c00002070800e5f91234000170696e6721\
 ";
 
-/// The same over IPv6.
+/// An echo request with identifier 0x1234, over IPv6.
 pub(crate) const PING_V6: &str = "\
     600c4297000d3a4020010db800000000000000000000000120010db8000000000000000000000007\
     800012381234000170696e6721\
@@ -48,20 +48,20 @@ pub(crate) const MLD_V6: &str = "\
 pub(crate) const FIRST_FRAGMENT_V4: &str =
     "45b805dc9634200040113a1cc0000201c0000207dd1c0801064811bf";
 
-/// The same of the second.
+/// Headers of its second fragment.
 pub(crate) const SECOND_FRAGMENT_V4: &str = "45b80094963400b940115eabc0000201c0000207";
 
-/// The same over IPv6.
+/// Headers of the first fragment of a UDP datagram over IPv6.
 pub(crate) const FIRST_FRAGMENT_V6: &str = "\
     6b8fe5fd05b02c4020010db800000000000000000000000120010db8000000000000000000000007\
     11000001ebde7e6e8f57080106488813";
 
-/// The same of the second.
+/// Headers of its second fragment.
 pub(crate) const SECOND_FRAGMENT_V6: &str = "\
     6b8fe5fd00a82c4020010db800000000000000000000000120010db8000000000000000000000007\
     110005a8ebde7e6e";
 
-/// The bytes that `text` writes in hexadecimal digits.
+/// Returns the bytes for the hexadecimal digits in `text`.
 pub(crate) fn bytes(text: &str) -> Vec<u8> {
     text.as_bytes()
         .chunks(2)
@@ -69,7 +69,7 @@ pub(crate) fn bytes(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// The packet whose headers are `text`, with a payload of `x` up to its total length.
+/// Returns the packet with the headers `text`, with a payload of `x` up to its total length.
 pub(crate) fn with_payload(text: &str) -> Vec<u8> {
     let mut packet = bytes(text);
     let length = match packet[0] >> 4 {
@@ -80,8 +80,8 @@ pub(crate) fn with_payload(text: &str) -> Vec<u8> {
     packet
 }
 
-/// The golden packet `headers`, cut after `length` bytes, with `payload` behind it and lengths and
-/// checksums to match.
+/// Returns the golden packet `headers`, cut after `length` bytes and followed by `payload`, with matching lengths and
+/// checksums.
 pub(crate) fn carrying(headers: &str, length: usize, payload: &[u8]) -> Vec<u8> {
     let mut packet = bytes(headers);
     packet.truncate(length);

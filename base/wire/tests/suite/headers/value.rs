@@ -1,4 +1,4 @@
-//! A segment as a value: what is written reads back.
+//! A segment as a value: encoding and parsing are inverse.
 
 use std::net::SocketAddrV4;
 
@@ -69,8 +69,8 @@ fn encoded(segment: &TcpSegment) -> Vec<u8> {
     bytes
 }
 
-/// Where options find no room, ranges are left out from the end of their list, and all else is kept or
-/// left out as a whole.
+/// Returns true if `read` has the options of `written` that fit: ranges are left out from the end of their list, and
+/// other options as a whole.
 fn is_what_found_room(read: &TcpSegmentOptions, written: &TcpSegmentOptions) -> bool {
     let begins =
         |read: &SackRanges, written: &SackRanges| written.as_slice().starts_with(read.as_slice());
@@ -98,7 +98,7 @@ proptest! {
         prop_assert!(is_what_found_room(&read.options, &segment.options));
         prop_assert_eq!(TcpSegment { options: segment.options, ..read }, segment);
         prop_assert_eq!(OptionBytes::of(&segment.options).bytes().len(), segment.options.length());
-        // What was read fits by itself, to the last bit.
+        // The options that were read fit by themselves, to the last bit.
         prop_assert_eq!(TcpSegment::parse(&encoded(&read)), Ok((read, true)));
     }
 
@@ -187,7 +187,7 @@ proptest! {
 }
 
 proptest! {
-    /// From any place on, over the end of the numbers too, and a byte that is elsewhere is seen.
+    /// Data from any position on, also across the wrap, and detection of a misplaced byte.
     #[test]
     fn data_follow_from_their_place(mut segment in segments(), end in 0..1_000_u32, at_end: bool) {
         if at_end {

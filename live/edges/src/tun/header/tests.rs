@@ -4,7 +4,7 @@ use wire::packet::PacketBuffer;
 
 use super::*;
 
-/// An IPv4 packet of `protocol` with `payload` bytes behind a header of 20 bytes for TCP, 8 for UDP.
+/// Returns an IPv4 packet of `protocol` with `payload` bytes after a header of 20 bytes for TCP, 8 for UDP.
 fn packet(protocol: u8, payload: usize) -> Packet {
     let mut bytes = vec![0; 20];
     bytes[0] = 0x45;
@@ -55,7 +55,7 @@ fn a_packet_that_stands_for_many_is_described_and_comes_back() {
         let mut received = Packet::new(sent.buffer.clone());
         header.describe(&mut received).expect("not odd");
         assert_eq!(received, sent);
-        // What is partial already stays as it is.
+        // A partial checksum stays as it is.
         assert_eq!(Header::for_packet(&mut received), Ok(header));
         assert_eq!(received, sent);
     }
@@ -70,7 +70,7 @@ fn a_packet_of_one_segment_is_a_plain_packet() {
 
 #[test]
 fn a_partial_checksum_that_only_the_kernel_knows_is_completed() {
-    // As if the sum started in the payload: it is completed there, and nothing is left to do.
+    // The sum starts in the payload: it is completed there, and nothing is left to do.
     let mut odd_place = packet(17, 100);
     let header = Header {
         flags: NEEDS_CHECKSUM,

@@ -1,4 +1,4 @@
-//! Calls one at a time, with a bound on their time, before there is a client of files.
+//! Synchronous calls with a time limit, before there is a client of files.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,19 +17,19 @@ use crate::files::connection::LOOK;
 use crate::files::link::{Link, News, SOCKET, Way};
 use crate::files::{Protocol, SourcePort};
 
-/// What all callers of one connection share.
+/// Settings that all callers of one connection share.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'s> {
     pub(super) calls: &'s rpc::Config,
     pub(super) caller: &'s Arc<Credentials>,
     pub(super) source_port: SourcePort,
     pub(super) seed: u64,
-    /// When all of them have to be done.
+    /// Deadline of all calls.
     pub(super) deadline: Instant,
     pub(super) interrupted: &'s dyn Fn() -> bool,
 }
 
-/// Asks one program of a server.
+/// A caller of one program of a server.
 pub(crate) struct Caller {
     link: Link,
     rpc: Client,
@@ -38,7 +38,7 @@ pub(crate) struct Caller {
     next_ticket: u64,
 }
 
-/// A question: what to call, and for how long to wait.
+/// A call: procedure, arguments and timeout.
 pub(super) struct Question {
     pub(super) procedure: Procedure,
     pub(super) class: Class,
@@ -47,7 +47,7 @@ pub(super) struct Question {
 }
 
 impl Caller {
-    /// A caller of the program at this address.
+    /// Returns a caller of the program at this address.
     pub(super) fn new(
         protocol: Protocol,
         server: SocketAddr,
@@ -82,17 +82,17 @@ impl Caller {
         })
     }
 
-    /// What goes on to be used: the server knows the client by its port and its transactions.
+    /// Returns the parts to use further: the server identifies the client by its port and its transaction numbers.
     pub(crate) fn into_parts(self) -> (Link, Client, Waiter, Way) {
         (self.link, self.rpc, self.waiter, self.way)
     }
 
-    /// Where the program listens.
+    /// Returns the address of the program.
     pub(super) fn address(&self) -> SocketAddr {
         self.way.server
     }
 
-    /// The results of a call.
+    /// Makes a call and returns its results.
     pub(super) fn call(
         &mut self,
         question: Question,
@@ -166,7 +166,7 @@ impl Caller {
         }
     }
 
-    /// Lets the link work until nothing moves; the call's result if it has ended.
+    /// Lets the link work until no progress is possible; returns the call's result if it has ended.
     fn turn(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Why there is no connection, and what helps.
+//! Reasons why there is no connection, and remedies.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use units::Duration;
 
 use crate::files::Protocol;
 
-/// How a server, or one of its programs, could not be reached.
+/// Reason why a server, or one of its programs, could not be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum Silence {
-    /// Nobody listens there.
+    /// The port is closed.
     #[error("{protocol} port {port} is closed (connection refused)")]
     Refused {
         /// The transport.
@@ -19,43 +19,43 @@ pub enum Silence {
         /// The port.
         port: u16,
     },
-    /// Nobody answered.
+    /// There was no reply.
     #[error("no answer from {protocol} port {port} within {after}{}", reported(.trouble.as_ref()))]
     NoAnswer {
         /// The transport.
         protocol: Protocol,
         /// The port.
         port: u16,
-        /// How long we waited.
+        /// Time that we waited.
         after: Duration,
-        /// What the network reported last.
+        /// Last error reported by the network.
         trouble: Option<io::Error>,
     },
-    /// The port mapper knows nothing of it.
+    /// The port mapper does not know the program.
     #[error("its port mapper has no such program for {protocol}")]
     NotRegistered {
         /// The transport.
         protocol: Protocol,
     },
-    /// It answered, and said no.
+    /// The program replied with an error.
     #[error("{protocol} port {port}: {failure}")]
     Failed {
         /// The transport.
         protocol: Protocol,
         /// The port.
         port: u16,
-        /// Why.
+        /// Error of the call.
         failure: Failure,
     },
-    /// Our own system does not let us.
+    /// Our own system refuses.
     #[error("cannot open a {protocol} socket: {source}")]
     Socket {
         /// The transport.
         protocol: Protocol,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The user does not wait any more.
+    /// The user interrupted the call.
     #[error("interrupted")]
     Interrupted,
 }
@@ -77,10 +77,10 @@ fn reported(trouble: Option<&io::Error>) -> String {
     trouble.map_or(String::new(), |error| format!(" ({error})"))
 }
 
-/// Why there is no connection.
+/// Reason why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The user broke it off.
+    /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
     /// The host has no address.
@@ -88,7 +88,7 @@ pub enum ConnectError {
     Host {
         /// The host.
         host: String,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
     /// The service cannot be reached.
@@ -96,7 +96,7 @@ pub enum ConnectError {
     Nfs {
         /// The host.
         host: String,
-        /// What was tried, one after the other.
+        /// Attempts, in order.
         tried: Vec<Silence>,
     },
     /// The service that gives handles cannot be reached.
@@ -104,10 +104,10 @@ pub enum ConnectError {
     Mount {
         /// The host.
         host: String,
-        /// What was tried, one after the other.
+        /// Attempts, in order.
         tried: Vec<Silence>,
     },
-    /// The path lies elsewhere than in the export that the user names.
+    /// The path is outside of the export that the user names.
     #[error(
         "`{path}` does not lie in the export `{export}`; name a path that does, or leave the export out"
     )]
@@ -124,12 +124,12 @@ pub enum ConnectError {
         host: String,
         /// The path.
         path: String,
-        /// What the server said of the last that was tried.
+        /// Error of the server for the last candidate.
         error: Box<AttachError>,
-        /// What it exports, if it told.
+        /// Exports of the server, if it lists them.
         exports: Vec<String>,
     },
-    /// The export is not for us.
+    /// The server does not allow us to mount the export.
     #[error(
         "{host} does not let us mount `{export}`: {error}; have it exported to this host, and if we use no privileged \
          port, as root or with the server's option `insecure`"
@@ -139,31 +139,31 @@ pub enum ConnectError {
         host: String,
         /// The export.
         export: String,
-        /// What the server said.
+        /// Error of the server.
         error: Box<AttachError>,
     },
-    /// The server gives a handle and then does not go on.
+    /// The server returns a handle, but fails afterwards.
     #[error("export `{export}` of {host}: {error}")]
     Export {
         /// The host.
         host: String,
         /// The export.
         export: String,
-        /// What the server said.
+        /// Error of the server.
         error: Box<AttachError>,
     },
-    /// The path is none.
+    /// The path is not valid.
     #[error("the path `{path}`: {fault}")]
     Path {
         /// The path.
         path: String,
-        /// What is wrong with it.
+        /// Fault of the path.
         fault: nfs::BadName,
     },
     /// A setting makes no sense.
     #[error(transparent)]
     Setting(#[from] machine::ConfigError),
-    /// Our own system does not let us.
+    /// Our own system refuses.
     #[error("cannot start the connection: {0}")]
     System(#[source] io::Error),
 }
@@ -171,7 +171,7 @@ pub enum ConnectError {
 const REMEDY_MOUNT: &str = "check that the server runs MOUNT version 3 and that no firewall is between, or say where \
     it listens (mountport=PORT)";
 
-/// What helps to reach the file service: another transport only if there is one that was not tried.
+/// Returns a remedy if the NFS service cannot be reached: another transport only if one was not tried.
 fn remedy(tried: &[Silence]) -> String {
     let protocols = [Protocol::Udp, Protocol::Tcp];
     let is_tried = |protocol: &Protocol| tried.iter().any(|one| one.protocol() == Some(*protocol));

@@ -1,6 +1,6 @@
-//! Which part of a path is the export.
+//! Search for the part of a path that is the export.
 
-/// The path with one `/` between its parts and one before them; `.` is left out, and `..` takes the part before it.
+/// Returns the path with one `/` before each part; `.` is removed, and `..` removes the part before it.
 pub(super) fn normal(path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in path.split(|&byte| byte == b'/') {
@@ -15,7 +15,7 @@ pub(super) fn normal(path: &[u8]) -> Vec<u8> {
     [b"/", parts.join(&b'/').as_slice()].concat()
 }
 
-/// What is left of a normal `path` below a normal `export`, if it lies there.
+/// Returns the rest of a normal `path` below a normal `export`, if it lies there.
 pub(super) fn below<'p>(path: &'p [u8], export: &[u8]) -> Option<&'p [u8]> {
     let rest = path.strip_prefix(export)?;
     match (export, rest) {
@@ -25,8 +25,8 @@ pub(super) fn below<'p>(path: &'p [u8], export: &[u8]) -> Option<&'p [u8]> {
     }
 }
 
-/// The parts of a normal `path` that may be the export, in the order in which they are to be tried: the longest that
-/// the server lists; if there is none, each part of the path, the longest first.
+/// Returns the parts of a normal `path` that may be the export, in the order in which they are to be tried: the longest
+/// one that the server lists; if there is none, every prefix of the path, the longest first.
 pub(super) fn candidates(path: &[u8], listed: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let fitting = listed
         .iter()

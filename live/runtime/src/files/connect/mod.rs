@@ -1,5 +1,5 @@
-//! From the name of a server and a path to a [`Connection`]: where its programs listen, which part of the path it
-//! exports, and what it can do.
+//! Connecting by the name of a server and a path: finds the ports of its programs, the exported part of the path, and
+//! the properties of the server, and returns a [`Connection`].
 
 mod caller;
 mod error;
@@ -19,36 +19,36 @@ use super::{Connection, SourcePort};
 pub use error::{ConnectError, Silence};
 pub use nfs::url::Transport;
 
-/// A server of files, and what is wanted of it.
+/// Address and options of a file server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Its name or address.
+    /// Name or address of the host.
     pub host: String,
-    /// Where it serves files; without it the port mapper is asked, and 2049 taken if there is none.
+    /// Port of NFS; by default the port mapper is queried, and 2049 taken if there is none.
     pub nfs_port: Option<u16>,
-    /// Where it gives handles of exports; without it the port mapper is asked.
+    /// Port of MOUNT, which returns handles of exports; by default the port mapper is queried.
     pub mount_port: Option<u16>,
-    /// Through what it is reached.
+    /// Transport of the calls.
     pub transport: Transport,
-    /// The path at the server: an export, and what is below.
+    /// Path at the server: an export, and a path below it.
     pub path: Vec<u8>,
-    /// Which part of the path is the export, if it is known; else the server is asked.
+    /// The part of the path that is the export, if it is known; by default the server is queried.
     pub export: Option<Vec<u8>>,
-    /// The largest READ and WRITE, in bytes, if less than the server takes.
+    /// Largest READ and WRITE, in bytes, if less than the server's limits.
     pub largest: Largest,
 }
 
-/// Upper bounds of blocks, in bytes.
+/// Upper bounds of transfers, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Largest {
-    /// Of a READ.
+    /// Largest READ.
     pub read: Option<u32>,
-    /// Of a WRITE.
+    /// Largest WRITE.
     pub write: Option<u32>,
 }
 
 impl Server {
-    /// A server of which nothing is known but its host and the path.
+    /// Returns a server with this host and path, and defaults otherwise.
     pub fn new(host: &str, path: &[u8]) -> Self {
         Self {
             host: host.into(),
@@ -62,26 +62,26 @@ impl Server {
     }
 }
 
-/// How a connection is made, and behaves.
+/// Options of a connection and of making it.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// How the client of files behaves.
+    /// Configuration of the client of files.
     pub files: Config,
-    /// How its calls are repeated; the transport is the server's.
+    /// Configuration of retransmission; the transport is that of the server.
     pub calls: rpc::Config,
-    /// Who asks while the connection is made.
+    /// Credentials for making the connection.
     pub caller: Arc<Credentials>,
-    /// How long it may take to make the connection, altogether.
+    /// Total time limit for making the connection.
     pub time: Duration,
-    /// The local port.
+    /// Local port.
     pub source_port: SourcePort,
-    /// Where transactions begin. It must be another one for each connection that is made to a server in quick
-    /// succession, lest the server takes calls of one for repeated calls of the other.
+    /// First transaction number. It must differ between connections made to a server in quick succession, so that the
+    /// server does not take calls of one for retransmissions of the other.
     pub seed: u64,
 }
 
 impl Default for ConnectOptions {
-    /// Gives up after 30 s; transactions begin where the clock says.
+    /// Returns options with a time limit of 30 s, and transaction numbers that start from the clock.
     fn default() -> Self {
         Self {
             files: Config::default(),
@@ -94,32 +94,32 @@ impl Default for ConnectOptions {
     }
 }
 
-/// The export, and what lies below it.
+/// The export, and the path below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// The export's handle.
+    /// Handle of the export.
     pub handle: FileHandle,
-    /// What is known of the export's directory, if the server told.
+    /// Attributes of the export's directory, if the server returned them.
     pub attributes: Option<Attributes>,
-    /// What the server can do.
+    /// Properties of the server.
     pub abilities: ServerAbilities,
-    /// The part of the path that is the export.
+    /// Part of the path that is the export.
     pub export: Vec<u8>,
-    /// The rest of the path, without `/` at its ends: see [`Resolver`](super::Resolver).
+    /// Rest of the path, without `/` at its ends: see [`Resolver`](super::Resolver).
     pub rest: Vec<u8>,
 }
 
 impl Root {
-    /// What is left of a path at the server below this export, if it lies there.
+    /// Returns the rest of a path at the server below this export, if it lies there.
     pub fn below(&self, path: &[u8]) -> Option<Vec<u8>> {
         export::below(&export::normal(path), &self.export).map(<[u8]>::to_vec)
     }
 }
 
-/// Connects to a server. It gives up when `interrupted` says so, which is asked every 50 ms.
+/// Connects to a server. It stops when `interrupted` returns true, which is called every 50 ms.
 ///
 /// # Errors
-/// [`ConnectError`] says what is wrong, and what helps.
+/// [`ConnectError`] names the reason and a remedy.
 pub fn connect(
     server: &Server,
     options: &ConnectOptions,
@@ -142,7 +142,7 @@ pub fn connect(
     Ok((connection, reached.root))
 }
 
-/// What the server says of itself, within what the user wants.
+/// Returns the limits that the server reports, reduced to those of the user.
 fn limits(abilities: &ServerAbilities, largest: Largest) -> ServerLimits {
     let said = ServerLimits::new(abilities);
     ServerLimits {

@@ -1,4 +1,4 @@
-//! The steps to a server, one after the other.
+//! The steps of connecting to a server.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -19,22 +19,22 @@ use super::{ConnectOptions, Root, Server, Transport};
 use crate::files::connection::LOOK;
 use crate::files::{Protocol, SourcePort};
 
-/// Where a server is looked for if no port mapper tells.
+/// Default port of NFS, if the port mapper reports none.
 const NFS_PORT: u16 = 2_049;
-/// How long a port mapper has to answer, and how long a transport has to show that it works where there is another.
+/// Time that a port mapper may take to reply, and time for a transport to prove that it works if there is another one.
 const PROBE: Duration = Duration::from_secs(3);
-/// How many exports are listed in an error.
+/// Largest number of exports listed in an error.
 const SHOWN_EXPORTS: usize = 16;
-/// How many addresses of a host are tried.
+/// Largest number of addresses of a host that are tried.
 const ADDRESSES: usize = 4;
 
-/// A server that answers.
+/// A server that has replied.
 pub(super) struct Reached {
     pub(super) nfs: Caller,
     pub(super) root: Root,
 }
 
-/// The program that a host is asked for.
+/// A program to look for on a host.
 #[derive(Clone, Copy)]
 struct Program {
     number: u32,
@@ -43,14 +43,14 @@ struct Program {
     usual_port: Option<u16>,
 }
 
-/// What the steps have in common.
+/// Common data of the steps.
 struct Steps<'s> {
     server: &'s Server,
     setting: Setting<'s>,
     protocols: &'static [Protocol],
 }
 
-/// Takes all of the steps.
+/// Takes all steps.
 pub(super) fn reach(
     server: &Server,
     options: &ConnectOptions,
@@ -103,7 +103,7 @@ pub(super) fn reach(
     Ok(Reached { nfs, root })
 }
 
-/// What was tried as an error, if it was not broken off.
+/// Returns the error for the attempts, unless they were interrupted.
 fn unless_cut(
     failed: impl FnOnce(Vec<Silence>) -> ConnectError,
 ) -> impl FnOnce(Vec<Silence>) -> ConnectError {
@@ -113,7 +113,7 @@ fn unless_cut(
     }
 }
 
-/// The host's addresses. The system's resolver cannot be broken off, so it has a thread of its own.
+/// Returns the host's addresses. The system's resolver cannot be interrupted, so it runs in a thread of its own.
 fn addresses(host: &str, setting: Setting<'_>) -> Result<Vec<IpAddr>, ConnectError> {
     let failed = |source| ConnectError::Host {
         host: host.into(),
@@ -151,7 +151,7 @@ fn addresses(host: &str, setting: Setting<'_>) -> Result<Vec<IpAddr>, ConnectErr
 }
 
 impl Steps<'_> {
-    /// A caller of a program that answers, by the first transport and address that work.
+    /// Returns a caller of a program that replies, with the first transport and address that work.
     fn find(&self, program: Program, addresses: &[IpAddr]) -> Result<Caller, Vec<Silence>> {
         let mut tried = Vec::new();
         let ways = self
@@ -160,7 +160,7 @@ impl Steps<'_> {
             .flat_map(|protocol| addresses.iter().map(move |address| (*protocol, *address)));
         let last = self.protocols.len() * addresses.len();
         for (at, (protocol, address)) in ways.enumerate() {
-            // The last way may take what time is left.
+            // The last attempt may take the remaining time.
             let patience = if at + 1 == last { Duration::MAX } else { PROBE };
             match self.try_way(program, (protocol, address), patience) {
                 Ok(caller) => return Ok(caller),
@@ -205,13 +205,13 @@ impl Steps<'_> {
         Ok(caller)
     }
 
-    /// No longer than until the deadline.
+    /// Limits `patience` to the time until the deadline.
     fn bounded(&self, patience: Duration) -> Duration {
         let left = self.setting.deadline.since(clock::monotonic());
         patience.min(left)
     }
 
-    /// Where the port mapper says that a program listens.
+    /// Queries the port mapper for the port of a program.
     fn ask_port(
         &self,
         program: Program,
@@ -243,7 +243,7 @@ impl Steps<'_> {
         Ok(port.get())
     }
 
-    /// Finds the export, and what its server can do.
+    /// Finds the export, and the properties of its server.
     fn mount(&self, mount: &mut Caller, nfs: &mut Caller) -> Result<Root, ConnectError> {
         let path = export::normal(&self.server.path);
         let (candidates, listed) = if let Some(export) = &self.server.export {
@@ -320,7 +320,7 @@ impl Steps<'_> {
         }
     }
 
-    /// What the server says that it exports; nothing if it does not tell.
+    /// Returns the exports that the server lists; none if it does not list them.
     fn exports(&self, mount: &mut Caller) -> Result<Vec<Vec<u8>>, ConnectError> {
         let question = Question {
             procedure: mount::Procedure::Export.into(),
@@ -362,7 +362,8 @@ impl Steps<'_> {
         Ok((root, self.abilities(root, nfs)?))
     }
 
-    /// Asks what the server can do with an export. One that wants more time is asked again, until the deadline.
+    /// Queries the properties of the server for an export. If the server needs more time, it is queried again, until
+    /// the deadline.
     fn abilities(&self, root: FileHandle, nfs: &mut Caller) -> Result<ServerAbilities, StepError> {
         loop {
             let host = self.server.host.clone();
@@ -380,7 +381,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Waits for so long, unless it is interrupted.
+    /// Waits for `pause`, unless it is interrupted.
     fn rest(&self, pause: Duration) -> Result<(), ConnectError> {
         let until = clock::monotonic() + pause;
         while clock::monotonic() < until {
@@ -392,7 +393,7 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// The results of a call that may take what time is left.
+    /// Makes a call that may take the remaining time, and returns its results.
     fn ask<'a>(
         &self,
         caller: &mut Caller,
@@ -413,7 +414,7 @@ impl Steps<'_> {
     }
 }
 
-/// Why a step failed.
+/// Reason why a step failed.
 enum StepError {
     Attach(Box<AttachError>),
     Other(ConnectError),

@@ -1,4 +1,4 @@
-//! Walks at a server that is a table.
+//! Path resolution at a server that is a table.
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ enum File {
     Link(&'static str),
 }
 
-/// Handles are numbers of one byte; 0 is the export.
+/// Returns the files of the table. Handles are numbers of one byte; 0 is the export.
 fn server() -> Vec<File> {
     vec![
         File::Directory(&[
@@ -93,7 +93,7 @@ fn answer(files: &[File], operation: &Operation) -> Result<Reply, CallError> {
     }
 }
 
-/// Walks to `path`: the number of the file there, and how many questions it took.
+/// Resolves `path`; returns the number of the file, and the number of calls for that.
 fn walk(files: &[File], path: &str, follow_last: bool) -> Result<(u8, u32), ResolveError> {
     let questions = Cell::new(0);
     let ask = |operation: Operation| {
@@ -144,7 +144,7 @@ fn what_stops_a_walk_is_said_with_its_place() {
     );
 }
 
-/// Whatever path and whatever links, a walk ends: with a file, or with an error that says something.
+/// For any path and any links, the resolution ends with a file or with a useful error.
 #[test]
 fn every_walk_ends() {
     const PIECES: [&str; 9] = ["a", "b", ".", "..", "/", "current", "loop", "up", "file"];

@@ -1,4 +1,4 @@
-//! What the mount promises when things go wrong.
+//! Guarantees of the mount in case of faults.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -89,7 +89,7 @@ m.close()";
     assert_eq!(&content[8_999..9_006], b".world.");
 }
 
-/// Looks at a file in a process of its own.
+/// Reads the status of a file in a process of its own.
 fn look(rig: &Rig, name: &str) -> Child {
     Command::new("stat")
         .arg(rig.path(name))
@@ -129,7 +129,7 @@ fn another_signal_does_not_make_a_call_fail() {
     let Some(rig) = Rig::usual() else { return };
     rig.served.lock().add_file("file", b"x").unwrap();
     rig.served.fault(Fault::Silent(true));
-    // A shell that catches SIGUSR1 and looks at the file by a call of its own (test -e).
+    // A shell that catches SIGUSR1 and tests the file by a system call of its own (test -e).
     let script = "trap : USR1; test -s \"$0\"";
     let mut child = Command::new("bash")
         .args(["-c", script])
@@ -138,7 +138,7 @@ fn another_signal_does_not_make_a_call_fail() {
         .unwrap();
     wait_until(|| rig.system.waiting().requests == 1);
     kill_process(Pid::from_child(&child), Signal::USR1).unwrap();
-    // Longer than it takes the mount to look at the process again.
+    // Longer than the mount takes to check the process again.
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(rig.system.waiting().requests, 1);
     rig.served.fault(Fault::Silent(false));

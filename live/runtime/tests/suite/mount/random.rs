@@ -1,4 +1,4 @@
-//! Random operations on the mount and, beside it, on a directory of this host: what programs see is the same.
+//! Random operations on the mount and on a directory of this host, with the same results for programs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -9,12 +9,12 @@ use machine::RandomStream;
 
 use super::rig::{Rig, Setup};
 
-/// The largest file.
+/// Size of the largest file, in bytes.
 const SIZE: u64 = 150_000;
 const NAMES: [&str; 6] = ["one", "two", "three", "d/one", "d/two", "d/e/one"];
 const DIRECTORIES: [&str; 3] = ["d", "d/e", "f"];
 
-/// What is open in both places.
+/// Files that are open in both places.
 struct Both {
     near: File,
     far: File,
@@ -27,7 +27,7 @@ struct Model {
     random: RandomStream,
 }
 
-/// What a program sees of an operation.
+/// Returns the result of an operation as a program sees it.
 fn seen<T>(result: io::Result<T>) -> Result<T, Option<i32>> {
     result.map_err(|error| error.raw_os_error())
 }
@@ -49,7 +49,7 @@ impl Model {
         );
     }
 
-    /// Closing removes them a little later.
+    /// Waits for hidden files: closing removes them a little later.
     fn wait_for_hidden_files(&self) {
         let is_hidden = |entry: io::Result<fs::DirEntry>| {
             entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(".nfs"))
@@ -62,7 +62,7 @@ impl Model {
         }
     }
 
-    /// Does one thing in both places.
+    /// Executes one operation in both places.
     fn step(&mut self) {
         let (name, other) = (self.pick(&NAMES), self.pick(&NAMES));
         let directory = self.pick(&DIRECTORIES);

@@ -19,9 +19,9 @@ use rpc::message::Credentials;
 use runtime::files::{ConnectOptions, Connection, Server, Transport, connect};
 use runtime::mount::{Mount, Mounted};
 
-/// A test that hangs for so long is broken, and takes its mount down lest processes are left that cannot be killed.
+/// Time after which a test counts as hanging; it then unmounts, so that no unkillable processes are left.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// How often the server looks up from its socket.
+/// Interval at which the server checks for its end.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A server in a thread.
@@ -93,7 +93,7 @@ fn run(socket: &UdpSocket, server: &Mutex<fileserver::Server>, ended: &AtomicBoo
     }
 }
 
-/// How the files are mounted.
+/// Options of the mount.
 #[derive(Default)]
 pub(crate) struct Setup {
     pub(crate) server: fileserver::Config,
@@ -101,7 +101,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// With a client that takes nothing for true that it was told before.
+    /// Returns a setup whose client caches nothing.
     pub(crate) fn without_memory() -> Self {
         Self {
             files: files::Config {
@@ -113,12 +113,12 @@ impl Setup {
     }
 }
 
-/// A server, a connection, and a mount. What happens to the core of the mount is recorded; at the end the tape is
-/// played to a new one, whose outputs must be the same.
+/// A server, a connection, and a mount. The run of the mount's core is recorded; at the end the tape is replayed to a
+/// new core, whose outputs must be equal.
 pub(crate) struct Rig {
     pub(crate) served: Served,
     pub(crate) system: Mounted,
-    /// Closed with the last handle.
+    /// This handle is the last, which closes the connection.
     _connection: Connection,
     config: Config,
     tape: Arc<Mutex<Tape>>,
@@ -128,7 +128,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// None if this system cannot mount.
+    /// Returns a rig; `None` if this system cannot mount.
     pub(crate) fn new(setup: Setup) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let options = MountOptions {
@@ -173,12 +173,12 @@ impl Rig {
         })
     }
 
-    /// A rig of which nothing is special.
+    /// Returns a rig with default options.
     pub(crate) fn usual() -> Option<Self> {
         Self::new(Setup::default())
     }
 
-    /// Another client writes a file that is there.
+    /// Writes an existing file as another client.
     pub(crate) fn written_by_another(&self, name: &str, content: &[u8]) {
         let (connection, root) = attach(&self.served, files::Config::default());
         let nobody = Arc::new(Credentials::None);
@@ -220,7 +220,7 @@ impl Drop for Rig {
     }
 }
 
-/// Gives the mount up when it takes too long, until what it returns is dropped.
+/// Aborts the mount if it takes too long, until the returned value is dropped.
 fn watch(point: PathBuf) -> Sender<()> {
     let (finished, end) = channel::<()>();
     thread::spawn(move || {
@@ -231,7 +231,7 @@ fn watch(point: PathBuf) -> Sender<()> {
     finished
 }
 
-/// A client of the server.
+/// Returns a client of the server.
 fn attach(served: &Served, files: files::Config) -> (Connection, runtime::files::Root) {
     let port = Some(served.address.port());
     let server = Server {

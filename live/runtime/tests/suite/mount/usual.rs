@@ -1,4 +1,4 @@
-//! What programs do every day.
+//! Everyday operations of programs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -9,7 +9,7 @@ use machine::RandomStream;
 
 use super::rig::{Rig, Setup};
 
-/// Bytes that no other block has.
+/// Returns bytes that no other block has.
 fn bytes(length: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; length];
     RandomStream::named(seed, "content").fill(&mut bytes);
@@ -75,7 +75,7 @@ fn another_clients_lines_are_not_overwritten_by_appending() {
     file.write_all(b"ours\n").unwrap();
     file.sync_all().unwrap();
     rig.written_by_another("log", b"theirs is longer\n");
-    // The kernel writes where it believes that the file ends.
+    // The kernel writes at the end of the file that it knows.
     file.write_all(b"ours again\n").unwrap();
     drop(file);
     assert_eq!(fs::read(&path).unwrap(), b"theirs is longer\nours again\n");
@@ -148,7 +148,7 @@ fn attributes_are_kept() {
     assert_eq!(metadata.modified().unwrap(), time);
     assert!(Command::new("touch").arg(&path).status().unwrap().success());
     let seconds = fs::metadata(&path).unwrap().mtime();
-    // By the server's clock, which stands decades before ours.
+    // By the server's clock, which is decades before ours.
     assert!(
         (1_000_000_000..1_100_000_000).contains(&seconds),
         "{seconds}"

@@ -39,7 +39,7 @@ impl Programs {
     }
 }
 
-/// What root may do.
+/// Returns the access rights of root.
 fn possible(attributes: &Attributes) -> AccessRights {
     let always = AccessRights::READ
         .with(AccessRights::MODIFY)

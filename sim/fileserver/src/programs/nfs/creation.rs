@@ -9,7 +9,7 @@ use super::outcome;
 use crate::programs::Programs;
 use crate::storage::{Caller, Directory, Kind, Place};
 
-/// What all of them answer.
+/// Answer of these procedures.
 type Answer = Outcome<Created, WeakCacheData>;
 
 impl Programs {
@@ -56,7 +56,7 @@ impl Programs {
         })
     }
 
-    /// Makes what has a name.
+    /// Creates a file in a directory with `make`, and returns the answer.
     fn made<'a>(
         &mut self,
         place: &::nfs::Place<'a>,
@@ -72,7 +72,7 @@ impl Programs {
     }
 }
 
-/// What kind of file a node is, which device, and its attributes.
+/// Returns file type, device and attributes of a node.
 fn parts(node: &Node) -> (FileType, Device, &NewAttributes) {
     match node {
         Node::CharacterDevice(data) => (FileType::CharacterDevice, data.device, &data.attributes),

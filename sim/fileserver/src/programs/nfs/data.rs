@@ -5,7 +5,7 @@ use ::nfs::{Answer, Commit, Committed, Outcome, Read, ReadData, Stability, Value
 use super::outcome;
 use crate::programs::{Circumstances, Mishap, Programs};
 
-/// How many bytes of `count` are moved: fewer, but not none, if that goes wrong.
+/// Returns the number of bytes of `count` to move: fewer, but not zero, in case of that fault.
 fn moved(count: usize, circumstances: Circumstances) -> usize {
     match circumstances.mishap {
         Some(Mishap::Short(number)) if count > 0 => 1 + (number % count as u64) as usize,
@@ -20,7 +20,7 @@ impl Programs {
         circumstances: Circumstances,
         results: &mut Vec<u8>,
     ) {
-        // More than a message holds is refused when the reply is too long.
+        // More data than fit a message are refused when the reply is too long.
         let longest = self.config.longest_message.get() as u32;
         let asked = call.count.min(self.config.transfer).min(longest);
         let count = moved(asked as usize, circumstances) as u64;

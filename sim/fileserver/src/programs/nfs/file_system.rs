@@ -9,11 +9,11 @@ use super::outcome;
 use crate::programs::Programs;
 use crate::storage::{FILE_MAX, INODE_COST, LINKS_MAX};
 
-/// What sizes of transfers should be multiples of, in bytes.
+/// Suggested multiple of transfer sizes, in bytes.
 const TRANSFER_MULTIPLE: u32 = 512;
-/// The size of a READDIR that is liked best, in bytes.
+/// Preferred size of a READDIR, in bytes.
 const DIRECTORY_PREFERRED: u32 = 8_192;
-/// The finest that the clock shows.
+/// Resolution of the clock.
 const RESOLUTION: Time = Time {
     seconds: 0,
     nanoseconds: 1,

@@ -10,17 +10,17 @@ use crate::Lie;
 use crate::programs::Programs;
 use crate::storage::{ITSELF, PARENT};
 
-/// What a page takes beside its entries, at most: status, attributes, verifier, end of directory.
+/// Largest size of a page without its entries, in bytes: status, attributes, verifier, end of directory.
 const AROUND: usize = 4 + 88 + 8 + 4;
-/// What a reply takes before its results.
+/// Size of a reply before its results, in bytes.
 const HEADER: usize = 24;
-/// What an entry of READDIR takes beside its name: more follows, inode, length, cookie.
+/// Size of a READDIR entry without its name, in bytes: flag, inode, length, cookie.
 const ENTRY: usize = 4 + 8 + 4 + 8;
 
-/// The end of a list.
+/// Size of the end of a list, in bytes.
 const END: usize = 4;
 
-/// What is listed: from where on, and how many bytes READDIR would take for it at most.
+/// A listing request: its start, and the largest size of its entries in READDIR encoding.
 struct Wanted {
     directory: FileHandle,
     cookie: u64,
@@ -28,20 +28,20 @@ struct Wanted {
     budget: usize,
 }
 
-/// An entry.
+/// A directory entry.
 struct Found {
     cookie: u64,
     name: Vec<u8>,
     number: u64,
 }
 
-/// Entries, and whether they are the last.
+/// Entries, and true if they are the last.
 struct Entries {
     found: Vec<Found>,
     complete: bool,
 }
 
-/// Entries as they are sent, and whether they are the last.
+/// Encoded entries, and true if they are the last.
 struct Written {
     list: Vec<u8>,
     complete: bool,
@@ -110,7 +110,7 @@ impl Programs {
         answer.encode(results);
     }
 
-    /// How many bytes the entries of a page of `count` bytes may take.
+    /// Returns the room for the entries of a page of `count` bytes, in bytes.
     fn room(&self, count: u32) -> usize {
         let sent = self.config.longest_message.get() as usize - HEADER;
         sent.min(count as usize).saturating_sub(AROUND)
@@ -159,7 +159,7 @@ impl Programs {
         Ok(entries)
     }
 
-    /// The entries as they are sent, as many as fit in. A page without any says nothing unless it is the last.
+    /// Encodes as many entries as fit. A page without entries is an error unless it is the last.
     fn write<'a, T: Value<'a>>(
         &self,
         entries: impl Iterator<Item = T>,
@@ -176,7 +176,7 @@ impl Programs {
     }
 }
 
-/// The list that was written as `bytes`.
+/// Returns the list encoded as `bytes`.
 fn list<'a, T: Value<'a>>(bytes: &'a [u8]) -> List<'a, T> {
     List::encoded(bytes).expect("what was written can be read")
 }

@@ -14,7 +14,7 @@ use rpc::message::Refusal;
 use super::{Circumstances, Mishap, Programs};
 use crate::storage::Place;
 
-/// What was done, or why nothing was, and what is told all the same.
+/// Returns the outcome of a call, with the attributes that a failure reports too.
 pub(super) fn outcome<D, F, S>(result: Result<D, S>, rest: F) -> Outcome<D, F, S> {
     match result {
         Ok(done) => Outcome::Done(done),
@@ -44,7 +44,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Why a call is not executed, whatever it asks for.
+    /// Returns the status for a call that is not executed, whatever it requests.
     fn refuses(&mut self, procedure: Procedure, circumstances: Circumstances) -> Option<Status> {
         if let Some((status, calls)) = self.refusals.get_mut(&procedure)
             && *calls > 0
@@ -92,19 +92,19 @@ impl Programs {
         }
     }
 
-    /// What is told of a file.
+    /// Returns the attributes to report for a file.
     fn attributes_of(&self, number: u64) -> Attributes {
         let truth = self.storage.attributes(number);
         self.lie.map_or(truth, |lie| lie.attributes(truth))
     }
 
-    /// What is told of a file that may have gone.
+    /// Returns the attributes to report for a file that may no longer exist.
     fn told(&self, file: &FileHandle) -> Option<Attributes> {
         let number = self.storage.resolve(file).ok()?;
         Some(self.attributes_of(number))
     }
 
-    /// Does something to a file, and tells what that was before and after.
+    /// Changes a file; returns its attributes before and after.
     fn change<T>(
         &mut self,
         file: &FileHandle,
@@ -120,13 +120,13 @@ impl Programs {
         (result, WeakCacheData { before, after })
     }
 
-    /// The place that a call names.
+    /// Returns the place that a call names.
     fn place<'a>(&self, place: &::nfs::Place<'a>) -> Result<Place<'a>, Status> {
         let directory = self.storage.resolve(&place.directory)?;
         Ok(Place::new(directory, place.name))
     }
 
-    /// Does something to a name, and tells what its directory was before and after.
+    /// Changes a name; returns the attributes of its directory before and after.
     fn change_name<'a, T>(
         &mut self,
         place: &::nfs::Place<'a>,

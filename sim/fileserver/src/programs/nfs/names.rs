@@ -30,7 +30,7 @@ impl Programs {
             Kind::SymbolicLink(path) => Ok(path),
             _ => Err(Status::InvalidArgument),
         });
-        // The path was read from a call, within the limits of one.
+        // The path was decoded from a call, within its limits.
         let path = path.and_then(|path| Path::new(path).map_err(|_| Status::ServerFault));
         outcome(path.map(|path| Target { attributes, path }), attributes)
     }

@@ -6,7 +6,7 @@ use rpc::xdr;
 /// Defines [`encode`] from the requests.
 macro_rules! refusals {
     ($($procedure:ident($request:ty)),* $(,)?) => {
-        /// Appends the answer that `procedure` failed, which tells nothing else.
+        /// Appends the answer that `procedure` failed, without further data.
         pub(super) fn encode(procedure: Procedure, status: Status, results: &mut Vec<u8>) {
             match procedure {
                 Procedure::Null => {}
@@ -43,7 +43,7 @@ refusals! {
     Commit(nfs::Commit),
 }
 
-/// What the file system says to arguments that are no values of ours but make sense to it; nothing if they make none.
+/// Returns the status for malformed arguments for which the file system has an error; `None` for others.
 pub(super) fn status(procedure: Procedure, malformed: Malformed) -> Option<Status> {
     match malformed {
         Malformed::Name { fault, .. } => Some(match fault {

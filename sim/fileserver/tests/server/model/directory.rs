@@ -58,7 +58,7 @@ impl Directory {
         done.map_err(|error| fault(&error, step))
     }
 
-    /// That the path ends at no symbolic link, which the system would follow and the server does not.
+    /// Returns an error if the path ends at a symbolic link, which the system would follow and the server does not.
     fn no_link(&self, path: &str) -> Result<(), Fault> {
         let is_link = fs::symlink_metadata(self.at(path)).is_ok_and(|found| found.is_symlink());
         (!is_link).then_some(()).ok_or(Fault::Invalid)
@@ -98,7 +98,7 @@ fn fault(error: &io::Error, step: &Step) -> Fault {
         ErrorKind::IsADirectory => Fault::IsDirectory,
         ErrorKind::DirectoryNotEmpty => Fault::NotEmpty,
         ErrorKind::InvalidInput => Fault::Invalid,
-        // Linux says so to links to directories.
+        // Linux reports this for links to directories.
         ErrorKind::PermissionDenied if matches!(step, Step::Link(..)) => Fault::IsDirectory,
         other => panic!("{step:?}: {error} ({other:?})"),
     }

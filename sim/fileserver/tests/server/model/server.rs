@@ -1,4 +1,4 @@
-//! The server, asked as the kernel would ask it.
+//! The server, called as the kernel would call it.
 
 use fileserver::Item;
 use nfs::{
@@ -16,7 +16,7 @@ pub(super) fn apply(rig: &mut Rig, step: &Step) -> Result<(), Fault> {
     match step {
         Step::Create(path) => create(rig, path, CreateHow::Guarded(attributes)),
         Step::Empty(path) => {
-            // The server says that a symbolic link is there already.
+            // The server reports that a symbolic link exists already.
             let refused = |fault| match fault {
                 Fault::Exists => Fault::Invalid,
                 other => other,
@@ -90,7 +90,7 @@ fn sized(size: u64) -> NewAttributes {
     }
 }
 
-/// The directory of a path, and its last name.
+/// Returns the directory of a path, and its last name.
 fn above<'a>(rig: &mut Rig, path: &'a str) -> Result<Place<'a>, Fault> {
     let (above, last) = path.rsplit_once('/').unwrap_or(("", path));
     let directory = find(rig, above)?;
@@ -100,7 +100,7 @@ fn above<'a>(rig: &mut Rig, path: &'a str) -> Result<Place<'a>, Fault> {
             directory,
             name: name(last),
         }),
-        // The kernel would follow it to where nothing is.
+        // The kernel would follow it to a path that does not exist.
         FileType::SymbolicLink => Err(Fault::NoEntry),
         _ => Err(Fault::NotDirectory),
     }
@@ -131,7 +131,7 @@ fn fault(status: Status) -> Fault {
     }
 }
 
-/// All that there is, and that directories count their names rightly.
+/// Returns all files, and checks that directories count their names correctly.
 pub(super) fn state(rig: &mut Rig) -> State {
     let tree = rig.server.tree();
     let text = |path: &[u8]| String::from_utf8(path.to_vec()).expect("text");
@@ -160,7 +160,7 @@ pub(super) fn state(rig: &mut Rig) -> State {
     state
 }
 
-/// Removes everything, what lies below first.
+/// Removes everything, children first.
 pub(super) fn remove_all(rig: &mut Rig) {
     for (path, item) in rig.server.tree().into_iter().rev() {
         let path = String::from_utf8(path).expect("text");

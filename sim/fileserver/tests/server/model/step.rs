@@ -1,25 +1,25 @@
-//! What can be done.
+//! Operations on files.
 
 use proptest::prelude::*;
 
-/// One step. Paths have their names between `/`.
+/// One operation. In paths, `/` separates names.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    /// Makes a file that must not be there.
+    /// Creates a file that must not exist.
     Create(String),
-    /// Cuts a file, or makes it.
+    /// Truncates a file, or creates it.
     Empty(String),
-    /// Makes a directory.
+    /// Creates a directory.
     MakeDirectory(String),
-    /// Makes a symbolic link that leads nowhere.
+    /// Creates a symbolic link to a path that does not exist.
     MakeLink(String),
-    /// Removes what is no directory.
+    /// Removes a file that is not a directory.
     Remove(String),
     /// Removes an empty directory.
     RemoveDirectory(String),
-    /// Moves a name.
+    /// Renames a file.
     Rename(String, String),
-    /// Gives one more name.
+    /// Adds a name.
     Link(String, String),
     /// Writes `byte`s.
     Write {
@@ -28,7 +28,7 @@ pub(crate) enum Step {
         length: usize,
         byte: u8,
     },
-    /// Makes a file so long.
+    /// Sets the length of a file.
     Resize(String, u64),
 }
 

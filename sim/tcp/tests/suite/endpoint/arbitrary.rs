@@ -1,4 +1,4 @@
-//! Whatever the network does, the stream arrives; whatever arrives, nothing panics.
+//! The stream arrives over any network, and no segment causes a panic.
 
 use std::net::SocketAddrV4;
 
@@ -46,7 +46,7 @@ fn configs() -> impl Strategy<Value = Config> {
         config.recovery.hold_on_partial = switches[4];
         config.no_delay = switches[5];
         config.maximum_segment_size = 1_000;
-        // Longer than any timeout, so that no late FIN finds the other end gone.
+        // Longer than any timeout, so that no late FIN finds the other end closed.
         config.timing.time_wait = Duration::from_secs(500);
         config
     })
@@ -95,7 +95,7 @@ fn range() -> impl Strategy<Value = SeqRange> {
     (number(), number()).prop_map(|(start, end)| SeqRange { start, end })
 }
 
-/// Numbers near those of the connection, mostly.
+/// Returns numbers that are mostly near those of the connection.
 fn number() -> impl Strategy<Value = SeqNumber> {
     let first = connection(CLIENT).initial_sequence;
     prop_oneof![
@@ -166,7 +166,7 @@ fn input() -> impl Strategy<Value = Input> {
     ]
 }
 
-/// An endpoint that has opened a connection with a peer that chose these numbers too, or that listens.
+/// Returns an endpoint that has opened a connection with a peer that chose these numbers too, or that listens.
 fn opened(config: &Config, listens: bool) -> Endpoint {
     let mut endpoint = if listens {
         Endpoint::listening(connection(CLIENT), config.clone())
@@ -207,7 +207,7 @@ proptest! {
             now += Duration::from_millis(wait);
             endpoint.handle_timeout(now);
             endpoint.handle_input(now, input);
-            // At most a window of segments, and what goes with it.
+            // At most a window of segments, and a few others.
             let outputs = std::iter::from_fn(|| endpoint.poll_output()).take(1_500).count();
             prop_assert!(outputs < 1_500);
             let due = endpoint.poll_timeout();
@@ -228,7 +228,7 @@ proptest! {
     }
 }
 
-/// A peer that reports many small pieces takes no more memory for it.
+/// A peer that reports many small ranges causes no more memory use.
 #[test]
 fn what_a_peer_reports_is_bounded() {
     let mut config = config(Policy::Sack);
@@ -251,7 +251,7 @@ fn what_a_peer_reports_is_bounded() {
         while endpoint.poll_output().is_some() {}
     }
     assert_eq!(endpoint.counters().received.out_of_order, 256);
-    // A stranger's segments cost nothing.
+    // A foreign connection's segments cost nothing.
     let mut foreign = data(0);
     foreign.source = SocketAddrV4::new([9, 9, 9, 9].into(), 9);
     endpoint.handle_input(Instant::ZERO, Input::Segment(foreign));

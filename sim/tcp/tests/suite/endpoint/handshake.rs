@@ -1,4 +1,4 @@
-//! How connections begin and end.
+//! The opening and closing of connections.
 
 use machine::Machine;
 use tcp::{Config, Endpoint, Input, Output, Policy, State};
@@ -105,7 +105,7 @@ fn either_end_may_finish_first() {
         assert_eq!(pipe.ends[first].state(), State::FinWait2);
         assert_eq!(pipe.ends[second].state(), State::CloseWait);
         assert!(pipe.told[second].contains(&Output::Finished));
-        // The other direction goes on.
+        // The other direction continues.
         pipe.write(SERVER, 1_500 * second as u64);
         pipe.input(second, Input::Close);
         pipe.run(Duration::from_secs(1));
@@ -226,8 +226,8 @@ fn a_closed_end_answers_with_a_reset_and_strangers_are_ignored() {
     assert_eq!(closed.counters().received.foreign, 1);
 }
 
-/// A writer that waits does so for a cluster's room, so that an 8 KiB buffer holds four to five segments, not always
-/// five: in the comparison's smallest setting that decides whether a loss has three duplicates.
+/// A blocked writer waits for the room of a cluster, so that an 8 KiB buffer holds four to five segments, not always
+/// five: in the comparison's smallest setting this decides whether a loss has three duplicates.
 #[test]
 fn a_waiting_writer_waits_for_the_low_water_mark() {
     let flights = |low_water, whole_segments| {

@@ -1,10 +1,10 @@
-//! Losses: whatever is lost, the stream arrives, and no more is sent again than the policy needs.
+//! Losses: the stream always arrives, with no more retransmissions than the policy needs.
 
 use tcp::{Input, Policy};
 
 use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
 
-/// Segments of a transfer in these tests.
+/// Number of segments of a transfer in these tests.
 const SEGMENTS: usize = 40;
 const BYTES: u64 = SEGMENTS as u64 * 1_000;
 
@@ -30,7 +30,7 @@ fn every_single_loss_is_repaired_by_one_retransmission() {
                 let pipe = transfer(policy, &[number], fate);
                 let counters = pipe.ends[CLIENT].counters();
                 let again = counters.sent.retransmitted_segments;
-                // A timeout early on sends again what has already arrived.
+                // An early timeout retransmits data that have already arrived.
                 let most = if counters.recovered.timeouts > 0 {
                     8
                 } else {
@@ -65,7 +65,7 @@ fn pairs_and_bursts_are_repaired() {
     }
 }
 
-/// The repair is lost too.
+/// The retransmission is lost too.
 #[test]
 fn lost_repairs_come_again() {
     for policy in Policy::ALL {

@@ -1,4 +1,4 @@
-//! Two endpoints, a wire between them that loses what a test says, and a clock.
+//! Two endpoints, a wire between them with the losses of a test, and a clock.
 
 #[cfg(test)]
 mod arbitrary;

@@ -1,11 +1,11 @@
-//! What each policy is known for, on textbook losses.
+//! The known behaviour of each policy, on textbook losses.
 
 use tcp::{Config, Counters, Policy};
 use units::{Bytes, Duration};
 
 use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
 
-/// What a transfer was like.
+/// Result of a transfer.
 struct Outcome {
     counters: Counters,
     /// The smallest congestion window after the first loss was seen, in segments.
@@ -13,7 +13,7 @@ struct Outcome {
     took: Duration,
 }
 
-/// Sends 200 segments through a window that has opened to 16 segments or so when these numbers are lost.
+/// Sends 200 segments through a window that has opened to about 16 segments when these numbers are lost.
 fn transfer(config: &Config, numbers: &[usize], fate: Fate) -> Outcome {
     let mut pipe = Pipe::connected(config);
     pipe.delay = Duration::from_millis(50);
@@ -42,7 +42,7 @@ fn transfer(config: &Config, numbers: &[usize], fate: Fate) -> Outcome {
 /// The window is 32 segments from here on; the numbers lie in one flight.
 const FIRST: usize = 70;
 
-/// Those that repair several losses of one flight without their timer.
+/// Policies that repair several losses of one flight without a timeout.
 const OF_SEVERAL: [Policy; 5] = [
     Policy::NewReno,
     Policy::Smart,
@@ -102,7 +102,7 @@ fn a_marked_loss_leaves_the_window_where_losses_are_told() {
 /// Two losses in a flight: Reno halves twice, `NewReno` and the selective ones once.
 #[test]
 fn two_losses_halve_reno_twice() {
-    // The window of the other end leaves room for the segments that the duplicates let out.
+    // The peer's window leaves room for the segments that the duplicates let out.
     let mut config = config(Policy::Reno);
     (config.send_buffer, config.receive_buffer) = (Bytes::new(60_000), Bytes::new(60_000));
     let reno = transfer(&config, &[40, 46], Fate::Lost);
@@ -138,7 +138,7 @@ fn a_burst_stops_only_reno_and_its_kin() {
     }
 }
 
-/// When each retransmission of a burst goes out, in round trips of 100 ms after the first.
+/// Returns the time of each retransmission of a burst, in round trips of 100 ms after the first.
 fn rounds(policy: Policy, offsets: &[usize], fate: Fate) -> Vec<u64> {
     let mut pipe = Pipe::connected(&config(policy));
     pipe.delay = Duration::from_millis(50);
@@ -178,12 +178,12 @@ fn small_window(policy: Policy, offset: usize, fate: Fate) -> Outcome {
 
 #[test]
 fn in_a_small_window_it_matters_how_few_duplicates_are_enough() {
-    // Of a lone loss in a window of five there are four duplicates: enough for all.
+    // A single loss in a window of five causes four duplicates: enough for all.
     for policy in Policy::ALL {
         let outcome = small_window(policy, 0, Fate::LostOnAir);
         assert_eq!(outcome.counters.recovered.timeouts, 0, "{policy:?}");
     }
-    // A window of three gives two.
+    // A window of three causes two.
     let two = |policy: Policy, fate| {
         let mut config = config(policy);
         config.receive_buffer = Bytes::new(3_000);
@@ -209,13 +209,12 @@ fn a_recovery_by_exactly_three_duplicates_may_leave_the_window_inflated() {
     // Half of four, and one for the acknowledgement that ends the recovery.
     assert_eq!(least(Policy::Reno, 4, false), 3);
     assert_eq!(least(Policy::Reno, 4, true), 5);
-    // A fourth duplicate, or a policy that knows where a recovery ends, and nothing is left.
+    // With a fourth duplicate, or a policy that detects the end of a recovery, no inflation is left.
     assert_eq!(least(Policy::Reno, 5, true), 3);
     assert_eq!(least(Policy::NewReno, 4, true), 3);
 }
 
-/// The window of the other end has room, the congestion window has not: new segments on the first duplicates bring
-/// the proof.
+/// The peer's window has room, the congestion window has not: new segments on the first duplicates bring the proof.
 #[test]
 fn new_segments_prove_a_loss_in_a_small_congestion_window() {
     let run = |policy| {
@@ -232,7 +231,7 @@ fn new_segments_prove_a_loss_in_a_small_congestion_window() {
     );
 }
 
-/// Which duplicate of a marked loss suffices is a setting.
+/// The number of marked duplicates that show a loss is a setting.
 #[test]
 fn marked_duplicates_can_be_asked_to_repeat() {
     let mut config = config(Policy::ElnRxmt);
@@ -283,7 +282,7 @@ fn eln_may_hold_on_partial_acknowledgements() {
     assert_eq!(outcome.counters.recovered.without_reduction, 1);
 }
 
-/// After a timeout old duplicates are no news to a careful sender.
+/// After a timeout, a careful sender ignores old duplicates.
 #[test]
 fn a_careful_sender_halves_less_often() {
     let run = |careful| {
@@ -298,7 +297,7 @@ fn a_careful_sender_halves_less_often() {
     assert!(run(true) <= run(false), "{} {}", run(true), run(false));
 }
 
-/// A selective sender whose receiver tells nothing goes on as `NewReno`.
+/// A selective sender whose receiver sends no blocks works like `NewReno`.
 #[test]
 fn selective_senders_manage_without_selective_receivers() {
     let mut receiver = config(Policy::Reno);

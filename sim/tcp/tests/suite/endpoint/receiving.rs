@@ -1,4 +1,4 @@
-//! The receiver: when it acknowledges, what it announces, what it tells.
+//! The receiver: the timing of acknowledgements, the advertised window, and additional information.
 
 use tcp::{Config, Input, Marks, Policy};
 use units::Duration;
@@ -65,7 +65,7 @@ fn a_gap_and_its_end_are_acknowledged_at_once() {
     assert_eq!(numbers.last().unwrap().acknowledgment, range(6, 6).start);
 }
 
-/// Small reads do not announce small windows.
+/// Small reads do not advertise small windows.
 #[test]
 fn the_window_opens_by_two_segments_or_half_of_the_buffer() {
     let mut pipe = Pipe::to_a_closing_window(Policy::Reno, 8_000);
@@ -164,7 +164,7 @@ fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
     }
 }
 
-/// What is told of losses that the receiver cannot miss changes nothing.
+/// Reports of losses outside the possible range change nothing.
 #[test]
 fn nonsense_about_losses_is_ignored() {
     let mut pipe = Pipe::connected(&config(Policy::SackEln));
@@ -199,7 +199,7 @@ fn acknowledgements_ride_on_data_that_go_back() {
         pipe.write(SERVER, 100);
         pipe.run(Duration::from_millis(30));
     }
-    // Only what a delay has ended in between is acknowledged on its own.
+    // Only segments for which a delay expired in between are acknowledged separately.
     let alone = pipe.acknowledgments_of(CLIENT).len() + pipe.acknowledgments_of(SERVER).len();
     assert!(alone <= 8, "{alone}");
 }
