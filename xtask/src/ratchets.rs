@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::check::Outcome;
-use crate::source::{code_only, functions, words};
+use crate::source::{code_only, functions, structs, words};
 use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]
@@ -32,6 +32,21 @@ const RULES: &[Rule] = &[
         name: "function",
         most: 70,
         what: "lines in a function",
+    },
+    Rule {
+        name: "fields",
+        most: 12,
+        what: "fields in a struct that is no format",
+    },
+    Rule {
+        name: "parameters",
+        most: 6,
+        what: "parameters of a function",
+    },
+    Rule {
+        name: "tuples",
+        most: 0,
+        what: "parameters that are tuples without a name",
     },
     Rule {
         name: "columns",
@@ -126,12 +141,16 @@ fn measure(path: &str, text: &str, sizes: &mut Sizes) {
     };
     add("file", path.into(), text.lines().count(), 1);
     for function in functions(&code) {
-        add(
-            "function",
-            format!("{path}::{}", function.name),
-            function.lines,
-            function.line,
-        );
+        let place = format!("{path}::{}", function.name);
+        add("function", place.clone(), function.lines, function.line);
+        let parameters = function.parameters;
+        add("parameters", place.clone(), parameters, function.line);
+        add("tuples", place, function.tuples, function.line);
+    }
+    // A format has as many fields as it has.
+    for found in structs(&code).into_iter().filter(|found| !found.is_format) {
+        let place = format!("{path}::{}", found.name);
+        add("fields", place, found.fields, found.line);
     }
     for (index, line) in text.lines().enumerate() {
         add("columns", path.into(), line.chars().count(), index + 1);

@@ -12,6 +12,23 @@ pub(crate) struct Function {
     pub(crate) line: usize,
     /// From that line to the one with the closing brace.
     pub(crate) lines: usize,
+    /// Number of its parameters, `self` among them.
+    pub(crate) parameters: usize,
+    /// Number of those whose type is a tuple without a name.
+    pub(crate) tuples: usize,
+}
+
+/// A struct with named fields.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Struct {
+    /// Its name.
+    pub(crate) name: String,
+    /// The line of the word `struct`, from 1.
+    pub(crate) line: usize,
+    /// Number of its fields.
+    pub(crate) fields: usize,
+    /// True if it is the shape of a format, of a file, of a message or of a command line.
+    pub(crate) is_format: bool,
 }
 
 /// The text with comments and literals turned into blanks; lines stay where they are.
@@ -48,13 +65,100 @@ pub(crate) fn functions(code: &str) -> Vec<Function> {
             } else {
                 body_end(rest)
             };
+            let parameters = list(rest, '(').map(parts).unwrap_or_default();
             Some(Function {
                 name: name.into(),
                 line: 1 + newlines(&code[..start]),
                 lines: 1 + newlines(&rest[..end?]),
+                parameters: parameters.len(),
+                tuples: parameters.iter().filter(|part| is_tuple(part)).count(),
             })
         })
         .collect()
+}
+
+/// Traits that are derived for the shapes of formats.
+const FORMATS: [&str; 4] = ["Serialize", "Deserialize", "Args", "Parser"];
+
+/// The structs with named fields of a text that [`code_only`] returned, in the order of their beginnings.
+pub(crate) fn structs(code: &str) -> Vec<Struct> {
+    words(code)
+        .filter(|(_, word)| *word == "struct")
+        .filter_map(|(start, _)| {
+            let rest = &code[start..];
+            let name = rest["struct".len()..].trim_start();
+            let before = code[..start].rfind(['}', ';']).unwrap_or_default();
+            Some(Struct {
+                name: name[..word_length(name)].into(),
+                line: 1 + newlines(&code[..start]),
+                fields: parts(list(rest, '{')?).len(),
+                is_format: words(&code[before..start]).any(|(_, word)| FORMATS.contains(&word)),
+            })
+        })
+        .collect()
+}
+
+/// Returns what stands between the first bracket outside of generics, which must be `open`, and its partner.
+fn list(code: &str, open: char) -> Option<&str> {
+    let is_open = |(_, depth, c): &(usize, i32, char)| *depth == 0 && "({;".contains(*c);
+    let (begin, _, found) = depths(code).find(is_open)?;
+    let inside = &code[begin + 1..];
+    let end = depths(inside).find(|(_, depth, _)| *depth < 0);
+    (found == open).then(|| &inside[..end.map_or(inside.len(), |(end, ..)| end)])
+}
+
+/// Returns the parts of a list that commas separate.
+fn parts(list: &str) -> Vec<&str> {
+    let mut begin = 0;
+    let mut parts = Vec::new();
+    for (position, depth, c) in depths(list) {
+        if depth == 0 && c == ',' {
+            parts.push(&list[begin..position]);
+            begin = position + 1;
+        }
+    }
+    parts.push(&list[begin..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// Returns true if the type of a parameter is a tuple, or a reference to one.
+fn is_tuple(parameter: &str) -> bool {
+    let is_colon = |(position, depth, c): &(usize, i32, char)| {
+        let around = [position.wrapping_sub(1), position + 1];
+        let is_path = around
+            .iter()
+            .any(|at| parameter.as_bytes().get(*at) == Some(&b':'));
+        *depth == 0 && *c == ':' && !is_path
+    };
+    depths(parameter).find(is_colon).is_some_and(|(colon, ..)| {
+        let mut kind = parameter[colon + 1..].trim_start();
+        while let Some(rest) = kind.strip_prefix('&') {
+            let lifetime = rest
+                .strip_prefix('\'')
+                .map(|rest| &rest[word_length(rest)..]);
+            let rest = lifetime.unwrap_or(rest).trim_start();
+            kind = rest.strip_prefix("mut ").unwrap_or(rest).trim_start();
+        }
+        kind.starts_with('(') && kind.contains(',')
+    })
+}
+
+/// Returns the characters of a text with their positions and the number of brackets around each, less than 0 behind
+/// the end of what is around the text; a bracket is outside of itself. The arrows of function types are no brackets.
+fn depths(code: &str) -> impl Iterator<Item = (usize, i32, char)> {
+    let mut depth = 0;
+    let mut before = ' ';
+    code.char_indices().map(move |(position, c)| {
+        let is_arrow = c == '>' && matches!(before, '-' | '=');
+        before = c;
+        if ")]}>".contains(c) && !is_arrow {
+            depth -= 1;
+        }
+        let around = depth;
+        depth += i32::from("([{<".contains(c));
+        (position, around, c)
+    })
 }
 
 /// The words of a text with their positions.

@@ -8,7 +8,9 @@ use std::thread::{Builder, JoinHandle, current};
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::Errno;
-use units::Duration;
+use units::{Duration, Instant};
+
+use crate::clock;
 
 /// How many descriptors one wait can report; the others are reported by the next one.
 const EVENTS: usize = 16;
@@ -109,6 +111,14 @@ impl Waiter {
     /// A handle with which another thread can end a wait.
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.wake))
+    }
+
+    /// As [`wait`](Self::wait), until a point of the [monotonic clock](clock::monotonic); at once if that is over.
+    pub fn wait_until(
+        &mut self,
+        deadline: Option<Instant>,
+    ) -> io::Result<impl Iterator<Item = Ready>> {
+        self.wait(deadline.map(|deadline| deadline.since(clock::monotonic())))
     }
 
     /// Waits until a descriptor is ready, a [`Waker`] was used, or `timeout` is over (`None`: for

@@ -282,16 +282,13 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Waits for the next event or deadline.
     fn wait(&mut self) -> Result<Found, RuntimeError> {
         let own = machine::earlier(self.news_due, Some(self.next_wall));
-        let deadline = machine::earlier(self.host.poll_timeout(), own);
         let needs_flush = self.work.sockets.as_ref().is_some_and(Sockets::needs_flush);
-        let timeout = match deadline {
-            _ if needs_flush => Some(Duration::ZERO),
-            deadline => deadline.map(|deadline| deadline.since(clock::monotonic())),
-        };
+        let own = machine::earlier(own, needs_flush.then_some(Instant::ZERO));
+        let deadline = machine::earlier(self.host.poll_timeout(), own);
         self.work.counters.waits += 1;
         let mut found = Found::default();
         let mut askers: [Option<u64>; 16] = [None; 16];
-        for (ready, asker) in self.waiter.wait(timeout)?.zip(&mut askers) {
+        for (ready, asker) in self.waiter.wait_until(deadline)?.zip(&mut askers) {
             match ready.token {
                 DEVICE => found.device = true,
                 SOCKETS => found.sockets = true,

@@ -60,6 +60,18 @@ struct Flight {
     arrived: u64,
 }
 
+/// The latest counts that the other end reported.
+#[derive(Debug, Default)]
+struct Report {
+    counts: EcnCounts,
+    /// Frames known to have arrived at that time.
+    arrived: u64,
+    /// The highest transmission of that acknowledgement.
+    largest: u64,
+    /// When it came.
+    at: Instant,
+}
+
 /// What is known of marks on the way to the other end.
 #[derive(Debug)]
 pub(crate) struct SentMarks {
@@ -67,13 +79,9 @@ pub(crate) struct SentMarks {
     /// Frames that were sent able since this began, and those of them that are known to have arrived.
     sent: u64,
     arrived: u64,
-    /// What the other end had counted when this began, and what it told last.
+    /// Counts of the other end when this began.
     base: EcnCounts,
-    told: EcnCounts,
-    /// The same of `arrived`, the highest transmission of that acknowledgement, and when it came.
-    arrived_told: u64,
-    largest_told: u64,
-    told_at: Instant,
+    latest: Report,
     /// Since when every frame came marked, and how many.
     every_one: Option<(Instant, u64)>,
     /// Since when nothing comes through.
@@ -92,10 +100,7 @@ impl Default for SentMarks {
             sent: 0,
             arrived: 0,
             base: EcnCounts::default(),
-            told: EcnCounts::default(),
-            arrived_told: 0,
-            largest_told: 0,
-            told_at: Instant::ZERO,
+            latest: Report::default(),
             every_one: None,
             silent_since: None,
             judged: (0, 0),
@@ -161,9 +166,9 @@ impl SentMarks {
             }
             State::Able => {}
             State::Unable(until) if now >= *until => {
-                self.base = self.told;
-                (self.sent, self.arrived, self.arrived_told) = (0, 0, 0);
-                self.judged = (self.told.marked, 0);
+                self.base = self.latest.counts;
+                (self.sent, self.arrived, self.latest.arrived) = (0, 0, 0);
+                self.judged = (self.latest.counts.marked, 0);
                 let left = FLIGHT - 1;
                 self.state = State::Testing(Flight {
                     left,
@@ -189,8 +194,8 @@ impl SentMarks {
         if for_long && matches!(self.state, State::Able | State::Testing(_)) {
             self.state = State::Testing(Flight::first(self.arrived));
         }
-        let untold = self.arrived.saturating_sub(self.arrived_told);
-        let is_told = untold < TOLD_FRAMES || now.since(self.told_at) < TOLD;
+        let untold = self.arrived.saturating_sub(self.latest.arrived);
+        let is_told = untold < TOLD_FRAMES || now.since(self.latest.at) < TOLD;
         if matches!(self.state, State::Able) && !is_told {
             self.give_up(now);
         }
@@ -198,20 +203,21 @@ impl SentMarks {
 
     /// An acknowledgement of transmissions up to `largest` tells these counts.
     pub(crate) fn counted(&mut self, now: Instant, largest: u64, counts: EcnCounts) {
-        let is_less = counts.capable < self.told.capable || counts.marked < self.told.marked;
-        if largest < self.largest_told || (is_less && largest == self.largest_told) {
+        let is_less = counts.capable < self.latest.counts.capable
+            || counts.marked < self.latest.counts.marked;
+        if largest < self.latest.largest || (is_less && largest == self.latest.largest) {
             // It was overtaken by a later one.
             return;
         }
-        self.largest_told = largest;
-        self.told_at = now;
+        self.latest.largest = largest;
+        self.latest.at = now;
         if is_less {
             self.give_up(now);
             return;
         }
-        let before = self.told;
-        self.told = counts;
-        self.arrived_told = self.arrived;
+        let before = self.latest.counts;
+        self.latest.counts = counts;
+        self.latest.arrived = self.arrived;
         if matches!(self.state, State::Unable(_)) {
             return;
         }

@@ -39,6 +39,8 @@ struct Peer {
     window: u64,
     /// Largest window that counts, in bytes.
     most: u64,
+    /// Number of packets that the peer acknowledges at once; fewer may wait there.
+    every: usize,
 }
 
 /// Losses reported by acknowledgements.
@@ -91,8 +93,6 @@ pub(crate) struct Sender<C> {
     told: Told,
     pub(crate) clock: RetransmissionClock,
     repair: Repair,
-    /// Number of packets that the peer acknowledges at once; fewer may wait there.
-    every: usize,
     pub(crate) sent: Sent,
 }
 
@@ -113,13 +113,13 @@ impl<C: Content + Clone> Sender<C> {
                 segment: 0,
                 window: 0,
                 most: 0,
+                every: config.acknowledging.every as usize,
             },
             buffer: config.send_buffer.get(),
             cycle: Cycle::new(config.repair.cycles, profile),
             told: Told::default(),
             clock: RetransmissionClock::new(config, profile),
             repair: config.repair.clone(),
-            every: config.acknowledging.every as usize,
             sent: Sent::default(),
         }
     }
@@ -136,6 +136,7 @@ impl<C: Content + Clone> Sender<C> {
             segment: (usize::from(packet) - profile.header_length()) as u64,
             window,
             most: profile.buffer_max(),
+            ..self.peer
         };
     }
 
@@ -203,7 +204,7 @@ impl<C: Content + Clone> Sender<C> {
     pub(crate) fn ends_burst(&self) -> bool {
         let full = self.ending == Ending::Open && self.room() < self.peer.segment;
         let more = full || self.unsent.length() > 0;
-        let answered = more && self.flight.pieces() >= self.every;
+        let answered = more && self.flight.pieces() >= self.peer.every;
         !answered && !self.can_send() && !self.wants_follower()
     }
 
@@ -392,7 +393,7 @@ impl<C: Content + Clone> Sender<C> {
             window, segment, ..
         } = self.peer;
         let spaced = told_at_once(window, segment) > 2 * segment;
-        let held = match (self.flight.pieces() < self.every, spaced) {
+        let held = match (self.flight.pieces() < self.peer.every, spaced) {
             _ if self.wants_follower() => Held::Not,
             (true, _) => Held::Alone,
             (false, true) => Held::Spaced,

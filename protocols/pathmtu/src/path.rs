@@ -91,16 +91,16 @@ pub struct PathMtu {
     wanted: bool,
     evidence: Evidence,
     silence: Option<Silence>,
-    timing: Option<Timing>,
     late: VecDeque<(u64, usize)>,
     air: AirUse,
     outputs: VecDeque<Output>,
 }
 
-/// Limits on the airtime of probes.
+/// Limits on the airtime of probes, and the timing of their answers.
 #[derive(Debug, Clone, Copy, Default)]
 struct AirUse {
     rate: Option<BitRate>,
+    timing: Option<Timing>,
     pace: Pace,
     /// Set if the path MTU was larger before.
     fell: bool,
@@ -123,7 +123,6 @@ impl PathMtu {
             wanted: false,
             evidence: Evidence::default(),
             silence: None,
-            timing: None,
             late: VecDeque::new(),
             air: AirUse::default(),
             outputs: VecDeque::new(),
@@ -164,7 +163,7 @@ impl PathMtu {
     }
 
     fn timing(&self) -> Timing {
-        self.timing.unwrap_or(UNKNOWN)
+        self.air.timing.unwrap_or(UNKNOWN)
     }
 
     /// Returns the length that is used while longer packets get lost.
@@ -228,7 +227,7 @@ impl PathMtu {
     /// Begins a search if it is useful.
     fn begin(&mut self, now: Instant) {
         match &self.phase {
-            Phase::Base if self.wanted && self.timing.is_some() => {
+            Phase::Base if self.wanted && self.air.timing.is_some() => {
                 self.air.pace.prompt = PROMPT;
                 self.search(now);
             }
@@ -410,7 +409,7 @@ impl Machine for PathMtu {
                 self.begin(now);
             }
             Input::RoundTrip { smoothed, patience } => {
-                self.timing = Some(Timing { smoothed, patience });
+                self.air.timing = Some(Timing { smoothed, patience });
                 self.begin(now);
             }
             Input::Rate(rate) => {

@@ -32,11 +32,7 @@ pub struct Splitter<C> {
     pub(crate) secret: Secret,
     accepts_at_once: bool,
     redirector: Redirector<C>,
-    connections: BTreeMap<BindingId, Connection>,
-    by_ends: BTreeMap<Ends, BindingId>,
-    by_stream: BTreeMap<StreamName, BindingId>,
-    /// Times at which connections are given up in their stage, if it has a limit.
-    deadlines: Deadlines<BindingId>,
+    table: Table,
     admission: Admission,
     /// True if the packets of this host's connections are diverted to its listener.
     diverts: bool,
@@ -44,6 +40,16 @@ pub struct Splitter<C> {
     /// Inputs for the redirector.
     events: VecDeque<redirector::Input<C>>,
     outputs: VecDeque<Output<C>>,
+}
+
+/// Connections by their identifiers, by their ends and by their streams.
+#[derive(Debug, Default)]
+struct Table {
+    connections: BTreeMap<BindingId, Connection>,
+    by_ends: BTreeMap<Ends, BindingId>,
+    by_stream: BTreeMap<StreamName, BindingId>,
+    /// Times at which connections are given up in their stage, if it has a limit.
+    deadlines: Deadlines<BindingId>,
 }
 
 /// Admission of connections, and the choice of their way.
@@ -73,10 +79,7 @@ impl<C: Content + Default> Splitter<C> {
             mobiles: config.mobiles,
             secret: Secret(config.secret),
             accepts_at_once: config.accepts_at_once,
-            connections: BTreeMap::new(),
-            by_ends: BTreeMap::new(),
-            by_stream: BTreeMap::new(),
-            deadlines: Deadlines::default(),
+            table: Table::default(),
             admission: Admission {
                 shares: Shares::new(config.connections, mobiles),
                 guard: Guard::new(),
@@ -132,21 +135,21 @@ impl<C: Content + Default> Splitter<C> {
     }
 
     fn forget(&mut self, id: BindingId) {
-        self.deadlines.clear(id);
-        let Some(connection) = self.connections.remove(&id) else {
+        self.table.deadlines.clear(id);
+        let Some(connection) = self.table.connections.remove(&id) else {
             return;
         };
         self.admission.shares.give_back(id, connection.owner);
         if let Some(name) = connection.stream
-            && self.by_stream.get(&name) == Some(&id)
+            && self.table.by_stream.get(&name) == Some(&id)
         {
-            self.by_stream.remove(&name);
+            self.table.by_stream.remove(&name);
         }
     }
 
     fn expire(&mut self, id: BindingId) {
-        self.deadlines.clear(id);
-        let connection = self.connections.get(&id);
+        self.table.deadlines.clear(id);
+        let connection = self.table.connections.get(&id);
         if connection.is_some_and(|connection| matches!(connection.stage, Stage::Ending)) {
             for side in [Side::Fixed, Side::Mobile] {
                 self.reset_half(half(id, side));
@@ -179,7 +182,7 @@ impl<C: Content + Default> Machine for Splitter<C> {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some(id) = self.deadlines.first_due(now) {
+        while let Some(id) = self.table.deadlines.first_due(now) {
             self.expire(id);
         }
         self.redirector.handle_timeout(now);
@@ -191,7 +194,7 @@ impl<C: Content + Default> Machine for Splitter<C> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        machine::earlier(self.redirector.poll_timeout(), self.deadlines.first())
+        machine::earlier(self.redirector.poll_timeout(), self.table.deadlines.first())
     }
 }
 

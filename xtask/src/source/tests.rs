@@ -1,8 +1,10 @@
-use super::{Function, code_only, functions, words};
+use super::{code_only, functions, structs, words};
 
 fn sizes(text: &str) -> Vec<(String, usize, usize)> {
-    let tuple = |Function { name, line, lines }| (name, line, lines);
-    functions(&code_only(text)).into_iter().map(tuple).collect()
+    let functions = functions(&code_only(text)).into_iter();
+    functions
+        .map(|function| (function.name, function.line, function.lines))
+        .collect()
 }
 
 #[test]
@@ -54,4 +56,39 @@ fn declarations_types_and_macros_have_no_body() {
     let text =
         "trait T { fn a(&self) -> [u8; 4]; }\ntype F = fn(u8) -> u8;\nmacro! { fn $name() {} }";
     assert_eq!(sizes(text), []);
+}
+
+/// Returns the number of parameters of the first function of a text, and of tuples among them.
+fn parameters(text: &str) -> (usize, usize) {
+    let function = &functions(&code_only(text))[0];
+    (function.parameters, function.tuples)
+}
+
+#[test]
+fn parameters_are_counted_and_tuples_among_them() {
+    assert_eq!(parameters("fn f() {}"), (0, 0));
+    assert_eq!(parameters("fn f(&mut self, a: u8,) {}"), (2, 0));
+    let generic =
+        "fn f<T: Fn(u8, u8) -> u8>(a: HashMap<u8, (u8, u8)>, b: impl Fn(u8, u8) -> (u8, u8)) {}";
+    assert_eq!(parameters(generic), (2, 0));
+    let tuples = "fn f((a, b): (u8, u8), c: &'a mut (u8, A::B), d: (), e: (u8), g: &(u8,)) {}";
+    assert_eq!(parameters(tuples), (5, 3));
+}
+
+#[test]
+fn the_fields_of_structs_are_counted() {
+    let text = "struct A;\nstruct B(u8, u8);\nstruct C<'a, T: Fn(u8) -> u8> {\n    \
+                pub(crate) a: (u8, &'a u8),\n    b: HashMap<u8, T>,\n}\nstruct D where u8: Copy {}";
+    let found: Vec<_> = structs(&code_only(text))
+        .into_iter()
+        .map(|found| (found.name, found.line, found.fields))
+        .collect();
+    assert_eq!(found, [("C".into(), 3, 2), ("D".into(), 7, 0)]);
+}
+
+#[test]
+fn formats_are_known_by_what_they_derive() {
+    let text = "#[derive(Debug, Serialize)]\nstruct A {}\n/// Serialize\nstruct B {}";
+    let found = structs(&code_only(text));
+    assert_eq!([found[0].is_format, found[1].is_format], [true, false]);
 }

@@ -120,9 +120,8 @@ fn tell(mut publisher: Publisher, mut waiter: Waiter, mut outlook: Outlook) -> i
         while let Some(signal) = outlook.take(clock::monotonic()) {
             publisher.publish(signal);
         }
-        let timeout = outlook.due().map(|due| due.since(clock::monotonic()));
         let mut newcomers = false;
-        for ready in waiter.wait(timeout)? {
+        for ready in waiter.wait_until(outlook.due())? {
             match ready.token {
                 WOKEN => return Ok(()),
                 PUBLISHER => newcomers = true,

@@ -175,9 +175,8 @@ impl Driver {
         let mount = self.mount.as_ref().and_then(|mount| mount.poll_timeout());
         let own = earlier(self.news_due, self.link.poll_timeout());
         let deadline = earlier(mount, earlier(self.client.poll_timeout(), own));
-        let timeout = deadline.map(|deadline| deadline.since(clock::monotonic()));
         let (mut socket, mut is_changed, mut has_requests) = (None, false, false);
-        for ready in self.waiter.wait(timeout)? {
+        for ready in self.waiter.wait_until(deadline)? {
             match ready.token {
                 SOCKET => socket = Some(ready),
                 NETWORK => is_changed = true,

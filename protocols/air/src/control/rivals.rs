@@ -131,12 +131,19 @@ pub(crate) struct Rivals {
     watched_since: Option<Instant>,
     is_draining: bool,
     empty_at: Instant,
-    next_test: Instant,
-    /// When the last test ended, and the rate then.
-    tested: Instant,
-    rate: BitRate,
     adopted_at: Option<Instant>,
-    /// Tests in a row that said "ours", and "not ours".
+    tests: Tests,
+}
+
+/// Results of tests so far.
+#[derive(Debug, Default)]
+struct Tests {
+    /// The next one begins no earlier.
+    next: Instant,
+    /// When the last one ended, and the rate then.
+    ended: Instant,
+    rate: BitRate,
+    /// Number of tests in a row that found the queue ours, and not ours.
     alone: u32,
     competing: u32,
 }
@@ -152,12 +159,8 @@ impl Default for Rivals {
             watched_since: None,
             is_draining: false,
             empty_at: Instant::ZERO,
-            next_test: Instant::ZERO,
-            tested: Instant::ZERO,
-            rate: BitRate::from_bits_per_second(0),
             adopted_at: None,
-            alone: 0,
-            competing: 0,
+            tests: Tests::default(),
         }
     }
 }
@@ -177,7 +180,7 @@ impl Rivals {
         if view.wait < view.empty {
             self.empty_at = now;
         }
-        let rested = now >= self.next_test;
+        let rested = now >= self.tests.next;
         match &mut self.mode {
             Mode::Starting => Verdict::None,
             Mode::Alone => {
@@ -200,8 +203,8 @@ impl Rivals {
             }
             Mode::Competing(cubic) => {
                 // More than before comes through where others have stopped.
-                let freed = view.rate > self.rate.scaled(FREED.0, FREED.1);
-                let soon = freed && now >= self.tested + PAUSE;
+                let freed = view.rate > self.tests.rate.scaled(FREED.0, FREED.1);
+                let soon = freed && now >= self.tests.ended + PAUSE;
                 if (rested || soon) && limited {
                     let window = cubic.clone();
                     return self.test(view, (shallowest.unwrap_or(view.wait), window));
@@ -259,7 +262,7 @@ impl Rivals {
         // What stands so long is tested at little cost: the window is cut anyway. And a wait that stays as it is while
         // the window shrinks is not of our making.
         let towers = shallowest > view.wanted * TOWERING.0 + TOWERING.1;
-        let soon = (towers || (beyond && flat)) && now >= self.tested + PAUSE;
+        let soon = (towers || (beyond && flat)) && now >= self.tests.ended + PAUSE;
         let doubtful = (rested || soon) && (beyond || pressed);
         if doubtful || lasting {
             let verdict = self.test(view, (shallowest, view.former_flow()));
@@ -293,12 +296,12 @@ impl Rivals {
         let (numerator, denominator) = OURS;
         let ours = least * denominator < test.before * numerator || least < view.empty + 1_000;
         self.watch_anew();
-        self.tested = now;
-        self.rate = view.rate;
+        self.tests.ended = now;
+        self.tests.rate = view.rate;
         if !ours {
-            self.alone = 0;
-            self.next_test = now + PAUSE * (1 << self.competing.min(DOUBLINGS_COMPETING));
-            self.competing += 1;
+            self.tests.alone = 0;
+            self.tests.next = now + PAUSE * (1 << self.tests.competing.min(DOUBLINGS_COMPETING));
+            self.tests.competing += 1;
             // A wait that has come during the test, by a rival or a longer path, is part of what it makes room for.
             let has_grown = least > test.before * 2 + FLAT.as_micros() as i64;
             self.mode = Mode::Competing(if has_grown {
@@ -308,9 +311,9 @@ impl Rivals {
             });
             return Verdict::None;
         }
-        let competed = std::mem::take(&mut self.competing) > 0;
-        self.alone += 1;
-        self.next_test = now + PAUSE * (1 << self.alone.min(DOUBLINGS_ALONE));
+        let competed = std::mem::take(&mut self.tests.competing) > 0;
+        self.tests.alone += 1;
+        self.tests.next = now + PAUSE * (1 << self.tests.alone.min(DOUBLINGS_ALONE));
         self.empty_at = now;
         self.mode = Mode::Alone;
         if competed && least > view.empty {

@@ -34,6 +34,7 @@ impl<C: Content + Clone> Sender<C> {
         sender.unsent = std::mem::take(&mut sending.unsent);
         sender.ending = sending.ending;
         sender.peer = Peer {
+            every: sender.peer.every,
             edge: sending.edge,
             shift: sending.shift,
             segment: (usize::from(state.packet) - profile.header_length()) as u64,

@@ -38,8 +38,8 @@ impl Question {
 impl<C: Content + Default> Splitter<C> {
     /// Handles a packet that requests a connection.
     pub(super) fn requested(&mut self, request: Request) {
-        let known = self.by_ends.get(&request.ends);
-        let known = known.and_then(|id| self.connections.get(id));
+        let known = self.table.by_ends.get(&request.ends);
+        let known = known.and_then(|id| self.table.connections.get(id));
         match known.map(|connection| &connection.stage) {
             // The request is repeated before it is answered.
             Some(Stage::Asking(Asker::Packet { sequence, .. }))
@@ -136,7 +136,7 @@ impl<C: Content + Default> Splitter<C> {
             self.ask(now, connection)
         });
         match id {
-            Some(id) => drop(self.by_stream.insert(name, id)),
+            Some(id) => drop(self.table.by_stream.insert(name, id)),
             None => self.refuse_stream(name, Reason::Busy),
         }
     }
@@ -163,19 +163,19 @@ impl<C: Content + Default> Splitter<C> {
             self.counters.without_room += 1;
             return None;
         }
-        self.by_ends.insert(ends, id);
+        self.table.by_ends.insert(ends, id);
         self.events.push_back(Input::Arrived {
             stream: half(id, side),
             destination: ends.destination,
         });
-        self.connections.insert(id, connection);
+        self.table.connections.insert(id, connection);
         Some(id)
     }
 
     /// Evicts a half-open connection to make room. If a packet requested it, the sender repeats the request.
     fn give_up(&mut self, id: BindingId) {
         self.counters.without_room += 1;
-        let Some(connection) = self.connections.get(&id) else {
+        let Some(connection) = self.table.connections.get(&id) else {
             return;
         };
         let reset = Input::Reset(half(id, connection.asker.other()));
@@ -195,7 +195,7 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Begins the connection to the destination.
     pub(super) fn connect(&mut self, id: SocketId, destination: SocketAddr) {
-        let Some(connection) = self.connections.get(&id.binding) else {
+        let Some(connection) = self.table.connections.get(&id.binding) else {
             return;
         };
         let (owner, ends) = (connection.owner, connection.ends);
@@ -232,23 +232,23 @@ impl<C: Content + Default> Splitter<C> {
         let number = id.binding.0;
         let name = (peer, StreamId::Opened(number));
         self.ask_stream(peer, StreamRequest::Open { number, addresses });
-        self.by_stream.insert(name, id.binding);
-        if let Some(connection) = self.connections.get_mut(&id.binding) {
+        self.table.by_stream.insert(name, id.binding);
+        if let Some(connection) = self.table.connections.get_mut(&id.binding) {
             connection.stream = Some(name);
         }
         self.set_half(id, Half::Stream(name, Sending::Open));
     }
 
     pub(super) fn set_half(&mut self, id: SocketId, half: Half) {
-        if let Some(connection) = self.connections.get_mut(&id.binding) {
+        if let Some(connection) = self.table.connections.get_mut(&id.binding) {
             *connection.half(id.side) = Some(half);
         }
     }
 
     /// Handles an unreachable destination of the connection between these ends.
     pub(super) fn no_route(&mut self, ends: Ends, refusal: Refusal) {
-        let id = self.by_ends.get(&ends).copied();
-        let connection = id.and_then(|id| Some((id, self.connections.get(&id)?)));
+        let id = self.table.by_ends.get(&ends).copied();
+        let connection = id.and_then(|id| Some((id, self.table.connections.get(&id)?)));
         if let Some((id, connection)) = connection
             && matches!(connection.stage, Stage::Asking(_))
         {
@@ -259,7 +259,7 @@ impl<C: Content + Default> Splitter<C> {
     /// Handles a refusal by the destination, or on the path to it.
     pub(super) fn refuse(&mut self, id: SocketId, refusal: Refusal) {
         self.counters.refused += 1;
-        if let Some(connection) = self.connections.get(&id.binding)
+        if let Some(connection) = self.table.connections.get(&id.binding)
             && let Stage::Asking(by) = &connection.stage
         {
             let side = connection.asker;
@@ -280,7 +280,7 @@ impl<C: Content + Default> Splitter<C> {
     /// Leaves a connection to packets, since the gateway accepts no streams for the destination, such as itself: the
     /// request is forwarded, as are all packets that follow it.
     pub(super) fn leave_to_packets(&mut self, id: SocketId) {
-        if let Some(connection) = self.connections.get(&id.binding)
+        if let Some(connection) = self.table.connections.get(&id.binding)
             && let Stage::Asking(Asker::Packet { packet, .. }) = &connection.stage
         {
             let packet = packet.clone();
@@ -294,8 +294,8 @@ impl<C: Content + Default> Splitter<C> {
         if self.accepts_at_once {
             return self.accept_at_once(now, ends);
         }
-        let id = self.by_ends.get(&ends).copied();
-        let connection = id.and_then(|id| Some((id, self.connections.get(&id)?)));
+        let id = self.table.by_ends.get(&ends).copied();
+        let connection = id.and_then(|id| Some((id, self.table.connections.get(&id)?)));
         let let_in = connection.filter(|(_, connection)| matches!(connection.stage, Stage::LetIn));
         let Some((id, connection)) = let_in else {
             self.counters.strangers += 1;
@@ -326,7 +326,7 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Joins the requesting half to the connection.
     fn join(&mut self, id: SocketId, joined: Half) {
-        let Some(connection) = self.connections.get_mut(&id.binding) else {
+        let Some(connection) = self.table.connections.get_mut(&id.binding) else {
             return;
         };
         connection.stage = Stage::Joined;
@@ -336,7 +336,7 @@ impl<C: Content + Default> Splitter<C> {
         self.counters.on_streams += u64::from(connection.stream.is_some());
         let owner = connection.owner;
         self.admission.shares.stands(id.binding, owner);
-        self.deadlines.clear(id.binding);
+        self.table.deadlines.clear(id.binding);
         if finished_early {
             self.finish(id);
         }
@@ -344,14 +344,14 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Lets the request in after the destination has answered.
     pub(super) fn let_in(&mut self, now: Instant, id: BindingId) {
-        let Some(connection) = self.connections.get_mut(&id) else {
+        let Some(connection) = self.table.connections.get_mut(&id) else {
             return;
         };
         let asker = half(id, connection.asker);
         match std::mem::replace(&mut connection.stage, Stage::LetIn) {
             Stage::Asking(Asker::Packet { packet, .. }) => {
                 self.outputs.push_back(Output::ToHost(packet));
-                self.deadlines.set(id, now + ACCEPTING);
+                self.table.deadlines.set(id, now + ACCEPTING);
             }
             Stage::Asking(Asker::Stream(name)) => {
                 self.ask_stream(name.0, StreamRequest::Accept(name.1));

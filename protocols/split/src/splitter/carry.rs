@@ -12,7 +12,7 @@ use crate::{SocketEvent, SocketRequest, SystemRequest};
 impl<C: Content + Default> Splitter<C> {
     /// Handles an event of a socket.
     pub(super) fn socket(&mut self, now: Instant, id: SocketId, event: SocketEvent<C>) {
-        let Some(connection) = self.connections.get_mut(&id.binding) else {
+        let Some(connection) = self.table.connections.get_mut(&id.binding) else {
             return;
         };
         let is_asking = matches!(connection.stage, Stage::Asking(_));
@@ -50,7 +50,7 @@ impl<C: Content + Default> Splitter<C> {
     /// Handles a half that has failed.
     pub(super) fn broken(&mut self, id: SocketId) {
         self.reset_half(id);
-        let Some(connection) = self.connections.get(&id.binding) else {
+        let Some(connection) = self.table.connections.get(&id.binding) else {
             return;
         };
         if matches!(connection.stage, Stage::Ending) {
@@ -100,7 +100,7 @@ impl<C: Content + Default> Splitter<C> {
     }
 
     fn half(&mut self, id: SocketId) -> Option<Half> {
-        *self.connections.get_mut(&id.binding)?.half(id.side)
+        *self.table.connections.get_mut(&id.binding)?.half(id.side)
     }
 
     fn ask_socket(&mut self, id: SocketId, request: SocketRequest<C>) {
@@ -109,7 +109,7 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Finishes a half: nothing more will be written to it.
     pub(super) fn finish(&mut self, id: SocketId) {
-        let Some(connection) = self.connections.get_mut(&id.binding) else {
+        let Some(connection) = self.table.connections.get_mut(&id.binding) else {
             return;
         };
         let Some(half) = connection.half(id.side) else {
@@ -135,7 +135,7 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Removes a half, and resets it.
     pub(super) fn reset_half(&mut self, id: SocketId) {
-        let connection = self.connections.get_mut(&id.binding);
+        let connection = self.table.connections.get_mut(&id.binding);
         match connection.and_then(|connection| connection.half(id.side).take()) {
             Some(Half::Socket(_)) => self.ask_socket(id, SocketRequest::Reset),
             Some(Half::Stream((peer, name), _)) => {
@@ -147,14 +147,14 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Closes a connection after its binding has closed: written bytes are still sent.
     fn close(&mut self, now: Instant, id: BindingId) {
-        let Some(connection) = self.connections.get_mut(&id) else {
+        let Some(connection) = self.table.connections.get_mut(&id) else {
             return;
         };
         connection.stage = Stage::Ending;
-        if self.by_ends.get(&connection.ends) == Some(&id) {
-            self.by_ends.remove(&connection.ends);
+        if self.table.by_ends.get(&connection.ends) == Some(&id) {
+            self.table.by_ends.remove(&connection.ends);
         }
-        self.deadlines.set(id, now + ENDING);
+        self.table.deadlines.set(id, now + ENDING);
         self.end(id);
     }
 
@@ -172,7 +172,7 @@ impl<C: Content + Default> Splitter<C> {
                 Some(_) => self.reset_half(id),
             }
         }
-        let connection = self.connections.get(&id);
+        let connection = self.table.connections.get(&id);
         if connection.is_some_and(Connection::is_over) {
             self.forget(id);
         }
@@ -180,7 +180,7 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Removes a half without a message to the other side.
     pub(super) fn take_half(&mut self, id: SocketId) {
-        if let Some(connection) = self.connections.get_mut(&id.binding) {
+        if let Some(connection) = self.table.connections.get_mut(&id.binding) {
             *connection.half(id.side) = None;
         }
     }

@@ -46,7 +46,7 @@ impl<C: Content + Default> Splitter<C> {
         }
         let questions = &mut self.admission.questions;
         questions.retain(|_, question| !question.is_of_peer(peer));
-        let lost = self.by_stream.keys().filter(|name| name.0 == peer);
+        let lost = self.table.by_stream.keys().filter(|name| name.0 == peer);
         let lost: Vec<_> = lost.copied().collect();
         for name in lost {
             // The requesting host repeats its request, and may get an answer when the hop works again.
@@ -65,8 +65,8 @@ impl<C: Content + Default> Splitter<C> {
                 self.stream_arrived((peer, id), ends);
             }
             StreamNews::Connected(id) => {
-                if let Some(id) = self.by_stream.get(&(peer, id)).copied()
-                    && let Some(connection) = self.connections.get(&id)
+                if let Some(id) = self.table.by_stream.get(&(peer, id)).copied()
+                    && let Some(connection) = self.table.connections.get(&id)
                     && matches!(connection.stage, Stage::Asking(_))
                 {
                     self.let_in(now, id);
@@ -97,7 +97,7 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Returns the half of a stream.
     fn half_of(&self, name: StreamName) -> Option<SocketId> {
-        let id = self.by_stream.get(&name)?;
+        let id = self.table.by_stream.get(&name)?;
         Some(half(*id, self.end.hop_side()))
     }
 
@@ -112,14 +112,14 @@ impl<C: Content + Default> Splitter<C> {
 
     /// Handles the failure or reset of a stream.
     fn stream_ended(&mut self, name: StreamName, reason: Reason) {
-        let Some(id) = self.by_stream.remove(&name) else {
+        let Some(id) = self.table.by_stream.remove(&name) else {
             let questions = &mut self.admission.questions;
             return questions.retain(|_, question| !question.is_of(name));
         };
         let id = half(id, self.end.hop_side());
         // The other end knows.
         self.take_half(id);
-        let Some(connection) = self.connections.get(&id.binding) else {
+        let Some(connection) = self.table.connections.get(&id.binding) else {
             return;
         };
         let was_asked = connection.asker != id.side && matches!(connection.stage, Stage::Asking(_));

@@ -156,12 +156,11 @@ impl Caller {
                     trouble,
                 });
             }
-            let deadline = earlier(self.rpc.poll_timeout(), self.link.poll_timeout());
-            let deadline = deadline.map_or(until, |deadline| deadline.min(until));
-            let timeout = deadline.since(now).min(LOOK.into());
+            let own = earlier(self.rpc.poll_timeout(), self.link.poll_timeout());
+            let deadline = earlier(own, Some(until.min(now + LOOK.into())));
             ready = self
                 .waiter
-                .wait(Some(timeout))
+                .wait_until(deadline)
                 .map_err(failed)?
                 .find(|ready| ready.token == SOCKET);
         }
