@@ -54,7 +54,7 @@ impl Nodes {
         self.known.len()
     }
 
-    /// Returns the file of a node.
+    /// Returns the file of a node, if the kernel refers to it.
     pub(crate) fn file(&self, node: Node) -> Option<FileHandle> {
         self.known.get(&node).map(|known| known.file)
     }

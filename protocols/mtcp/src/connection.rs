@@ -196,7 +196,7 @@ impl<C: Content + Clone> Connection<C> {
         content + size_of::<Self>() as u64
     }
 
-    /// Returns true while the connection is not established.
+    /// Returns true while the connection is being established.
     pub(crate) fn is_half_open(&self) -> bool {
         matches!(
             self.phase,
@@ -314,7 +314,7 @@ impl<C: Content + Clone> Connection<C> {
         whole
     }
 
-    /// Returns the next packet that is due.
+    /// Returns the next packet that is due, if any.
     fn next_packet(&mut self, room: bool, now: Instant) -> Option<Data<C>> {
         let outgoing = room.then(|| self.sender.choose(now)).flatten();
         if let Some(outgoing) = outgoing {
@@ -423,7 +423,7 @@ impl<C: Content + Clone> Connection<C> {
         self.receiver.grow(room)
     }
 
-    /// Returns the earliest deadline of the connection.
+    /// Returns the earliest deadline of the connection, if it has one.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         if matches!(self.phase, Phase::Aborted(_)) {
             return self.asking.deadline();

@@ -84,7 +84,7 @@ impl<C: Content + Clone> Endpoint<C> {
         Bytes::new(self.table.memory())
     }
 
-    /// Returns the status of a connection.
+    /// Returns the status of a connection, or none if it does not exist.
     pub fn status(&self, id: ConnectionId) -> Option<Status> {
         let connection = self.table.get(self.table.own_of(id)?)?;
         Some(connection.status())

@@ -45,7 +45,7 @@ impl Reason {
         self as u16
     }
 
-    /// Returns the reason with this number.
+    /// Returns the reason with this number, if there is one.
     pub(crate) fn numbered(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }

@@ -44,7 +44,7 @@ struct Due {
     again: u32,
 }
 
-/// State of the stream as the peer and the application know it, in positions.
+/// Progress of the stream towards the peer and the application, in positions.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
     /// Next position that is expected.
@@ -176,7 +176,7 @@ impl<C: Content> Receiver<C> {
         self.progress.edge.saturating_sub(self.progress.next)
     }
 
-    /// Returns the time at which waiting packets are acknowledged.
+    /// Returns the time at which waiting packets are acknowledged, if there are any.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.due.at
     }
@@ -188,8 +188,8 @@ impl<C: Content> Receiver<C> {
         due
     }
 
-    /// Takes in a packet's data; `answers` is set if it may be the answer to a poll. Returns true if any of the data
-    /// are new.
+    /// Takes in a packet's data; `answers` is set if it may be the answer to a poll. Returns true if the packet
+    /// brought anything new.
     pub(crate) fn take(&mut self, data: &Data<C>, content: C, answers: bool, now: Instant) -> bool {
         // On a hop that keeps the order, whatever is lost leaves a gap between the numbers of two arrivals.
         let lost = data.cycle != self.cause.cycle.wrapping_add(1);
@@ -260,9 +260,9 @@ impl<C: Content> Receiver<C> {
         beyond_window || length > self.rules.segment || beyond_end || (length > 0 && crowded)
     }
 
-    /// Notes that the peer has sent everything before `end`. Returns true if some of that is missing, which is then
-    /// out of order: on a hop that keeps the order, it is lost. Only new data, polls and their answers count, so two
-    /// ends that both miss data do not send each other requests for ever.
+    /// Notes that the peer has sent everything before `end`. Returns true if that is new. If some of it is missing,
+    /// it is lost, since the hop keeps the order, and is requested: if it is new, or if the packet is a poll or its
+    /// answer (`counts`). So two ends that both miss data do not send each other requests for ever.
     fn hear_of(&mut self, end: u64, counts: bool) -> bool {
         let last = self.progress.fin.unwrap_or(self.progress.edge);
         let possible = end <= last + 1;
@@ -345,7 +345,7 @@ impl<C: Content> Receiver<C> {
         }
     }
 
-    /// Keeps data that lie beyond a hole. Returns true if any of them are new.
+    /// Keeps data or a FIN beyond a hole. Returns true if any of it is new.
     fn hold(&mut self, start: u64, content: C) -> bool {
         let is_end = content.length() == 0;
         let news = self.held.insert(start, content) || is_end;

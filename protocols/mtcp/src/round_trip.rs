@@ -93,7 +93,7 @@ impl RoundTrip {
         });
     }
 
-    /// Returns the smoothed round trip.
+    /// Returns the smoothed round trip, after the first sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
         self.estimate.map(|known| known.smoothed)
     }

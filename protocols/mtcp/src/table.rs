@@ -153,7 +153,7 @@ impl<C: Content + Clone> Table<C> {
         self.touch(own);
     }
 
-    /// Returns the connection with this ID here.
+    /// Returns the connection with this ID here, if there is one.
     pub(crate) fn get(&self, own: Cid) -> Option<&Connection<C>> {
         self.entries.get(&own).map(|entry| &*entry.connection)
     }
@@ -329,7 +329,7 @@ impl<C: Content + Clone> Table<C> {
         }
     }
 
-    /// Returns the earliest deadline.
+    /// Returns the earliest deadline, if there is one.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|first| first.at)
     }
@@ -343,7 +343,7 @@ impl<C: Content + Clone> Table<C> {
         });
     }
 
-    /// Returns a connection whose deadline has come; its outputs are polled afterwards.
+    /// Returns a connection whose deadline has come, if any; its outputs are polled afterwards.
     pub(crate) fn next_due(&mut self, now: Instant) -> Option<&mut Connection<C>> {
         let Deadline { own, .. } = self.deadlines.first().filter(|first| first.at <= now)?;
         self.touch(own);

@@ -43,7 +43,7 @@ impl Evidence {
 mod tests {
     use super::*;
 
-    /// `L` and `S`: a long and a short packet that arrive; `l`, `s`: that are lost.
+    /// Returns the verdict for these packets: `L` and `S` are a long and a short one that arrive, `l` and `s` are lost.
     fn is_strong(fates: &str) -> bool {
         let mut evidence = Evidence::default();
         for fate in fates.bytes() {

@@ -78,7 +78,7 @@ impl Known {
 mod tests {
     use super::*;
 
-    /// The lengths that are tried on a path that carries `path`, and what is found.
+    /// Returns the lengths that are tried on a path with the MTU `path`, and the result.
     fn search(path: usize, bound: usize) -> (Vec<usize>, usize) {
         let mut known = Known {
             passes: 1_280,

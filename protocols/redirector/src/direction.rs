@@ -24,7 +24,7 @@ pub(crate) enum Step<C> {
 }
 
 impl<C: Content> Direction<C> {
-    /// Returns the next action, with a buffer of `capacity` bytes, and marks it as done.
+    /// Returns the next action, if any, with a buffer of `capacity` bytes, and marks it as done.
     pub(crate) fn next_step(&mut self, capacity: u64) -> Option<Step<C>> {
         let ready = self.buffer.length().min(self.room);
         if ready > 0 {

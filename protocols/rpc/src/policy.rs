@@ -100,7 +100,7 @@ pub(crate) trait Rule: Debug {
         0
     }
 
-    /// Returns the number of replies to later calls of its class that show a call to be lost.
+    /// Returns the number of replies to later calls of its class that show a call to be lost; none if they do not.
     fn overtakers(&self) -> Option<u32> {
         None
     }

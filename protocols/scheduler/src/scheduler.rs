@@ -148,7 +148,8 @@ impl Scheduler {
         self.outputs.push_back(output);
     }
 
-    /// Selects the next destination. A channel is probed only at its turn: before that its host would not be served
+    /// Selects the next destination, if any. A channel is probed only at its turn: before that its host would not be
+    /// served anyway.
     /// anyway.
     fn pick(&mut self) -> Option<Output> {
         loop {

@@ -279,7 +279,7 @@ impl Endpoint {
         Some(current.terms.created + self.limits.reject_after)
     }
 
-    /// Returns the next effect to carry out.
+    /// Returns the next effect to carry out, or none if there are no more.
     #[must_use = "an output that is dropped is an effect that never happens"]
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()

@@ -62,14 +62,14 @@ impl<P> Cache<P> {
         self.entries.is_empty()
     }
 
-    /// Returns the segment that holds the byte at `number`.
+    /// Returns the segment that holds the byte at `number`, if there is one.
     pub(crate) fn at(&mut self, number: SeqNumber) -> Option<&mut Cached<P>> {
         let place = self.place_of(number);
         let entry = self.entries.get_mut(place)?;
         (entry.range.start <= number).then_some(entry)
     }
 
-    /// Returns the segment of exactly this range.
+    /// Returns the segment of exactly this range, if there is one.
     pub(crate) fn exactly(&mut self, range: SeqRange) -> Option<&mut Cached<P>> {
         self.at(range.start).filter(|entry| entry.range == range)
     }

@@ -105,7 +105,7 @@ impl<P: Segment> Download<P> {
         self.cache.bytes()
     }
 
-    /// Returns the last acknowledgement of the mobile host.
+    /// Returns the last acknowledgement of the mobile host, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.window.last()
     }

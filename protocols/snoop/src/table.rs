@@ -94,7 +94,7 @@ impl<F> Table<F> {
         self.deadlines.first()
     }
 
-    /// Takes one connection whose deadline has come: the caller handles it and calls [`Table::set_deadline`].
+    /// Takes one connection whose deadline has come, if any: the caller handles it and calls [`Table::set_deadline`].
     /// Connections that were idle for too long are removed.
     pub(crate) fn expire(&mut self, now: Instant, gone: &mut impl FnMut(F)) -> Option<FlowName> {
         while let Some(name) = self.deadlines.pop_due(now) {

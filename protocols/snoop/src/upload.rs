@@ -59,7 +59,7 @@ impl Upload {
         self.window.acknowledged().is_none_or(|last| last < number)
     }
 
-    /// Returns the last acknowledgement of the fixed host.
+    /// Returns the last acknowledgement of the fixed host, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.window.last()
     }
@@ -230,7 +230,7 @@ impl Upload {
             .sort_by_key(|hole| hole.range.start.distance_from(base));
     }
 
-    /// Makes room for one more hole; filled ones are dropped first, since they serve only for marks.
+    /// Returns true if there is room for one more hole. A filled one is dropped for it, since it serves only for marks.
     fn make_room(&mut self) -> bool {
         if self.holes.len() >= HOLES_MAX
             && let Some(place) = self.holes.iter().position(|hole| hole.filled.is_some())

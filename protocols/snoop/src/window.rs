@@ -32,7 +32,7 @@ impl Window {
         self.scale = Some(header.options.window_scale.unwrap_or(0).min(LARGEST_SCALE));
     }
 
-    /// Returns the last acknowledgement, as it came.
+    /// Returns the last acknowledgement as it came, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.last.as_ref()
     }

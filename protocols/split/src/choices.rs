@@ -56,8 +56,8 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// Returns true if the connection between these ends is split. `choice` is the better way now; an earlier choice
-    /// for the same request has precedence, since its packets may be underway still.
+    /// Records the choice for a connection. Returns true if it is split: `choice` is the better way now, but an earlier
+    /// choice for the same request has precedence, since its packets may still be in flight.
     pub(crate) fn splits(&mut self, ends: Ends, sequence: SeqNumber, choice: Choice) -> bool {
         if let Some((former, chosen)) = self.by_ends.get(&ends)
             && *former == sequence

@@ -102,7 +102,7 @@ impl<C> Splitter<C> {
         }))
     }
 
-    /// Returns the index of the mobile host that has `address`.
+    /// Returns the index of the mobile host that has `address`, if there is one.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<usize> {
         let mut mobiles = self.mobiles.iter();
         mobiles.position(|mobile| mobile.networks.iter().any(|one| one.contains(&address)))
@@ -127,7 +127,7 @@ fn no_route(packet: &IpPacket<'_>) -> Option<(Ends, Refusal)> {
     Some((ends, refusal))
 }
 
-/// Returns the ends of the connection that a packet requests, and its initial sequence number.
+/// Returns the ends of the connection that a packet requests, and its initial sequence number; none for other packets.
 fn request(packet: &IpPacket<'_>) -> Option<(Ends, SeqNumber)> {
     match packet.transport() {
         Transport::Tcp(tcp) if tcp.asks_for_connection() => {

@@ -12,8 +12,8 @@ const HALF_OPEN: usize = 4;
 const BY_ONE: usize = 4;
 /// Time after which a half-open connection may be evicted to make room: its host repeats the request after as long.
 /// It is longer by `ANSWERED_BY_ONE` for a new request to a host that has all half-open connections, and in
-/// proportion for others. So a host that leaves a thousand connections unanswered does not get a thousand more each
-/// second, which would leave no room for others.
+/// proportion for others. So a host that leaves a thousand connections unanswered is not sent a thousand more each
+/// second, which would leave no time for others.
 const ANSWERED: Duration = Duration::from_secs(1);
 const ANSWERED_BY_ONE: Duration = Duration::from_secs(15);
 
@@ -169,12 +169,12 @@ mod tests {
         IpAddr::V4((number as u32).into())
     }
 
-    /// Has a mobile host, or that fixed host, ask for a connection of mobile host `owner` under this name.
+    /// Takes a connection of mobile host `owner` with the fixed host `with` under this name, requested by `asker`.
     fn take(shares: &mut Shares, (id, owner): (u64, usize), asker: Side, with: u64) -> bool {
         shares.take(START, (BindingId(id), owner), (asker, host(with)))
     }
 
-    /// How many a mobile host gets that asks until it is refused, under names from `first` on.
+    /// Returns the number of connections that a mobile host gets until it is refused, under names from `first` on.
     fn taken(shares: &mut Shares, first: u64, owner: usize) -> usize {
         let got = (first..).take_while(|id| take(shares, (*id, owner), Side::Mobile, *id));
         got.count()
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!((shares.all, shares.each[0].connections), (0, 0));
     }
 
-    /// A host that does not answer, or many of them, keep nobody from others for long.
+    /// Hosts that do not answer do not block connections to others for long.
     #[test]
     fn what_nobody_answers_makes_room() {
         let mut shares = Shares::new(96, 1);

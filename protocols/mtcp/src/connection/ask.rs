@@ -56,7 +56,7 @@ impl Asking {
         self.unanswered.take().is_some()
     }
 
-    /// Returns to the shortest poll interval, since there was progress.
+    /// Resets the poll interval to the shortest one, since there was progress.
     pub(super) fn news(&mut self, timing: &Timing) {
         self.interval = timing.poll;
     }
@@ -68,7 +68,7 @@ impl Asking {
         self.unanswered.get_or_insert(now);
     }
 
-    /// Returns true if the packet that goes out now polls.
+    /// Returns true if the packet that goes out now polls, and clears that flag.
     pub(super) fn take_question(&mut self) -> bool {
         std::mem::take(&mut self.question)
     }

@@ -58,7 +58,7 @@ impl<C: Content> Held<C> {
         Some(start + run.length())
     }
 
-    /// Returns the start of the first run.
+    /// Returns the start of the first run, if there is one.
     pub(crate) fn start(&self) -> Option<u64> {
         self.runs.keys().next().copied()
     }
@@ -116,7 +116,7 @@ impl<C: Content> Held<C> {
         runs.map(|(start, run)| (start, run.content)).collect()
     }
 
-    /// Takes out the data that follow `position` without a hole.
+    /// Takes out the data that follow `position` without a hole, if there are any.
     pub(crate) fn take_at(&mut self, position: u64) -> Option<Run<C>> {
         let entry = self.runs.first_entry()?;
         if *entry.key() > position {
@@ -135,7 +135,7 @@ impl<C: Content> Held<C> {
         before.map(|(start, run)| (start + run.length(), *end))
     }
 
-    /// Returns start and end of the last hole between two runs.
+    /// Returns start and end of the last hole between two runs, if there is one.
     pub(crate) fn last_hole(&self) -> Option<(u64, u64)> {
         let mut last = self.runs.iter().rev();
         let (end, _) = last.next()?;

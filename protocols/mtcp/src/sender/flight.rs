@@ -155,7 +155,7 @@ impl<C: Content> Flight<C> {
         !self.due.is_empty()
     }
 
-    /// Returns the next piece that is to be sent again, and marks it as sent.
+    /// Returns the next piece that is to be sent again, if any, and marks it as sent.
     pub(crate) fn next_due(&mut self) -> Option<&mut Piece<C>> {
         loop {
             let start = self.due.pop_front()?;

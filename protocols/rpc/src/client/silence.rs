@@ -34,7 +34,7 @@ impl Silence {
         self.since.filter(|_| !self.told).map(|since| since + after)
     }
 
-    /// Marks the silence as reported. Returns the time since which the server is silent.
+    /// Marks the silence as reported. Returns the time since which the server is silent, if it is.
     pub(super) fn tell(&mut self) -> Option<Instant> {
         self.told = self.since.is_some();
         self.told()

@@ -99,7 +99,7 @@ impl Table {
         self.calls.get_mut(&xid)
     }
 
-    /// Returns the transaction ID of a call.
+    /// Returns the transaction ID of a call, or none if it has ended.
     pub(super) fn transaction(&self, ticket: Ticket) -> Option<u32> {
         self.tickets.get(&ticket).copied()
     }
@@ -130,7 +130,7 @@ impl Table {
         self.set_due(xid, expires);
     }
 
-    /// Returns the call whose turn it is.
+    /// Returns the call whose turn it is, if any waits.
     pub(super) fn next_waiting(&mut self) -> Option<u32> {
         let xid = self.waiting.pop_front()?;
         self.flight.push(xid);
@@ -160,7 +160,7 @@ impl Table {
         self.deadlines.first()
     }
 
-    /// Returns the first call whose deadline has come.
+    /// Returns the first call whose deadline has come, if any.
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
         self.deadlines.first_due(now)
     }

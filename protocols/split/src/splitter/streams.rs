@@ -95,7 +95,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Returns the half of a stream.
+    /// Returns the half of a stream, if it has one.
     fn half_of(&self, name: StreamName) -> Option<SocketId> {
         let id = self.table.by_stream.get(&name)?;
         Some(half(*id, self.end.hop_side()))
