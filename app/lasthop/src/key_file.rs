@@ -31,13 +31,13 @@ pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Fa
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(Failure::setting(format!(
-            "{name} is no file; give the path of a key file"
+            "{name} is not a file; give the path of a key file"
         )));
     }
     if metadata.mode() & OTHERS != 0 {
         let mode = metadata.mode() & 0o777;
         return Err(Failure::setting(format!(
-            "others may use the key file {name} (mode {mode:04o}); close it with `chmod 600 \
+            "other users may open the key file {name} (mode {mode:04o}); close it with `chmod 600 \
             {name}`, and make a new key if somebody could have read it"
         )));
     }

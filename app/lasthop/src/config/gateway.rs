@@ -113,7 +113,7 @@ impl Air {
                 "a weight lies between 1 and 1000; usual: 1, and 2 gets twice as much"
             }
             None => {
-                "a weight is for mobiles on one air; set `shared = true` in `[air]`, or remove it"
+                "a weight is for mobile hosts on one air; set `shared = true` in `[air]`, or remove it"
             }
             Some(
                 Discipline::Airtime | Discipline::CsdpRoundRobin | Discipline::RoundRobinDeferring,

@@ -53,7 +53,7 @@ impl MobileConfig {
         config.tun.check(source)?;
         config.place(source)?;
         if config.split.congestion_control.is_some() {
-            let what = "`congestion_control` of `[split]` is the gateway's to set; remove it here";
+            let what = "only the gateway sets `congestion_control` of `[split]`; remove it here";
             return Err(source.wrong(None, what));
         }
         Ok(config)
@@ -81,8 +81,8 @@ impl MobileConfig {
             ),
             (Carrier::Ethernet { .. }, Some((Endpoint::Udp(_), span))) => (
                 span,
-                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write that, or remove \
-                 the line, and the gateway is looked for",
+                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write one, or remove \
+                 this line to search for the gateway",
             ),
         };
         Err(source.wrong(Some(span), what))

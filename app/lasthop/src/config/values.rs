@@ -35,7 +35,7 @@ from_text!(Name, |text| {
     let sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(sound) {
         return Err(format!(
-            "'{text}' is no name here; use 1 to {LONGEST_NAME} letters, digits and '_'"
+            "'{text}' is not a valid name; use 1 to {LONGEST_NAME} letters, digits and '_'"
         ));
     }
     Ok(Self(text.into()))
@@ -47,7 +47,7 @@ pub(crate) struct Listen(pub(crate) SocketAddr);
 
 from_text!(Listen, |text| {
     text.parse().map(Self).map_err(|_| format!(
-    "'{text}' is no address and port; write it like '[::]:51830' (both IP versions) or '0.0.0.0:51830'"
+    "'{text}' is not an address with a port; write it like '[::]:51830' (both IP versions) or '0.0.0.0:51830'"
 ))
 });
 
@@ -65,7 +65,7 @@ impl Remote {
         match port.map(|(_, port)| port.parse::<u16>()) {
             Some(Ok(1..)) => Ok(Self(text.into())),
             _ => Err(format!(
-                "'{text}' is no host and port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
+                "'{text}' is not a host with a port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
             )),
         }
     }
@@ -103,7 +103,7 @@ pub(crate) struct Network(pub(crate) IpNet);
 from_text!(Network, |text| {
     let network = IpNet::from_str(text).or_else(|_| IpAddr::from_str(text).map(IpNet::from));
     network.map(Self).map_err(|_| {
-        format!("'{text}' is no IP address or prefix; write it like '10.73.0.2' or 'fd73::/64'")
+        format!("'{text}' is not an IP address or prefix; write it like '10.73.0.2' or 'fd73::/64'")
     })
 });
 

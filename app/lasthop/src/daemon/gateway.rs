@@ -28,7 +28,7 @@ Examples:
 
 app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN (and
 CAP_NET_RAW to open an Ethernet bearer), and `nft` unless `nat = false`. SIGTERM
-or Ctrl-C ends it, and takes back what it added to the system.";
+or Ctrl-C ends it; it then removes what it added to the system.";
 
 /// Run the wired end of the hop: take in the traffic of mobile hosts and send it on.
 #[derive(Debug, Args)]
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     if peers.is_empty() {
-        tracing::warn!("no peers are configured: nobody can connect");
+        tracing::warn!("no peers are configured, so no mobile host can connect");
     }
     let plan = bearer::Plan {
         carrier: config.hop.carrier(&source)?,

@@ -39,7 +39,7 @@ Examples:
   LASTHOP_LOG=debug lasthop mobile --config mobile.toml
 
 app/lasthop/examples/mobile.toml shows every setting. It needs root or CAP_NET_ADMIN (and
-CAP_NET_RAW to open an Ethernet bearer). SIGTERM or Ctrl-C ends it, and takes back what it added to the system.";
+CAP_NET_RAW to open an Ethernet bearer). SIGTERM or Ctrl-C ends it; it then removes what it added to the system.";
 
 /// Run the mobile host: send all IP traffic across the hop to the gateway.
 #[derive(Debug, Args)]

@@ -101,7 +101,7 @@ impl Daemon {
         let publisher = Publisher::bind(&socket.with_extension(signals::ENDING), self.audience);
         let announcer = Announcer::new(publisher.map_err(Failure::setting)?, peers.into_iter());
         privileges::keep_network_administration()
-            .map_err(|error| Failure::setting(format!("cannot give up privileges: {error}")))?;
+            .map_err(|error| Failure::setting(format!("cannot drop privileges: {error}")))?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
         let ports = Ports {
@@ -134,7 +134,7 @@ fn drive<H: Driven>(
 ) -> Result<H, Failure> {
     let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
     let memory = event_loop.memory_most();
-    tracing::info!("{name} takes at most {memory} of memory");
+    tracing::info!("{name} uses at most {memory} of memory");
     let stopped = event_loop.run();
     // The system is restored before the reason why the loop ended is reported.
     let undone = undo.undo();
@@ -181,7 +181,7 @@ fn finder(name: Name) -> Result<Finder, Failure> {
         }
     };
     Finder::start(find)
-        .map_err(|error| Failure::setting(format!("cannot start a thread for names: {error}")))
+        .map_err(|error| Failure::setting(format!("cannot start the name resolver: {error}")))
 }
 
 /// Opens the record of changes to the system, and undoes the changes that a dead process has left.
@@ -189,7 +189,7 @@ fn open_undo(state_dir: &Path, name: &str) -> Result<UndoLog, Failure> {
     let (undo, left) = UndoLog::open(state_dir, name).map_err(Failure::setting)?;
     for recovery in &left {
         let (path, undone) = (recovery.path.display(), recovery.undone);
-        tracing::info!("took back {undone} changes that a dead process left ({path})");
+        tracing::info!("undid {undone} changes that a dead process had left ({path})");
         recovery
             .warnings
             .iter()

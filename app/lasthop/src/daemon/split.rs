@@ -66,9 +66,9 @@ impl Opened {
             TransparentListener::open(name).map_err(|error| match (error.kind(), name) {
                 (io::ErrorKind::NotFound, Some(name)) => Failure::setting(format!(
                     "this kernel has no congestion control '{name}'; \
-                     /proc/sys/net/ipv4/tcp_available_congestion_control lists what it has"
+                     /proc/sys/net/ipv4/tcp_available_congestion_control lists those that it has"
                 )),
-                _ => Failure::setting(format!("cannot listen for TCP that is split: {error}")),
+                _ => Failure::setting(format!("cannot listen for split TCP connections: {error}")),
             })?;
         let mobiles = || plan.mobiles.iter();
         let networks = |mobile: &Mobile| mobile.networks.clone();
@@ -133,7 +133,7 @@ impl Opened {
         let allowed = allow_open_files(files).map_err(Failure::setting)?;
         if allowed < files {
             tracing::warn!(
-                "{} connections need {files} open files, of which {allowed} are allowed: raise the limit (ulimit -n, \
+                "{} connections need {files} open files, but only {allowed} are allowed: raise the limit (ulimit -n, \
                  LimitNOFILE), or lower `connections` of `[split]`",
                 config.connections
             );

@@ -26,7 +26,7 @@ pub(crate) enum DemoError {
     Namespace(#[from] NamespaceError),
     /// The kernel lacks a congestion control.
     #[error(
-        "this kernel has no congestion control '{name}'; it has {known} (`modprobe tcp_{name}` may bring it)"
+        "this kernel has no congestion control '{name}'; it has {known} (`modprobe tcp_{name}` may load it)"
     )]
     NoSender {
         /// Name of the requested one.
@@ -62,8 +62,8 @@ pub(crate) enum DemoError {
 fn tun_remedy(failure: &rig::Failure) -> &'static str {
     match failure {
         rig::Failure::Device(_) => {
-            "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, rights to it (`chmod 666 \
-            /dev/net/tun`, the usual ones)"
+            "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, the right to open it (`chmod 666 \
+            /dev/net/tun`, as usual)"
         }
         _ => "",
     }

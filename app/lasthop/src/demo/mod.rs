@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         println!("{json}");
     } else {
         println!("\n{}", row::table(&rows));
-        println!("share: of what the link could carry");
+        println!("share: goodput over what the link could carry");
         if !arguments.skip.is_zero() {
             println!("goodput and share without the first {}", arguments.skip);
         }
@@ -112,8 +112,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 .failure
                 .as_deref()
                 .unwrap_or(match row.goodput.payload_bytes {
-                    0 => "nothing of it came in the time given; see --time",
-                    _ => "its SHA-256 is another",
+                    0 => "no byte of it arrived in the given time; see --time",
+                    _ => "its SHA-256 differs",
                 });
             Err(Failure::broken(format!(
                 "the file did not arrive intact ({}, {}): {why}",
@@ -129,7 +129,7 @@ fn compare(plans: &[RunPlan], is_shown: bool) -> Result<Vec<RunResult>, DemoErro
     let mut signals = Signals::catch().map_err(DemoError::failed("catch signals"))?;
     let folder = tempfile::tempdir().map_err(DemoError::failed("make a temporary folder"))?;
     let machinery = Machinery {
-        program: std::env::current_exe().map_err(DemoError::failed("find the own program"))?,
+        program: std::env::current_exe().map_err(DemoError::failed("find this program"))?,
         folder: folder.path().into(),
     };
     if is_shown {

@@ -106,7 +106,7 @@ impl Announcements {
         waiter.add(&publisher, PUBLISHER, Interest::Readable)?;
         let telling = move |waiter| {
             if let Err(error) = tell(publisher, waiter, outlook) {
-                tracing::warn!("outages cannot be told any more: {error}");
+                tracing::warn!("cannot report outages any more: {error}");
             }
         };
         WaitingThread::start("signals", waiter, telling).map(Self)

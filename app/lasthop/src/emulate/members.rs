@@ -18,7 +18,7 @@ use crate::links;
 pub(crate) enum MembersError {
     /// A side has no address, so no packet would reach it.
     #[error(
-        "right side {0} has no address, and packets find one of several sides by its addresses; write it like \
+        "right side {0} has no address, and packets reach one of several sides by address; write it like \
         'netns:mobile,air0,10.0.0.2/24'"
     )]
     NoAddress(usize),
@@ -27,7 +27,7 @@ pub(crate) enum MembersError {
     SameAddress(usize, usize, IpAddr),
     /// The side does not exist.
     #[error(
-        "--errors speaks of right side {0}, but there {are} {1}; they are counted from 1",
+        "--errors names right side {0}, but there {are} {1}; they are counted from 1",
         are = if *.1 == 1 { "is only" } else { "are" }
     )]
     NoSuchSide(usize, usize),
@@ -41,7 +41,7 @@ pub(crate) enum MembersError {
     ErrorsOfOne,
     /// The outages of several sides cannot be on one socket.
     #[error(
-        "--signals tells of the outages of one mobile host, and there are {0} right sides; leave it out"
+        "--signals reports the outages of one mobile host, but there are {0} right sides; remove it"
     )]
     Signals(usize),
     /// A feature of the link that one air for many does not have.

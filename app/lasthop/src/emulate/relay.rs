@@ -17,8 +17,8 @@ use super::report::{DirectionReport, Report};
 pub(crate) enum RelayError {
     /// A device returned a packet that the link cannot carry.
     #[error(
-        "an interface handed over {bytes} bytes at once, above the link's MTU of {mtu}; turn its \
-        segmentation offload off"
+        "an interface passed {bytes} bytes at once, more than the link's MTU of {mtu}; turn off its \
+        segmentation offload"
     )]
     AboveMtu {
         /// Length of the packet.

@@ -33,7 +33,7 @@ pub(crate) enum SideSpec {
 pub(crate) enum SideError {
     /// The text cannot be parsed.
     #[error(
-        "'{0}' is no side of a link; write it like 'air0', 'netns:mobile,air0,10.0.0.2/24', or 'stdin'"
+        "'{0}' is not a side of a link; write it like 'air0', 'netns:mobile,air0,10.0.0.2/24', or 'stdin'"
     )]
     Malformed(String),
     /// The namespace cannot be entered.

@@ -18,10 +18,10 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  lasthop lab list                                  what there is
+  lasthop lab list                                  all experiments
   lasthop lab run channel-errors                    run it on all cores; tables follow
   lasthop lab run channel-errors --set 'size=200 B' --seeds 100 --out ./small
-  lasthop lab report                                one HTML page of all that was run";
+  lasthop lab report                                one HTML page of all results";
 
 /// Run experiments in the simulator and compare them with what papers published.
 #[derive(Debug, Args)]

@@ -60,7 +60,7 @@ impl<'a> Line<'a> {
         }
         if asked {
             self.is_ending = true;
-            self.say("runs in flight end now; once more drops them");
+            self.say("waiting for the runs in flight; interrupt again to drop them");
         }
         if self.is_ending {
             return ControlFlow::Break(());
@@ -75,7 +75,7 @@ impl<'a> Line<'a> {
             self.say(&format!("{resumed} of {total} runs are there already"));
         }
         if progress.dropped > 0 {
-            self.say(&format!("{} torn lines are run again", progress.dropped));
+            self.say(&format!("{} damaged runs are repeated", progress.dropped));
         }
         self.bar.set_position(progress.resumed);
         self.bar.reset_eta();

@@ -51,7 +51,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     add("Metrics", &columns(metrics));
     let keys = about.calibration.iter();
     let keys = keys.map(|known| [known.key, known.reason]);
-    add("Calibration: what the paper does not state", &columns(keys));
+    add("Calibration: not stated in the paper", &columns(keys));
     let claims = experiment.claims();
     let claims = claims.iter();
     let claims = claims.map(|claim| [claim.name, claim.source, claim.text]);

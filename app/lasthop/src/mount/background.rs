@@ -53,7 +53,7 @@ pub(super) fn leave(log: &std::path::Path) -> Result<(), Failure> {
     let file = std::fs::File::create(log).map_err(failed)?;
     let failed = |error: rustix::io::Errno| failed(error.into());
     writeln!(std::io::stdout(), "{READY}").map_err(|error| {
-        Failure::broken(format!("whoever started this process has gone: {error}"))
+        Failure::broken(format!("the process that started it has ended: {error}"))
     })?;
     // A process that leads a session already has no terminal to leave.
     let _ = rustix::process::setsid();

@@ -212,7 +212,7 @@ impl Keeper {
                 None
             }
             Err(MountError::Busy { point }) => {
-                tracing::warn!("{} is busy: what is open in it fails", point.display());
+                tracing::warn!("{} is busy: open files in it will fail", point.display());
                 if let Err(error) = self.discard() {
                     return Some(Err(Failure::broken(error)));
                 }
@@ -232,10 +232,10 @@ impl Keeper {
             asker.answer(&json!({ "elsewhere": true }));
         }
         if progress.leaving {
-            tracing::warn!("other mount namespaces lose {point}, which they have still");
+            tracing::warn!("{point} is removed from other mount namespaces, which still have it");
             self.sync(Purpose::End);
         } else {
-            tracing::info!("{point} is unmounted here; other mount namespaces have it still");
+            tracing::info!("{point} is unmounted here; other mount namespaces still have it");
         }
     }
 

@@ -96,7 +96,7 @@ impl Options {
             "resvport" => client.source_port = SourcePort::Reserved,
             "noresvport" => client.source_port = SourcePort::Any,
             "nosignals" => client.signals = None,
-            "lock" => return Err("locks hold on this host only; say nolock".into()),
+            "lock" => return Err("locks work on this host only; use nolock".into()),
             word if WITHOUT_EFFECT.contains(&word) => {}
             _ => return Err(UNKNOWN.into()),
         }
@@ -136,11 +136,11 @@ impl Options {
                 self.log = Some(std::path::absolute(value).map_err(|error| error.to_string())?);
             }
             "durability" if value == "server" => self.durability = Durability::Server,
-            "durability" => return Err("only `server` is there so far".into()),
+            "durability" => return Err("only `server` is supported so far".into()),
             "vers" | "nfsvers" if value == "3" => {}
-            "vers" | "nfsvers" => return Err("only version 3 is spoken".into()),
+            "vers" | "nfsvers" => return Err("only version 3 is supported".into()),
             "sec" if value == "sys" => {}
-            "sec" => return Err("only `sys` is there".into()),
+            "sec" => return Err("only `sys` is supported".into()),
             "local_lock" => {}
             _ => return Err(UNKNOWN.into()),
         }

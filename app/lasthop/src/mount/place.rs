@@ -72,10 +72,10 @@ impl Place {
         let point = self.mounted.point.display();
         Failure::setting(match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
-                "the process that kept {point} is gone; `lasthop unmount {point}` removes what is left"
+                "the process that kept {point} is gone; `lasthop unmount {point}` removes the mount"
             ),
             io::ErrorKind::PermissionDenied => {
-                format!("{point} belongs to another user; ask as that user")
+                format!("{point} belongs to another user; run this as that user")
             }
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 format!("the process that keeps {point} does not answer")

@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         let place = sessions.place(&url)?;
         let found = place.resolve(true)?;
         if found.attributes.kind != FileType::Regular {
-            return Err(Problem::at(place.shown(), "this is no regular file"));
+            return Err(Problem::at(place.shown(), "this is not a regular file"));
         }
         let opened = place.session.open(found.file);
         let (open, found) = opened.map_err(|error| place.problem(&error))?;

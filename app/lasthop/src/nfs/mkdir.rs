@@ -27,7 +27,7 @@ fn octal(text: &str) -> Result<u32, String> {
     u32::from_str_radix(text, 8)
         .ok()
         .filter(|mode| *mode <= 0o7777)
-        .ok_or_else(|| "rights are up to four octal digits, such as 750".into())
+        .ok_or_else(|| "permissions are up to four octal digits, such as 750".into())
 }
 
 pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), Problem> {
@@ -71,7 +71,7 @@ fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
             Ok(_) => {
                 return Err(Problem::at(
                     place.shown(),
-                    "a part of the path is no directory",
+                    "a part of the path is not a directory",
                 ));
             }
             Err(error) if error.status() == Some(Status::NoEntry) => {

@@ -25,7 +25,7 @@ impl FromStr for Caller {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("'{text}' is not UID:GID, or UID:GID,GID,... with up to 16 groups more");
+            || format!("'{text}' is not UID:GID, or UID:GID,GID,... with up to 16 more groups");
         let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
         let (user, groups) = text.split_once(':').ok_or_else(wrong)?;
         let mut groups = groups.split(',').map(number);
@@ -53,7 +53,7 @@ struct Configuration {
 
 /// How the server is reached and asked.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How the server is reached and asked")]
+#[command(next_help_heading = "Access to the server")]
 pub(super) struct Options {
     /// When a call is sent again [default: adaptive]
     #[arg(long, value_enum, global = true)]

@@ -72,7 +72,7 @@ fn remedy(error: &CallError) -> &'static str {
     }
     match error.status() {
         Some(Status::AccessDenied | Status::NotOwner) => {
-            "; call as a user who may (--caller UID:GID), or have it permitted at the server"
+            "; act as a user with the right (--caller UID:GID), or change the permissions at the server"
         }
         Some(Status::NoSpace) => "; make room at the server, then go on with --resume",
         Some(Status::QuotaExceeded) => "; make room within the quota, then go on with --resume",
@@ -80,7 +80,7 @@ fn remedy(error: &CallError) -> &'static str {
         Some(Status::Stale | Status::BadHandle) => {
             "; somebody removed or replaced it at the server: try again"
         }
-        Some(Status::NotEmpty) => "; remove what is in it too (-r)",
+        Some(Status::NotEmpty) => "; remove its content too (-r)",
         _ => "",
     }
 }

@@ -127,7 +127,7 @@ impl Place {
             None => (&b""[..], path),
         };
         if matches!(name, b"" | b"." | b"..") {
-            let what = "this is an export, or has no name of its own: name something in it";
+            let what = "this is an export, or has no name of its own: name an entry of it";
             return Err(Problem::at(self.shown(), what));
         }
         let found = self

@@ -20,7 +20,7 @@ Examples:
   lasthop signals --socket air.signals   of `lasthop emulate --signals air.signals`
   lasthop signals --json | jq .event     for programs: each signal as a line of JSON
 
-The first lines tell the present state. docs/signals.md says how a program listens by itself.";
+The first lines show the present state. docs/signals.md explains how a program subscribes.";
 
 /// Show fades, hand-offs and disconnections as they happen.
 #[derive(Debug, Args)]

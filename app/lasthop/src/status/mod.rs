@@ -79,7 +79,7 @@ pub(crate) fn only_socket(folder: &Path, ending: &str) -> Result<PathBuf, Failur
                 .collect();
             let names = names.join(", ");
             Err(Failure::setting(format!(
-                "several daemons run here; choose by --name: {names}"
+                "several daemons run here; choose one with --name: {names}"
             )))
         }
     }
@@ -96,7 +96,7 @@ pub(crate) fn unanswered(path: &Path, error: &io::Error) -> Failure {
             format!("the daemon of {path} is dead; start it again, and it cleans up")
         }
         io::ErrorKind::PermissionDenied => {
-            format!("{path} is closed to this user; ask as the user that runs the daemon (root)")
+            format!("{path} is closed to this user; run this as the user of the daemon (root)")
         }
         io::ErrorKind::WouldBlock => format!("the daemon of {path} does not answer"),
         io::ErrorKind::UnexpectedEof => format!("the daemon of {path} ended before it answered"),

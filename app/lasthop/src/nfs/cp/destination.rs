@@ -105,7 +105,7 @@ impl Destination {
         }
         let (parent, name) = place.parent()?;
         if parent.attributes.kind != FileType::Directory {
-            return Err(Problem::at(shown, "it would lie in what is no directory"));
+            return Err(Problem::at(shown, "its parent is not a directory"));
         }
         let parent_path = place.url.path.strip_suffix(&name[..]);
         let parent_url = place.shown().with_path(parent_path.unwrap_or(b"/").into());

@@ -31,8 +31,8 @@ Examples:
   lasthop nfs cp --resume film.mkv nfs://files/srv/export/films/      after an interruption
   lasthop nfs cp -r nfs://one/srv/a nfs://two/srv/b
 
-A file is written as `.NAME.lasthop-part` and gets its name when it is whole and on the disk of the server. What an
-interruption leaves can be gone on with by --resume, as long as the source has not changed since.";
+A file is written as `.NAME.lasthop-part` and gets its name when it is complete and on the disk of the server.
+After an interruption continue with --resume, as long as the source has not changed since.";
 
 /// Copy files to, from and between servers.
 #[derive(Debug, clap::Args)]

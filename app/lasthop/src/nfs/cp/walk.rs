@@ -53,7 +53,7 @@ impl Walk<'_> {
     fn enter(&mut self, job: &Job, waiting: &mut Vec<Job>) -> Result<(), Problem> {
         let (origin, copier) = (&job.origin, self.copier);
         if self.top.as_ref().is_some_and(|top| origin.is(top)) {
-            let what = "this is where the copy goes: it is not copied into itself";
+            let what = "this is the destination: it is not copied into itself";
             copier.meter.failed(&Problem::at(&origin.shown, what));
             return Ok(());
         }
