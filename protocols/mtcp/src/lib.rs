@@ -56,7 +56,7 @@
 //!
 //! # How to read it
 //! 1. `endpoint.rs` is the machine, and `table.rs` its connections; `connection.rs` joins the two halves of a
-//! connection, with the handshake (`connection/open.rs`), arriving packets (`connection/arrive.rs`) and the timers
+//!    connection, with the handshake (`connection/open.rs`), arriving packets (`connection/arrive.rs`) and the timers
 //!    (`connection/ask.rs`).
 //! 2. `sender.rs`: acknowledgements, retransmissions, the next packet; `sender/flight.rs`: packets in flight.
 //! 3. `receiver.rs`: reassembly (`receiver/held.rs`, `receiver/ready.rs`), the window, requests and acknowledgements.
