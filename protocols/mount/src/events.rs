@@ -29,7 +29,7 @@ pub enum Input {
     },
     /// The kernel did not accept this answer: its references and open files do not count.
     NotTaken(Answer),
-    /// A request to the client of files has ended.
+    /// A request to the file client has ended.
     Files(files::Answer),
     /// The file client has ended: waiting requests fail with `ESHUTDOWN`.
     Closed,
