@@ -1,4 +1,4 @@
-//! Cores that hear a peer.
+//! Cores that receive bytes from a peer.
 
 use std::net::SocketAddr;
 
@@ -24,7 +24,7 @@ fn key(name: &str) -> PrivateKey {
     PrivateKey::generate(&mut *entropy(name))
 }
 
-/// Lets everything go off that is due within `span`, at most so often.
+/// Handles the timeouts that are due within `span`, up to a limit.
 fn run<M: Machine>(machine: &mut M, now: &mut Instant, span: Duration) {
     let end = *now + span;
     for _ in 0..100 {
@@ -39,7 +39,7 @@ fn run<M: Machine>(machine: &mut M, now: &mut Instant, span: Duration) {
     *now = end.max(*now);
 }
 
-/// Packets, grants, waits and frames, in any order; a frame need not be one.
+/// Runs packets, grants, waits and frames, in any order; a frame may be any bytes.
 pub fn arq_tape(bytes: &[u8]) {
     let mut arq = Arq::new(Config::new(1_400, 60));
     let mut now = Instant::from_millis(1);
@@ -72,7 +72,7 @@ pub fn arq_tape(bytes: &[u8]) {
                 arq.handle_input(now, arq::Input::Packet { packet, key, class });
             }
             _ => {
-                // The version and the beginning of a number, so that most can be read.
+                // The version and the beginning of a number, so that most frames are valid.
                 let mut frame = vec![0x10, 0, 0, 0];
                 frame.extend(rest);
                 let frame = PacketBuffer::copy_of(&frame);
@@ -92,7 +92,7 @@ pub fn arq_tape(bytes: &[u8]) {
     assert!(arq.held() <= Bytes::mebi(16));
 }
 
-/// An endpoint that knows one peer, in the role that `initiates` says.
+/// Creates an endpoint with one known peer; `initiates` is true for the initiator.
 fn endpoint(names: [&str; 2], initiates: bool) -> (Endpoint, PeerId) {
     let config = session::Config {
         private_key: key(names[0]),
@@ -114,7 +114,7 @@ fn endpoint(names: [&str; 2], initiates: bool) -> (Endpoint, PeerId) {
     (endpoint, id)
 }
 
-/// Carries handshake messages both ways until there are none.
+/// Exchanges handshake messages in both directions until there are none.
 fn connect(ends: &mut [Endpoint; 2], now: Instant) {
     for round in 0..8 {
         while let Some(output) = ends[round % 2].poll_output() {
@@ -125,7 +125,7 @@ fn connect(ends: &mut [Endpoint; 2], now: Instant) {
     }
 }
 
-/// Datagrams of strangers, and genuine ones that were changed on their way: each piece says how.
+/// Runs a session on datagrams of strangers, and genuine ones that were changed in transit; each piece chooses.
 pub fn session_datagrams(bytes: &[u8]) {
     let now = Instant::from_millis(1);
     let (mobile, gateway) = (
@@ -170,7 +170,7 @@ pub fn session_datagrams(bytes: &[u8]) {
     while ends[1].poll_output().is_some() {}
 }
 
-/// Datagrams and packets at a gateway that nobody has connected to: it says nothing.
+/// Sends datagrams and packets to a gateway without connected hosts, which must stay silent.
 pub fn host_datagrams(bytes: &[u8]) {
     let peer = Peer {
         name: "mobile".into(),

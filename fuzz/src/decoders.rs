@@ -1,4 +1,4 @@
-//! Bytes to values.
+//! Decoders: bytes to values.
 
 use channel::Link;
 use signals::{Decoder, LINE_MAX, PEER_MAX, Signal};
@@ -43,7 +43,7 @@ pub fn records(bytes: &[u8]) {
     let _ = reader.end();
 }
 
-/// Parses an IP packet and does everything with it that is done with packets.
+/// Parses an IP packet and applies every operation on packets to it.
 pub fn ip_packet(bytes: &[u8]) {
     let Ok(packet) = IpPacket::parse(bytes) else {
         return;
@@ -92,7 +92,8 @@ pub fn link_file(bytes: &[u8]) {
     }
 }
 
-/// Hears what a hop's socket says, however it is cut. What is understood is written as it was read.
+/// Reads the lines of a hop's signal socket, however they are cut. Every signal that is understood is encoded to the
+/// same text.
 pub fn signal_lines(bytes: &[u8]) {
     let (mut whole, mut cut) = (Vec::new(), Vec::new());
     let told = Decoder::default().feed(bytes, |signal| whole.push(signal));

@@ -1,4 +1,4 @@
-//! The client of files, beside a server whose answers come late, changed, or not at all.
+//! The NFS client of `protocols/files`, with a server whose replies arrive late, changed, or never.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use rpc::LinkEvent;
 use rpc::message::Credentials;
 use units::{Duration, Instant};
 
-/// What the client may keep of written data before it lets writers wait.
+/// Limit of written data that the client holds before writers wait.
 const DIRTY_MAX: u64 = 65_536;
-/// The longest write.
+/// Largest write.
 const WRITE_MAX: usize = 20_000;
 
-/// Both ends, and what must hold of the client.
+/// Client and server, with the checks on the client.
 struct Watched {
     client: Client,
     server: Server,
@@ -31,12 +31,12 @@ struct Watched {
     handles: VecDeque<FileHandle>,
     /// Replies that have not arrived.
     replies: VecDeque<Bytes>,
-    /// Whether calls and replies arrive by themselves.
+    /// True if calls and replies arrive without further steps of the tape.
     honest: bool,
 }
 
-/// Requests of all kinds, and replies that are genuine, changed, repeated or lost; the server restarts now and then.
-/// In the end everything arrives, and every request must end.
+/// Runs requests of all kinds, and replies that are genuine, changed, repeated or lost; the server restarts now and
+/// then. In the end everything arrives, and every request must end.
 pub fn files_tape(bytes: &[u8]) {
     let config = Config {
         block: BlockSize::Fixed(4_096),
@@ -103,7 +103,7 @@ impl Watched {
         }
     }
 
-    /// The first reply that waits arrives, with some bits changed.
+    /// Delivers the first waiting reply with some bits changed.
     fn arrive(&mut self, changes: &[u8]) {
         if let Some(reply) = self.replies.pop_front() {
             let mut reply = reply.to_vec();

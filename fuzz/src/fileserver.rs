@@ -1,4 +1,4 @@
-//! The server of files, and clients that send anything.
+//! The file server, and clients that send anything.
 
 use bytes::Bytes;
 use fileserver::{Config, Fault, Faults, Input, Lie, Output, Peer, Server, Service};
@@ -7,24 +7,24 @@ use nfs::{Numbered, Procedure, Status, Value};
 use rpc::message::{Call, Credentials, Reply};
 use units::{Duration, Instant, Probability};
 
-/// What the server has room for, in bytes.
+/// Capacity of the server's disk, in bytes.
 const DISK: u64 = 1 << 18;
-/// The longest message, in bytes.
+/// Largest message, in bytes.
 const MESSAGE_MAX: u64 = 4_096;
-/// What the server may have to say when everybody has waited long enough.
+/// Time after which the server has sent everything that it will send.
 const LONG: Duration = Duration::from_secs(3_600);
 
-/// The server, and what was sent last.
+/// The server, and the last message sent to it.
 struct Watched {
     server: Server,
     now: Instant,
     last: Bytes,
-    /// Whether all that the server sends is whole.
+    /// True if everything that the server sends is complete.
     whole: bool,
 }
 
-/// Messages of any bytes, calls of any arguments, copies, waits, crashes and faults, in any order. The first byte
-/// chooses the service time and the reply cache.
+/// Runs messages of any bytes, calls with any arguments, copies, waits, crashes and faults, in any order. The first
+/// byte chooses the service time and the reply cache.
 pub fn fileserver_calls(bytes: &[u8]) {
     let Some((setting, tape)) = bytes.split_first() else {
         return;
@@ -74,7 +74,7 @@ impl Watched {
         }
     }
 
-    /// A call on the root, with any arguments behind it.
+    /// Sends a call on the root, with any arguments after it.
     fn call(&mut self, from: u8, procedure: u8, arguments: &[u8]) {
         let mut with_root = Vec::new();
         self.server.root().encode(&mut with_root);

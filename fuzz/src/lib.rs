@@ -1,4 +1,4 @@
-//! What no bytes may bring to panic: a function for each decoder and each core that hears a peer.
+//! Inputs on which nothing may panic: a function for each decoder and each core that receives bytes from a peer.
 //!
 //! `tests/replay.rs` calls them with a committed corpus and with random bytes on every run of the tests;
 //! the binaries in `targets/` call the same functions under libFuzzer:
@@ -28,10 +28,10 @@ pub use scheduler::scheduler_tape;
 pub use split::split_tape;
 pub use tcp::tcp_tape;
 
-/// A function to feed, and its name.
+/// The name of a function to fuzz, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// Everything that is fuzzed.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     ("hop_frame", hop_frame),
     ("records", records),
@@ -56,12 +56,12 @@ pub const TARGETS: &[Target] = &[
     ("fileserver_calls", fileserver_calls),
 ];
 
-/// Programs on two hosts that mount one server, beside a reference file system: the model of `protocols/mount`.
+/// Runs programs on two hosts that mount one server, beside a reference file system: the model of `protocols/mount`.
 pub fn mount_tape(bytes: &[u8]) {
     drop(mount_model::run(bytes));
 }
 
-/// Cuts `bytes` into pieces, each after two bytes with its length modulo 2,048.
+/// Splits `bytes` into pieces, each after two bytes with its length modulo 2,048.
 fn pieces(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, rest) = bytes.split_first_chunk::<2>()?;

@@ -1,4 +1,4 @@
-//! MTCP's packets, and its endpoint with a peer that says anything.
+//! The packets of MTCP, and its endpoint with a peer that sends anything.
 
 use bytes::Bytes;
 use machine::{Machine, RandomStream};
@@ -8,14 +8,14 @@ use redirector::Chunks;
 use units::{Duration, Instant};
 use wire::checksum::Sum;
 
-/// The number of the peer's SYN.
+/// Sequence number of the peer's SYN.
 const FIRST: u32 = 1_000;
-/// What the peer calls the connection.
+/// The peer's identifier of the connection.
 const PEER: Cid = Cid(7);
-/// Outputs that one input may bring: a window of the smallest packets, and what goes with them.
+/// Limit of outputs after one input: a window of the smallest packets, and their acknowledgements.
 const OUTPUTS_MAX: usize = 8_000;
 
-/// Any bytes as a packet: what can be read is written the same.
+/// Parses any bytes as a packet; a valid packet must be encoded to the same bytes.
 pub fn mtcp_packet(bytes: &[u8]) {
     if let Ok(packet) = Packet::parse(bytes) {
         let packet = packet.map(owned);
@@ -39,7 +39,7 @@ fn encode(packet: &Packet<Chunks>) -> Vec<u8> {
     out
 }
 
-/// Packets, waits and what the application does, in any order. The first byte chooses the configuration.
+/// Runs packets, waits and actions of the application, in any order. The first byte chooses the configuration.
 pub fn mtcp_tape(bytes: &[u8]) {
     let Some((setting, tape)) = bytes.split_first() else {
         return;
@@ -77,7 +77,7 @@ struct Session {
     endpoint: Endpoint<Chunks>,
     profile: Profile,
     now: Instant,
-    /// The endpoint's name of the connection, and the number of its SYN.
+    /// The endpoint's identifier of the connection, and the sequence number of its SYN.
     own: Cid,
     first: u32,
 }
@@ -136,7 +136,7 @@ impl Session {
         self.input(input);
     }
 
-    /// Takes the connection out, and goes on with it.
+    /// Suspends the connection, and continues with its state.
     fn move_connection(&mut self) {
         let moved = self.endpoint.suspend(self.now, ConnectionId::Opened(1));
         if let Some(state) = moved {
@@ -150,7 +150,7 @@ impl Session {
         }
     }
 
-    /// A packet of these bytes, moved to the connection's names and numbers, with a checksum that fits.
+    /// Returns a packet of these bytes, with the connection's identifiers and numbers, and a correct checksum.
     fn packet(&self, bytes: &[u8]) -> Result<Packet<Chunks>, Malformed> {
         let mut bytes = bytes.to_vec();
         let (wide, data) = match bytes.first() {
@@ -190,7 +190,7 @@ impl Session {
         self.drain();
     }
 
-    /// Takes what the endpoint says: no more than a window, and packets that can be written.
+    /// Takes the outputs of the endpoint: at most a window, and packets that can be encoded.
     fn drain(&mut self) {
         for _ in 0..OUTPUTS_MAX {
             match self.endpoint.poll_output() {
@@ -207,7 +207,7 @@ impl Session {
         panic!("it talks without end");
     }
 
-    /// Lets so many milliseconds pass.
+    /// Lets `millis` milliseconds pass.
     fn wait(&mut self, millis: u16) {
         let end = self.now + Duration::from_millis(millis.into());
         for _ in 0..200 {
@@ -223,7 +223,7 @@ impl Session {
     }
 }
 
-/// The answer to this SYN.
+/// Returns the answer to this SYN.
 fn answer(syn: &Control) -> Control {
     Control {
         kind: Kind::SynAck,
@@ -236,7 +236,7 @@ fn answer(syn: &Control) -> Control {
     }
 }
 
-/// The length that a packet claims to have, in bytes.
+/// Returns the length in the packet's own header, in bytes.
 fn claimed(bytes: &[u8]) -> usize {
     let word = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     match bytes[0] >> 6 {

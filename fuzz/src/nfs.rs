@@ -1,4 +1,4 @@
-//! Calls and answers of file servers.
+//! Calls and replies of file servers.
 
 use nfs::checks::CookieWatch;
 use nfs::mount::{ExportList, MountAnswer, MountList};
@@ -6,7 +6,7 @@ use nfs::portmap::{GetPort, Port};
 use nfs::url::Url;
 use nfs::{Answer, Call, Limits, Numbered, Outcome, Path, Procedure, Value};
 
-/// Whatever can be read as one of the types can be written, and is the same when that is read.
+/// Checks that every value that can be decoded as one of the types is the same after encoding and decoding.
 macro_rules! there_and_back {
     ($bytes:ident: $($type:ty),* $(,)?) => {$(
         match <$type>::decode($bytes, &Limits::USUAL) {
@@ -36,7 +36,7 @@ pub fn nfs_calls(bytes: &[u8]) {
     there_and_back!(bytes: Path<'_>, GetPort);
 }
 
-/// Reads an answer to each procedure, and goes through what it lists.
+/// Reads a reply to each procedure, and iterates over its lists.
 pub fn nfs_answers(bytes: &[u8]) {
     there_and_back!(bytes:
         Answer<'_, nfs::GetAttributes>,
@@ -83,7 +83,7 @@ pub fn nfs_answers(bytes: &[u8]) {
     }
 }
 
-/// Reads an address of a file; what it writes again is read as the same.
+/// Reads an NFS URL; the text of the result must parse to the same URL.
 pub fn nfs_url(bytes: &[u8]) {
     match Url::parse(bytes) {
         Ok(url) => assert_eq!(Url::parse(url.to_string().as_bytes()), Ok(url)),

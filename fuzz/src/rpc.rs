@@ -1,4 +1,4 @@
-//! Calls, replies and records, and a client that hears whatever comes.
+//! Calls, replies and records, and an RPC client that receives anything.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use rpc::{
 };
 use units::{Bytes, Duration, Instant};
 
-/// The longest record that is read.
+/// Largest record that is read.
 const RECORD_MAX: usize = 4_096;
-/// Calls under way.
+/// Limit of calls in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Reads a call, a reply, and a stream of records; what can be read can be written, and is the same again.
+/// Reads a call, a reply, and a stream of records; each valid value must be the same after encoding and decoding.
 pub fn rpc_messages(bytes: &[u8]) {
     let mut again = Vec::new();
     match Reply::parse(bytes) {
@@ -48,19 +48,19 @@ pub fn rpc_messages(bytes: &[u8]) {
     }
 }
 
-/// The client, and what must hold of it.
+/// The client, with the checks on it.
 struct Watched {
     client: Client,
     now: Instant,
     tickets: u64,
     /// Messages of calls that have not ended, by ticket.
     open: BTreeMap<u64, Option<bytes::Bytes>>,
-    /// What was sent last.
+    /// The last message sent.
     last: bytes::Bytes,
 }
 
-/// Calls, replies that are genuine, changed or none, waits, cancellations and news of the hop, in any order. The first
-/// byte chooses the policy and the transport.
+/// Runs calls, replies that are genuine, changed or missing, waits, cancellations and events of the hop, in any order.
+/// The first byte chooses the policy and the transport.
 pub fn rpc_tape(bytes: &[u8]) {
     let Some((setting, tape)) = bytes.split_first() else {
         return;
@@ -125,7 +125,7 @@ impl Watched {
             5 if number % 4 == 0 => self.input(Input::Disconnected),
             5 => self.input(Input::Connected),
             6 | 7 => {
-                // A reply to what was sent last, but for what `rest` changes.
+                // A reply to the last message, with the changes of `rest`.
                 let mut reply = Vec::new();
                 let xid = rpc::message::transaction(&self.last).unwrap_or_default();
                 let outcome = Ok(&[7; 8][..]);

@@ -1,4 +1,4 @@
-//! The scheduler of a shared air, under a driver that keeps its contract and a world that does anything.
+//! The scheduler of a shared air, with a driver that keeps its contract and a tape that does anything else.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use scheduler::config::{Bursts, Discipline, Monitor, Probing};
 use scheduler::{Cause, Config, Destination, Hint, Input, Outcome, Output, Scheduler, Waiting};
 use units::{Bytes, Duration, Instant};
 
-/// Destinations that there may be.
+/// Number of destinations.
 const DESTINATIONS: u16 = 6;
-/// Their weights go up to here.
+/// Largest weight.
 const WEIGHT_MAX: u16 = 4;
-/// What one use of the air takes, from a tenth of this on.
+/// Longest use of the air; the shortest is a tenth of it.
 const AIRTIME_MAX: Duration = Duration::from_millis(2);
-/// What a line of weight 1 gets in a round by airtime: at least this, and at most the longest use of the air.
+/// Least airtime of a line of weight 1 in a round by airtime; the largest is the longest use of the air.
 const ROUND_MIN: Duration = Duration::from_millis(1);
 
-/// What is known of a destination that is there.
+/// The expected state of a destination.
 #[derive(Debug, Default)]
 struct Line {
     waits: bool,
     is_marked: bool,
-    /// Airtime that was used for it without a turn since its last one.
+    /// Airtime that was used for it outside its turns since its last turn.
     owed: Duration,
-    /// How many turns others have had while it waited and was not marked, and for how long they used the air then.
+    /// Number of turns of others while it waited unmarked, and the airtime of these turns.
     passed_over: u64,
     passed_time: Duration,
 }
@@ -35,20 +35,21 @@ impl Line {
     }
 }
 
-/// The scheduler, and what may be expected of it.
+/// The scheduler, with the checks on it.
 struct Air {
     scheduler: Scheduler,
     discipline: Discipline,
     lines: BTreeMap<Destination, Line>,
     now: Instant,
     is_free: bool,
-    /// Says what the next use of the air takes.
+    /// Byte of the tape that determines the next use of the air.
     value: u8,
 }
 
-/// Joins and leaves, queues, outcomes, waits and a free air, in any order. The first byte chooses the discipline and
-/// the monitor. Only who is there and waits is served, only who is marked is probed, the air is used once each time
-/// that it is free and never rests while somebody may be served, and where turns go round nobody waits for ever.
+/// Runs joins and leaves, queues, results, waits and a free air, in any order. The first byte chooses the discipline
+/// and the monitor. Only a present destination with packets is served, only a marked one is probed, the air is used
+/// once each time that it is free and never idle while a destination may be served, and with turns every destination is
+/// served in bounded time.
 pub fn scheduler_tape(bytes: &[u8]) {
     let Some((setting, tape)) = bytes.split_first() else {
         return;
@@ -91,7 +92,7 @@ impl Air {
             3..=6 => self.queue(destination, value),
             7 => {
                 let airtime = airtime(value);
-                // By turns, what is sent without one is one.
+                // With turns, a transmission outside a turn counts as one.
                 if let Some(line) = self.lines.get_mut(&destination) {
                     line.owed += airtime;
                     line.forget_others();
@@ -157,7 +158,7 @@ impl Air {
         });
     }
 
-    /// The air is free, and whoever is served uses it.
+    /// Reports that the air is free; the chosen destination uses it.
     fn free(&mut self, value: u8) {
         (self.is_free, self.value) = (true, value);
         self.tell(Input::AirFree);
@@ -186,7 +187,7 @@ impl Air {
         assert!(!(self.is_free && wanted), "the air rests");
     }
 
-    /// Lets whoever was chosen use the air, and says so, and what came of it.
+    /// Lets the chosen destination use the air, and reports that use and its result.
     fn react(&mut self) {
         let Some((destination, is_turn)) = self.drain() else {
             return;
@@ -205,7 +206,8 @@ impl Air {
         self.outcome(destination, self.value);
     }
 
-    /// Checks what the scheduler asks for; returns who may use the air, and whether that is a turn and not a probe.
+    /// Checks the scheduler's output; returns the destination that may use the air, and true for a turn, false for a
+    /// probe.
     fn drain(&mut self) -> Option<(Destination, bool)> {
         let mut chosen = None;
         while let Some(output) = self.scheduler.poll_output() {
@@ -232,7 +234,7 @@ impl Air {
         chosen
     }
 
-    /// Counts a turn, and what of the turns of others each has waited for now.
+    /// Counts a turn, also for each destination that waited during it.
     fn count(&mut self, destination: Destination, airtime: Duration) {
         for (other, line) in &mut self.lines {
             if *other == destination || !line.waits || line.is_marked {
@@ -243,7 +245,7 @@ impl Air {
             }
         }
         let lines = self.lines.len() as u64;
-        // A line may have the rest of a turn, and then have one before another's comes.
+        // A line may finish the rest of a turn, and have another turn before that of another line.
         let turns = 2 * lines * u64::from(WEIGHT_MAX);
         let round = AIRTIME_MAX * lines * u64::from(WEIGHT_MAX + 1);
         for line in self.lines.values() {
@@ -264,7 +266,7 @@ impl Air {
     }
 }
 
-/// What a receiver tells, as a byte says: it is a peer, and may tell anything.
+/// Returns a receiver's hint from a byte; the receiver is a peer, and may send anything.
 fn hint(value: u8) -> Hint {
     let faded = Duration::from_nanos(u64::MAX >> (value / 4));
     match value % 4 {
@@ -275,7 +277,7 @@ fn hint(value: u8) -> Hint {
     }
 }
 
-/// Of the air, as a byte says.
+/// Returns an airtime from a byte.
 fn airtime(value: u8) -> Duration {
     AIRTIME_MAX / 10 * (u64::from(value) % 10 + 1)
 }

@@ -1,7 +1,7 @@
-//! TCP that is split at both ends of a hop, with applications, losses, resets, refusals, and daemons that are killed.
+//! TCP that is split at both ends of a hop, with applications, losses, resets, refusals, and killed daemons.
 //!
-//! What must hold (no stream ends short): an application that sees the end of a stream has received all of it, and the
-//! other one has ended it. Every connection ends: whole, refused or reset.
+//! The invariant (no stream ends short): if an application receives the end of a stream, it has received all of the
+//! stream, and the other application has ended it. Every connection ends: complete, refused or reset.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,13 +23,13 @@ const LEAN: u8 = 2;
 
 const MOBILE: usize = 0;
 const GATEWAY: usize = 1;
-/// The time that a frame takes across the hop.
+/// One-way delay of the hop.
 const DELAY: Duration = Duration::from_millis(20);
-/// Longer than anything that a connection may wait for: the end of its writing, and timers in their longest back-off.
+/// Longer than any wait of a connection: its close timeout, and timers at their longest back-off.
 const LONG: Duration = Duration::from_secs(600);
-/// A connection on which nothing happens for so long is reset.
+/// Time after which an idle connection is reset.
 const IDLE: Duration = Duration::from_secs(7_440);
-/// Connections of one tape.
+/// Limit of connections in one tape.
 const CONNECTIONS: usize = 64;
 
 /// One end of the hop.
@@ -42,20 +42,21 @@ struct Host {
 /// Both ends, and the hop between them.
 struct World {
     hosts: [Host; 2],
-    /// The tape's first byte.
+    /// First byte of the tape.
     setting: u8,
     now: Instant,
-    /// Frames on their way: when they arrive, at which host, and the number that keeps their order.
+    /// Frames in flight: by the time of their arrival and a number that keeps their order, the receiving host and the
+    /// frame.
     air: BTreeMap<(Instant, u64), (usize, PacketBuffer)>,
     frames: u64,
     chance: RandomStream,
-    /// Frames that are lost, of a hundred.
+    /// Percentage of frames that are lost.
     lost: u64,
     lives: u64,
     connections: Vec<Ends>,
 }
 
-/// Applications at both ends that do what the tape says, on a hop that loses what the tape says.
+/// Runs applications at both ends and losses on the hop, both controlled by the tape.
 pub fn split_tape(bytes: &[u8]) {
     let setting = bytes.first().copied().unwrap_or_default();
     let mut world = World::new(setting);
@@ -138,7 +139,7 @@ impl World {
         world
     }
 
-    /// Both ends have streams.
+    /// Starts the streams at both ends.
     fn begin(&mut self) {
         for host in [MOBILE, GATEWAY] {
             let began = Input::StreamsBegan {
@@ -151,7 +152,7 @@ impl World {
         }
     }
 
-    /// A daemon is killed and starts again, or its peer has begun anew; both ends have new streams.
+    /// Kills and restarts a daemon, or restarts only its peer's streams; both ends have new streams.
     fn renew(&mut self, killed: Option<usize>, setting: u8) {
         self.lives += 1;
         self.air.clear();
@@ -198,7 +199,7 @@ impl World {
         self.settle(host);
     }
 
-    /// An application asks for a connection, with a port that no other one has.
+    /// Opens a connection of an application, with a port that no other one has.
     fn open(&mut self, host: usize, number: u64) {
         if self.connections.len() >= CONNECTIONS {
             return;
@@ -227,7 +228,7 @@ impl World {
         self.settle(host);
     }
 
-    /// Takes a packet at a host; what the splitter leaves alone is a packet like any other, and ends here.
+    /// Takes a packet at a host; a packet that the splitter does not take ends here.
     fn take(&mut self, host: usize, origin: Origin, packet: &Packet) {
         let splitter = &mut self.hosts[host].splitter;
         let found = splitter.examine(origin, packet, |_| split::Choice::default());
@@ -236,7 +237,7 @@ impl World {
         }
     }
 
-    /// Does what both machines and the system of a host ask for, until all are at rest.
+    /// Carries out the outputs of both machines and of the host's system until there are none.
     fn settle(&mut self, host: usize) {
         loop {
             let now = self.now;
@@ -316,7 +317,7 @@ impl World {
         self.now = end.max(self.now);
     }
 
-    /// Holds the promise against what all applications have seen.
+    /// Checks the invariant for all applications.
     fn check(&self) {
         for host in [MOBILE, GATEWAY] {
             for (ends, reader) in self.hosts[host].system.applications() {
@@ -339,7 +340,7 @@ impl World {
         }
     }
 
-    /// Losses end, and all applications read and finish: every connection must end, too.
+    /// Ends the losses, and lets all applications read and finish: every connection must end, too.
     fn end(&mut self) {
         self.lost = 0;
         for _ in 0..4 {
@@ -357,7 +358,7 @@ impl World {
             self.check();
         }
         self.check_ended(false);
-        // The word of a reset may have been lost; the other end hears of it when the connection was idle for long.
+        // A lost reset is noticed by the other end only through the idle timeout.
         self.wait(IDLE);
         self.check();
         self.check_ended(true);
@@ -368,7 +369,7 @@ impl World {
         }
     }
 
-    /// Every connection has ended; those with a reset at their other end only if `all` is said.
+    /// Checks that every connection has ended; those with a reset at their other end only if `all` is true.
     fn check_ended(&self, all: bool) {
         for host in [MOBILE, GATEWAY] {
             for (ends, application) in self.hosts[host].system.applications() {

@@ -1,4 +1,4 @@
-//! The TCP endpoint, and a peer that says anything.
+//! The TCP endpoint, and a peer that sends anything.
 
 use std::net::SocketAddrV4;
 
@@ -10,16 +10,17 @@ use wire::checksum::fill_transport_checksum;
 use wire::ip::Ipv4Mut;
 use wire::tcp::{SeqRange, TcpFlags};
 
-/// Both streams start here, so that they wrap soon.
+/// Initial sequence number of both streams, so that they wrap soon.
 const FIRST: SeqNumber = SeqNumber(u32::MAX - 5_000);
-/// Outputs that one input may bring: a window of the smallest segments, and what goes with them.
+/// Limit of outputs after one input: a window of the smallest segments, and their acknowledgements.
 const OUTPUTS_MAX: usize = 2_000;
 
 fn address(end: u8) -> SocketAddrV4 {
     SocketAddrV4::new([10, 0, 0, end].into(), 4_000)
 }
 
-/// Segments, waits and what the application does, in any order. The first byte chooses the recovery and who opens.
+/// Runs segments, waits and actions of the application, in any order. The first byte chooses the loss recovery and the
+/// end that opens.
 pub fn tcp_tape(bytes: &[u8]) {
     let Some((setting, tape)) = bytes.split_first() else {
         return;
@@ -76,7 +77,7 @@ pub fn tcp_tape(bytes: &[u8]) {
     wait(&mut endpoint, &mut now, u16::MAX);
 }
 
-/// A segment from the peer: flags, number, acknowledgement, window, bytes of data, options as they come.
+/// Returns a segment from the peer: flags, number, acknowledgement, window, bytes of data, and options.
 fn segment(bytes: &[u8]) -> Option<TcpSegment> {
     let (fixed, options) = bytes.split_first_chunk::<9>()?;
     let offset = |place: usize| u32::from(u16::from_be_bytes([fixed[place], fixed[place + 1]]));
@@ -105,7 +106,7 @@ fn segment(bytes: &[u8]) -> Option<TcpSegment> {
     Some(segment)
 }
 
-/// Takes what the endpoint says: no more than a window, and segments that can be written.
+/// Takes the outputs of the endpoint: at most a window, and segments that can be encoded.
 fn drain(endpoint: &mut Endpoint) {
     for _ in 0..OUTPUTS_MAX {
         match endpoint.poll_output() {
@@ -121,7 +122,7 @@ fn drain(endpoint: &mut Endpoint) {
     panic!("it talks without end");
 }
 
-/// Lets so many milliseconds pass.
+/// Lets `millis` milliseconds pass.
 fn wait(endpoint: &mut Endpoint, now: &mut Instant, millis: u16) {
     let end = *now + Duration::from_millis(millis.into());
     for _ in 0..200 {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use machine::RandomStream;
 
-/// Random inputs for each target.
+/// Number of random inputs for each target.
 const ROUNDS: u64 = 3_000;
 
-/// Files in `corpus/TARGET/`.
+/// Returns the files in `corpus/TARGET/`.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
@@ -52,7 +52,7 @@ fn nothing_panics() {
     }
 }
 
-/// Steps of a tape as applications and faults would take them, from a seed.
+/// Returns a tape with steps of applications and faults, from a seed.
 fn split_tape(seed: u64) -> Vec<u8> {
     let mut stream = RandomStream::named(seed, "applications");
     let mut tape = vec![stream.next_u64() as u8];
@@ -87,7 +87,7 @@ fn split_connections_are_whole_or_reset() {
     try_split_tapes(0..1_000);
 }
 
-/// The same, of as many seeds as `SEEDS` says; by hand.
+/// Runs the test above with the number of seeds in `SEEDS`; to be started by hand.
 #[test]
 #[ignore = "minutes; SEEDS=30000 cargo test --release -p fuzz -- --ignored"]
 fn many_split_connections_are_whole_or_reset() {

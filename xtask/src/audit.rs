@@ -1,13 +1,13 @@
-//! `cargo xtask audit`: what `deny.toml` asks of our dependencies, checked by cargo-deny.
+//! `cargo xtask audit`: the rules of `deny.toml` for our dependencies, checked by cargo-deny.
 //!
-//! It is no part of `check`: building cargo-deny takes minutes, and advisories change without us.
+//! It is not part of `check`: building cargo-deny takes minutes, and advisories change without a change of ours.
 
 use xtask::shell::{Failure, Shell};
 
-/// The release of cargo-deny that `deny.toml` is written for.
+/// Version of cargo-deny that `deny.toml` is written for.
 const RELEASE: &str = "0.20.2";
 
-/// What to look at.
+/// Options of `cargo xtask audit`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only these checks; all by default. Advisories need the network.
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     checks: Vec<String>,
 }
 
-/// Runs cargo-deny, and builds it first where it is missing.
+/// Runs cargo-deny, and installs it first if it is missing.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let shell = Shell::new(true);
     if shell.run(shell.cargo(&["deny", "--version"])).is_err() {

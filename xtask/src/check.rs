@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::{layers, lints, ratchets, tests, tools};
 use xtask::shell::{Failure, Shell};
 
-/// What to run, and how much to show.
+/// Options of `cargo xtask check`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Run this step alone; may be given more than once.
@@ -20,24 +20,24 @@ pub(crate) struct Options {
     verbose: bool,
 }
 
-/// One thing that must hold.
+/// A step of the check.
 struct Step {
     name: &'static str,
     about: &'static str,
     run: fn(&Shell) -> Result<Outcome, Failure>,
 }
 
-/// What a step that passed has to say.
+/// The result of a step that passed.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// A few words for the step's line; may be empty.
+    /// Note for the line of the step; may be empty.
     pub(crate) note: String,
-    /// How many tests ran and passed.
+    /// Number of tests that ran and passed.
     pub(crate) tests_passed: u64,
 }
 
 impl Outcome {
-    /// An outcome with a note.
+    /// Creates an outcome with a note.
     pub(crate) fn noted(note: impl Into<String>) -> Self {
         Self {
             note: note.into(),
@@ -46,7 +46,7 @@ impl Outcome {
     }
 }
 
-/// The steps in CI's order: the quick ones first, so that a slip shows within a minute.
+/// The steps in the order of CI: the quick ones first, so that a mistake shows within a minute.
 const STEPS: [Step; 7] = [
     Step {
         name: "tools",
@@ -85,7 +85,7 @@ const STEPS: [Step; 7] = [
     },
 ];
 
-/// Runs the steps asked for, and stops at the first that fails.
+/// Runs the requested steps, and stops at the first that fails.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if options.list {
         for step in &STEPS {
@@ -112,7 +112,7 @@ fn run_step(shell: &Shell, step: &Step) -> Result<Outcome, Failure> {
     if shell.verbose {
         println!("{}", step.about);
     }
-    // The line is complete only when the step is done; nothing is lost if it cannot be shown before.
+    // The line is complete only when the step is done; an error here loses nothing.
     let _ = io::stdout().flush();
     let start = Instant::now();
     let result = (step.run)(shell);
@@ -133,7 +133,7 @@ fn run_step(shell: &Shell, step: &Step) -> Result<Outcome, Failure> {
     }
 }
 
-/// Shows why a step failed, and says how to run it again.
+/// Prints the reason why a step failed, and the command that repeats it.
 fn explain(shell: &Shell, step: &Step, failure: &Failure) -> Failure {
     if let Failure::Exit { output, .. } = failure
         && !shell.verbose
@@ -147,11 +147,11 @@ fn explain(shell: &Shell, step: &Step, failure: &Failure) -> Failure {
     ))
 }
 
-/// The terminal's codes for the two colours that we use.
+/// Codes of the terminal for green and red.
 const GREEN: &str = "\x1b[32m";
 const RED: &str = "\x1b[31m";
 
-/// The text in this colour, where there is a terminal to show it.
+/// Returns the text in this colour if the output is a terminal.
 fn painted(text: &str, colour: &str) -> String {
     if io::stdout().is_terminal() {
         format!("{colour}{text}\x1b[0m")

@@ -1,4 +1,4 @@
-//! `cargo xtask bench` and `cargo xtask soak`: commands of the crate `bench`, which is built when they are called.
+//! `cargo xtask bench` and `cargo xtask soak`: commands of the crate `bench`, which is built on demand.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -6,18 +6,18 @@ use std::process::Command;
 
 use xtask::shell::Failure;
 
-/// The words after `bench` or `soak`.
+/// The arguments after `bench` or `soak`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
 
-/// Goes on as the program that has this command; returns only if that fails.
+/// Replaces this process by the program with this command; returns only if that fails.
 pub(crate) fn run(command: &str, options: &Options) -> Result<(), Failure> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut program = Command::new(cargo);
-    // Paths in the words begin where the caller is.
+    // Paths in the arguments are relative to the folder of the caller.
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     program.args(["run", "--quiet", "--manifest-path", manifest]);
     program.args(["--package", "bench", "--", command]);

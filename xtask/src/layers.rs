@@ -1,4 +1,4 @@
-//! The step that holds the direction of dependencies: a crate sees only what stands above it.
+//! The step that checks the direction of dependencies: a crate depends only on crates above it.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ struct Layer {
     sees: &'static [&'static str],
 }
 
-/// The house: every crate and what it may see. This is the only place where that is written.
+/// Every crate and its permitted dependencies. They are written only here.
 const HOUSE: &[Layer] = &[
     Layer {
         folder: "base",
@@ -93,18 +93,18 @@ const HOUSE: &[Layer] = &[
     },
 ];
 
-/// The layer that every crate's tests may see: a core is tested on a simulated channel, and against simulated hosts,
-/// which stand below it (`sim/fileserver` uses `protocols/rpc`; the tests of `protocols/files` use `sim/fileserver`).
+/// The layer that the tests of every crate may use: a core is tested on a simulated channel, and with simulated hosts,
+/// which are below it (`sim/fileserver` uses `protocols/rpc`; the tests of `protocols/files` use `sim/fileserver`).
 const SEEN_BY_TESTS: &str = "sim";
 
-/// That one crate of ours depends on another; crates are named by their folder, as `base/units`.
+/// A dependency of one of our crates on another; crates have the names of their folders, such as `base/units`.
 struct Edge {
     from: String,
     to: String,
     for_tests: bool,
 }
 
-/// Reads the workspace's crates and fails on every edge that climbs or crosses.
+/// Reads the workspace's crates and fails on every dependency in a forbidden direction.
 pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
     let arguments = ["metadata", "--no-deps", "--format-version", "1", "--quiet"];
     let output = shell.run(shell.cargo(&arguments))?;
@@ -118,7 +118,7 @@ pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
     Ok(Outcome::noted(note))
 }
 
-/// What is wrong with a crate that has no place in the house.
+/// Returns an error for a crate that is not in `HOUSE`.
 fn unknown(name: &str) -> Option<String> {
     let remedy = "give it a place in HOUSE (xtask/src/layers.rs)";
     place(name)
@@ -126,7 +126,7 @@ fn unknown(name: &str) -> Option<String> {
         .then(|| format!("{name} stands in no layer; {remedy}"))
 }
 
-/// What is wrong with an edge, if anything is.
+/// Returns an error for an edge that is not permitted.
 fn violation(edge: &Edge) -> Option<String> {
     let (from, from_position) = place(&edge.from)?;
     let (to, to_position) = place(&edge.to)?;
@@ -145,7 +145,7 @@ fn violation(edge: &Edge) -> Option<String> {
         .then(|| format!("{from} must not see {to} ({kind}; xtask/src/layers.rs says who may)"))
 }
 
-/// The layer of a crate, and its position there.
+/// Returns the layer of a crate, and its index there.
 fn place(name: &str) -> Option<(&'static Layer, usize)> {
     let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
     HOUSE
@@ -157,7 +157,7 @@ fn place(name: &str) -> Option<(&'static Layer, usize)> {
         })
 }
 
-/// The part of `cargo metadata` that we read.
+/// The part of `cargo metadata` that this step reads.
 #[derive(Deserialize)]
 struct Metadata {
     workspace_root: String,
@@ -172,14 +172,14 @@ struct Package {
 
 #[derive(Deserialize)]
 struct Dependency {
-    /// Absent for what comes from a registry.
+    /// Absent for a crate from a registry.
     path: Option<String>,
     /// `dev`, `build`, or absent.
     kind: Option<String>,
 }
 
 impl Metadata {
-    /// Our crates and the edges between them.
+    /// Returns our crates and the edges between them.
     fn graph(&self) -> (Vec<String>, Vec<Edge>) {
         let mut crates = Vec::new();
         let mut edges = Vec::new();
@@ -200,7 +200,7 @@ impl Metadata {
         (crates, edges)
     }
 
-    /// A crate's folder, seen from the root.
+    /// Returns the folder of a crate, relative to the root.
     fn name(&self, folder: &Path) -> String {
         let inside = folder.strip_prefix(&self.workspace_root).unwrap_or(folder);
         inside.to_string_lossy().into()

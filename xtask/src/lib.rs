@@ -1,3 +1,3 @@
-//! What the repository's own commands share with the benches.
+//! The parts of the repository's own commands that the benches share.
 
 pub mod shell;

@@ -3,14 +3,14 @@
 use crate::check::Outcome;
 use xtask::shell::{Failure, Shell};
 
-/// Formatting, as `rustfmt.toml` says.
+/// Checks the formatting by `rustfmt.toml`.
 pub(crate) fn fmt(shell: &Shell) -> Result<Outcome, Failure> {
     let arguments = ["fmt", "--all", "--check", "--", "--color", "never"];
     shell.run(shell.cargo(&arguments))?;
     Ok(Outcome::default())
 }
 
-/// Clippy on every target, with the workspace's lints as errors.
+/// Runs clippy on every target, with the workspace's lints as errors.
 pub(crate) fn clippy(shell: &Shell) -> Result<Outcome, Failure> {
     let arguments = ["clippy", "--workspace", "--all-targets"];
     let mut command = shell.cargo(&arguments);
@@ -19,7 +19,7 @@ pub(crate) fn clippy(shell: &Shell) -> Result<Outcome, Failure> {
     Ok(Outcome::default())
 }
 
-/// The documentation of our crates, where a broken link is an error.
+/// Builds the documentation of our crates; a broken link is an error.
 pub(crate) fn docs(shell: &Shell) -> Result<Outcome, Failure> {
     let mut command = shell.cargo(&["doc", "--workspace", "--no-deps"]);
     command.env("RUSTDOCFLAGS", "--deny warnings");

@@ -1,5 +1,5 @@
-//! The repository's own commands: `cargo xtask check` runs what CI runs, `cargo xtask audit` looks
-//! at the dependencies, `cargo xtask bench` measures, `cargo xtask soak` looks for faults for as long as it is let.
+//! The repository's own commands: `cargo xtask check` runs the steps of CI, `cargo xtask audit` checks the
+//! dependencies, `cargo xtask bench` measures, `cargo xtask soak` searches for faults until it is stopped.
 //!
 //! A command is one file with a `run` function; a step of `check` is one function that [`check`]
 //! lists.

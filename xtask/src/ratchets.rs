@@ -1,5 +1,5 @@
-//! The step that keeps code small and clean: limits that hold everywhere, and a list of today's
-//! exceptions that may only shrink.
+//! The step that keeps code small and clean: limits for all files, and a list of today's exceptions that may only
+//! shrink.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +12,10 @@ use xtask::shell::{Failure, Shell};
 #[cfg(test)]
 mod tests;
 
-/// The list of exceptions, seen from the root.
+/// The list of exceptions, relative to the root.
 const EXCEPTIONS: &str = "xtask/ratchets.txt";
 
-/// Something that is measured, and how much of it is allowed.
+/// A measured property with its limit.
 struct Rule {
     name: &'static str,
     most: usize,
@@ -75,16 +75,16 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// The only crate whose code may be unsafe.
+/// The only folder whose code may be unsafe.
 const UNSAFE_HOME: &str = "live/edges/";
 
-/// The words that mark unfinished work; in pieces, so that they do not stand here.
+/// The words that mark unfinished work; split, so that this file does not contain them.
 const UNFINISHED: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
 
-/// What is measured: the rule's name and the place, as `path` or `path::function`.
+/// The name of the rule and the place, as `path` or `path::function`.
 type Key = (&'static str, String);
 
-/// What was measured: the largest size of a key, and the line where it begins.
+/// The measured values: the largest size of each key, and the line where it begins.
 type Sizes = BTreeMap<Key, (usize, usize)>;
 
 /// Measures every source file of the repository.
@@ -101,7 +101,7 @@ pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
     Ok(Outcome::noted(note))
 }
 
-/// The Rust files below `root`, as paths seen from there, sorted.
+/// Returns the Rust files below `root`, relative to it, sorted.
 fn sources(root: &Path) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_path_buf()];
@@ -132,7 +132,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Adds what one file measures.
+/// Adds the measurements of one file.
 fn measure(path: &str, text: &str, sizes: &mut Sizes) {
     let code = code_only(text);
     let mut add = |rule, place: String, size, line| {
@@ -147,7 +147,7 @@ fn measure(path: &str, text: &str, sizes: &mut Sizes) {
         add("parameters", place.clone(), parameters, function.line);
         add("tuples", place, function.tuples, function.line);
     }
-    // A format has as many fields as it has.
+    // The number of fields of a format is given from outside.
     for found in structs(&code).into_iter().filter(|found| !found.is_format) {
         let place = format!("{path}::{}", found.name);
         add("fields", place, found.fields, found.line);
@@ -183,7 +183,7 @@ fn measure(path: &str, text: &str, sizes: &mut Sizes) {
     }
 }
 
-/// Where the words that are asked for stand.
+/// Returns the positions of the words that `is_asked` selects.
 fn positions(text: &str, is_asked: impl Fn(&str) -> bool) -> Vec<usize> {
     words(text)
         .filter(|(_, word)| is_asked(word))
@@ -217,7 +217,7 @@ fn parse(text: &str) -> Result<BTreeMap<Key, usize>, String> {
     Ok(exceptions)
 }
 
-/// What breaks a rule beyond its exception, and which exceptions are larger than what they excuse.
+/// Returns the violations beyond the exceptions, and the exceptions that are larger than necessary.
 fn compare(sizes: &Sizes, exceptions: &BTreeMap<Key, usize>) -> Vec<String> {
     let mut findings = Vec::new();
     for rule in RULES {

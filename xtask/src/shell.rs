@@ -12,18 +12,18 @@ use thiserror::Error;
 #[cfg(test)]
 mod tests;
 
-/// The longest that one program may take, so that a test that hangs fails and is named.
+/// Time limit of one program, so that a test that hangs fails and is named.
 const LONGEST: Duration = Duration::from_mins(30);
 
-/// Why a step or a command failed; the text is for a person.
+/// Reason why a step or a command failed, as text for people.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// The program could not be run at all.
+    /// The program could not be started.
     #[error("cannot run `{command}`: {source}")]
     Start {
         /// The command line.
         command: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The program ended with an error.
@@ -31,9 +31,9 @@ pub enum Failure {
     Exit {
         /// The command line.
         command: String,
-        /// The exit status, or that time was up.
+        /// Exit status, or a note that the time limit was reached.
         how: String,
-        /// Everything that it printed.
+        /// Complete output of the program.
         output: String,
     },
     /// A file could not be read.
@@ -41,16 +41,16 @@ pub enum Failure {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// One of our own checks found something; a line each.
+    /// One of our own checks found something; one line for each finding.
     #[error("{0}")]
     Found(String),
 }
 
 impl Failure {
-    /// The findings as one failure, or success when there is none.
+    /// Returns the findings as one failure, or success if there are none.
     pub fn unless_empty(findings: &[String]) -> Result<(), Self> {
         if findings.is_empty() {
             return Ok(());
@@ -59,16 +59,16 @@ impl Failure {
     }
 }
 
-/// Where and how programs run.
+/// The folder in which programs run, and the handling of their output.
 pub struct Shell {
     /// The root of the repository.
     pub root: PathBuf,
-    /// Whether to show what programs print while they run.
+    /// True if the output of programs is shown while they run.
     pub verbose: bool,
 }
 
 impl Shell {
-    /// A shell at the root of the repository that this program was built from.
+    /// Creates a shell at the root of the repository that this program was built from.
     pub fn new(verbose: bool) -> Self {
         let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self {
@@ -77,7 +77,7 @@ impl Shell {
         }
     }
 
-    /// A shell that shows nothing, for programs in another folder.
+    /// Creates a shell that shows nothing, for programs in another folder.
     pub fn quiet(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
@@ -85,7 +85,7 @@ impl Shell {
         }
     }
 
-    /// A cargo command with these arguments, of the toolchain that runs us.
+    /// Returns a cargo command with these arguments, of the toolchain that runs this program.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -104,7 +104,7 @@ impl Shell {
         let both = writer.try_clone().map_err(failed_to_start)?;
         command.stdin(Stdio::null()).stdout(both).stderr(writer);
         let mut child = command.spawn().map_err(failed_to_start)?;
-        // The command holds the pipe's other ends, which would keep it open for ever.
+        // The command holds the other ends of the pipe, which would keep it open.
         drop(command);
         let (output, in_time) = self.collect(&lines_of(reader));
         if !in_time {
@@ -126,7 +126,7 @@ impl Shell {
         })
     }
 
-    /// Gathers lines until their sender is done; false when time was up first.
+    /// Collects lines until their sender is done; returns false if the time limit came first.
     fn collect(&self, lines: &Receiver<String>) -> (String, bool) {
         let deadline = Instant::now() + LONGEST;
         let mut output = String::new();
@@ -146,7 +146,7 @@ impl Shell {
     }
 }
 
-/// The lines that come out of a pipe, read by a thread of their own so that waiting can end.
+/// Returns the lines of a pipe, read by a thread of their own so that waiting can end.
 fn lines_of(reader: PipeReader) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -159,7 +159,7 @@ fn lines_of(reader: PipeReader) -> Receiver<String> {
     receiver
 }
 
-/// The command as a person would type it.
+/// Returns the command as a person would type it.
 fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str());

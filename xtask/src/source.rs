@@ -1,4 +1,4 @@
-//! A look at Rust source that is just sharp enough to tell code from comments and literals.
+//! A parser of Rust source that is just good enough to distinguish code from comments and literals.
 
 #[cfg(test)]
 mod tests;
@@ -10,11 +10,11 @@ pub(crate) struct Function {
     pub(crate) name: String,
     /// The line of the word `fn`, from 1.
     pub(crate) line: usize,
-    /// From that line to the one with the closing brace.
+    /// Number of lines from that one to the one with the closing brace.
     pub(crate) lines: usize,
-    /// Number of its parameters, `self` among them.
+    /// Number of its parameters, `self` included.
     pub(crate) parameters: usize,
-    /// Number of those whose type is a tuple without a name.
+    /// Number of its parameters whose type is an anonymous tuple.
     pub(crate) tuples: usize,
 }
 
@@ -27,11 +27,11 @@ pub(crate) struct Struct {
     pub(crate) line: usize,
     /// Number of its fields.
     pub(crate) fields: usize,
-    /// True if it is the shape of a format, of a file, of a message or of a command line.
+    /// True if it is a format: of a file, of a message, or of a command line.
     pub(crate) is_format: bool,
 }
 
-/// The text with comments and literals turned into blanks; lines stay where they are.
+/// Returns the text with comments and literals replaced by blanks; lines keep their numbers.
 pub(crate) fn code_only(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -51,7 +51,7 @@ pub(crate) fn code_only(text: &str) -> String {
     code
 }
 
-/// The functions of a text that [`code_only`] returned, in the order of their beginnings.
+/// Returns the functions of a text from [`code_only`], in the order of their beginnings.
 pub(crate) fn functions(code: &str) -> Vec<Function> {
     words(code)
         .filter(|(_, word)| *word == "fn")
@@ -77,10 +77,10 @@ pub(crate) fn functions(code: &str) -> Vec<Function> {
         .collect()
 }
 
-/// Traits that are derived for the shapes of formats.
+/// Traits whose derivation marks a struct as a format.
 const FORMATS: [&str; 4] = ["Serialize", "Deserialize", "Args", "Parser"];
 
-/// The structs with named fields of a text that [`code_only`] returned, in the order of their beginnings.
+/// Returns the structs with named fields of a text from [`code_only`], in the order of their beginnings.
 pub(crate) fn structs(code: &str) -> Vec<Struct> {
     words(code)
         .filter(|(_, word)| *word == "struct")
@@ -98,7 +98,7 @@ pub(crate) fn structs(code: &str) -> Vec<Struct> {
         .collect()
 }
 
-/// Returns what stands between the first bracket outside of generics, which must be `open`, and its partner.
+/// Returns the text between the first bracket outside generics, which must be `open`, and its partner.
 fn list(code: &str, open: char) -> Option<&str> {
     let is_open = |(_, depth, c): &(usize, i32, char)| *depth == 0 && "({;".contains(*c);
     let (begin, _, found) = depths(code).find(is_open)?;
@@ -107,7 +107,7 @@ fn list(code: &str, open: char) -> Option<&str> {
     (found == open).then(|| &inside[..end.map_or(inside.len(), |(end, ..)| end)])
 }
 
-/// Returns the parts of a list that commas separate.
+/// Returns the comma-separated parts of a list.
 fn parts(list: &str) -> Vec<&str> {
     let mut begin = 0;
     let mut parts = Vec::new();
@@ -144,8 +144,8 @@ fn is_tuple(parameter: &str) -> bool {
     })
 }
 
-/// Returns the characters of a text with their positions and the number of brackets around each, less than 0 behind
-/// the end of what is around the text; a bracket is outside of itself. The arrows of function types are no brackets.
+/// Returns the characters of a text with their positions and the number of open brackets around each, negative after a
+/// bracket that closes one before the text; a bracket is outside itself. The arrows of function types do not count.
 fn depths(code: &str) -> impl Iterator<Item = (usize, i32, char)> {
     let mut depth = 0;
     let mut before = ' ';
@@ -161,7 +161,7 @@ fn depths(code: &str) -> impl Iterator<Item = (usize, i32, char)> {
     })
 }
 
-/// The words of a text with their positions.
+/// Returns the words of a text with their positions.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut position = 0;
     std::iter::from_fn(move || {
@@ -172,7 +172,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The length of the comment or literal that `rest` begins with, if it does.
+/// Returns the length of the comment or literal at the beginning of `rest`, if there is one.
 fn blank_length(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
@@ -188,7 +188,7 @@ fn blank_length(rest: &str) -> Option<usize> {
     }
 }
 
-/// The length of a block comment, with those inside it.
+/// Returns the length of a block comment, nested ones included.
 fn block_comment_length(rest: &str) -> usize {
     let mut depth = 0;
     let mut position = 0;
@@ -206,7 +206,7 @@ fn block_comment_length(rest: &str) -> usize {
     position
 }
 
-/// The length of a literal between two marks, where a backslash hides the character after it.
+/// Returns the length of a literal between two marks, where a backslash escapes the next character.
 fn quoted_length(rest: &str, mark: char) -> usize {
     let mut hidden = false;
     for (position, character) in rest.char_indices().skip(1) {
@@ -218,13 +218,13 @@ fn quoted_length(rest: &str, mark: char) -> usize {
     rest.len()
 }
 
-/// Whether an apostrophe begins a character and not a lifetime.
+/// Returns true if an apostrophe begins a character and not a lifetime.
 fn is_character(rest: &str) -> bool {
     let mut characters = rest.chars().skip(1);
     characters.next() == Some('\\') || characters.next() == Some('\'')
 }
 
-/// The length of a raw string, if `rest` begins with one.
+/// Returns the length of a raw string, if `rest` begins with one.
 fn raw_string_length(rest: &str) -> Option<usize> {
     let prefix = ["r", "br", "cr"].into_iter().find(|prefix| {
         let after = rest.strip_prefix(prefix);
@@ -237,14 +237,14 @@ fn raw_string_length(rest: &str) -> Option<usize> {
     Some(length.map_or(rest.len(), |length| content + length + end.len()))
 }
 
-/// The length of the word that `text` begins with; zero if it begins with none.
+/// Returns the length of the word that `text` begins with; zero if it begins with none.
 fn word_length(text: &str) -> usize {
     text.find(|c: char| !c.is_alphanumeric() && c != '_')
         .unwrap_or(text.len())
 }
 
-/// The position of the brace that closes the body of the function that `code` begins with; `None`
-/// for a declaration.
+/// Returns the position of the brace that closes the body of the function that `code` begins with; `None` for a
+/// declaration.
 fn body_end(code: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (position, byte) in code.bytes().enumerate() {
@@ -264,7 +264,7 @@ fn body_end(code: &str) -> Option<usize> {
     None
 }
 
-/// How many lines end in this text.
+/// Returns the number of line ends in this text.
 fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }

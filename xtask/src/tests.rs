@@ -6,7 +6,7 @@ use xtask::shell::{Failure, Shell};
 #[cfg(test)]
 mod test;
 
-/// Runs every test, also after one has failed.
+/// Runs every test, even after one has failed.
 ///
 /// The dev profile is the faster one here: release links with LTO, which costs more than the tests.
 pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
@@ -30,7 +30,7 @@ pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
     }
 }
 
-/// The outcome of a run in which nothing failed; a run without tests is no success.
+/// Returns the outcome of a run without failures; a run without tests is an error.
 fn passed(count: &Count) -> Result<Outcome, Failure> {
     if count.passed == 0 {
         return Err(Failure::Found("cargo test ran no test".into()));
@@ -45,7 +45,7 @@ fn passed(count: &Count) -> Result<Outcome, Failure> {
     })
 }
 
-/// The lines of the tests that failed, from among all the others.
+/// Returns the lines of the tests that failed.
 fn failed_tests(output: &str) -> String {
     let failed = |line: &&str| line.starts_with("test ") && line.ends_with(" ... FAILED");
     output
@@ -55,7 +55,7 @@ fn failed_tests(output: &str) -> String {
         .collect()
 }
 
-/// How many tests ended how.
+/// Numbers of tests by their results.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Count {
     passed: u64,
@@ -64,7 +64,7 @@ struct Count {
 }
 
 impl Count {
-    /// The sum of all of cargo's result lines in this output.
+    /// Returns the sum of all result lines of cargo in this output.
     fn of(output: &str) -> Self {
         let mut sum = Self::default();
         for line in output
@@ -79,7 +79,7 @@ impl Count {
     }
 }
 
-/// The number right before this word, or zero.
+/// Returns the number directly before this word, or zero.
 fn before(line: &str, word: &str) -> u64 {
     line.split_once(word)
         .and_then(|(left, _)| left.rsplit(' ').next())

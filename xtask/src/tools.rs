@@ -1,4 +1,4 @@
-//! The programs that tests need, and how they come onto a Debian machine.
+//! The programs that tests need, and their installation on Debian.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::check::Outcome;
 use xtask::shell::{Failure, Shell};
 
-/// A program that some test runs; the daemons and the demo need none of them.
+/// A program that a test runs; the daemons and the demo need none of them.
 struct Tool {
     program: &'static str,
     /// The Debian package that holds it.
@@ -32,10 +32,10 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Where administrators' programs stand, also when a user's `PATH` leaves them out.
+/// Folders of administrators' programs, which a user's `PATH` may not contain.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Installs what is missing where it can, and otherwise says how; under CI that is a failure.
+/// Installs the missing tools if it can; otherwise names the command, and under CI fails.
 pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
     let packages = missing_packages(&search_path());
     if packages.is_empty() {
@@ -55,7 +55,7 @@ pub(crate) fn run(shell: &Shell) -> Result<Outcome, Failure> {
     )))
 }
 
-/// The packages of the tools that no folder in `folders` holds.
+/// Returns the packages of the tools that are in none of the `folders`.
 fn missing_packages(folders: &[std::path::PathBuf]) -> Vec<&'static str> {
     let is_there = |tool: &Tool| {
         folders
@@ -69,7 +69,7 @@ fn missing_packages(folders: &[std::path::PathBuf]) -> Vec<&'static str> {
         .collect()
 }
 
-/// The folders in which programs are looked for.
+/// Returns the folders in which programs are searched.
 fn search_path() -> Vec<std::path::PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -77,14 +77,14 @@ fn search_path() -> Vec<std::path::PathBuf> {
         .collect()
 }
 
-/// Whether we may install packages.
+/// Returns true if this process may install packages.
 fn is_root(shell: &Shell) -> bool {
     let mut command = Command::new("id");
     command.arg("-u");
     shell.run(command).is_ok_and(|output| output.trim() == "0")
 }
 
-/// Installs Debian packages, with a fresh list of what there is.
+/// Installs Debian packages, after an update of the package lists.
 fn install(shell: &Shell, packages: &[&str]) -> Result<(), Failure> {
     let mut update = Command::new("apt-get");
     update.args(["--quiet", "update"]);

@@ -1,8 +1,8 @@
-//! How far a command is, on a terminal.
+//! A progress bar on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error, drawn by a template of indicatif's; one that nobody sees unless `is_seen`.
+/// Returns a bar on standard error, drawn by an indicatif template; it is hidden unless `is_seen`.
 pub(crate) fn bar(template: &str, is_seen: bool) -> ProgressBar {
     let bar = if is_seen {
         ProgressBar::new(0)
@@ -15,7 +15,7 @@ pub(crate) fn bar(template: &str, is_seen: bool) -> ProgressBar {
     bar
 }
 
-/// Writes a line to standard error: above the bar, if it is seen.
+/// Writes a line to standard error, above the bar if that is visible.
 pub(crate) fn say(bar: &ProgressBar, line: &str) {
     if bar.is_hidden() {
         eprintln!("{line}");

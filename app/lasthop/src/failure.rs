@@ -1,12 +1,12 @@
-//! Why a command ends early, as the user sees it.
+//! The error with which a command ends, as the user sees it.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// The exit code of a program that Ctrl-C ended, as shells expect it.
+/// Exit code of a program that Ctrl-C ended, as shells expect it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// A command's end before its aim: what is wrong, where, and what helps.
+/// The error with which a command ends: the problem, its place, and a remedy.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -14,8 +14,8 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The configuration or the environment does not allow what was asked; exit code 2. Nothing
-    /// that the program did is at fault, so `message` says the remedy.
+    /// Creates an error of the configuration or the environment; exit code 2. The program itself works, so `message`
+    /// contains the remedy.
     pub(crate) fn setting(message: impl fmt::Display) -> Self {
         Self {
             message: message.to_string(),
@@ -23,7 +23,7 @@ impl Failure {
         }
     }
 
-    /// Something broke while it ran; exit code 1.
+    /// Creates an error that occurred while the command ran; exit code 1.
     pub(crate) fn broken(message: impl fmt::Display) -> Self {
         Self {
             message: message.to_string(),
@@ -31,7 +31,7 @@ impl Failure {
         }
     }
 
-    /// The user broke it off; exit code [`INTERRUPTED`].
+    /// Creates the end by the user's interruption; exit code [`INTERRUPTED`].
     pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
         Self {
             message: message.to_string(),
@@ -39,7 +39,7 @@ impl Failure {
         }
     }
 
-    /// Writes the message to standard error, and gives the code to exit with.
+    /// Writes the message to standard error, and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("error: {self}");
         ExitCode::from(self.code)

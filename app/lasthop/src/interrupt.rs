@@ -1,4 +1,4 @@
-//! Ctrl-C and its like, for commands that end as soon as they can leave things in order.
+//! Ctrl-C and similar signals, for commands that end as soon as they can leave everything in order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,8 +9,8 @@ use crate::failure::Failure;
 
 static IS_SET: AtomicBool = AtomicBool::new(false);
 
-/// Calls `asked`, in a thread of its own, at each signal that asks for the end, from now on; with whether it is not the
-/// first.
+/// Calls `asked`, in a thread of its own, for each signal that requests the end; its argument is false for the first
+/// signal, and true for further ones.
 pub(crate) fn watch(mut asked: impl FnMut(bool) + Send + 'static) -> Result<(), Failure> {
     let failed = |error| Failure::broken(format!("cannot catch signals: {error}"));
     let mut signals = Signals::catch().map_err(failed)?;
@@ -29,7 +29,7 @@ pub(crate) fn watch(mut asked: impl FnMut(bool) + Send + 'static) -> Result<(), 
     builder.spawn(watch).map(drop).map_err(failed)
 }
 
-/// Whether the end was asked for.
+/// Returns true if the end was requested.
 pub(crate) fn is_set() -> bool {
     IS_SET.load(Ordering::Relaxed)
 }

@@ -11,13 +11,13 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 
-/// Rights of group and others; a key file grants none of them.
+/// Access bits of group and others; a key file has none of them.
 const OTHERS: u32 = 0o077;
-/// More than any key file needs; what is longer is another file.
+/// Upper limit of a key file; a longer file is not one.
 const MOST_BYTES: usize = 4096;
 
-/// Reads the key in the file at `path`, which must belong to this user (or root) and be closed to
-/// everybody else. Lines that begin with `#` are skipped.
+/// Reads the key in the file at `path`, which must belong to this user (or root) and be unreadable for everybody else.
+/// Lines that begin with `#` are skipped.
 pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Failure> {
     let name = path.display();
     let failed = |error: io::Error| {
@@ -31,13 +31,13 @@ pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Fa
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(Failure::setting(format!(
-            "{name} is no file; give the path of a key file"
+            "{name} is not a file; give the path of a key file"
         )));
     }
     if metadata.mode() & OTHERS != 0 {
         let mode = metadata.mode() & 0o777;
         return Err(Failure::setting(format!(
-            "others may use the key file {name} (mode {mode:04o}); close it with `chmod 600 \
+            "other users may open the key file {name} (mode {mode:04o}); close it with `chmod 600 \
             {name}`, and make a new key if somebody could have read it"
         )));
     }
@@ -48,7 +48,7 @@ pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Fa
             "the key file {name} belongs to user {owner}; give it to the user that runs this with `chown {own} {name}`"
         )));
     }
-    // Room from the start: a buffer that grows would leave parts of the secret behind.
+    // The full size from the start: a growing buffer would leave parts of the secret in memory.
     let mut bytes = Zeroizing::new(vec![0; MOST_BYTES]);
     let mut length = 0;
     while length < bytes.len() {
@@ -67,8 +67,8 @@ pub(crate) fn read<K: FromStr<Err = ParseKeyError>>(path: &Path) -> Result<K, Fa
         .map_err(|error| Failure::setting(format!("{name}: {error}")))
 }
 
-/// Writes `text` as a line into a new file with mode 0600; an existing one is replaced, whole or not
-/// at all, only if `replace`.
+/// Writes `text` as a line into a new file with mode 0600; an existing file is replaced, atomically, only if `replace`
+/// is true.
 pub(crate) fn write(path: &Path, text: &str, replace: bool) -> Result<(), Failure> {
     let name = path.display();
     let failed = |error: io::Error| match error.kind() {
@@ -95,7 +95,7 @@ pub(crate) fn write(path: &Path, text: &str, replace: bool) -> Result<(), Failur
     let draft = Path::new(&draft);
     write_new(draft).map_err(failed)?;
     std::fs::rename(draft, path).map_err(|error| {
-        // The draft holds a secret that nobody wants any more.
+        // The draft contains a secret that is not needed any more.
         let _ = std::fs::remove_file(draft);
         failed(error)
     })

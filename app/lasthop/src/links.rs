@@ -1,19 +1,19 @@
-//! Links as the command line names them: built in, or in a file of one's own.
+//! Links of the command line: built in, or in a file.
 
 use std::path::Path;
 
 use channel::{Link, LinkError};
 use thiserror::Error;
 
-/// Why no link was had from what the command line names.
+/// Reason why the link cannot be loaded.
 #[derive(Debug, Error)]
 pub(crate) enum LinkChoiceError {
     /// The file cannot be read.
     #[error("cannot read the link file '{file}': {source}")]
     Unreadable {
-        /// What was given.
+        /// Path of the file.
         file: String,
-        /// The system's reason.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The file's content, or the name, is wrong.
@@ -21,8 +21,8 @@ pub(crate) enum LinkChoiceError {
     Link(#[from] LinkError),
 }
 
-/// The link called `choice`, or the one in the TOML file `choice`: what has a `/` or a `.` in it is a
-/// file. Traces that the file names are looked for beside it.
+/// Returns the link named `choice`, or the one in the TOML file `choice`: a name with a `/` or a `.` is a file. Paths
+/// of traces are relative to that file.
 pub(crate) fn choose(choice: &str) -> Result<Link, LinkChoiceError> {
     if !choice.contains(['/', '.']) {
         return Ok(Link::named(choice)?);
@@ -37,7 +37,7 @@ pub(crate) fn choose(choice: &str) -> Result<Link, LinkChoiceError> {
     Ok(Link::from_toml_with(&text, choice, &read)?)
 }
 
-/// Every built-in link with its description, for `--help`.
+/// Returns every built-in link with its description, for `--help`.
 pub(crate) fn list() -> String {
     let lines =
         channel::links::all().map(|link| format!("  {:<18} {}\n", link.name(), link.description()));

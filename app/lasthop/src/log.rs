@@ -1,4 +1,4 @@
-//! What the daemons tell: lines on standard error, and no secret among them.
+//! The log of the daemons: lines on standard error, without secrets.
 
 use std::io::IsTerminal;
 
@@ -9,10 +9,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::failure::Failure;
 
-/// The variable that says how much: a level, or levels by part, such as `info,edges=debug`.
+/// Variable with the level: one level, or levels by part, such as `info,edges=debug`.
 const VARIABLE: &str = "LASTHOP_LOG";
 
-/// Begins to log, with colours only on a terminal.
+/// Starts the log, with colours only on a terminal.
 pub(crate) fn start() -> Result<(), Failure> {
     let filter = match std::env::var(VARIABLE) {
         Ok(text) => text.parse::<Targets>().map_err(|error| {

@@ -1,5 +1,4 @@
-//! Makes files and TCP fast across a lossy last hop. One binary plays every part; each command is a
-//! module of its name.
+//! Makes files and TCP fast across a lossy last hop. One binary has every role; each command is a module of its name.
 
 mod bar;
 mod client;
@@ -28,11 +27,11 @@ use failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  lasthop demo                               see it on this machine
-  lasthop keygen gateway.key                 make a key; prints the public half
+  lasthop demo                               show it on this machine
+  lasthop keygen gateway.key                 make a key; prints the public key
   lasthop gateway --config gateway.toml      the wired end of the hop
   lasthop mobile --config mobile.toml        the mobile host
-  lasthop status                             how the hop does, at either end
+  lasthop status                             the state of the hop, at either end
   lasthop signals                            fades and hand-offs as they happen
   lasthop emulate --link l2-b80              a fading link between two interfaces
   lasthop nfs cp -r notes nfs://files/srv/   files to, from and between NFS servers

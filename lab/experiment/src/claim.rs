@@ -1,10 +1,10 @@
-//! What a paper says in words, judged over the measured table.
+//! Statements of a paper in words, judged against the measured table.
 
 use std::fmt;
 
 use crate::table::Table;
 
-/// A sentence of a paper as a predicate over the table.
+/// A statement of a paper as a predicate over the table.
 ///
 /// ```
 /// use experiment::{Claim, Verdict};
@@ -24,27 +24,27 @@ use crate::table::Table;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Claim {
-    /// In lower case with `-`; unique within its experiment.
+    /// Name in lower case with `-`; unique within its experiment.
     pub name: &'static str,
-    /// What is claimed, in a sentence.
+    /// The statement, as one sentence.
     pub text: &'static str,
-    /// Where the paper says it.
+    /// Place in the paper, such as a section.
     pub source: &'static str,
-    /// Whether it holds; [`Unknown`] where the table lacks what it speaks of.
+    /// Judges the statement; returns [`Unknown`] if the table lacks a value that it needs.
     pub judge: fn(&Table) -> Result<Verdict, Unknown>,
 }
 
-/// Whether a claim holds, and the numbers that say so.
+/// The result of judging a claim, with the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it holds.
+    /// True if the claim holds.
     pub holds: bool,
-    /// The numbers, for people.
+    /// The numbers, as text for people.
     pub numbers: String,
 }
 
 impl Verdict {
-    /// A verdict with its numbers.
+    /// Creates a verdict with its numbers.
     pub fn of(holds: bool, numbers: impl Into<String>) -> Self {
         Self {
             holds,
@@ -53,12 +53,12 @@ impl Verdict {
     }
 }
 
-/// That the table has no such value: another plan was run than the claim speaks of.
+/// Error: the table lacks a value, because another plan was run than the claim is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown(String);
 
 impl Unknown {
-    /// `what` is what the table lacks.
+    /// Creates the error; `what` names the missing value.
     pub fn new(what: impl Into<String>) -> Self {
         Self(what.into())
     }
@@ -73,19 +73,19 @@ impl fmt::Display for Unknown {
 /// A claim with its verdict.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// What is claimed.
+    /// The claim.
     pub claim: Claim,
-    /// The verdict.
+    /// Its verdict.
     pub verdict: Result<Verdict, Unknown>,
 }
 
 impl Judged {
-    /// Whether it was judged and does not hold.
+    /// Returns true if the claim was judged and does not hold.
     pub fn fails(&self) -> bool {
         self.verdict.as_ref().is_ok_and(|verdict| !verdict.holds)
     }
 
-    /// `holds`, `FAILS` or `unknown`.
+    /// Returns `holds`, `FAILS` or `unknown`.
     pub fn word(&self) -> &'static str {
         match &self.verdict {
             Ok(verdict) if verdict.holds => "holds",
@@ -94,7 +94,7 @@ impl Judged {
         }
     }
 
-    /// The numbers, or what is missing.
+    /// Returns the numbers, or the name of the missing value.
     pub fn numbers(&self) -> String {
         match &self.verdict {
             Ok(verdict) => verdict.numbers.clone(),

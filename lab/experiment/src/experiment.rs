@@ -1,4 +1,4 @@
-//! What the author of an experiment writes.
+//! The traits and types that the author of an experiment uses.
 
 use std::io;
 
@@ -8,86 +8,85 @@ use crate::claim::Claim;
 use crate::measurements::Measurements;
 use crate::plan::{Case, PlanError};
 
-/// An experiment that the lab can run: a table or a figure of a paper, or a study of one's own.
+/// An experiment that the lab can run: a table or a figure of a paper, or a study of your own.
 ///
-/// The lab reads the plan, makes a [`Case`] of every combination of scheme and axis values, calls
-/// [`run`](Self::run) for each case and seed on all cores, and does everything else: storage, resuming,
-/// statistics, comparison with what was published, the report. An implementation
+/// The lab reads the plan, makes a [`Case`] of every combination of scheme and axis values, calls [`run`](Self::run)
+/// for each case and seed on all cores, and does everything else: storage, resuming, statistics, comparison with the
+/// published numbers, the report. An implementation
 ///
 /// 1. reads the case's parameters and scheme into structs of its own, which derive
 ///    `serde::Deserialize` with `deny_unknown_fields` (quantities by the types of `units`);
-/// 2. draws all chance from streams of the seed
-///    ([`RandomStream::named`](machine::RandomStream::named)), under names that do not mention the scheme, so
-///    that seed k brings the same fades to every scheme;
+/// 2. draws all randomness from streams of the seed ([`RandomStream::named`](machine::RandomStream::named)), under
+///    names that do not contain the scheme, so that seed k gives every scheme the same fades;
 /// 3. gives equal measurements for an equal case and seed, on any machine and thread;
-/// 4. never sees a published number: those stand in [`About::published`], which only the lab reads.
+/// 4. never reads a published number: those are in [`About::published`], which only the lab reads.
 ///
-/// [`channel_errors`](crate::channel_errors) is a whole one to start from.
+/// [`channel_errors`](crate::channel_errors) is a complete one to start from.
 pub trait Experiment: Send + Sync {
-    /// What it is called, what it measures, and its default plan.
+    /// Returns its name, metrics and default plan.
     fn about(&self) -> &About;
 
-    /// Whether this case makes sense; asked for every case before the first run.
+    /// Checks that this case is valid; called for every case before the first run.
     ///
-    /// Reading parameters and scheme already refuses unknown keys and wrong units. What only the
-    /// experiment knows (a range, two keys that exclude each other) is refused by
-    /// [`Case::wrong_parameter`] or [`Case::wrong_scheme`], which add the place in the plan.
+    /// Reading parameters and scheme already refuses unknown keys and wrong units. Refuse everything else (a range, two
+    /// keys that exclude each other) with [`Case::wrong_parameter`] or [`Case::wrong_scheme`], which add the place in
+    /// the plan.
     fn check(&self, case: &Case) -> Result<(), PlanError>;
 
-    /// One run.
+    /// Runs the case once with this seed.
     fn run(&self, case: &Case, seed: u64) -> Result<Measurements, RunError>;
 
-    /// What the paper says in words, to be judged over the whole table.
+    /// Returns the statements of the paper, to be judged against the whole table.
     fn claims(&self) -> Vec<Claim> {
         Vec::new()
     }
 
-    /// How to record the packets of a run, if this experiment offers it.
+    /// Returns the recorder of the packets of a run, if this experiment has one.
     fn tracer(&self) -> Option<&dyn Tracer> {
         None
     }
 }
 
-/// What an experiment is called, what it measures, and where it comes from; all of it is fixed text.
+/// The name, metrics and source of an experiment; all of it is fixed text.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
-    /// As the command line names it, such as `ton97-table2`.
+    /// Name on the command line, such as `ton97-table2`.
     pub name: &'static str,
-    /// The experiments that belong together, such as `ton97`.
+    /// Name of the group of related experiments, such as `ton97`.
     pub group: &'static str,
-    /// What it shows, in a line.
+    /// Title, in one line.
     pub title: &'static str,
-    /// The paper with authors, year and the table or figure, or whatever else it follows.
+    /// The paper with authors, year and the table or figure, or another source.
     pub source: &'static str,
     /// The default plan, in TOML (`include_str!`); see [`Plan`](crate::Plan) for its form.
     pub plan: &'static str,
-    /// What a run measures, the most telling first.
+    /// The metrics of a run, the most important first.
     pub metrics: &'static [Metric],
-    /// The paper's data file, in TOML, or nothing; see [`Published`](crate::Published) for its form.
+    /// The data file of the paper, in TOML, or empty; see [`Published`](crate::Published) for its form.
     pub published: &'static str,
     /// The parameters that the paper does not state.
     pub calibration: &'static [Calibration],
-    /// What deviates from the paper and why, in Markdown; or nothing.
+    /// Deviations from the paper with their reasons, in Markdown, or empty.
     pub deviations: &'static str,
 }
 
 /// A quantity that each run measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// In lower case with `_`, such as `throughput`: a column of the results.
+    /// Name in lower case with `_`, such as `throughput`: a column of the results.
     pub name: &'static str,
-    /// Such as `Mbit/s` or `%`; empty for a plain number.
+    /// Unit, such as `Mbit/s` or `%`; empty for a plain number.
     pub unit: &'static str,
-    /// What exactly is measured, in a line.
+    /// Exact definition, in one line.
     pub description: &'static str,
 }
 
-/// A parameter that the paper does not state, and what its value rests on.
+/// A parameter that the paper does not state, and the reason for its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calibration {
-    /// Its dotted path within the plan's `[parameters]`.
+    /// Dotted path within the `[parameters]` of the plan.
     pub key: &'static str,
-    /// What it was fitted to (only what the paper measured without loss), or why it was chosen.
+    /// The measurement that it was fitted to (only those without loss), or the reason for the choice.
     pub reason: &'static str,
 }
 
@@ -97,13 +96,13 @@ pub trait Tracer {
     fn trace(&self, case: &Case, seed: u64, pcap: &mut dyn io::Write) -> Result<(), RunError>;
 }
 
-/// Why a run has no measurements.
+/// Reason why a run has no measurements.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The case makes no sense; the check before the first run missed it.
+    /// The case is invalid, but the check before the first run did not find it.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// What is wrong, in a sentence.
+    /// The run failed; holds the reason as a sentence.
     #[error("{0}")]
     Failed(String),
     /// The trace cannot be written.

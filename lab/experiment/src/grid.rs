@@ -1,24 +1,24 @@
-//! Many schemes at many places: a grid tells more of them than a list or a plot.
+//! A table of schemes against axis values, for results too large for a list or a plot.
 
 use crate::table::{Row, Table};
 
-/// From so many schemes on, at so many values of the only axis. A plot has half as many colours.
+/// Least number of schemes, and of values on the only axis, for which a grid is used. A plot has half as many colours.
 const SCHEMES_MIN: usize = 12;
 const PLACES_MIN: usize = 6;
 
-/// The schemes and the places of a table.
+/// The schemes and the axis values of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grid {
-    /// In the plan's order.
+    /// Names of the schemes, in the order of the plan.
     pub(crate) schemes: Vec<String>,
-    /// The axis.
+    /// Name of the axis.
     pub(crate) axis: String,
-    /// Its values.
+    /// Values of the axis.
     pub(crate) places: Vec<String>,
 }
 
 impl Grid {
-    /// The grid of a table for which one is best.
+    /// Returns the grid of a table, if a grid shows it best.
     pub(crate) fn of(table: &Table) -> Option<Self> {
         let cases = table.cases();
         let [(axis, first)] = cases.first()?.labels() else {
@@ -39,7 +39,7 @@ impl Grid {
         })
     }
 
-    /// What a metric is in the cell of a scheme and a place, all by their positions. Cases come place by place.
+    /// Returns the row of a metric for a scheme and an axis value, all by index. Cases are ordered by axis value.
     pub(crate) fn cell(
         &self,
         table: &Table,
@@ -49,7 +49,7 @@ impl Grid {
         table.row(place * self.schemes.len() + scheme, metric)
     }
 
-    /// The cells of a metric, scheme by scheme; nothing where no run has a value of it.
+    /// Returns the rows of a metric, scheme by scheme; `None` if no run has a value of it.
     pub(crate) fn cells(&self, table: &Table, metric: usize) -> Option<Vec<Vec<Option<Row>>>> {
         let places = 0..self.places.len();
         let line = |scheme| {

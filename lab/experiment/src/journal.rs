@@ -1,4 +1,4 @@
-//! Runs on disk: each line is complete or recognised as torn.
+//! The file of finished runs: each line is complete, or recognised as torn.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,15 +12,15 @@ use crate::plan::hex;
 use crate::storage::write_atomically;
 use crate::table::{RunKey, Runs};
 
-/// How long a finished run may wait for the disk. (A killed program loses nothing that was written; only
-/// a machine that loses its power does.)
+/// Longest time until a finished run is synchronised to disk. (A killed program loses no written run; only a power
+/// failure of the machine does.)
 const SYNC: Duration = Duration::from_secs(1);
 
-/// The journal's name in the folder of an experiment.
+/// Name of the journal in the folder of an experiment.
 pub(crate) const NAME: &str = "runs.journal";
 
-/// The runs of a folder. A line is `case seed value … checksum`; the first one says which plan and
-/// which program they belong to.
+/// The runs of a folder. A line is `case seed value … checksum`; the first line identifies the plan and the program of
+/// the runs.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
@@ -29,18 +29,18 @@ pub(crate) struct Journal {
     is_dirty: bool,
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
-    /// What its runs belong to; `None` if there is none.
+    /// The plan and program of the runs; `None` if the journal has no such line.
     pub(crate) identity: Option<String>,
     pub(crate) runs: Runs,
-    /// How many lines were torn or damaged, and will be run again.
+    /// Number of lines that were torn or damaged; their runs are repeated.
     pub(crate) dropped: usize,
 }
 
 impl Content {
-    /// Reads the journal in `folder`; none is an empty one.
+    /// Reads the journal in `folder`; a missing one counts as empty.
     pub(crate) fn read(folder: &Path) -> Result<Self, LabError> {
         let path = folder.join(NAME);
         let bytes = match std::fs::read(&path) {
@@ -74,21 +74,21 @@ impl Content {
         Ok(())
     }
 
-    /// All of it as text, sorted.
+    /// Returns the whole journal as text, sorted.
     fn text(&self, identity: &str) -> String {
         let runs = self.runs.iter();
         let lines = runs.map(|(key, values)| line(&run(*key, values)));
         std::iter::once(line(identity)).chain(lines).collect()
     }
 
-    /// Writes it anew, sorted and without what was torn.
+    /// Writes the journal anew, sorted and without torn lines.
     pub(crate) fn rewrite(&self, folder: &Path, identity: &str) -> Result<(), LabError> {
         write_atomically(&folder.join(NAME), self.text(identity).as_bytes())
     }
 }
 
 impl Journal {
-    /// Opens the journal in `folder` for more runs.
+    /// Opens the journal in `folder` to append runs.
     pub(crate) fn open(folder: &Path) -> Result<Self, LabError> {
         let path = folder.join(NAME);
         let file = OpenOptions::new().append(true).open(&path);
@@ -100,7 +100,7 @@ impl Journal {
         })
     }
 
-    /// Adds a run.
+    /// Appends a run.
     pub(crate) fn append(&mut self, key: RunKey, values: &[Option<f64>]) -> Result<(), LabError> {
         let text = line(&run(key, values));
         let written = self.file.write_all(text.as_bytes());
@@ -112,7 +112,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Waits until the disk has it all.
+    /// Waits until all runs are on disk.
     pub(crate) fn sync(&mut self) -> Result<(), LabError> {
         if self.is_dirty {
             let synced = self.file.sync_data();
@@ -146,7 +146,7 @@ fn line(text: &str) -> String {
     format!("{text} {}\n", checksum(text))
 }
 
-/// The text of a line that is whole.
+/// Returns the text of a line if the line is whole.
 fn sound(line: &str) -> Option<&str> {
     let (text, sum) = line.strip_suffix('\n')?.rsplit_once(' ')?;
     (checksum(text) == sum).then_some(text)

@@ -1,4 +1,4 @@
-//! Torn tails, damage, and what two results of one run mean.
+//! Torn lines, damage, and two different results of one run.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ fn sample() -> Runs {
     ])
 }
 
-/// A folder with the sample, written as a campaign writes it.
+/// Returns a folder with the sample, written as a campaign writes it.
 fn written() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     Content::default().rewrite(folder.path(), IDENTITY).unwrap();

@@ -1,11 +1,10 @@
 //! From a plan to runs, a table and a report.
 //!
-//! An [`Experiment`] knows how to run one case with one seed. A [`Plan`] says which cases and seeds; the
-//! [runner](run) spreads them over all cores, stores each as it ends, and goes on from there when it was
-//! broken off. The [`Table`] has the statistics, beside what was published; the [report] shows it.
+//! An [`Experiment`] runs one case with one seed. A [`Plan`] lists the cases and seeds; the [runner](run) distributes
+//! them over all cores, stores each run when it ends, and resumes after an interruption. The [`Table`] has the
+//! statistics beside the published numbers; the [report] shows it.
 //!
-//! Results are a function of plan and program: not of the number of cores, nor of the order in which runs
-//! ended, nor of interruptions.
+//! Results depend only on plan and program: not on the number of cores, the order in which runs end, or interruptions.
 
 pub mod channel_errors;
 mod claim;

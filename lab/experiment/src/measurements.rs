@@ -1,17 +1,17 @@
-//! What one run measured.
+//! The values measured in one run.
 
 use crate::experiment::Metric;
 
 /// Values by the names of their metrics.
 ///
-/// A metric that a run cannot have (the mean length of a burst, where nothing was lost) is left out.
+/// A metric without a value in this run (the mean length of a burst, if nothing was lost) is left out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measurements {
     values: Vec<(&'static str, f64)>,
 }
 
 impl Measurements {
-    /// No value yet.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -30,7 +30,7 @@ impl Measurements {
         }
     }
 
-    /// The values in the order of `metrics`; the error is a sentence.
+    /// Returns the values in the order of `metrics`; the error is a sentence.
     pub(crate) fn in_order(&self, metrics: &[Metric]) -> Result<Vec<Option<f64>>, String> {
         let mut ordered = vec![None; metrics.len()];
         for (name, value) in &self.values {

@@ -1,4 +1,4 @@
-//! The numbers of a paper, for the comparison and nothing else.
+//! The numbers of a paper, used only for the comparison.
 
 use toml::{Table as Toml, Value};
 
@@ -7,9 +7,8 @@ use crate::plan::Case;
 
 /// The published numbers of one experiment.
 ///
-/// They stand in one TOML file for each paper, under the name of the experiment. A row names a scheme, its
-/// values on the axes as the default plan writes them (one that is left out holds for all), and metrics in
-/// their units:
+/// They are in one TOML file for each paper, under the name of the experiment. A row has a scheme, its values on the
+/// axes as the default plan writes them (a missing axis means all its values), and metrics in their units:
 ///
 /// ```toml
 /// [ton97-table2]
@@ -30,7 +29,7 @@ struct Row {
 }
 
 impl Published {
-    /// Reads what the experiment's data file says of it; the error is a sentence about the file.
+    /// Reads the numbers of the experiment from its data file; the error is a sentence about the file.
     pub fn read(about: &About) -> Result<Self, String> {
         let wrong = |what: String| format!("the published numbers of {}: {what}", about.name);
         let file: Toml =
@@ -46,7 +45,7 @@ impl Published {
         })
     }
 
-    /// What was published of a metric in this case.
+    /// Returns the published value of a metric in this case.
     pub fn value(&self, case: &Case, metric: &str) -> Option<f64> {
         let fits = |row: &&Row| {
             let mut labels = row.labels.iter();
@@ -60,7 +59,7 @@ impl Published {
             .next()
     }
 
-    /// Whether nothing was published.
+    /// Returns true if nothing was published.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Spreads runs over the cores.
+//! Runs the cases of a plan on all cores.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -17,41 +17,41 @@ use crate::schedule::Schedule;
 use crate::storage::{self, Program, write_atomically};
 use crate::table::{RunKey, Runs, Table};
 
-/// How often the observer is asked at least.
+/// Longest time between two calls of the observer.
 const LOOK: Duration = Duration::from_millis(100);
-/// More runs in all than anyone waits for.
+/// Upper limit of runs in all.
 const MOST_RUNS: u64 = 10_000_000;
 
-/// An experiment, its plan, and where the results go.
+/// An experiment, its plan, and the folder of its results.
 #[derive(Clone, Copy)]
 pub struct Campaign<'a> {
-    /// What is run.
+    /// The experiment.
     pub experiment: &'a dyn Experiment,
-    /// Which cases and seeds.
+    /// Its plan.
     pub plan: &'a Plan,
-    /// Where results are stored; made if missing. Runs of the same plan by the same program that are
-    /// there already are not run again.
+    /// Folder of the results; created if missing. Runs of the same plan by the same program that are already there are
+    /// not repeated.
     pub folder: &'a Path,
-    /// How many runs at once.
+    /// Number of runs at the same time.
     pub jobs: NonZeroUsize,
-    /// Who runs it.
+    /// The program that runs it, for the provenance.
     pub program: &'a Program,
 }
 
-/// How far a campaign is.
+/// Progress of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Runs that exist.
+    /// Number of runs that exist.
     pub done: u64,
-    /// Runs that are wanted as far as is known.
+    /// Number of runs that are wanted, as far as is known.
     pub total: u64,
-    /// How many of the runs were there from before.
+    /// Number of runs that existed before this campaign.
     pub resumed: u64,
-    /// Lines of the journal that were torn, and are run again.
+    /// Number of lines of the journal that were torn; their runs are repeated.
     pub dropped: usize,
 }
 
-/// A run and what came of it.
+/// A run and its result.
 type Ended = (RunKey, Result<Vec<Option<f64>>, String>);
 
 /// Checks every case of a plan.
@@ -84,8 +84,8 @@ pub fn check(experiment: &dyn Experiment, plan: &Plan) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Runs what is missing, and writes the results. `observer` hears of progress several times a second and
-/// may break it off; runs in flight then end and are stored.
+/// Runs the missing runs, and writes the results. Calls `observer` with the progress several times a second; it may
+/// interrupt the campaign, and then the runs in flight end and are stored.
 pub fn run(
     campaign: Campaign<'_>,
     observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -149,7 +149,7 @@ pub fn load(experiment: &dyn Experiment, plan: &Plan, folder: &Path) -> Result<T
     Table::new(experiment, plan, runs).map_err(LabError::Data)
 }
 
-/// The plan that was run in `folder`.
+/// Reads the plan that was run in `folder`.
 pub fn load_plan(folder: &Path) -> Result<Plan, LabError> {
     let path = folder.join(storage::PLAN);
     let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
@@ -159,7 +159,7 @@ pub fn load_plan(folder: &Path) -> Result<Plan, LabError> {
     Ok(Plan::parse(&path.display().to_string(), &text, &[])?)
 }
 
-/// Removes the runs that are stored in `folder`, and what was made of them.
+/// Removes the runs that are stored in `folder`, and the files derived from them.
 pub fn forget(folder: &Path) -> Result<(), LabError> {
     if !folder.exists() {
         return Ok(());
@@ -178,7 +178,7 @@ fn deciding_metric(experiment: &dyn Experiment, plan: &Plan) -> usize {
     found.unwrap_or(0)
 }
 
-/// Holds the folder for this process alone.
+/// Locks the folder for this process.
 fn lock(folder: &Path) -> Result<File, LabError> {
     let file = File::open(folder).map_err(LabError::file("open", folder))?;
     match file.try_lock() {
@@ -188,7 +188,7 @@ fn lock(folder: &Path) -> Result<File, LabError> {
     }
 }
 
-/// Refuses a folder whose runs belong to something else.
+/// Refuses a folder whose runs belong to another plan or program.
 fn claim(folder: &Path, old: &Content, plan: &Plan, identity: &str) -> Result<(), LabError> {
     let Some(theirs) = old.identity.as_deref() else {
         if old.runs.is_empty() && old.dropped == 0 {
@@ -210,7 +210,7 @@ fn other(folder: &Path, what: &'static str) -> LabError {
     }
 }
 
-/// Gives runs to workers and stores what they bring.
+/// Gives runs to workers and stores their results.
 struct Collector<'a> {
     campaign: Campaign<'a>,
     schedule: Schedule<'a>,
@@ -218,7 +218,7 @@ struct Collector<'a> {
     journal: Journal,
     progress: Progress,
     in_flight: usize,
-    /// Why no more runs are given out.
+    /// Reason why no more runs are started.
     ended_by: Option<LabError>,
 }
 
@@ -252,8 +252,8 @@ impl Collector<'_> {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) {
         loop {
-            // As many as there are workers, and as many again, so that no worker waits for us; those
-            // that no worker has begun are lost with nothing.
+            // Twice as many as there are workers, so that no worker waits for the collector; runs that no worker has
+            // begun cost nothing to drop.
             while self.in_flight < 2 * self.campaign.jobs.get() && self.ended_by.is_none() {
                 let Some(key) = self.schedule.next() else {
                     break;
@@ -310,7 +310,7 @@ impl Collector<'_> {
     }
 }
 
-/// Runs what is given until nothing more is.
+/// Runs what it receives until the channel closes.
 fn work(
     experiment: &dyn Experiment,
     cases: &[Case],
@@ -329,7 +329,7 @@ fn work(
     }
 }
 
-/// A panic is a bug of the experiment; the runs that ended are stored all the same.
+/// Runs one case with one seed. A panic is a bug of the experiment; the runs that ended before are stored all the same.
 fn run_one(
     experiment: &dyn Experiment,
     case: &Case,

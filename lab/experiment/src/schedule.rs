@@ -1,4 +1,4 @@
-//! Which runs are still wanted.
+//! The runs that are still wanted.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use crate::plan::Plan;
 use crate::statistics::Summary;
 use crate::table::{RunKey, Runs, values};
 
-/// The runs that a plan wants, given those that exist. What it wants in the end is a function of
-/// plan and values alone: not of the order in which runs end, nor of how often they were broken off.
+/// The runs that a plan wants, given those that exist. The final set depends only on plan and values: not on the order
+/// in which runs end, nor on the number of interruptions.
 #[derive(Debug)]
 pub(crate) struct Schedule<'a> {
     plan: &'a Plan,
-    /// The position of the metric that decides how many seeds are enough.
+    /// Index of the metric that decides the number of seeds.
     metric: usize,
-    /// How many seeds each case gets, as far as is known.
+    /// Number of seeds that each case needs, as far as is known.
     targets: Vec<u64>,
-    /// How many of these each case has.
+    /// Number of those seeds that each case has.
     present: Vec<u64>,
     queue: VecDeque<RunKey>,
 }
@@ -30,8 +30,7 @@ impl<'a> Schedule<'a> {
             present: vec![0; cases],
             queue: VecDeque::new(),
         };
-        // All cases of one seed come before the next seed, so that an early look at the results sees
-        // all cases.
+        // All cases of one seed come before the next seed, so that early results contain all cases.
         for seed in 0..plan.seeds().initial() {
             for case in 0..cases {
                 schedule.want(case, seed, runs);
@@ -43,28 +42,28 @@ impl<'a> Schedule<'a> {
         schedule
     }
 
-    /// The next run to start.
+    /// Returns the next run to start.
     pub(crate) fn next(&mut self) -> Option<RunKey> {
         self.queue.pop_front()
     }
 
-    /// Whether every run that is wanted exists or was given out.
+    /// Returns true if every wanted run exists or was started.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Notes that a run that was given out now stands in `runs`.
+    /// Notes that a started run is now in `runs`.
     pub(crate) fn record(&mut self, key: RunKey, runs: &Runs) {
         self.present[key.case] += 1;
         self.extend(key.case, runs);
     }
 
-    /// How many runs are wanted as far as is known, and how many of them exist.
+    /// Returns the number of wanted runs as far as is known, and the number of those that exist.
     pub(crate) fn progress(&self) -> (u64, u64) {
         (self.targets.iter().sum(), self.present.iter().sum())
     }
 
-    /// Of `runs`, those that the plan wants.
+    /// Returns the runs of `runs` that the plan wants.
     pub(crate) fn select(&self, runs: &Runs) -> Runs {
         let first = self.plan.first_seed();
         let wanted = |key: &RunKey| {
@@ -90,7 +89,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Wants more runs of a case if those that it wanted exist and do not suffice.
+    /// Wants more runs of a case if all wanted ones exist and do not suffice.
     fn extend(&mut self, case: usize, runs: &Runs) {
         while self.present[case] == self.targets[case] {
             let first = self.plan.first_seed();

@@ -1,9 +1,9 @@
-//! What many runs say together.
+//! Statistics over many runs.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The mean of independent values, with how far it can be trusted.
+/// The mean of independent values, with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
     /// The arithmetic mean.
@@ -14,12 +14,12 @@ pub struct Summary {
     pub min: f64,
     /// The greatest value.
     pub max: f64,
-    /// How many values there are.
+    /// Number of values.
     pub runs: u64,
 }
 
 impl Summary {
-    /// Of these values; `None` without any.
+    /// Computes the summary of these values; `None` without any.
     ///
     /// ```
     /// let summary = experiment::Summary::of(&[4.0, 6.0, 5.0]).unwrap();
@@ -32,7 +32,7 @@ impl Summary {
             return None;
         }
         let (count, first) = (values.len() as f64, values[0]);
-        // Seen from the first value, equal values have their own mean, to the last bit.
+        // Relative to the first value, equal values have exactly that mean, to the last bit.
         let mean = first + values.iter().map(|value| value - first).sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let freedom = count - 1.0;
@@ -50,22 +50,22 @@ impl Summary {
     }
 }
 
-/// Logarithms of two machines may differ in the last bit; nine digits hide that.
+/// Rounds a value to nine digits. Logarithms on two machines may differ in the last bit; nine digits hide that.
 fn nine_digits(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 
-/// Two cases on the same seeds: what remains of the difference when luck is common to both.
+/// Two cases on the same seeds: the difference that remains when both meet the same random events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Paired {
     /// First minus second, seed by seed.
     pub difference: Summary,
-    /// The mean of the first by the mean of the second, over the common seeds.
+    /// Mean of the first divided by the mean of the second, over the common seeds.
     pub ratio: f64,
 }
 
 impl Paired {
-    /// Of pairs of values with the same seed; `None` without any.
+    /// Compares pairs of values with the same seed; `None` without any.
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let differences: Vec<_> = pairs.iter().map(|(one, other)| one - other).collect();
         let difference = Summary::of(&differences)?;
@@ -77,7 +77,7 @@ impl Paired {
         })
     }
 
-    /// Whether the 95 % confidence interval of the difference leaves out zero.
+    /// Returns true if the 95 % confidence interval of the difference excludes zero.
     pub fn is_significant(&self) -> bool {
         let half = self.difference.ci95.unwrap_or(f64::INFINITY);
         self.difference.mean.abs() > half

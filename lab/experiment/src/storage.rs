@@ -6,11 +6,11 @@
 //! | `runs.csv` | one line a run: scheme, each axis, seed, each metric (empty where there is none) |
 //! | `summary.csv` | one line for each case and metric: mean, 95 % confidence, least, greatest, runs, published |
 //! | `provenance.json` | program, compiler, commit, hash and text of the plan, seeds, and how long it took |
-//! | `runs.journal` | the runs as they ended, from which the same command goes on; sorted once all are there |
+//! | `runs.journal` | the runs in the order in which they ended, to resume from; sorted once all are there |
 //!
-//! All but `provenance.json` are the same bytes whenever the same plan is run by the same program. Files
-//! appear whole or not at all. CSV is that of RFC 4180 with `\n`; numbers have as many digits as tell them
-//! apart.
+//! All but `provenance.json` are the same bytes whenever the same program runs the same plan. Files are written
+//! atomically. CSV is that of RFC 4180 with `\n`; numbers have as many digits as needed to distinguish
+//! them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,22 +24,22 @@ use crate::error::LabError;
 use crate::plan::Plan;
 use crate::table::Table;
 
-/// The plan's name in the folder of an experiment.
+/// Name of the plan in the folder of an experiment.
 pub(crate) const PLAN: &str = "plan.toml";
-/// The provenance's name in the folder of an experiment.
+/// Name of the provenance in the folder of an experiment.
 pub(crate) const PROVENANCE: &str = "provenance.json";
 
-/// What is made of the journal once all runs are there.
+/// Files that are made from the journal once all runs are there.
 const DERIVED: [&str; 3] = ["runs.csv", "summary.csv", PROVENANCE];
 
-/// Removes all files; the journal first, as the others are nothing without it.
+/// Removes all files; the journal first, because the others are useless without it.
 pub(crate) fn forget(folder: &Path) -> Result<(), LabError> {
     remove(&folder.join(crate::journal::NAME))?;
     forget_derived(folder)?;
     remove(&folder.join(PLAN))
 }
 
-/// Removes what was made of fewer runs, so that nobody takes it for the result of more.
+/// Removes the files made from fewer runs, so that they are not taken for the results of more.
 pub(crate) fn forget_derived(folder: &Path) -> Result<(), LabError> {
     DERIVED
         .iter()
@@ -55,18 +55,18 @@ fn remove(path: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Which program made the results.
+/// The program that made the results.
 #[derive(Debug, Clone, Serialize)]
 pub struct Program {
-    /// Its release.
+    /// Version of lasthop.
     pub lasthop: String,
-    /// The compiler's release.
+    /// Version of the compiler.
     pub rustc: String,
-    /// The commit that it was built from; `unknown` without a repository.
+    /// Commit that it was built from; `unknown` without a repository.
     pub commit: String,
-    /// Whether its source differed from the commit.
+    /// True if its source differed from the commit; `None` if unknown.
     pub dirty: Option<bool>,
-    /// A hash of the program itself: runs of different programs are never mixed.
+    /// Hash of the program itself: runs of different programs are never mixed.
     pub digest: String,
 }
 
@@ -165,7 +165,7 @@ fn csv(lines: &[Vec<String>]) -> Vec<u8> {
     writer.into_inner().expect("memory takes what is written")
 }
 
-/// Replaces a file by `content`, which is on disk before anyone sees it.
+/// Replaces a file by `content`, which is on disk before it appears under that name.
 pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> Result<(), LabError> {
     let failed = |error| LabError::file("write", path)(error);
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -177,7 +177,7 @@ pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> Result<(), LabErr
     draft.write_all(content).map_err(failed)?;
     draft.as_file().sync_all().map_err(failed)?;
     draft.persist(path).map_err(|error| failed(error.error))?;
-    // The new name must outlive a power cut too.
+    // The new name must survive a power failure too.
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(failed)
 }

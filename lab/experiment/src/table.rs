@@ -1,4 +1,4 @@
-//! What was measured, as a table.
+//! The table of measured values.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::plan::{Case, Plan};
 use crate::published::Published;
 use crate::statistics::{Paired, Summary};
 
-/// One run: the number of its case in the plan, and its seed.
+/// One run: the index of its case in the plan, and its seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunKey {
-    /// The position of the case in [`Plan::cases`].
+    /// Index of the case in [`Plan::cases`].
     pub case: usize,
     /// The seed.
     pub seed: u64,
@@ -22,7 +22,7 @@ pub struct RunKey {
 /// Values of runs, in the order of the experiment's metrics.
 pub(crate) type Runs = BTreeMap<RunKey, Vec<Option<f64>>>;
 
-/// All runs of a plan, with what was published.
+/// All runs of a plan, with the published numbers.
 #[derive(Debug, Clone)]
 pub struct Table {
     experiment: &'static str,
@@ -39,17 +39,17 @@ pub struct Row {
     pub experiment: &'static str,
     /// The scheme's name.
     pub scheme: String,
-    /// The axes with their values.
+    /// Axes with their values.
     #[serde(serialize_with = "as_object")]
     pub parameters: Vec<(String, String)>,
     /// The metric's name.
     pub metric: &'static str,
     /// The metric's unit.
     pub unit: &'static str,
-    /// What the runs say together.
+    /// Statistics over the runs.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What the paper says.
+    /// Value in the paper.
     pub published: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ fn as_object<S: Serializer>(labels: &[(String, String)], output: S) -> Result<S:
 }
 
 impl Row {
-    /// Measured by published.
+    /// Returns the measured value divided by the published one.
     pub fn ratio(&self) -> Option<f64> {
         let published = self.published.filter(|value| *value != 0.0)?;
         Some(self.summary.mean / published)
@@ -81,29 +81,29 @@ impl Table {
         })
     }
 
-    /// The cases of the plan, in its order.
+    /// Returns the cases of the plan, in its order.
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 
-    /// What is measured.
+    /// Returns the metrics of the experiment.
     pub fn metrics(&self) -> &'static [Metric] {
         self.metrics
     }
 
-    /// How many runs there are.
+    /// Returns the number of runs.
     pub fn count_runs(&self) -> usize {
         self.runs.len()
     }
 
-    /// Every run with its values in the order of the metrics; sorted by case, then seed.
+    /// Returns every run with its values in the order of the metrics; sorted by case, then seed.
     pub fn runs(&self) -> impl Iterator<Item = (RunKey, &[Option<f64>])> {
         self.runs
             .iter()
             .map(|(key, values)| (*key, values.as_slice()))
     }
 
-    /// A line for each case and metric with a value, in the order of the plan.
+    /// Returns a row for each case and metric with a value, in the order of the plan.
     pub fn rows(&self) -> Vec<Row> {
         let cases = 0..self.cases.len();
         cases
@@ -113,7 +113,7 @@ impl Table {
             .collect()
     }
 
-    /// The line of a case and a metric, both by their positions.
+    /// Returns the row of a case and a metric, both by index.
     pub fn row(&self, case: usize, metric: usize) -> Option<Row> {
         let values: Vec<_> = self.values(case, metric).map(|(_, value)| value).collect();
         let summary = Summary::of(&values)?;
@@ -129,13 +129,13 @@ impl Table {
         })
     }
 
-    /// The mean of `metric` for `scheme` at these values of the axes; axes that are left out must have
-    /// a single value.
+    /// Returns the mean of `metric` for `scheme` at these values of the axes; axes that are left out must have a single
+    /// value.
     pub fn mean(&self, scheme: &str, at: &[(&str, &str)], metric: &str) -> Result<f64, Unknown> {
         Ok(self.summary(scheme, at, metric)?.mean)
     }
 
-    /// What the runs of `scheme` say of `metric` at these values of the axes.
+    /// Returns the statistics of `metric` over the runs of `scheme` at these values of the axes.
     pub fn summary(
         &self,
         scheme: &str,
@@ -146,14 +146,14 @@ impl Table {
         found.ok_or_else(|| Unknown::new(format!("{metric} of {scheme}")))
     }
 
-    /// What the runs of the case at this position say of `metric`; nothing where no run has it.
+    /// Returns the statistics of `metric` over the runs of the case at this index; `None` if no run has it.
     pub fn summary_of(&self, case: usize, metric: &str) -> Result<Option<Summary>, Unknown> {
         let column = self.column(metric)?;
         let values: Vec<_> = self.values(case, column).map(|(_, value)| value).collect();
         Ok(Summary::of(&values))
     }
 
-    /// `metric` of the first scheme minus that of the second on their common seeds.
+    /// Compares `metric` of two schemes on their common seeds: the first minus the second.
     pub fn paired(
         &self,
         schemes: [&str; 2],
@@ -163,8 +163,8 @@ impl Table {
         self.compared(schemes.map(|scheme| (scheme, at)), metric)
     }
 
-    /// `metric` of the first case minus that of the second on their common seeds; a case is a scheme at values of the
-    /// axes.
+    /// Compares `metric` of two cases on their common seeds: the first minus the second. A case is a scheme at values
+    /// of the axes.
     pub fn compared(
         &self,
         cases: [(&str, &[(&str, &str)]); 2],
@@ -182,7 +182,7 @@ impl Table {
             .ok_or_else(|| Unknown::new(format!("{first} and {second} on common seeds")))
     }
 
-    /// The experiment's claims with their verdicts.
+    /// Returns the claims of the experiment with their verdicts.
     pub fn judge(&self, experiment: &dyn Experiment) -> Vec<Judged> {
         let claims = experiment.claims().into_iter();
         claims
@@ -193,7 +193,7 @@ impl Table {
             .collect()
     }
 
-    /// Seeds and values of a metric in a case.
+    /// Returns seeds and values of a metric in a case.
     fn values(&self, case: usize, metric: usize) -> impl Iterator<Item = (u64, f64)> {
         values(&self.runs, case, metric)
     }
@@ -226,7 +226,7 @@ impl Table {
     }
 }
 
-/// Seeds and values of a metric in a case.
+/// Returns seeds and values of a metric in a case.
 pub(crate) fn values(runs: &Runs, case: usize, metric: usize) -> impl Iterator<Item = (u64, f64)> {
     let [from, until] = [0, u64::MAX].map(|seed| RunKey { case, seed });
     runs.range(from..=until)

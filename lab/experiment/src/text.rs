@@ -6,7 +6,7 @@ use crate::claim::Judged;
 use crate::grid::Grid;
 use crate::table::{Row, Table};
 
-/// A number with about four digits that mean something.
+/// Returns a number with about four significant digits.
 pub fn rounded(value: f64) -> String {
     let magnitude = value.abs();
     match magnitude {
@@ -20,7 +20,7 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
-/// The titles and cells of one metric's lines; what is not known is `-`.
+/// Returns the titles and cells of one metric's rows; an unknown value is `-`.
 pub(crate) fn lines(table: &Table, metric: usize) -> Vec<Vec<String>> {
     let or_dash = |value: Option<f64>| value.map_or_else(|| "-".into(), rounded);
     let mut lines = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn lines(table: &Table, metric: usize) -> Vec<Vec<String>> {
     lines
 }
 
-/// The titles and cells of one metric as a grid, a line for each scheme.
+/// Returns the titles and cells of one metric as a grid, a line for each scheme.
 fn grid_lines(grid: &Grid, table: &Table, metric: usize) -> Vec<Vec<String>> {
     let Some(cells) = grid.cells(table, metric) else {
         return Vec::new();
@@ -66,7 +66,7 @@ fn grid_lines(grid: &Grid, table: &Table, metric: usize) -> Vec<Vec<String>> {
     lines
 }
 
-/// A mean with its interval.
+/// Returns a mean with its interval.
 pub(crate) fn cell(row: &Row) -> String {
     let mean = rounded(row.summary.mean);
     match row.summary.ci95 {
@@ -75,8 +75,8 @@ pub(crate) fn cell(row: &Row) -> String {
     }
 }
 
-/// A table for each metric, aligned, measured beside published; or a grid of means with their intervals, where many
-/// schemes stand at many places.
+/// Returns a table for each metric, aligned, measured beside published; or a grid of means with their intervals, if
+/// there are many schemes and axis values.
 pub fn tables(table: &Table) -> String {
     let grid = Grid::of(table);
     let mut text = String::new();
@@ -102,8 +102,8 @@ pub fn tables(table: &Table) -> String {
     text
 }
 
-/// Every scheme minus the scheme `against`, case by case on common seeds; a `*` stands where the 95 %
-/// confidence interval of the difference leaves out zero.
+/// Compares every scheme with the scheme `against`, case by case on common seeds; a `*` marks a difference whose 95 %
+/// confidence interval excludes zero.
 pub fn comparison(table: &Table, against: &str) -> String {
     let mut text = String::new();
     for metric in table.metrics() {
@@ -146,7 +146,7 @@ pub fn comparison(table: &Table, against: &str) -> String {
     text
 }
 
-/// The claims with their verdicts.
+/// Returns the claims with their verdicts.
 pub fn claims(judged: &[Judged]) -> String {
     let lines = judged.iter().map(|judged| {
         let claim = &judged.claim;
@@ -159,7 +159,7 @@ pub fn claims(judged: &[Judged]) -> String {
     lines.collect()
 }
 
-/// The cells in columns, the first `words` of them to the left and the numbers to the right.
+/// Returns the cells in columns: the first `words` columns aligned to the left, the numbers to the right.
 pub fn aligned(lines: &[Vec<String>], words: usize) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let length = |line: &Vec<String>, column| {

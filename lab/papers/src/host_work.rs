@@ -1,30 +1,30 @@
-//! What a host's processor has to do for what crosses its network card, by counting.
+//! The work of a host's processor for its network card, by counting.
 
 use serde::Deserialize;
 use units::Duration;
 
-/// What each thing costs. It is a model, not a measurement: what is counted stands beside it in every table.
+/// The cost of each operation. It is a model, not a measurement: the counts are beside it in every table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Costs {
     /// A frame, in or out: interrupt, driver, buffers.
     pub(crate) frame: Duration,
-    /// IP, for each packet that has it.
+    /// IP processing of a packet.
     pub(crate) internet: Duration,
-    /// The transport, for each packet.
+    /// Transport processing of a packet.
     pub(crate) transport: Duration,
-    /// A byte that is copied, or summed up for a checksum.
+    /// Copying a byte, or including it in a checksum.
     pub(crate) byte: Duration,
-    /// Copies of each byte between application and card, where TCP carries it.
+    /// Number of copies of each byte between application and card with TCP.
     pub(crate) copies: u64,
-    /// The same where MTCP does: one, says its paper.
+    /// Number of copies with MTCP: one, according to its paper.
     pub(crate) copies_mtcp: u64,
-    /// A timer's tick, whether anything is due or not.
+    /// A timer tick, whether a timer is due or not.
     pub(crate) tick: Duration,
 }
 
 impl Default for Costs {
-    /// A Pentium's, as we guess them.
+    /// Returns estimates for a Pentium.
     fn default() -> Self {
         Self {
             frame: Duration::from_micros(40),
@@ -38,30 +38,30 @@ impl Default for Costs {
     }
 }
 
-/// What has crossed a card.
+/// Counters of a network card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Card {
-    /// Frames that came in, damaged ones included.
+    /// Frames received, damaged ones included.
     pub(crate) frames_in: u64,
-    /// Frames that went out.
+    /// Frames sent.
     pub(crate) frames_out: u64,
-    /// Data in frames, in or out, that were right, in bytes.
+    /// Bytes of data in correct frames, received or sent.
     pub(crate) data: u64,
-    /// Data in frames that were damaged: they are summed up and dropped.
+    /// Bytes of data in damaged frames, which are summed and dropped.
     pub(crate) damaged: u64,
 }
 
-/// A host's protocols.
+/// The protocols of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stack {
-    /// MTCP in place of TCP and IP.
+    /// True for MTCP in place of TCP and IP.
     pub(crate) mtcp: bool,
-    /// Ticks of its timers.
+    /// Number of ticks of its timers.
     pub(crate) ticks: u64,
 }
 
 impl Costs {
-    /// What the processor was busy for.
+    /// Returns the processor time spent.
     pub(crate) fn of(&self, card: &Card, stack: Stack) -> Duration {
         let (layers, copies) = if stack.mtcp {
             (self.transport, self.copies_mtcp)

@@ -1,4 +1,4 @@
-//! The papers' experiments, a module a paper: set-up, schemes, published numbers, claims.
+//! The experiments of the papers, one module for each paper: set-up, schemes, published numbers, claims.
 
 mod host_work;
 mod link_repair;
@@ -16,7 +16,7 @@ pub mod nfs97;
 pub mod nfs_csdp;
 pub mod ton97;
 
-/// A quantity that runs measure: its name, its unit, and what exactly it is.
+/// Creates a metric: its name, unit and exact definition.
 const fn metric(
     name: &'static str,
     unit: &'static str,

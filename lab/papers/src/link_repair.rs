@@ -1,4 +1,4 @@
-//! One end of our own link repair, as a hop of the papers' networks has it: IP packets in, and out.
+//! One end of our link repair as a hop of the papers' networks: IP packets in and out.
 
 use std::net::Ipv4Addr;
 
@@ -8,9 +8,9 @@ use units::{Bytes, Instant};
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
-/// What a frame of our link repair costs besides its bytes: IPv4 and UDP headers, and the seal.
+/// Bytes of a frame of our link repair besides its content: IPv4 and UDP headers, and the seal.
 pub(crate) const FRAME_OVERHEAD: usize = 20 + 8 + 24;
-/// Bytes of a frame: with its overhead, an IP packet of 1,500.
+/// Largest frame in bytes: with its overhead, an IP packet of 1,500.
 const FRAME: usize = 1_500 - FRAME_OVERHEAD;
 
 /// The first byte of an IPv4 header without options, and the protocol number that marks a frame: 253, for
@@ -24,24 +24,24 @@ pub(crate) struct LinkRepair {
     association: Association,
 }
 
-/// What comes out of it.
+/// An output of the link repair.
 #[derive(Debug)]
 pub(crate) enum Repaired {
-    /// To be sent across the hop.
+    /// A frame to send across the hop.
     Frame(PacketBuffer),
-    /// Has crossed the hop.
+    /// A packet that has crossed the hop.
     Packet(Packet),
-    /// What became known of the hop.
+    /// An event of the hop.
     Event(LinkEvent),
 }
 
-/// How our link repair behaves unless told otherwise.
+/// Returns the default configuration of our link repair.
 pub(crate) fn usual() -> arq::Config {
     arq::Config::new(FRAME, FRAME_OVERHEAD)
 }
 
 impl LinkRepair {
-    /// An idle end, which measures the hop's rate for itself.
+    /// Creates an idle end, which measures the rate of the hop itself.
     pub(crate) fn new(config: arq::Config) -> Self {
         let tcp = TcpConfig {
             method: TcpMethod::Arq,
@@ -53,13 +53,13 @@ impl LinkRepair {
         }
     }
 
-    /// Sends a packet across.
+    /// Sends a packet across the hop.
     pub(crate) fn cross(&mut self, now: Instant, packet: PacketBuffer) {
         let packet = Input::Packet(Packet::new(packet));
         self.association.handle_input(now, packet);
     }
 
-    /// A frame came across.
+    /// Takes a frame from the hop.
     pub(crate) fn frame(&mut self, now: Instant, frame: PacketBuffer) {
         let frame = Input::Frame {
             arrived: now,
@@ -92,8 +92,8 @@ impl LinkRepair {
     }
 }
 
-/// Appends a frame as a capture shows it: behind an IPv4 header that names the hosts, and nothing where the rest of
-/// its overhead would stand.
+/// Appends a frame as a capture shows it: behind an IPv4 header with the addresses of the hosts; the rest of its
+/// overhead is left out.
 pub(crate) fn encode_frame(frame: &[u8], [from, to]: [Ipv4Addr; 2], into: &mut Vec<u8>) {
     let start = into.len();
     let length = frame.len() + FRAME_OVERHEAD;
@@ -107,7 +107,7 @@ pub(crate) fn encode_frame(frame: &[u8], [from, to]: [Ipv4Addr; 2], into: &mut V
     bytes[FRAME_OVERHEAD..].copy_from_slice(frame);
 }
 
-/// The frame that a capture shows so, if it is one.
+/// Returns the frame of a packet in a capture, if it is one.
 pub(crate) fn parse_frame(bytes: &[u8]) -> Option<&[u8]> {
     let is_frame = bytes.get(9) == Some(&FRAME_PROTOCOL);
     bytes.get(FRAME_OVERHEAD..).filter(|_| is_frame)

@@ -1,4 +1,4 @@
-//! The links of the papers' networks, as plans state them.
+//! The links of the papers' networks, as plans describe them.
 
 use channel::errors::ErrorConfig;
 use channel::{DirectionConfig, Link, LinkConfig, Medium, QueueBound, Rate, StepConfig};
@@ -12,17 +12,17 @@ use crate::recordings;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wire {
-    /// Of its slowest link.
+    /// Rate of its slowest link.
     rate: Rate,
-    /// What each packet costs there besides its bytes.
+    /// Bytes added to each packet.
     framing: Bytes,
-    /// One way.
+    /// One-way delay.
     delay: Duration,
     queue: QueueBound,
 }
 
 impl Wire {
-    /// It as a link.
+    /// Returns it as a link.
     pub(crate) fn line(&self) -> Result<Line, String> {
         let each = DirectionConfig::steady(self.rate, self.delay, self.queue);
         let line = Line::wire(each).map_err(|error| error.to_string())?;
@@ -36,35 +36,35 @@ impl Wire {
 pub(crate) struct Air {
     rate: Rate,
     medium: Medium,
-    /// What each packet takes besides its bytes.
+    /// Time that each packet takes besides its bytes.
     access: Duration,
-    /// Bytes of a frame besides its packet; errors meet them too.
+    /// Bytes of a frame besides its packet; errors can hit them too.
     framing: Bytes,
     delay: Duration,
     queue: QueueBound,
-    /// Of the way back, where it has a medium of its own.
+    /// Rate of the return direction, if it has a medium of its own.
     return_rate: Option<Rate>,
-    /// The delay changes all the time.
+    /// Variation of the delay, if it is not constant.
     swing: Option<Swing>,
 }
 
-/// A delay that jumps.
+/// A delay that jumps between two values.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Swing {
-    /// By so much, up and down again.
+    /// Added delay, alternately on and off.
     delay: Duration,
-    /// So long after the last jump.
+    /// Time between two jumps.
     every: Duration,
 }
 
 impl Air {
-    /// What may wait at each end.
+    /// Returns the limit of the queue at each end.
     pub(crate) fn queue(&self) -> QueueBound {
         self.queue
     }
 
-    /// One direction at `rate`, without its errors.
+    /// Returns one direction at `rate`, without its errors.
     fn direction(&self, rate: Rate) -> DirectionConfig {
         let steady = DirectionConfig::steady(rate, self.delay, self.queue);
         let Some(swing) = &self.swing else {
@@ -84,7 +84,7 @@ impl Air {
         }
     }
 
-    /// It as a link, with the losses that `seed` draws.
+    /// Returns it as a link, with losses from the random stream of `seed`.
     pub(crate) fn line(&self, errors: &ErrorConfig, seed: u64) -> Result<Line, String> {
         let config = LinkConfig {
             medium: self.medium,

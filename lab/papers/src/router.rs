@@ -5,16 +5,16 @@ use std::fmt::Debug;
 
 use simulator::Port;
 
-/// A packet that says where it goes.
+/// A packet with a destination.
 pub(crate) trait Addressed {
-    /// How hosts are told apart.
+    /// Type of the addresses of hosts.
     type Address: PartialEq + Copy + Debug;
 
-    /// Where it goes; nothing for a packet that belongs to one link.
+    /// Returns the destination; `None` for a packet that belongs to one link.
     fn destination(&self) -> Option<Self::Address>;
 }
 
-/// Forwards each packet to where its destination is.
+/// A router that forwards each packet towards its destination.
 #[derive(Debug)]
 pub(crate) struct Router<P: Addressed> {
     routes: Vec<(P::Address, Port)>,
@@ -22,7 +22,7 @@ pub(crate) struct Router<P: Addressed> {
 }
 
 impl<P: Addressed> Router<P> {
-    /// A router that knows these ways; what is for nobody goes nowhere.
+    /// Creates a router with these routes; packets to any other destination are dropped.
     pub(crate) fn new(routes: Vec<(P::Address, Port)>) -> Self {
         Self {
             routes,
@@ -30,7 +30,7 @@ impl<P: Addressed> Router<P> {
         }
     }
 
-    /// A packet has arrived.
+    /// Takes a packet that has arrived.
     pub(crate) fn take(&mut self, packet: P) {
         let Some(destination) = packet.destination() else {
             return;
@@ -41,12 +41,12 @@ impl<P: Addressed> Router<P> {
         }
     }
 
-    /// The next packet that leaves, and where.
+    /// Returns the next packet that leaves, with its port.
     pub(crate) fn poll(&mut self) -> Option<(Port, P)> {
         self.forwards.pop_front()
     }
 
-    /// Whether nothing waits to leave.
+    /// Returns true if no packet waits to leave.
     pub(crate) fn is_empty(&self) -> bool {
         self.forwards.is_empty()
     }

@@ -2,9 +2,10 @@
 //!
 //! [`Air`] bounds what is outstanding by the rate of the hop, which it measures by the times at which frames *arrive*:
 //! a loss on the air never lowers it, while a growing queue does. The queue thus stands in our own daemon and not in
-//! the hop, and whoever else fills that of the hop is met as an equal. Where it is [`Air::granted`], it only measures.
+//! the hop, and whoever else fills that of the hop is met as an equal.
 //!
-//! [`SharedAir`] is the air of several destinations, who take turns on it.
+//! [`SharedAir`] is the air of several destinations, which take turns on it. The [`Air`] of each of them is then one
+//! [in turns](Air::in_turns): it measures the rate, and opens for its turns.
 
 mod consensus;
 mod control;
@@ -27,31 +28,41 @@ const BLIND_MAX: Bytes = Bytes::kibi(40);
 /// The pace beyond it, until one is, and while what was measured is in doubt.
 const BLIND_PACE: BitRate = BitRate::from_kilobits(256);
 
-/// The pacer, the window and the rate of one medium.
+/// The rate of one medium, and when it is open to one sender.
 #[derive(Debug)]
 pub struct Air {
-    pacer: Pacer,
     law: Law,
     given: Option<BitRate>,
     learned_at: Option<Instant>,
 }
 
-/// What decides how fast frames leave.
+/// What decides when frames leave.
 #[derive(Debug)]
 enum Law {
     /// A window, on an air of its own.
     Window(Box<Window>),
-    /// A rate, on an air that somebody else grants.
-    Rate {
-        estimate: Box<Estimate>,
-        /// Sent before any rate was measured.
-        blind: Bytes,
-    },
+    /// Turns, on an air that others use too.
+    Turns(Box<Turns>),
+}
+
+/// The turns of one sender.
+#[derive(Debug, Default)]
+struct Turns {
+    /// Number of bytes that may leave now.
+    content: Option<Bytes>,
+    /// True if a frame may leave now that only acknowledges.
+    acknowledgement: bool,
+    /// The rate of the air, as its senders agree on it, once it is known.
+    rate: Option<BitRate>,
+    estimate: Estimate,
+    /// Number of bytes sent before any rate was measured.
+    blind: Bytes,
 }
 
 /// A window, and what is outstanding of it.
 #[derive(Debug, Default)]
 struct Window {
+    pacer: Pacer,
     control: Control,
     silence: Silence,
     /// Bytes on their way, as far as is known.
@@ -64,22 +75,41 @@ impl Air {
     /// An air of `given` rate, or one whose rate is to be measured.
     pub fn new(given: Option<BitRate>) -> Self {
         Self {
-            pacer: Pacer::default(),
             law: Law::Window(Box::default()),
             given,
             learned_at: None,
         }
     }
 
-    /// The same air, where somebody else grants it: its rate is measured, and nothing bounds what is outstanding.
+    /// The same air, where others use it too: it is open only in [turns](Self::begin_turn), its rate is measured, and
+    /// nothing bounds what is outstanding.
     #[must_use]
-    pub fn granted(self) -> Self {
+    pub fn in_turns(self) -> Self {
         Self {
-            law: Law::Rate {
-                estimate: Box::default(),
-                blind: Bytes::ZERO,
-            },
+            law: Law::Turns(Box::default()),
             ..self
+        }
+    }
+
+    /// Opens an air [in turns](Self::in_turns) for some bytes; `rate` is that of the air, if it is known.
+    pub fn begin_turn(&mut self, bytes: Bytes, rate: Option<BitRate>) {
+        if let Law::Turns(turns) = &mut self.law {
+            turns.content = Some(bytes);
+            turns.rate = rate.or(turns.rate);
+        }
+    }
+
+    /// Opens an air [in turns](Self::in_turns) for one frame that only acknowledges.
+    pub fn begin_acknowledgement(&mut self) {
+        if let Law::Turns(turns) = &mut self.law {
+            turns.acknowledgement = true;
+        }
+    }
+
+    /// Ends a turn, used or not.
+    pub fn end_turn(&mut self) {
+        if let Law::Turns(turns) = &mut self.law {
+            (turns.content, turns.acknowledgement) = (None, false);
         }
     }
 
@@ -92,49 +122,44 @@ impl Air {
         }
     }
 
-    /// Returns when the air is free next, as far as its pace decides.
-    pub fn free_at(&self) -> Instant {
-        self.pacer.free_at()
+    /// Returns when a frame that only acknowledges may leave next; `None` before a turn begins.
+    pub fn free_at(&self) -> Option<Instant> {
+        match &self.law {
+            Law::Window(window) => Some(window.pacer.free_at()),
+            Law::Turns(turns) => turns.acknowledgement.then_some(Instant::ZERO),
+        }
     }
 
-    /// Returns when content may leave next; acknowledgements need only [`free_at`](Self::free_at).
-    pub fn opens_at(&self) -> Instant {
-        let free = self.pacer.free_at();
+    /// Returns when content may leave next; `None` before a turn begins.
+    pub fn opens_at(&self) -> Option<Instant> {
         match &self.law {
             Law::Window(window) if self.given.is_none() => {
-                free.max(window.opens_at(self.learned_at.is_some()))
+                let open = window.opens_at(self.learned_at.is_some());
+                Some(window.pacer.free_at().max(open))
             }
-            Law::Window(_) | Law::Rate { .. } => free,
+            Law::Window(window) => Some(window.pacer.free_at()),
+            Law::Turns(turns) => turns.content.map(|_| Instant::ZERO),
         }
     }
 
     /// Returns how many bytes may go on the air now; `None` while it is busy, or while enough is outstanding.
     pub fn grant(&self, now: Instant) -> Option<Bytes> {
-        if self.opens_at() > now {
-            return None;
+        self.opens_at().filter(|opens_at| *opens_at <= now)?;
+        match &self.law {
+            Law::Window(window) => {
+                let room = self.window().saturating_sub(window.outstanding).max(1);
+                let granted = window.pacer.grant(now, self.pace())?;
+                Some(granted.min(Bytes::new(room)))
+            }
+            Law::Turns(turns) => turns.content,
         }
-        let room = self.window().saturating_sub(self.outstanding()).max(1);
-        let granted = self.pacer.grant(now, self.pace())?;
-        Some(granted.min(Bytes::new(room)))
     }
 
-    /// Returns whether a frame that only acknowledges may go on the air now.
-    pub fn admits_acknowledgement(&self, now: Instant) -> bool {
-        self.pacer.free_at() <= now
-    }
-
-    /// Returns how many bytes may be outstanding: without end where no window bounds them.
+    /// Returns the number of bytes that may be outstanding; it is without limit where no window bounds them.
     pub fn window(&self) -> u64 {
         match &self.law {
             Law::Window(window) if self.given.is_none() => window.control.window(),
-            Law::Window(_) | Law::Rate { .. } => u64::MAX,
-        }
-    }
-
-    fn outstanding(&self) -> u64 {
-        match &self.law {
-            Law::Window(window) => window.outstanding,
-            Law::Rate { .. } => 0,
+            Law::Window(_) | Law::Turns(_) => u64::MAX,
         }
     }
 
@@ -151,14 +176,13 @@ impl Air {
         let pace = self.pace();
         match &mut self.law {
             Law::Window(window) => window.spent(now, bytes, pace),
-            Law::Rate { estimate, blind } => {
-                if !estimate.has_measured() {
-                    *blind += bytes;
+            Law::Turns(turns) => {
+                if !turns.estimate.has_measured() {
+                    turns.blind += bytes;
                 }
-                estimate.sent(bytes);
+                turns.estimate.sent(bytes);
             }
         }
-        self.pacer.spent(now, bytes, pace);
     }
 
     /// There is nothing more to send, although the air would take it.
@@ -174,7 +198,7 @@ impl Air {
     pub fn learn(&mut self, now: Instant, sample: &Sample) {
         match &mut self.law {
             Law::Window(window) => window.learn(now, sample),
-            Law::Rate { estimate, .. } => estimate.learn(now, sample),
+            Law::Turns(turns) => turns.estimate.learn(now, sample),
         }
         self.learned_at = Some(now);
     }
@@ -188,7 +212,7 @@ impl Air {
     pub fn rate(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
             Law::Window(window) => window.control.rate(),
-            Law::Rate { estimate, .. } => estimate.rate(),
+            Law::Turns(turns) => turns.estimate.rate(),
         })
     }
 
@@ -197,7 +221,7 @@ impl Air {
     pub fn crest(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
             Law::Window(window) => window.control.crest(),
-            Law::Rate { estimate, .. } => estimate.rate(),
+            Law::Turns(turns) => turns.estimate.rate(),
         })
     }
 
@@ -205,19 +229,25 @@ impl Air {
     pub fn is_settled(&self) -> bool {
         let is_starting = match &self.law {
             Law::Window(window) => window.control.is_starting(),
-            Law::Rate { estimate, .. } => estimate.is_starting(),
+            Law::Turns(turns) => turns.estimate.is_starting(),
         };
         self.given.is_some() || !is_starting
+    }
+
+    /// Returns the rate of the hop where it is known; where several use it, that on which they agree.
+    pub fn known_rate(&self) -> Option<BitRate> {
+        match &self.law {
+            Law::Window(_) => self.is_settled().then(|| self.rate()),
+            Law::Turns(turns) => turns.rate,
+        }
     }
 
     /// Returns the rate at which frames leave now.
     pub fn pace(&self) -> BitRate {
         self.given.unwrap_or_else(|| match &self.law {
             Law::Window(window) => window.control.pace(window.outstanding),
-            Law::Rate { estimate, blind } if *blind > BLIND_MAX && !estimate.has_measured() => {
-                BLIND_PACE
-            }
-            Law::Rate { estimate, .. } => estimate.pace(),
+            Law::Turns(turns) if turns.is_blind() => BLIND_PACE,
+            Law::Turns(turns) => turns.estimate.pace(),
         })
     }
 
@@ -225,7 +255,7 @@ impl Air {
     pub fn measured(&self) -> Option<Measured> {
         let has_measured = match &self.law {
             Law::Window(window) => window.control.has_measured(),
-            Law::Rate { estimate, .. } => estimate.has_measured(),
+            Law::Turns(turns) => turns.estimate.has_measured(),
         };
         (self.given.is_some() || has_measured).then(|| Measured {
             pace: self.pace(),
@@ -238,7 +268,7 @@ impl Air {
     pub fn memory(&self) -> Bytes {
         let law = match &self.law {
             Law::Window(window) => size_of::<Window>() + window.control.memory(),
-            Law::Rate { estimate, .. } => size_of::<Estimate>() + estimate.memory(),
+            Law::Turns(turns) => size_of::<Turns>() + turns.estimate.memory(),
         };
         Bytes::from(size_of::<Self>() + law)
     }
@@ -247,7 +277,7 @@ impl Air {
     pub fn is_contended(&self) -> bool {
         match &self.law {
             Law::Window(window) => window.control.is_competing(),
-            Law::Rate { .. } => false,
+            Law::Turns(_) => false,
         }
     }
 
@@ -255,8 +285,15 @@ impl Air {
     pub fn queueing(&self) -> Duration {
         match &self.law {
             Law::Window(window) => window.control.queueing(),
-            Law::Rate { estimate, .. } => estimate.queueing(),
+            Law::Turns(turns) => turns.estimate.queueing(),
         }
+    }
+}
+
+impl Turns {
+    /// Returns true if much was sent before any rate was measured.
+    fn is_blind(&self) -> bool {
+        self.blind > BLIND_MAX && !self.estimate.has_measured()
     }
 }
 
@@ -282,6 +319,7 @@ impl Window {
         let hop = (self.control.rate(), self.control.round_trip());
         self.silence
             .sent(now, (self.outstanding, window), (bytes, frame), hop);
+        self.pacer.spent(now, bytes, pace);
     }
 
     fn learn(&mut self, now: Instant, sample: &Sample) {

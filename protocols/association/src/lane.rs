@@ -54,13 +54,13 @@ impl Association {
     /// Returns what the air can take now of what is wanted.
     pub(crate) fn next_grant(&mut self, now: Instant) -> Option<arq::Input> {
         self.air.set_outstanding(self.arq.outstanding());
-        if self.air.opens_at() <= now {
+        if self.air.opens_at().is_some_and(|at| at <= now) {
             let bytes = self.air.grant(now).filter(|_| self.arq.wants_air(now))?;
             return Some(arq::Input::AirFree(bytes));
         }
         let acknowledges = self.arq.acknowledges_from().is_some_and(|due| due <= now);
-        let admitted = acknowledges && self.air.admits_acknowledgement(now);
-        admitted.then_some(arq::Input::AcknowledgementFree)
+        let admitted = self.air.free_at().is_some_and(|at| at <= now);
+        (acknowledges && admitted).then_some(arq::Input::AcknowledgementFree)
     }
 
     /// Whether there is a link. What cannot be cut fits best where the length of frames is known before it is made.
@@ -114,7 +114,7 @@ impl Association {
     /// Tells the link repair what is known of the rate.
     pub(crate) fn tell_rate(&mut self, now: Instant) {
         let (told, was_known) = self.told;
-        if let Some(rate) = self.known_rate() {
+        if let Some(rate) = self.air.known_rate() {
             let rate = rate.max(self.air.crest());
             if !was_known || rate != told {
                 self.told = (rate, true);

@@ -106,8 +106,6 @@ pub struct Association {
     told: (BitRate, bool),
     malformed: u64,
     linked: bool,
-    /// Where others use the air too, somebody else grants it.
-    granted: Option<Granted>,
     tcp: TcpLane,
     /// Where TCP is split, and its streams cross as MTCP.
     streams: Option<Streams>,
@@ -118,12 +116,6 @@ pub struct Association {
     marks: Marks,
     flows: KnownFlows,
     recent: Recent,
-}
-
-/// What is known of an air that somebody else grants.
-#[derive(Debug, Clone, Copy, Default)]
-struct Granted {
-    rate: Option<BitRate>,
 }
 
 impl Association {
@@ -139,7 +131,6 @@ impl Association {
             told: (BitRate::ZERO, false),
             malformed: 0,
             linked: true,
-            granted: None,
             streams: None,
             patience: Grace::default(),
             ran_at: Instant::ZERO,
@@ -149,12 +140,11 @@ impl Association {
         }
     }
 
-    /// The same association on an air that it shares with others: it sends when that is granted.
+    /// The same association on an air that it shares with others: it sends when its turn comes.
     #[must_use]
     pub fn on_shared_air(self) -> Self {
         Self {
-            air: self.air.granted(),
-            granted: Some(Granted::default()),
+            air: self.air.in_turns(),
             ..self
         }
     }
@@ -250,7 +240,7 @@ impl Association {
     pub fn status(&self, now: Instant) -> Status {
         let (memory, memory_most) = self.memory();
         let measured = self.air.measured().map(|measured| measured.rate);
-        let rate = self.known_rate().or(measured);
+        let rate = self.air.known_rate().or(measured);
         Status {
             packets_malformed: self.malformed,
             packets_of_refused_flows: self.flows.refused(),
@@ -259,14 +249,6 @@ impl Association {
             memory,
             memory_most,
             ..Status::of(now, &self.arq, (&self.air, rate))
-        }
-    }
-
-    /// The rate of the hop, where it is more than a guess.
-    fn known_rate(&self) -> Option<BitRate> {
-        match self.granted {
-            Some(granted) => granted.rate,
-            None => self.air.is_settled().then(|| self.air.rate()),
         }
     }
 
@@ -349,7 +331,7 @@ impl Association {
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
-        while self.linked && self.granted.is_none() {
+        while self.linked {
             let Some(grant) = self.next_grant(now) else {
                 break;
             };
@@ -357,7 +339,9 @@ impl Association {
             if self.drain(now) == 0 {
                 break;
             }
+            self.air.end_turn();
         }
+        self.air.end_turn();
         if self.linked && !self.arq.has_content(now) {
             self.air.idle();
         }
@@ -413,16 +397,8 @@ impl Machine for Association {
             }
             Input::Streams(input) => self.tell_streams(now, streams::Input::Asked(input)),
             Input::Link(linked) => self.link(now, linked),
-            Input::AirFree { bytes, rate } => {
-                if let Some(granted) = &mut self.granted {
-                    granted.rate = rate.or(granted.rate);
-                }
-                self.arq.handle_input(now, arq::Input::AirFree(bytes));
-            }
-            Input::AcknowledgementFree => {
-                let free = arq::Input::AcknowledgementFree;
-                self.arq.handle_input(now, free);
-            }
+            Input::AirFree { bytes, rate } => self.air.begin_turn(bytes, rate),
+            Input::AcknowledgementFree => self.air.begin_acknowledgement(),
             Input::Elsewhere(bytes) => self.arq.handle_input(now, arq::Input::Elsewhere(bytes)),
             Input::Path(news) => {
                 if matches!(news, PathNews::Moved(_) | PathNews::Uncertain) {
@@ -456,14 +432,11 @@ impl Machine for Association {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let grants_itself = self.linked && self.granted.is_none();
-        let content = self
-            .arq
-            .content_from()
-            .map(|at| at.max(self.air.opens_at()));
+        let open = |(wanted, opens_at): (Instant, Instant)| wanted.max(opens_at);
+        let content = self.arq.content_from().zip(self.air.opens_at()).map(open);
         let acknowledges = self.arq.acknowledges_from();
-        let acknowledges = acknowledges.map(|at| at.max(self.air.free_at()));
-        let grant = machine::earlier(content, acknowledges).filter(|_| grants_itself);
+        let acknowledges = acknowledges.zip(self.air.free_at()).map(open);
+        let grant = machine::earlier(content, acknowledges).filter(|_| self.linked);
         let streams = self.streams.as_ref().and_then(Streams::poll_timeout);
         let streams = streams.map(|due| self.patience.after(due));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());

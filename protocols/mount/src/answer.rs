@@ -1,16 +1,16 @@
-//! Answers to the kernel.
+//! The answers to the kernel.
 
 use bytes::Bytes;
 use units::Duration;
 
 use crate::{Errno, Handle, Node};
 
-/// A file's kind and who may do what, as `st_mode` has it.
+/// File type and permissions, as in `st_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KindAndMode(pub u32);
 
 impl KindAndMode {
-    /// The kind as directories list it (`d_type`).
+    /// Returns the type as directories list it (`d_type`).
     pub fn listed(self) -> u32 {
         (self.0 & 0o170_000) >> 12
     }
@@ -20,121 +20,121 @@ impl KindAndMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamp(pub i64, pub u32);
 
-/// What is known of a file.
+/// Attributes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Attributes {
-    /// Its number (`st_ino`).
+    /// Inode number (`st_ino`).
     pub number: u64,
-    /// Its kind and who may do what.
+    /// Type and permissions.
     pub mode: KindAndMode,
-    /// How many names it has.
+    /// Number of hard links.
     pub links: u32,
-    /// User and group that it belongs to.
+    /// User ID and group ID of the owner.
     pub owner: (u32, u32),
     /// Its length in bytes.
     pub size: u64,
-    /// What it takes of the disk, in bytes.
+    /// Disk space used, in bytes.
     pub used: u64,
-    /// A device's major and minor number.
+    /// Major and minor number of a device.
     pub device: (u32, u32),
-    /// When it was read last.
+    /// Time of the last read.
     pub accessed: Timestamp,
-    /// When its content changed last.
+    /// Time of the last change of the content.
     pub modified: Timestamp,
-    /// When its content or attributes changed last.
+    /// Time of the last change of the content or the attributes.
     pub changed: Timestamp,
-    /// How many bytes are read or written best at once.
+    /// Preferred size of reads and writes, in bytes.
     pub best_block: u32,
 }
 
-/// A file and what is known of it.
+/// A file and its attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// The file.
     pub node: Node,
-    /// What is known of it.
+    /// Attributes of the file.
     pub attributes: Attributes,
 }
 
-/// What a name leads to. It is a reference to the node, until it is [forgotten](crate::Operation::Forget).
+/// Result of a look-up. It is a reference to the node, until it is [forgotten](crate::Operation::Forget).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// The file; none if nothing has the name, which the kernel remembers as long as an entry.
+    /// File of the name; none if it does not exist, which the kernel caches like an entry.
     pub found: Option<Found>,
-    /// How long the kernel takes the name for true.
+    /// Time that the kernel may cache the name.
     pub name_valid: Duration,
-    /// How long the kernel takes the attributes for true.
+    /// Time that the kernel may cache the attributes.
     pub attributes_valid: Duration,
 }
 
-/// Something is open.
+/// An open file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened {
-    /// How to name it.
+    /// Handle of the open file.
     pub handle: Handle,
-    /// Whether what the kernel remembers of its content is still true.
+    /// True if the kernel's cached content is still valid.
     pub keep_content: bool,
 }
 
-/// How full a file system is.
+/// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Space {
-    /// The size of a block in bytes.
+    /// Size of a block in bytes.
     pub block: u32,
-    /// Blocks: all, free, and free for the caller.
+    /// Numbers of blocks: all, free, and free for the caller.
     pub blocks: (u64, u64, u64),
-    /// Files: how many there can be, and how many more.
+    /// Numbers of files: the maximum, and those that can still be created.
     pub files: (u64, u64),
-    /// The longest name in bytes.
+    /// Maximum length of a name in bytes.
     pub name_max: u32,
 }
 
-/// An answer.
+/// Answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It is done.
+    /// The request succeeded.
     Done,
-    /// It is not, for this reason.
+    /// The request failed.
     Error(Errno),
-    /// What a name leads to.
+    /// Entry of a name.
     Entry(Entry),
-    /// What is known of a file, and how long the kernel takes it for true.
+    /// Attributes of a file, and the time that the kernel may cache them.
     Attributes(Attributes, Duration),
-    /// Data, one piece behind the other.
+    /// Data, in successive pieces.
     Data(Vec<Bytes>),
-    /// It is open.
+    /// The file is open.
     Opened(Opened),
-    /// It was made and is open.
+    /// The file was created and is open.
     Created(Entry, Opened),
-    /// So many bytes were written.
+    /// Number of bytes written.
     Written(u32),
-    /// How full the file system is.
+    /// Space of the file system.
     Space(Space),
     /// A part of a directory.
     Listing(Listing),
 }
 
-/// The bytes of an entry of a listing before its name (`fuse_dirent`).
+/// Length of a listed entry before its name (`fuse_dirent`), in bytes.
 pub const LISTED_HEAD: usize = 24;
-/// The same where entries say what they lead to (`fuse_direntplus`).
+/// Length of a listed entry with attributes before its name (`fuse_direntplus`), in bytes.
 pub const ENTRY_HEAD: usize = 152;
-/// Entries of a listing begin at multiples of this, in bytes.
+/// Alignment of the entries of a listing, in bytes.
 const ALIGNMENT: usize = 8;
 
-/// A name in a listing.
+/// An entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The name.
     pub name: Bytes,
-    /// The place behind it, where the listing goes on.
+    /// Offset behind it, at which the listing continues.
     pub next: u64,
-    /// The file's number.
+    /// Inode number of the file.
     pub number: u64,
-    /// The file. Without one, or with node 0, it is no reference to a node.
+    /// The file. An entry without a file, or with node 0, is no reference to a node.
     pub entry: Entry,
 }
 
-/// A part of a directory, of at most so many bytes as the kernel asked for.
+/// A part of a directory, limited to the size that the kernel requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     entries: Vec<Listed>,
@@ -143,7 +143,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// An empty listing with room for `size` bytes; see [`Operation::List`](crate::Operation::List).
+    /// Returns an empty listing with room for `size` bytes; see [`Operation::List`](crate::Operation::List).
     pub fn new(size: u32, with_entries: bool) -> Self {
         Self {
             entries: Vec::new(),
@@ -152,7 +152,7 @@ impl Listing {
         }
     }
 
-    /// Appends a name; false, and nothing is appended, if there is no room.
+    /// Appends an entry. Returns false, and appends nothing, if there is no room.
     pub fn push(&mut self, listed: Listed) -> bool {
         let head = if self.with_entries {
             ENTRY_HEAD
@@ -168,12 +168,12 @@ impl Listing {
         true
     }
 
-    /// The names.
+    /// Returns the entries.
     pub fn entries(&self) -> &[Listed] {
         &self.entries
     }
 
-    /// Entries say what they lead to, and are references to it.
+    /// Returns true if entries have attributes, and are references to their nodes.
     pub fn with_entries(&self) -> bool {
         self.with_entries
     }

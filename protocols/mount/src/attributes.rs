@@ -1,14 +1,14 @@
-//! What is known of a file, as the server says it and as the kernel wants it.
+//! The conversion of attributes between the server's form and the kernel's.
 
 use nfs::{Attributes, FileType, NewAttributes, SetTime, Space, Time};
 
 use crate::{Changes, KindAndMode, NewTime, Timestamp};
 
-/// The unit of a file system's room, in bytes.
+/// Block size in which free space is counted, in bytes.
 const BLOCK: u32 = 4_096;
-/// How many bytes programs read or write at once, if they ask.
+/// Preferred size of reads and writes that is reported to programs, in bytes.
 const BEST_BLOCK: u32 = 128 * 1_024;
-/// The bits of `st_mode` with the kind.
+/// Bits of the file type in `st_mode`.
 const KIND: u32 = 0o170_000;
 
 fn kind_bits(kind: FileType) -> u32 {
@@ -23,7 +23,7 @@ fn kind_bits(kind: FileType) -> u32 {
     }
 }
 
-/// Returns the kind in `st_mode`, if it is one. Without one it is a regular file (mknod(2)).
+/// Returns the file type in `st_mode`, or none if it is invalid. Without type bits it is a regular file (mknod(2)).
 pub(crate) fn kind_of(mode: u32) -> Option<FileType> {
     let kinds = [
         FileType::Pipe,
@@ -45,7 +45,7 @@ fn timestamp(time: Time) -> Timestamp {
     Timestamp(time.seconds.into(), time.nanoseconds)
 }
 
-/// Returns the attributes as the kernel has them.
+/// Returns the attributes in the kernel's form.
 pub(crate) fn to_kernel(attributes: &Attributes) -> crate::Attributes {
     crate::Attributes {
         number: attributes.file_id,
@@ -62,7 +62,7 @@ pub(crate) fn to_kernel(attributes: &Attributes) -> crate::Attributes {
     }
 }
 
-/// A time that the protocol can say: the next one to what is wanted, from 1970 to 2106.
+/// Returns the nearest time that the protocol can represent, from 1970 to 2106.
 fn set_time(time: Option<NewTime>) -> SetTime {
     match time {
         None => SetTime::Keep,
@@ -74,7 +74,7 @@ fn set_time(time: Option<NewTime>) -> SetTime {
     }
 }
 
-/// Returns the changes as the server has them.
+/// Returns the changes in the server's form.
 pub(crate) fn from_kernel(changes: &Changes) -> NewAttributes {
     NewAttributes {
         mode: changes.mode,
@@ -86,7 +86,7 @@ pub(crate) fn from_kernel(changes: &Changes) -> NewAttributes {
     }
 }
 
-/// Attributes of something new.
+/// Returns the attributes of a new entry.
 pub(crate) fn with_mode(mode: u32) -> NewAttributes {
     NewAttributes {
         mode: Some(mode & 0o7777),
@@ -94,7 +94,8 @@ pub(crate) fn with_mode(mode: u32) -> NewAttributes {
     }
 }
 
-/// Attributes of a new file. An exclusive CREATE may leave its verifier in the times (RFC 1813 §3.3.8): they are set.
+/// Returns the attributes of a new file. An exclusive CREATE may leave its verifier in the times (RFC 1813 §3.3.8):
+/// they are set.
 pub(crate) fn new_file(mode: u32, exclusive: bool) -> NewAttributes {
     let time = if exclusive {
         SetTime::ServerTime
@@ -108,7 +109,7 @@ pub(crate) fn new_file(mode: u32, exclusive: bool) -> NewAttributes {
     }
 }
 
-/// Returns the room of a file system as the kernel has it.
+/// Returns the space of a file system in the kernel's form.
 pub(crate) fn room(space: &Space) -> crate::Space {
     let blocks = |bytes: u64| bytes / u64::from(BLOCK);
     crate::Space {

@@ -1,4 +1,4 @@
-//! Requests of the kernel that are under way.
+//! The kernel's requests that are in progress.
 
 use std::sync::Arc;
 
@@ -12,53 +12,53 @@ use crate::directories::{Cursor, Part};
 use crate::errno::{Failure, is_servers_fault};
 use crate::{Answer, Errno, Fault, FileSystem, Node, OpenFlags, Output, RequestId};
 
-/// The first ticket of a request to the client of files.
+/// First ticket of requests to the file client.
 const FIRST_TICKET: u64 = 1 << 63;
 
 /// A request of the kernel.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// The number to answer it by.
+    /// Identifier for its answer.
     pub(crate) id: RequestId,
-    /// The process that waits.
+    /// Process that waits.
     pub(crate) process: u32,
-    /// When it came.
+    /// Time of its arrival.
     pub(crate) since: Instant,
-    /// The file, as the kernel and as the server name it.
+    /// File, by the kernel's node and the server's handle.
     pub(crate) node: Node,
     pub(crate) file: FileHandle,
-    /// In whose name the server is asked.
+    /// Credentials for the server.
     pub(crate) credentials: Arc<Credentials>,
 }
 
-/// The step that a call goes on with when its request to the client of files has ended.
+/// Step with which a call continues when its request to the file client has ended.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    /// Gives the attributes.
+    /// Answers with the attributes.
     Attributes,
-    /// Gives the room.
+    /// Answers with the space.
     Space,
-    /// Gives what a name leads to, or that it is done. A look-up may find nothing.
+    /// Answers with the entry of a name, or with success. A look-up may find nothing.
     Name { looks: bool },
-    /// Goes on with the open file: it may have to be cut.
+    /// Continues with the open file, which may have to be truncated.
     Open(OpenFlags),
-    /// Gives the open file once it is cut.
+    /// Answers with the open file after it is truncated.
     Cut(OpenFile),
-    /// Gives the new open file.
+    /// Answers with the new open file.
     Create,
-    /// Gives the data, at most so many bytes.
+    /// Answers with the data, at most this many bytes.
     Read(u32),
     /// Writes at the end of the file.
     Append(OpenFile, Bytes),
-    /// Gives the number of bytes written.
+    /// Answers with the number of bytes written.
     Write(u32),
-    /// Says that it is done.
+    /// Answers with success.
     Flush,
     /// Fills the listing with the next page.
     List(Cursor, Part),
 }
 
-/// A call that waits for the client of files.
+/// A call that waits for the file client.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
     pub(crate) call: Call,
@@ -67,14 +67,14 @@ pub(crate) struct Pending {
 }
 
 impl FileSystem {
-    /// Asks the client of files for something that the call needs; the call goes on at `step`.
+    /// Submits a request that the call needs to the file client; the call continues at `step`.
     pub(crate) fn ask(&mut self, call: Call, operation: Wanted, step: Step) {
         let ticket = self.submit(&call.credentials, operation);
         self.tickets.insert(ticket, call.id);
         self.calls.insert(call.id, Pending { call, ticket, step });
     }
 
-    /// Asks the client of files for something, whatever comes of it.
+    /// Submits a request to the file client, whose result is ignored unless a call waits for it.
     pub(crate) fn submit(&mut self, caller: &Arc<Credentials>, operation: Wanted) -> Ticket {
         let ticket = Ticket(FIRST_TICKET + self.tickets_made);
         self.tickets_made += 1;
@@ -86,7 +86,7 @@ impl FileSystem {
         ticket
     }
 
-    /// Takes a call out of those that wait, and goes on with it.
+    /// Removes a call from those that wait, and continues it.
     pub(crate) fn end_wait(&mut self, id: RequestId, result: Result<Reply, Failure>) {
         if let Some(Pending { call, ticket, step }) = self.calls.remove(&id) {
             self.tickets.remove(&ticket);
@@ -139,7 +139,7 @@ impl FileSystem {
         self.outputs.push_back(Output::Answer(call.id, answer));
     }
 
-    /// Answers a call that failed.
+    /// Answers a call with the error of a failure.
     pub(crate) fn fail(&mut self, call: &Call, failure: &Failure) {
         if let Failure::Files(error) = failure
             && is_servers_fault(error)
@@ -149,12 +149,12 @@ impl FileSystem {
         self.refuse(call, failure.errno());
     }
 
-    /// Answers a call that is not done.
+    /// Answers a call with an error.
     pub(crate) fn refuse(&mut self, call: &Call, reason: Errno) {
         self.answer(call, Answer::Error(reason));
     }
 
-    /// Answers a call whose reply is one to another question.
+    /// Answers a call that got a reply of the wrong kind.
     pub(crate) fn unexpected(&mut self, call: &Call) {
         self.log(Fault::OtherReply);
         self.refuse(call, Errno::IO);

@@ -1,4 +1,4 @@
-//! In whose name the server is asked.
+//! The credentials of callers for the server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use units::{Duration, Instant};
 
 use crate::{Caller, Request, RequestId};
 
-/// For how long a user's groups are taken for true: to read them costs a look into `/proc`.
+/// Time that a process's groups are cached: reading them costs an access to `/proc`.
 const VALID: Duration = Duration::from_secs(5);
-/// Users that are remembered, at most.
+/// Largest number of cached users.
 const REMEMBERED: usize = 1_024;
 
 /// Credentials of the users of this host.
@@ -24,7 +24,7 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    /// Of users of the host `machine`. The stamp is any number.
+    /// Returns the credentials of users of the host `machine`. The stamp is any number.
     pub(crate) fn new(machine: &str, stamp: u32) -> Self {
         Self {
             machine: machine[..machine.floor_char_boundary(255)].to_owned(),
@@ -34,13 +34,14 @@ impl Users {
         }
     }
 
-    /// Returns the credentials of a process, if they are known and not old.
+    /// Returns the cached credentials of a process, if they are not too old.
     pub(crate) fn known(&self, caller: Caller, now: Instant) -> Option<Arc<Credentials>> {
         let (credentials, since) = self.known.get(&(caller.user, caller.group))?;
         (now.since(*since) < VALID).then(|| Arc::clone(credentials))
     }
 
-    /// Returns the credentials of a process: its user, its group, and the first of its other groups.
+    /// Adds the credentials of a process, with its user, its group, and the first of its other groups, and returns
+    /// them.
     pub(crate) fn learn(
         &mut self,
         caller: Caller,

@@ -1,7 +1,6 @@
-//! Directories that are open, and what is in them.
+//! The open directories and their listings.
 //!
-//! A place in a listing has the number that the server gave it (its cookie), so that the kernel may go back to
-//! any place, after any time.
+//! An offset in a listing is the server's cookie, so the kernel may go back to any offset, after any time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,17 +14,17 @@ use crate::calls::{Call, Step};
 use crate::errno::Failure;
 use crate::{Answer, Entry, Errno, Fault, FileSystem, Handle, Listed, Listing, Node, Opened};
 
-/// The first handle of a directory; those of files are smaller.
+/// First handle of a directory; those of files are smaller.
 const FIRST_HANDLE: u64 = 1 << 63;
 
-/// A listing that is under way in an open directory.
+/// State of the listing of an open directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor {
-    /// Where the entries that are here begin.
+    /// Place of the first buffered entry.
     at: ListPlace,
-    /// What the server has listed and the kernel has not got yet.
+    /// Entries from the server that the kernel has not got yet.
     entries: VecDeque<files::Listed>,
-    /// Where the listing goes on behind them; nothing at its end.
+    /// Place after these entries, at which the listing continues; none at its end.
     next: Option<ListPlace>,
     watch: CookieWatch,
 }
@@ -42,7 +41,7 @@ impl Default for Cursor {
 }
 
 impl Cursor {
-    /// A cursor with nothing at hand, before `place`.
+    /// Returns a cursor at `place`, without entries.
     fn before(place: ListPlace) -> Self {
         Self {
             at: place,
@@ -51,7 +50,7 @@ impl Cursor {
         }
     }
 
-    /// The cursor at the place that the kernel names by its number.
+    /// Returns the cursor moved to the kernel's `offset`.
     fn moved_to(self, offset: u64) -> Self {
         match offset {
             _ if offset == self.at.cookie => self,
@@ -63,7 +62,7 @@ impl Cursor {
         }
     }
 
-    /// Takes a page of the server.
+    /// Adds a page from the server.
     fn take(
         &mut self,
         entries: Vec<files::Listed>,
@@ -78,7 +77,7 @@ impl Cursor {
     }
 }
 
-/// The directories that are open.
+/// The open directories.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Directories {
     open: BTreeMap<Handle, Cursor>,
@@ -86,7 +85,7 @@ pub(crate) struct Directories {
 }
 
 impl Directories {
-    /// Opens one.
+    /// Opens a directory.
     pub(crate) fn open(&mut self) -> Opened {
         let handle = Handle(FIRST_HANDLE + self.made);
         self.made += 1;
@@ -97,7 +96,7 @@ impl Directories {
         }
     }
 
-    /// Closes one, if it is open.
+    /// Closes a directory, if it is open.
     pub(crate) fn close(&mut self, handle: Handle) {
         self.open.remove(&handle);
     }
@@ -117,7 +116,7 @@ pub(crate) struct Part {
 }
 
 impl FileSystem {
-    /// Lists a directory from a place on.
+    /// Lists a directory from `offset` on.
     pub(crate) fn list(&mut self, call: Call, handle: Handle, offset: u64, listing: Listing) {
         match self.directories.open.get_mut(&handle) {
             Some(place) => {
@@ -128,7 +127,7 @@ impl FileSystem {
         }
     }
 
-    /// Gives what is here, or asks the server for more.
+    /// Answers with the buffered entries, or requests more from the server.
     fn go_on_listing(&mut self, call: Call, mut cursor: Cursor, mut part: Part) {
         self.fill(&mut cursor, &mut part.listing);
         if !cursor.entries.is_empty() && part.listing.is_empty() {
@@ -147,7 +146,7 @@ impl FileSystem {
         self.ask(call, wanted, Step::List(cursor, part));
     }
 
-    /// Takes a page of the server.
+    /// Handles a page from the server.
     pub(crate) fn listed(
         &mut self,
         call: Call,
@@ -172,7 +171,7 @@ impl FileSystem {
         }
     }
 
-    /// Moves entries from the cursor into the listing, as long as there is room. Names that nobody may see are left
+    /// Moves entries from the cursor into the listing, as long as there is room. Entries with invalid names are left
     /// out.
     fn fill(&mut self, cursor: &mut Cursor, listing: &mut Listing) {
         while let Some(listed) = cursor.entries.front() {
@@ -191,7 +190,7 @@ impl FileSystem {
         }
     }
 
-    /// Appends one entry; false if there is no room. `.` and `..` are no references.
+    /// Appends one entry. Returns false if there is no room. `.` and `..` are no references.
     fn push(&mut self, listing: &mut Listing, listed: &files::Listed, is_entry: bool) -> bool {
         let found = listed.found.as_ref();
         let referred = found
@@ -210,7 +209,7 @@ impl FileSystem {
     }
 }
 
-/// An entry without a node, but with the kind if it is known.
+/// Returns an entry without a node, but with the file type if it is known.
 fn only_kind(found: Option<&Found>) -> Entry {
     Entry {
         found: found.map(|found| crate::Found {

@@ -1,10 +1,10 @@
-//! Error numbers of programs.
+//! The error numbers for programs.
 
 use files::Error;
 use nfs::{BadName, Status};
 use rpc::message::Refusal;
 
-/// An error number, as Linux has it on most kinds of machines (`asm-generic/errno.h`).
+/// An error number, as on most Linux architectures (`asm-generic/errno.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
@@ -69,19 +69,20 @@ impl Errno {
     pub const DQUOT: Self = Self(122);
 }
 
-/// Why a call failed.
+/// Reason why a call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The server or the client of files says why.
+    /// An error of the server or the file client.
     Files(Error),
-    /// The process that waits got a signal that is meant to end it.
+    /// The waiting process got a signal that shall end it.
     Interrupted,
-    /// There is no client of files any more.
+    /// The file client has ended.
     Closed,
 }
 
 impl Failure {
-    /// Returns the error number for the program. What only a broken server can cause is `EIO`: the log says more.
+    /// Returns the error number for the program. Faults of the server without an error number become `EIO`: the log
+    /// has the details.
     pub(crate) fn errno(self) -> Errno {
         match self {
             Self::Interrupted => Errno::INTR,
@@ -108,7 +109,7 @@ fn errno_of_files(error: &Error) -> Errno {
     }
 }
 
-/// Returns true if the server is to blame in a way that no error number says.
+/// Returns true for a fault of the server that no error number describes.
 pub(crate) fn is_servers_fault(error: &Error) -> bool {
     matches!(
         error,
@@ -150,7 +151,7 @@ fn errno_of_status(status: Status) -> Errno {
     }
 }
 
-/// Returns the error number for a name that no server is asked for.
+/// Returns the error number for an invalid name, which is not sent to a server.
 pub(crate) fn errno_of_name(fault: BadName) -> Errno {
     match fault {
         BadName::TooLong { .. } => Errno::NAMETOOLONG,

@@ -1,4 +1,4 @@
-//! Events of the core, and what it asks of its driver.
+//! The inputs and outputs of the core.
 
 use files::Ticket;
 use nfs::BadName;
@@ -6,82 +6,83 @@ use nfs::checks::Implausible;
 
 use crate::{Answer, Node, Request, RequestId};
 
-/// An event.
+/// An input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// A request of the kernel.
     Request(Request),
-    /// The supplementary groups of the process that waits for a request: the reply to [`Output::ReadGroups`].
+    /// Supplementary groups of a process: the reply to [`Output::ReadGroups`].
     Groups {
-        /// The request.
+        /// Request that waits for them.
         request: RequestId,
-        /// The groups; none if the process cannot be seen.
+        /// Group IDs; none if the process is not visible.
         groups: Vec<u32>,
     },
-    /// The reply to [`Output::ReadSignals`].
+    /// Pending signals of a process: the reply to [`Output::ReadSignals`].
     Signals {
-        /// The interrupt.
+        /// Interrupt request.
         interrupt: RequestId,
-        /// The request that was interrupted.
+        /// Request that was interrupted.
         waiting: RequestId,
-        /// A signal that is meant to end the process, or what it does, waits for it.
+        /// True if one of them shall end the process or its operation.
         wants_to_end: bool,
     },
-    /// The kernel did not take this answer: the references and open files in it are not the kernel's.
+    /// The kernel did not accept this answer: its references and open files do not count.
     NotTaken(Answer),
     /// A request to the client of files has ended.
     Files(files::Answer),
-    /// There is no client of files any more: what waits fails with `ESHUTDOWN`.
+    /// The file client has ended: waiting requests fail with `ESHUTDOWN`.
     Closed,
 }
 
 /// An effect that the driver carries out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Answer a request of the kernel. If the kernel does not take it, say so ([`Input::NotTaken`]).
+    /// Answer a request of the kernel. If the kernel does not accept it, report [`Input::NotTaken`].
     Answer(RequestId, Answer),
-    /// Make the kernel ask for a file's attributes before it uses them again.
+    /// Make the kernel read a file's attributes again before it uses them.
     ForgetAttributes(Node),
     /// Read the supplementary groups of the process that waits for a request ([`Input::Groups`]).
     ReadGroups {
-        /// The request.
+        /// Request that waits for them.
         request: RequestId,
-        /// The process.
+        /// Process.
         process: u32,
     },
-    /// Read the signals that wait for a process ([`Input::Signals`]).
+    /// Read the pending signals of a process ([`Input::Signals`]).
     ReadSignals {
-        /// The interrupt.
+        /// Interrupt request.
         interrupt: RequestId,
-        /// The request that was interrupted.
+        /// Request that was interrupted.
         waiting: RequestId,
-        /// The process.
+        /// Process.
         process: u32,
     },
-    /// Ask the client of files. Tickets begin at 2⁶³, so that other users of the same client may count from 0.
+    /// Submit a request to the file client. Tickets begin at 2⁶³, so that other users of the same client may count
+    /// from 0.
     Files(files::Request),
-    /// Cancel a request to the client of files.
+    /// Cancel a request to the file client.
     Cancel(Ticket),
-    /// Log why a program got an input/output error, or misses a name. At most one a second.
+    /// Log the reason why a program got an input/output error, or does not see a name. At most one a second.
     Log(Fault),
 }
 
-/// A recorded run.
+/// A recording of a run.
 pub type Tape = machine::Tape<Input, Output>;
 
-/// A fault of the server that a program cannot be given as an error number.
+/// A fault of the server that no error number describes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// An operation failed.
     #[error(transparent)]
     Files(#[from] files::Error),
-    /// Attributes that no file can have.
+    /// A file has invalid attributes.
     #[error(transparent)]
     Attributes(#[from] Implausible),
-    /// A name in a listing.
+    /// A name in a listing is invalid.
     #[error("a name that the server lists is left out: {0}")]
     Name(BadName),
-    /// The client of files broke its contract.
+    /// The file client broke its contract.
     #[error("a reply to another question")]
     OtherReply,
 }

@@ -17,24 +17,24 @@ use crate::errno::Failure;
 use crate::nodes::Nodes;
 use crate::{Answer, Errno, Fault, Handle, Input, Operation, Output, Request, RequestId};
 
-/// The least time between two lines of the log.
+/// Least time between two log messages.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
-/// When it is looked again whether a process that got a signal wants to end. The kernel reports only the first signal
-/// by itself: that one may not be meant to end anything, and the next one may.
+/// Interval at which an interrupted process is checked for a signal that shall end it. The kernel reports only the
+/// first signal by itself: that one may not be meant to end anything, but a later one may.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// How long the kernel may use what it was given without asking.
+/// Times that the kernel may cache names and attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
-    /// What a name leads to.
+    /// Time for names.
     pub names: Duration,
-    /// Attributes.
+    /// Time for attributes.
     pub attributes: Duration,
 }
 
 impl Memory {
-    /// A second, but not longer than a client of files takes for true what it knows. A program looks at most files
-    /// several times at once, and a look that the kernel need not ask for costs a twentieth.
+    /// Returns one second, or less if the file client's cache is valid for less. A program accesses most files
+    /// several times at once, and a request that the cache saves costs a twentieth.
     pub fn within(validity: &Validity) -> Self {
         let at_most = |valid: Duration| valid.min(Duration::from_secs(1));
         Self {
@@ -44,29 +44,29 @@ impl Memory {
     }
 }
 
-/// How files are shown to the kernel.
+/// Configuration of a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The directory that is mounted.
+    /// File handle of the mounted directory.
     pub root: FileHandle,
-    /// This host's name, for the server.
+    /// Name of this host, for the server.
     pub machine: String,
-    /// Any number, for the server.
+    /// Stamp of the credentials: any number.
     pub stamp: u32,
-    /// How long the kernel remembers.
+    /// Cache times of the kernel.
     pub memory: Memory,
 }
 
-/// Counts of what is under way.
+/// Numbers of waiting requests and open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waiting {
-    /// Requests that wait.
+    /// Number of waiting requests.
     pub requests: usize,
-    /// When the oldest of them came.
+    /// Arrival time of the oldest of them.
     pub oldest: Option<Instant>,
-    /// Files that are open.
+    /// Number of open files.
     pub open_files: usize,
-    /// Files that the kernel remembers.
+    /// Number of files that the kernel refers to.
     pub nodes: usize,
 }
 
@@ -82,7 +82,7 @@ pub struct FileSystem {
     pub(crate) open_files: BTreeMap<Handle, Arc<Credentials>>,
     pub(crate) directories: Directories,
     users: Users,
-    /// Interrupts that the kernel is to repeat, and when.
+    /// Interrupts that the kernel is to repeat, with their times.
     repeats: VecDeque<(Instant, RequestId)>,
     logged: Option<Instant>,
     now: Instant,
@@ -90,7 +90,7 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// A file system of which the kernel knows the root alone.
+    /// Returns a file system of which the kernel knows only the root.
     pub fn new(config: &Config) -> Self {
         Self {
             memory: config.memory,
@@ -108,7 +108,7 @@ impl FileSystem {
         }
     }
 
-    /// Counts what is under way.
+    /// Returns the numbers of waiting requests and open files.
     pub fn waiting(&self) -> Waiting {
         let calls = self.calls.values().map(|pending| pending.call.since);
         Waiting {
@@ -196,7 +196,7 @@ impl FileSystem {
                 let listing = crate::Listing::new(size, with_entries);
                 self.list(call, handle, offset, listing);
             }
-            // The server answers changes of a directory when they are safe (RFC 1813 §1.1).
+            // The server answers changes of a directory after they are on stable storage (RFC 1813 §1.1).
             Operation::SynchronizeDirectory(_) => self.answer(&call, Answer::Done),
             Operation::CloseDirectory(handle) => {
                 self.directories.close(handle);
@@ -218,7 +218,7 @@ impl FileSystem {
         self.answer(call, answer);
     }
 
-    /// Asks which signals wait for the process of a request that was interrupted.
+    /// Requests the pending signals of the process whose request was interrupted.
     fn interrupt(&mut self, interrupt: RequestId, waiting: RequestId) {
         let pending = self.calls.get(&waiting).map(|it| it.call.process);
         let held = self.users.held.get(&waiting).map(|it| it.caller.process);
@@ -254,7 +254,7 @@ impl FileSystem {
         }
     }
 
-    /// Takes back what an answer gave that the kernel has not taken.
+    /// Undoes the references and opens of an answer that the kernel has not accepted.
     fn take_back(&mut self, answer: &Answer) {
         match answer {
             Answer::Entry(entry) => self.unrefer(entry),
@@ -284,7 +284,7 @@ impl FileSystem {
         }
     }
 
-    /// Logs a fault of the server, but not more than one a second.
+    /// Logs a fault of the server, at most one a second.
     pub(crate) fn log(&mut self, fault: Fault) {
         let now = self.now;
         if self

@@ -1,12 +1,12 @@
-//! Files at a server as a file system of the kernel: a core between the kernel's requests and a client of files.
+//! Files of a server as a file system of the kernel: a core between the kernel's requests and a file client.
 //!
 //! [`FileSystem`] is the machine. A [`Request`] of the kernel becomes operations of [`files`]; their replies become
-//! the kernel's [`Answer`]. Requests wait beside each other; each is a value ([`Input`], [`Output`]), so a run can be
-//! recorded and replayed ([`Tape`]).
+//! the kernel's [`Answer`]. Several requests may wait at the same time; inputs and outputs are values ([`Input`],
+//! [`Output`]), so a run can be recorded and replayed ([`Tape`]).
 //!
-//! What the kernel remembers of names and attributes it forgets after a moment ([`Memory`]). A program that opens a
-//! file sees what others have closed (close-to-open). A signal that is meant to end a process ends its request with
-//! `EINTR`; what was written stays to be written.
+//! The kernel caches names and attributes for a short time only ([`Memory`]). A program that opens a file sees the
+//! data that others have written and closed (close-to-open). A signal that shall end a process ends its request with
+//! `EINTR`; written data are still sent to the server.
 
 mod answer;
 mod attributes;

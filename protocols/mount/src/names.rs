@@ -1,4 +1,4 @@
-//! Names: found, made, moved and removed.
+//! The operations on names: look-up, creation, rename and removal.
 
 use bytes::Bytes;
 use files::{Entry, Found, Operation as Wanted, Reply};
@@ -11,7 +11,7 @@ use crate::errno::{Failure, errno_of_name};
 use crate::{Answer, Errno, FileSystem, Node, Operation};
 
 impl FileSystem {
-    /// Does what has to do with names.
+    /// Begins an operation on a name.
     pub(crate) fn names(&mut self, call: Call, operation: Operation) {
         match self.wanted(&call, operation) {
             Ok(wanted) => {
@@ -22,13 +22,13 @@ impl FileSystem {
         }
     }
 
-    /// Answers a call that has to do with names.
+    /// Answers a call for an operation on a name.
     pub(crate) fn named(&mut self, call: &Call, looks: bool, result: Result<Reply, Failure>) {
         match result {
             Ok(Reply::Found(found)) => self.tell_entry(call, &found),
             Ok(Reply::Done) => self.answer(call, Answer::Done),
             Ok(Reply::Target(target)) => self.answer(call, Answer::Data(vec![target])),
-            // A file that was made without being opened.
+            // The file was created without being opened.
             Ok(Reply::Opened(open, found)) => {
                 self.submit(&call.credentials, Wanted::Close(open));
                 self.tell_entry(call, &found);
@@ -93,7 +93,7 @@ impl FileSystem {
     }
 }
 
-/// The entry `name` of the call's directory.
+/// Returns the entry `name` of the call's directory.
 pub(crate) fn entry_of(call: &Call, name: &[u8]) -> Result<Entry, Errno> {
     Entry::new(call.file, name).map_err(errno_of_name)
 }

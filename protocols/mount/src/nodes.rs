@@ -1,4 +1,4 @@
-//! Which file the kernel means.
+//! The nodes: the files that the kernel refers to.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use nfs::{Attributes, FileHandle, FileType, Time};
 
 use crate::Node;
 
-/// By what one notices that a file's content has changed.
+/// Version of a file's content, by which changes are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Version {
     size: u64,
@@ -19,13 +19,13 @@ struct Version {
 struct Known {
     file: FileHandle,
     kind: FileType,
-    /// References that the kernel has to it.
+    /// Number of references that the kernel has to it.
     references: u64,
-    /// What it was when it was opened last.
+    /// Version at the last open.
     opened: Option<Version>,
 }
 
-/// The files that the kernel refers to: there are as many as it wants to remember.
+/// Files that the kernel refers to; their number depends on the kernel's cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Nodes {
     known: BTreeMap<Node, Known>,
@@ -34,7 +34,7 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// Only the directory that is mounted.
+    /// Returns only the mounted directory.
     pub(crate) fn new(root: FileHandle) -> Self {
         let known = Known {
             file: root,
@@ -49,18 +49,18 @@ impl Nodes {
         }
     }
 
-    /// Number of them.
+    /// Returns the number of files.
     pub(crate) fn count(&self) -> usize {
         self.known.len()
     }
 
-    /// The file of a node.
+    /// Returns the file of a node, if the kernel refers to it.
     pub(crate) fn file(&self, node: Node) -> Option<FileHandle> {
         self.known.get(&node).map(|known| known.file)
     }
 
-    /// Returns the node of a file, to which the kernel has one more reference. A number is never used for two
-    /// files, nor for what has become something of another kind.
+    /// Returns the node of a file, and adds a reference by the kernel. A number is never used for two files, nor for
+    /// a file that has become one of another type.
     pub(crate) fn refer(&mut self, found: &Found) -> Node {
         let kind = found.attributes.kind;
         if let Some(&node) = self.by_file.get(&found.file)
@@ -83,7 +83,7 @@ impl Nodes {
         node
     }
 
-    /// The kernel has forgotten `references` of those to a node.
+    /// Removes `references` references by the kernel to a node.
     pub(crate) fn forget(&mut self, node: Node, references: u64) {
         let Some(known) = self.known.get_mut(&node) else {
             return;
@@ -105,7 +105,7 @@ impl Nodes {
         known.is_none_or(|known| known.kind == attributes.kind)
     }
 
-    /// Notes that a file is opened; returns true if its content is what it was the last time.
+    /// Notes that a file is opened. Returns true if its content has not changed since the last time.
     pub(crate) fn open(&mut self, node: Node, attributes: &Attributes) -> bool {
         let version = Version {
             size: attributes.size,

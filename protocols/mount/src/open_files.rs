@@ -1,4 +1,4 @@
-//! Files that are open: read, written, flushed and closed, in the name of the process that opened them.
+//! The open files: read, written, flushed and closed, with the credentials of the process that opened them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::names::entry_of;
 use crate::{Answer, Errno, FileSystem, Handle, OpenFlags, Opened, Output};
 
 impl FileSystem {
-    /// Goes on with an open file: cuts it first if that is wanted.
+    /// Continues with an open file: truncates it first if requested.
     pub(crate) fn opened(&mut self, call: Call, flags: OpenFlags, open: OpenFile, found: &Found) {
         if !self.nodes.may_be(call.node, &found.attributes) {
             self.note_open(&call, open, false);
@@ -32,7 +32,7 @@ impl FileSystem {
         }
     }
 
-    /// Goes on with an open file that was to be cut.
+    /// Continues with an open file after its truncation.
     pub(crate) fn cut(&mut self, call: &Call, open: OpenFile, result: &Result<Reply, Failure>) {
         let file = call.file;
         match result {
@@ -50,7 +50,7 @@ impl FileSystem {
     fn tell_opened(&mut self, call: &Call, open: OpenFile, found: &Found) {
         let keep_content = self.nodes.open(call.node, &found.attributes);
         if !keep_content && !self.memory.attributes.is_zero() {
-            // A program that opens a file sees what others have closed.
+            // A program that opens a file sees the data that others have written and closed.
             self.outputs.push_back(Output::ForgetAttributes(call.node));
         }
         let opened = self.note_open(call, open, keep_content);
@@ -67,7 +67,7 @@ impl FileSystem {
         }
     }
 
-    /// Makes a file if there is none, and opens it.
+    /// Creates a file if there is none, and opens it.
     pub(crate) fn create(&mut self, call: Call, name: &Bytes, mode: u32, flags: OpenFlags) {
         let entry = match entry_of(&call, name) {
             Ok(entry) => entry,
@@ -84,7 +84,7 @@ impl FileSystem {
         self.ask(call, wanted, Step::Create);
     }
 
-    /// Goes on with a new open file.
+    /// Continues with a new open file.
     pub(crate) fn created(&mut self, call: &Call, open: OpenFile, found: &Found) {
         let opened = self.note_open(call, open, false);
         match self.refer(found) {
@@ -96,7 +96,8 @@ impl FileSystem {
         }
     }
 
-    /// Returns the call in the name of the process that opened the file; refuses it if nothing is open.
+    /// Returns the call with the credentials of the process that opened the file; refuses the call if the file is not
+    /// open.
     fn as_opener(&mut self, mut call: Call, handle: Handle) -> Option<Call> {
         if let Some(opener) = self.open_files.get(&handle) {
             call.credentials = Arc::clone(opener);
@@ -117,8 +118,8 @@ impl FileSystem {
         }
     }
 
-    /// Writes; without an offset at the end of the file, as the server knows it: the kernel's may be an old one. Then
-    /// it notices by the next attributes that it remembers other content than there is.
+    /// Writes data; without an offset at the end of the file, as the server reports it: the kernel's may be outdated.
+    /// The next attributes then invalidate the kernel's cached content.
     pub(crate) fn write(&mut self, call: Call, handle: Handle, offset: Option<u64>, data: Bytes) {
         let Some(call) = self.as_opener(call, handle) else {
             return;
@@ -142,13 +143,14 @@ impl FileSystem {
         }
     }
 
-    /// Closes. Nobody waits for that, so the kernel, which lets only so many such requests wait, is answered first.
+    /// Closes a file. The kernel limits the number of waiting close requests, and no process waits for them, so it is
+    /// answered first.
     pub(crate) fn close(&mut self, call: &Call, handle: Handle) {
         self.answer(call, Answer::Done);
         self.close_unused(handle);
     }
 
-    /// Closes what is open under this handle, a file or a directory.
+    /// Closes the file or directory of this handle.
     pub(crate) fn close_unused(&mut self, handle: Handle) {
         self.directories.close(handle);
         if let Some(opener) = self.open_files.remove(&handle) {

@@ -1,197 +1,198 @@
-//! Requests of the kernel.
+//! The requests of the kernel.
 
 use bytes::Bytes;
 
-/// Names a request until it is answered.
+/// Identifier of a request until it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Names a file as long as the kernel refers to it.
+/// Identifier of a file for as long as the kernel refers to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub u64);
 
 impl Node {
-    /// The directory that is mounted. The kernel refers to it without having looked it up.
+    /// The mounted directory. The kernel refers to it without a look-up.
     pub const ROOT: Self = Self(1);
 }
 
-/// Names something open.
+/// Identifier of an open file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
 
 /// The process that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
-    /// Its user.
+    /// User ID.
     pub user: u32,
-    /// Its group.
+    /// Group ID.
     pub group: u32,
-    /// The number of its thread; 0 if it lives in another namespace, or is the kernel itself.
+    /// Thread ID; 0 if the thread is in another namespace, or is the kernel itself.
     pub process: u32,
 }
 
-/// How a file is to be opened.
+/// Flags of an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenFlags {
-    /// It loses its content first (`O_TRUNC`).
+    /// Truncate the file first (`O_TRUNC`).
     pub truncate: bool,
-    /// It must not be there yet (`O_EXCL`).
+    /// Fail if the file exists already (`O_EXCL`).
     pub exclusive: bool,
 }
 
-/// A time that a file shall have.
+/// A time to set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewTime {
-    /// The time of whoever keeps the file.
+    /// Time of the server's clock.
     Now,
-    /// Seconds since 1970 and nanoseconds.
+    /// Seconds since 1970, and nanoseconds.
     At(i64, u32),
 }
 
-/// Attributes that a file shall have; what is absent stays.
+/// Attributes to set; absent ones are not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// Who may do what: twelve bits.
+    /// Permissions: twelve bits.
     pub mode: Option<u32>,
-    /// The owner.
+    /// User ID of the owner.
     pub user: Option<u32>,
-    /// The group.
+    /// Group ID.
     pub group: Option<u32>,
-    /// The length in bytes.
+    /// Length in bytes.
     pub size: Option<u64>,
-    /// When it was read last.
+    /// Time of the last read.
     pub accessed: Option<NewTime>,
-    /// When its content changed last.
+    /// Time of the last change of the content.
     pub modified: Option<NewTime>,
 }
 
-/// One thing that the kernel wants.
+/// A request of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// How to answer it ([`Output::Answer`](crate::Output::Answer)).
+    /// Identifier for its answer ([`Output::Answer`](crate::Output::Answer)).
     pub id: RequestId,
-    /// Who waits for the answer.
+    /// Process that waits for the answer.
     pub caller: Caller,
-    /// The file, or the directory of the name.
+    /// File, or directory of the name.
     pub node: Node,
-    /// What is wanted of it.
+    /// Requested operation.
     pub operation: Operation,
 }
 
-/// What can be wanted. Names are those that a process gave: they hold neither `/` nor a zero byte.
-/// What cannot be wanted here is refused for good (`ENOSYS`), and the kernel then does without.
+/// Operation of a request. Names are those that a process gave: they contain neither `/` nor a zero byte. Unknown
+/// operations are refused for good (`ENOSYS`), and the kernel then no longer requests them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// Finds a name: an entry, which counts as a reference to its node.
+    /// Looks up a name. Returns an entry, which counts as a reference to its node.
     LookUp(Bytes),
-    /// So many references to each of these nodes are gone. Has no answer.
+    /// Removes a number of references to each of these nodes. Has no answer.
     Forget(Vec<(Node, u64)>),
-    /// Attributes.
+    /// Returns attributes.
     Attributes,
-    /// New attributes: attributes.
+    /// Sets attributes. Returns the new ones.
     SetAttributes(Changes),
-    /// Where a symbolic link leads: data.
+    /// Returns the target of a symbolic link as data.
     ReadLink,
-    /// Makes a symbolic link: an entry.
+    /// Creates a symbolic link. Returns an entry.
     MakeSymbolicLink {
-        /// Its name.
+        /// Name of the link.
         name: Bytes,
-        /// Where it leads.
+        /// Target of the link.
         target: Bytes,
     },
-    /// Makes a regular file, a device, a socket or a pipe: an entry.
+    /// Creates a regular file, a device, a socket or a pipe. Returns an entry.
     MakeNode {
-        /// Its name.
+        /// Name of the file.
         name: Bytes,
-        /// Its kind and who may do what (`st_mode`).
+        /// Type and permissions (`st_mode`).
         mode: u32,
-        /// A device's major and minor number.
+        /// Major and minor number of a device.
         device: (u32, u32),
     },
-    /// Makes a directory: an entry.
+    /// Creates a directory. Returns an entry.
     MakeDirectory {
-        /// Its name.
+        /// Name of the directory.
         name: Bytes,
-        /// Who may do what.
+        /// Permissions.
         mode: u32,
     },
     /// Removes a name of a file.
     Remove(Bytes),
     /// Removes an empty directory.
     RemoveDirectory(Bytes),
-    /// Moves a name, in place of what has the new one.
+    /// Renames an entry, and replaces an entry that has the new name.
     Rename {
-        /// The name.
+        /// Old name.
         name: Bytes,
-        /// Its new directory.
+        /// New directory.
         directory: Node,
-        /// Its new name.
+        /// New name.
         new_name: Bytes,
     },
-    /// One more name for a file, in the request's directory: an entry.
+    /// Adds a hard link in the request's directory. Returns an entry.
     Link {
-        /// The file.
+        /// File to link.
         file: Node,
-        /// The name.
+        /// Name of the link.
         name: Bytes,
     },
     /// Opens a file.
     Open(OpenFlags),
-    /// Makes a file and opens it: an entry, and it is open.
+    /// Creates and opens a file. Returns an entry and the open file.
     Create {
-        /// Its name.
+        /// Name of the file.
         name: Bytes,
-        /// Who may do what.
+        /// Permissions.
         mode: u32,
-        /// How.
+        /// Flags of the open.
         flags: OpenFlags,
     },
-    /// Reads: data, fewer only at the end of the file.
+    /// Reads data. Returns fewer bytes only at the end of the file.
     Read {
-        /// The open file.
+        /// Open file.
         handle: Handle,
-        /// From where, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         count: u32,
     },
-    /// Writes.
+    /// Writes data.
     Write {
-        /// The open file.
+        /// Open file.
         handle: Handle,
-        /// To where, in bytes.
+        /// Offset in bytes.
         offset: u64,
-        /// What.
+        /// Data.
         data: Bytes,
-        /// It was opened to write at its end (`O_APPEND`), which `offset` is as far as the kernel knows.
+        /// Set if the file was opened with `O_APPEND`; `offset` is then the end of the file as far as the kernel
+        /// knows.
         append: bool,
     },
-    /// How full the file system is: space.
+    /// Returns the space of the file system.
     Space,
-    /// A descriptor is closed; may be told to fail.
+    /// Flushes written data when a descriptor is closed; may fail.
     Flush(Handle),
-    /// What was written shall be safe.
+    /// Waits until written data are on stable storage.
     Synchronize(Handle),
-    /// The last reference to something open is gone.
+    /// Closes a file after the last reference to it is gone.
     Close(Handle),
     /// Opens a directory.
     OpenDirectory,
-    /// Lists a directory: a listing.
+    /// Lists a directory. Returns a listing.
     List {
-        /// The open directory.
+        /// Open directory.
         handle: Handle,
-        /// The place behind the last entry that is known; 0 at the start.
+        /// Offset behind the last known entry; 0 at the start.
         offset: u64,
-        /// How many bytes the listing may have.
+        /// Maximum size of the listing in bytes.
         size: u32,
-        /// Whether entries tell what they lead to, each of which is a reference to its node.
+        /// True if entries have attributes, each of which is a reference to its node.
         with_entries: bool,
     },
-    /// The changes of a directory shall be safe.
+    /// Waits until changes of a directory are on stable storage.
     SynchronizeDirectory(Handle),
-    /// The last reference to an open directory is gone.
+    /// Closes a directory after the last reference to it is gone.
     CloseDirectory(Handle),
-    /// The process that waits for this request has got a signal. [`Answer::Error`](crate::Answer::Error)
-    /// with `AGAIN` makes the kernel say it again; there is no other answer.
+    /// Interrupts a waiting request, since its process has got a signal. [`Answer::Error`](crate::Answer::Error) with
+    /// `AGAIN` makes the kernel repeat the interrupt; there is no other answer.
     Interrupt(RequestId),
 }

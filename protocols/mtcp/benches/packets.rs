@@ -1,4 +1,4 @@
-//! What a packet costs: `cargo bench -p mtcp`.
+//! The cost of a packet: `cargo bench -p mtcp`.
 
 #[path = "../tests/suite/pair.rs"]
 mod pair;
@@ -56,7 +56,7 @@ fn losing(bencher: Bencher, profile: Profile) {
     bench(bencher, pair, Some(100));
 }
 
-/// All of so many connections have something to send, and the hop takes 16 KiB at a time.
+/// Each of `connections` connections has data to send, and the hop takes 16 KiB at a time.
 #[divan::bench(args = [1, 100, 1_000])]
 fn granted(bencher: Bencher, connections: u64) {
     let config = Config {

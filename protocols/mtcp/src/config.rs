@@ -1,4 +1,4 @@
-//! How an endpoint behaves.
+//! The configuration of an endpoint.
 
 pub use machine::ConfigError;
 use machine::check_rules;
@@ -8,65 +8,66 @@ use units::{Bytes, Duration};
 use crate::Profile;
 use crate::packet::FURTHER_HOLES_MAX;
 
-/// The largest buffer for what is to be sent, in bytes.
+/// Largest send buffer.
 pub(crate) const SEND_BUFFER_MAX: Bytes = Bytes::mebi(1_024);
-/// The most names that a table may hold, so that a free one is found by a few draws.
+/// Largest number of connections in a table, so that a few draws find a free connection ID.
 const CONNECTIONS_MAX: usize = 32_768;
-/// The least packet: what is agreed on when the other end asks for less, in bytes.
+/// Smallest limit on the length of a data packet, in bytes: used if the peer asks for less.
 pub(crate) const PACKET_MIN: u16 = 128;
 
-/// How an [`Endpoint`](crate::Endpoint) behaves. What it says by default is the paper's (Haas and Warkhedi 2000).
+/// Configuration of an [`Endpoint`](crate::Endpoint). The defaults are the paper's (Haas and Warkhedi 2000).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The widest profile: what a connection offers, and the most that it agrees to.
+    /// Widest profile: the one that a connection offers, and the widest that it agrees to.
     pub profile: Profile,
-    /// Keep no timers once a connection is made: neither for retransmissions, nor for acknowledgements, nor for round
-    /// trips. The other end, which must not be lean too, polls. Meant for mobile hosts (the paper's future work).
+    /// Keep no timers once a connection is established: neither for retransmissions, nor for acknowledgements, nor
+    /// for round trips. The peer, which must not be lean too, polls. Meant for mobile hosts (the paper's future
+    /// work).
     pub lean: bool,
-    /// The longest data packet, header included, in bytes. 1500 in the paper.
+    /// Maximum length of a data packet, header included, in bytes. 1500 in the paper.
     pub packet: u16,
-    /// What of a stream waits to be acknowledged, sent or not.
+    /// Largest number of bytes of a stream that wait to be acknowledged, sent or not.
     pub send_buffer: Bytes,
-    /// The receive buffer, which bounds the window. 16 KiB in the paper; at most 32,767 bytes count in its profile.
+    /// Receive buffer, which bounds the window. 16 KiB in the paper; at most 32,767 bytes count in its profile.
     pub receive_buffer: Bytes,
-    /// Let the receive buffer begin small, and grow to `receive_buffer` as far as the hop and the application need it.
-    /// In the wide profile only: the paper's window is static.
+    /// Start with a small receive buffer, which grows to `receive_buffer` as far as the hop and the application need
+    /// it. In the wide profile only: the paper's window is static.
     pub auto_buffer: Option<AutoBuffer>,
-    /// When arrivals are acknowledged.
+    /// Rules for when arrivals are acknowledged.
     pub acknowledging: Acknowledging,
-    /// How losses are seen and repaired.
+    /// Rules for how losses are detected and repaired.
     pub repair: Repair,
     /// Timers.
     pub timing: Timing,
-    /// What bounds the tables, and how long they wait.
+    /// Limits of the tables and of waiting times.
     pub limits: Limits,
 }
 
-/// A receive buffer that grows.
+/// Settings of a receive buffer that grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoBuffer {
-    /// What it begins with.
+    /// Initial size.
     pub start: Bytes,
-    /// What the buffers of all connections may hold.
+    /// Largest sum of the receive buffers of all connections.
     pub total: Bytes,
 }
 
-/// What a timer goes by.
+/// Time source of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The next tick, as in the paper.
+    /// Expire at a tick, as in the paper.
     #[default]
     Ticks,
-    /// What is measured, exactly: round trips, and the time between arrivals. It needs packets that are told apart, so
-    /// that the paper's profile has ticks in any case.
+    /// Expire after an exact time derived from measurements: round trips, and the time between arrivals. It needs
+    /// packets that have their own numbers, so the paper's profile always uses ticks.
     Measured,
 }
 
 impl Clock {
-    /// What it comes to in `profile`.
+    /// Returns the clock to use in `profile`.
     pub(crate) fn within(self, profile: Profile) -> Self {
         match profile {
             Profile::Paper => Self::Ticks,
@@ -75,23 +76,23 @@ impl Clock {
     }
 }
 
-/// When arrivals are acknowledged.
+/// Rules for when arrivals are acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Acknowledging {
-    /// The packets with data of which the last is acknowledged at once. 2, as in TCP.
+    /// Number of packets with data after which one acknowledgement goes out at once. 2, as in TCP.
     pub every: u32,
-    /// Others wait: for the next tick, or for twice the time between the last two, of 5 to 50 ms.
+    /// Delay the others: until the next tick, or for twice the time between the last two packets, within 5 to 50 ms.
     pub delayed: bool,
-    /// Which of the two.
+    /// Clock of that delay.
     pub clock: Clock,
-    /// Where packets come fast, only one in so long is acknowledged at once, as long as what waits is little of the
-    /// window: each costs both hosts what a packet with data costs. Zero for none such, as in the paper; the wide
-    /// profile only, and not where the receiver is lean.
+    /// Least time between acknowledgements that go out at once when packets come fast, as long as the unacknowledged
+    /// bytes are a small part of the window: each acknowledgement costs both hosts as much as a packet with data.
+    /// Zero for no spacing, as in the paper; in the wide profile only, and not if the receiver is lean.
     pub spacing: Duration,
 }
 
-/// What the negative acknowledgement number tells.
+/// Meaning of the negative acknowledgement number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selective {
@@ -104,93 +105,95 @@ pub enum Selective {
     Smart,
 }
 
-/// How often the retransmission timer sends, and what.
+/// Data that the retransmission timer sends again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnTimeout {
-    /// The whole burst that is missing at the acknowledgement number, or all that was sent where no burst is known.
+    /// The whole burst that is missing at the acknowledgement number, or all bytes in flight if no burst is known.
     #[default]
     Burst,
-    /// The oldest packet, and a poll: the answer tells the rest.
+    /// The oldest packet, and a poll: the answer reports the rest.
     Oldest,
 }
 
-/// How losses are seen and repaired. Each value can be turned off on its own, for ablations.
+/// Rules for how losses are detected and repaired. Each can be turned off on its own, for ablations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Repair {
-    /// Ask for what is missing at the first arrival out of order (RRQ). Otherwise the sender waits for the third
+    /// Request missing data at the first arrival out of order (RRQ). Otherwise the sender waits for the third
     /// duplicate acknowledgement, as TCP does.
     pub request: bool,
-    /// What acknowledgements tell of what is missing.
+    /// Selective part of acknowledgements: how they report missing data.
     pub selective: Selective,
-    /// Tell lost repairs by the retransmission cycle (RC and RCR). Otherwise only the timer repeats a repair.
+    /// Detect lost repairs by the retransmission cycle (RC and RCR). Otherwise only the timer repeats a repair.
     pub cycles: bool,
-    /// Let an empty packet with a poll follow a repair that no other packet can follow, so that its loss is seen: a
-    /// sender that always fills the window has none. Not in the paper.
+    /// Send an empty packet with a poll after a repair that no other packet can follow, so that its loss is detected:
+    /// a sender that always fills the window has no other packet. Not in the paper.
     pub follow_repairs: bool,
-    /// Answer a question that comes again with as many packets as were lost since the last one that was heard. Needs
-    /// the wide profile, which tells them. Not in the paper.
+    /// Answer a repeated poll with as many packets as were lost since the last one that the peer received. Needs the
+    /// wide profile, which reports that number. Not in the paper.
     pub repeat_answers: bool,
-    /// Ask for the next hole as soon as the one before it is filled, not at the next arrival out of order.
+    /// Request the next hole as soon as the one before it is filled, not at the next arrival out of order.
     pub next_hole: bool,
-    /// Ask at once only when an arrival proves a loss that was not asked for: of new data, or of a repair. All other
-    /// arrivals are acknowledged as if nothing were missing, and what is missing is told with that. Needs the wide
-    /// profile, whose packets' numbers prove both. Not in the paper, where every arrival beyond a hole asks.
+    /// Request at once only if an arrival proves a loss that was not requested yet: of new data, or of a repair. All
+    /// other arrivals are acknowledged as if nothing were missing, and those acknowledgements report the holes. Needs
+    /// the wide profile, whose packet numbers prove both. Not in the paper, where every arrival beyond a hole causes
+    /// a request.
     pub news_only: bool,
-    /// Holes that an acknowledgement tells of besides the first; the wide profile only, at most 7.
+    /// Number of holes that an acknowledgement reports besides the first; in the wide profile only, at most 7.
     pub further_holes: usize,
-    /// What the retransmission timer sends.
+    /// Data that the retransmission timer sends again.
     pub on_timeout: OnTimeout,
 }
 
-/// Timers. They go off at ticks, but for what goes by what is measured.
+/// Timers. They expire at ticks, except those with [`Clock::Measured`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Timing {
-    /// How often timers are looked at. 200 ms in the paper.
+    /// Interval of the ticks at which timers are checked. 200 ms in the paper.
     pub tick: Duration,
-    /// When the first tick comes; hosts do not tick together.
+    /// Time of the first tick; hosts do not tick together.
     pub phase: Duration,
-    /// The time for an answer before there is a round trip to go by, also between attempts to open.
+    /// Retransmission timeout before a round trip is measured, also between attempts to open.
     pub initial_timeout: Duration,
-    /// What a round trip of the hop takes, where the driver knows that ([`Input::RoundTrip`](crate::Input::RoundTrip)).
+    /// Expected round-trip time of the hop, if the driver knows it ([`Input::RoundTrip`](crate::Input::RoundTrip)).
     #[serde(skip)]
     pub expected: Option<Duration>,
-    /// The least retransmission timeout.
+    /// Minimum retransmission timeout.
     pub minimum_timeout: Duration,
-    /// What that timer goes by.
+    /// Clock of the retransmission timer.
     pub clock: Clock,
-    /// How long a connection may be silent before it is asked for.
+    /// Time without packets from the peer after which the connection polls it.
     pub keep_alive: Duration,
-    /// How soon a closed window, an end that does not answer, or a lean end is asked; twice as long after each
-    /// question that brought nothing new.
+    /// Interval of polls while the window is closed, the peer does not answer, or the peer is lean; doubles after
+    /// each poll that brought nothing new.
     pub poll: Duration,
-    /// The longest time between questions.
+    /// Longest interval of polls.
     pub poll_longest: Duration,
-    /// How long the other end may leave questions unanswered. Long, so that connections survive an outage.
+    /// Time without any answer to polls after which the connection is reset. Long, so that connections survive an
+    /// outage.
     pub give_up: Duration,
-    /// How long a finished connection still answers what was sent again.
+    /// Time that a finished connection still answers retransmissions.
     pub linger: Duration,
 }
 
-/// What bounds the tables, and how long they wait.
+/// Limits of the tables and of waiting times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Connections at one time, lingering ones included.
+    /// Number of connections at one time, lingering ones included.
     pub connections: usize,
-    /// Of those, the ones that are not made yet: so many that this end asked for, and so many that the other one did.
+    /// Number of connections that are not established yet: this many opened by this end, and this many by the peer.
     /// So a flood of requests towards a listener leaves room for the listener's own.
     pub half_open: usize,
-    /// Attempts to open a connection that go without any answer.
+    /// Number of attempts to open a connection without any answer.
     pub attempts: u32,
-    /// How long a connection may take to open, answers from third hosts included.
+    /// Longest time for a connection to open, answers from third hosts included.
     pub opening: Duration,
 }
 
 impl Config {
-    /// The paper's profile and values.
+    /// Returns the paper's profile and values.
     pub fn paper() -> Self {
         Self {
             profile: Profile::Paper,
@@ -206,7 +209,8 @@ impl Config {
         }
     }
 
-    /// The wide profile, with ticks of 5 ms, and buffers for four times what 100 Mbit/s over 80 ms have on the way.
+    /// Returns the wide profile, with ticks of 5 ms, and buffers of four bandwidth-delay products at 100 Mbit/s and
+    /// 80 ms.
     pub fn wide() -> Self {
         Self {
             profile: Profile::Wide,
@@ -235,14 +239,14 @@ impl Config {
         }
     }
 
-    /// The receive buffer in `profile` with which a connection begins, in bytes.
+    /// Returns the initial receive buffer of a connection in `profile`, in bytes.
     pub(crate) fn buffer(&self, profile: Profile) -> u32 {
         let start = self.auto_buffer.map_or(Bytes::MAX, |auto| auto.start);
         let buffer = self.receive_buffer.min(start);
         buffer.get().min(profile.buffer_max()) as u32
     }
 
-    /// The largest that its receive buffer may become, in bytes.
+    /// Returns the largest size of the receive buffer, in bytes.
     pub(crate) fn largest_buffer(&self, profile: Profile) -> u32 {
         match profile {
             Profile::Paper => self.buffer(profile),
@@ -250,14 +254,14 @@ impl Config {
         }
     }
 
-    /// By how many bits windows are shifted, if that does not follow from the buffer at the beginning; else 0.
+    /// Returns the window shift in bits if it does not follow from the initial buffer; else 0.
     pub(crate) fn announced_shift(&self, profile: Profile) -> u8 {
         let shift = profile.window_shift(self.largest_buffer(profile));
         let expected = profile.window_shift(self.buffer(profile));
         if shift == expected { 0 } else { shift as u8 }
     }
 
-    /// What receive buffers may grow by, in all.
+    /// Returns the bytes by which all receive buffers together may grow.
     pub(crate) fn room_to_grow(&self) -> u64 {
         self.auto_buffer.map_or(0, |auto| {
             let begun = auto.start.get() * self.limits.connections as u64;
@@ -265,7 +269,7 @@ impl Config {
         })
     }
 
-    /// Whether every connection finds its first buffer.
+    /// Returns true if every connection finds its initial buffer.
     fn auto_buffer_fits(&self) -> bool {
         self.auto_buffer.is_none_or(|auto| {
             let all = auto.start.get().checked_mul(self.limits.connections as u64);
@@ -274,7 +278,10 @@ impl Config {
         })
     }
 
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// If a value is out of its limits, or two contradict each other.
     pub fn check(&self) -> Result<(), ConfigError> {
         let (timing, limits) = (&self.timing, &self.limits);
         let rules = [
@@ -333,7 +340,7 @@ impl Config {
     }
 }
 
-/// The paper's.
+/// The paper's profile and values.
 impl Default for Config {
     fn default() -> Self {
         Self::paper()
@@ -395,8 +402,8 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// The time for the first answer on a connection: two round trips of the hop where they are known, since the
-    /// other end may wait with its answer.
+    /// Returns the timeout for the first answer on a connection: two round trips of the hop if they are known, since
+    /// the peer may delay its answer.
     pub(crate) fn first_timeout(&self) -> Duration {
         self.expected.map_or(self.initial_timeout, |round_trip| {
             let timeout = (round_trip * 2 + self.tick).max(self.minimum_timeout);
@@ -404,8 +411,8 @@ impl Timing {
         })
     }
 
-    /// The time for an answer to an attempt to open a connection, after so many: the other end may have to ask somebody
-    /// else first, for longer than the hop takes.
+    /// Returns the timeout for an answer to an attempt to open a connection, after `attempts` attempts: the peer may
+    /// have to ask a third host first, which takes longer than the hop does.
     pub(crate) fn opening_timeout(&self, attempts: u32) -> Duration {
         let longer = 1 << attempts.min(16);
         (self.first_timeout() * longer).min(self.initial_timeout)

@@ -1,4 +1,4 @@
-//! One connection: both halves, the handshake around them, and when the other end is asked.
+//! One connection: both halves, the handshake around them, and polls of the peer.
 
 mod arrive;
 mod ask;
@@ -20,68 +20,68 @@ use crate::tick::Ticks;
 use crate::{Addresses, Config, ConnectionId, Output, Packet, Profile, Reason};
 pub(crate) use ask::Asking;
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// This end asked for it.
+    /// This end sent a SYN.
     Opening,
-    /// The other end asked for it; the driver has not answered yet.
+    /// A SYN of the peer arrived; the driver has not answered yet.
     Waiting,
-    /// This end agreed to it.
+    /// This end agreed to the SYN of the peer.
     Answered,
-    /// It is made.
+    /// Established.
     Open,
-    /// Both streams have ended; what the other end sends again is still answered.
+    /// Both streams have ended; retransmissions of the peer are still answered.
     Lingering,
-    /// This end broke it; the other end is asked whether it knows.
+    /// This end reset the connection; it polls the peer until the peer knows that.
     Aborted(Reason),
-    /// It is no more.
+    /// Closed; the entry can be removed.
     Gone,
 }
 
-/// What is known of a connection.
+/// Status of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// Where it stands.
+    /// State of the connection.
     pub phase: Phase,
-    /// What the ends agreed on; while it opens, what this end offers.
+    /// Profile that the ends agreed on; while the connection opens, the profile that this end offers.
     pub profile: Profile,
-    /// Its ends.
+    /// Addresses of both ends.
     pub addresses: Addresses,
-    /// What was sent and is not acknowledged, in bytes.
+    /// Bytes in flight: sent and not acknowledged.
     pub flight: u64,
-    /// The receive buffer as it is now, in bytes.
+    /// Current receive buffer, in bytes.
     pub receive_buffer: u64,
-    /// The smoothed round trip.
+    /// Smoothed round-trip time.
     pub round_trip: Option<Duration>,
-    /// The retransmission timeout, before it is rounded up to a tick.
+    /// Retransmission timeout, before it is rounded up to a tick.
     pub timeout: Duration,
-    /// What went over it.
+    /// Counters of its packets and bytes.
     pub traffic: Traffic,
 }
 
-/// A connection's names on the hop.
+/// Connection IDs of a connection on the hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names {
-    /// In packets to this end.
+    /// ID in packets to this end.
     pub(crate) own: Cid,
-    /// In packets to the other end.
+    /// ID in packets to the peer.
     pub(crate) peer: Cid,
 }
 
-/// What the ends agreed on.
+/// Parameters that the ends agreed on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Agreed {
     pub(crate) profile: Profile,
-    /// The longest packet, in bytes.
+    /// Maximum packet length, in bytes.
     pub(crate) packet: u16,
-    /// The other end keeps no timers.
+    /// Set if the peer keeps no timers.
     pub(crate) lean_peer: bool,
-    /// While it opens: it is asked for in the paper's profile if that is all that the other end has.
+    /// Set while the connection opens if the paper's profile is tried when the peer has no other.
     pub(crate) falls_back: bool,
 }
 
-/// What the other end and the driver are to be told.
+/// Pending outputs of a connection, to the peer and to the driver.
 #[derive(Debug)]
 pub(crate) struct News<C> {
     pub(crate) control: Option<Kind>,
@@ -89,21 +89,21 @@ pub(crate) struct News<C> {
     pub(crate) connected: bool,
     pub(crate) writable: bool,
     pub(crate) data: Option<C>,
-    /// The end of the other end's stream was told.
+    /// Set once the end of the peer's stream was reported to the driver.
     finished: bool,
-    /// This end's stream ended before the other's.
+    /// Set if this end's stream ended before the peer's.
     finished_first: bool,
-    /// What became of the connection, once the driver knows or is about to.
+    /// Outcome of the connection, once it was reported to the driver or is about to be.
     pub(crate) outcome: Option<Outcome>,
     pub(crate) reset: Option<Reason>,
 }
 
-/// What became of a connection.
+/// Outcome of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Both streams arrived whole.
+    /// Both streams arrived completely.
     Whole,
-    /// It was not made, or was broken.
+    /// The connection was not established, or was reset.
     Broken,
 }
 
@@ -119,17 +119,17 @@ pub(crate) struct Connection<C> {
     receiver: Receiver<C>,
     asking: Asking,
     pub(crate) news: News<C>,
-    /// Control packets sent, and timeouts.
+    /// Counters of control packets sent, and of timeouts.
     traffic: Traffic,
     config: Arc<Config>,
 }
 
-/// Who a new connection is.
+/// Identifiers of a new connection.
 pub(crate) struct Identity {
     pub(crate) id: ConnectionId,
     pub(crate) own: Cid,
     pub(crate) addresses: Addresses,
-    /// The number of its SYN.
+    /// Sequence number of this end's SYN.
     pub(crate) first: u32,
 }
 
@@ -168,7 +168,7 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// What is known of it.
+    /// Returns the status of the connection.
     pub(crate) fn status(&self) -> Status {
         Status {
             phase: self.phase,
@@ -182,7 +182,7 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// What went over it.
+    /// Returns the counters of the connection.
     pub(crate) fn traffic(&self) -> Traffic {
         let mut traffic = self.traffic;
         traffic.sent += self.sender.sent;
@@ -190,13 +190,13 @@ impl<C: Content + Clone> Connection<C> {
         traffic
     }
 
-    /// What it holds of both streams, and itself, in bytes.
+    /// Returns the memory of the connection in bytes: buffered data of both streams, and itself.
     pub(crate) fn memory(&self) -> u64 {
         let content = self.sender.held() + self.receiver.held();
         content + size_of::<Self>() as u64
     }
 
-    /// Whether it is not made yet.
+    /// Returns true while the connection is being established.
     pub(crate) fn is_half_open(&self) -> bool {
         matches!(
             self.phase,
@@ -204,41 +204,41 @@ impl<C: Content + Clone> Connection<C> {
         )
     }
 
-    /// Whether data could go out now if there were room for them on the hop.
+    /// Returns true if data could go out now if the hop had room for them.
     pub(crate) fn waits_for_room(&self) -> bool {
         matches!(self.phase, Phase::Open | Phase::Lingering) && self.sender.can_send()
     }
 
-    /// More is to be sent.
+    /// Adds data to be sent.
     pub(crate) fn write(&mut self, content: C) {
         self.sender.write(content);
     }
 
-    /// The application takes up to `count` bytes.
+    /// Hands up to `count` bytes to the application.
     pub(crate) fn read(&mut self, count: u64) {
         let content = self.receiver.read(count);
         self.news.data.get_or_insert_default().append(content);
     }
 
-    /// Nothing more will be written.
+    /// Ends this end's stream: nothing more will be written.
     pub(crate) fn close(&mut self) {
         self.sender.close();
     }
 
-    /// Ends here and now; the other end is told, and asked whether it heard that.
+    /// Resets the connection at once; the peer is notified, and polled until it knows that.
     pub(crate) fn abort(&mut self, reason: Reason, now: Instant) {
         let open = self.phase == Phase::Open;
         self.end(reason);
         if open {
             self.phase = Phase::Aborted(reason);
-            // Only its names and numbers are needed from here on.
+            // Only its IDs and numbers are needed from here on.
             self.sender.discard();
             self.receiver.discard();
             self.stay(now);
         }
     }
 
-    /// Ends here and now; the other end is told once.
+    /// Resets the connection at once; the peer is notified once.
     fn end(&mut self, reason: Reason) {
         if !matches!(self.phase, Phase::Gone | Phase::Aborted(_)) {
             self.news.control = Some(Kind::Reset(reason));
@@ -247,7 +247,7 @@ impl<C: Content + Clone> Connection<C> {
         self.phase = Phase::Gone;
     }
 
-    /// It is broken; the driver is told.
+    /// Ends the connection with an error, which is reported to the driver.
     pub(crate) fn fail(&mut self, reason: Reason) {
         if self.phase != Phase::Gone {
             self.news.reset = Some(reason).filter(|_| self.news.outcome.is_none());
@@ -256,7 +256,7 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// What the other end is to be told, and the driver: data only where there is `room` for them on the hop.
+    /// Returns the next output for the peer or the driver: data only if the hop has `room` for them.
     pub(crate) fn next_output(&mut self, room: bool, now: Instant) -> Option<Output<C>> {
         if let Some(kind) = self.news.control.take() {
             self.traffic.sent.control_packets += 1;
@@ -303,7 +303,7 @@ impl<C: Content + Clone> Connection<C> {
         self.end_if_whole(now).then_some(Output::Closed(self.id))
     }
 
-    /// Whether both streams have ended, and all of them was acknowledged and read.
+    /// Ends the connection if both streams have ended, and all data were acknowledged and read. Returns true if so.
     fn end_if_whole(&mut self, now: Instant) -> bool {
         let whole =
             self.sender.is_finished() && self.news.finished && self.receiver.readable() == 0;
@@ -314,7 +314,7 @@ impl<C: Content + Clone> Connection<C> {
         whole
     }
 
-    /// The next packet that is due.
+    /// Returns the next packet that is due, if any.
     fn next_packet(&mut self, room: bool, now: Instant) -> Option<Data<C>> {
         let outgoing = room.then(|| self.sender.choose(now)).flatten();
         if let Some(outgoing) = outgoing {
@@ -332,7 +332,7 @@ impl<C: Content + Clone> Connection<C> {
         Some(self.empty(poll, now))
     }
 
-    /// The question that is due to an end which may not know that the connection is broken.
+    /// Returns the poll that is due to a peer which may not know that the connection was reset.
     fn next_question(&mut self, now: Instant) -> Option<Output<C>> {
         if self.asking.take_question() {
             let data = self.empty(true, now);
@@ -342,7 +342,7 @@ impl<C: Content + Clone> Connection<C> {
         None
     }
 
-    /// A packet without data.
+    /// Returns a packet without data.
     fn empty(&mut self, poll: bool, now: Instant) -> Data<C> {
         self.sender.sent.acknowledgments += 1;
         let outgoing = Outgoing {
@@ -354,7 +354,7 @@ impl<C: Content + Clone> Connection<C> {
         self.data(outgoing, poll, now)
     }
 
-    /// A data packet that carries `outgoing`.
+    /// Returns a data packet that carries `outgoing`.
     fn data(&mut self, outgoing: Outgoing<C>, poll: bool, now: Instant) -> Data<C> {
         let Agreed {
             profile, packet, ..
@@ -390,7 +390,7 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// A control packet of this connection.
+    /// Returns a control packet of this connection.
     fn control(&self, kind: Kind) -> Control {
         let profile = self.agreed.profile;
         let known = self.phase != Phase::Opening && self.names.peer != Cid::NONE;
@@ -418,12 +418,12 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// By how many bytes its receive buffer should grow, at most `room`; it does.
+    /// Grows the receive buffer as far as it should, by at most `room` bytes. Returns the growth in bytes.
     pub(crate) fn grow(&mut self, room: u64) -> u64 {
         self.receiver.grow(room)
     }
 
-    /// When something is to be done.
+    /// Returns the earliest deadline of the connection, if it has one.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         if matches!(self.phase, Phase::Aborted(_)) {
             return self.asking.deadline();
@@ -437,7 +437,7 @@ impl<C: Content + Clone> Connection<C> {
         Ticks::new(&self.config.timing)
     }
 
-    /// The longest packet that both ends take.
+    /// Returns the maximum packet length for both ends, in bytes.
     fn packet_length(&self, theirs: u16) -> u16 {
         self.config.packet.min(theirs).max(PACKET_MIN)
     }

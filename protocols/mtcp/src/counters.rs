@@ -1,98 +1,98 @@
-//! What an endpoint has done.
+//! The counters of an endpoint.
 
 use std::ops::AddAssign;
 
 use serde::Serialize;
 
-/// What an [`Endpoint`](crate::Endpoint) has done so far.
+/// Counters of an [`Endpoint`](crate::Endpoint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// What its connections did, those that are gone included.
+    /// Traffic of all its connections, closed ones included.
     pub traffic: Traffic,
-    /// What became of its connections.
+    /// Counters of connections by their outcome.
     pub connections: Connections,
-    /// What did not belong to any.
+    /// Counters of packets and requests that were refused.
     pub refused: Refused,
 }
 
-/// What went over connections.
+/// Counters of the traffic of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Traffic {
-    /// What was sent.
+    /// Counters of the sender.
     pub sent: Sent,
-    /// What was received.
+    /// Counters of the receiver.
     pub received: Received,
-    /// Timers that went off and sent something.
+    /// Timers that expired and sent something.
     pub timeouts: u64,
 }
 
-/// What went out. Bytes are those of data.
+/// Counters of packets sent. Bytes are those of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Sent {
     /// Control packets.
     pub control_packets: u64,
     /// Packets with data, or with the end of a stream.
     pub data_packets: u64,
-    /// Data, every transmission counted.
+    /// Bytes of data, every transmission counted.
     pub bytes: u64,
-    /// Of the packets with data those that had been sent before.
+    /// Packets with data that had been sent before, part of `data_packets`.
     pub repairs: u64,
-    /// Data that had been sent before.
+    /// Bytes of data that had been sent before.
     pub repaired_bytes: u64,
     /// Packets without data.
     pub acknowledgments: u64,
-    /// Requests to send again (RRQ).
+    /// Retransmission requests (RRQ).
     pub requests: u64,
-    /// Packets that ask for an answer.
+    /// Packets that poll.
     pub polls: u64,
 }
 
-/// What came in.
+/// Counters of packets received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Received {
-    /// Packets of connections.
+    /// Packets that belong to connections.
     pub packets: u64,
-    /// Data handed on in order, in bytes.
+    /// Bytes of data handed on in order.
     pub bytes: u64,
     /// Packets with data beyond a hole.
     pub out_of_order: u64,
-    /// Packets with data all of which had arrived before.
+    /// Packets whose data had all arrived before.
     pub duplicates: u64,
-    /// Packets with data beyond the window, longer than agreed, after the end, or beyond what is kept in pieces.
+    /// Packets with data beyond the window, longer than agreed, after the end, or beyond the limit of pieces.
     pub violations: u64,
-    /// Acknowledgements of what was never sent.
+    /// Acknowledgements of data that were never sent.
     pub impossible: u64,
-    /// Requests that were followed.
+    /// Requests that caused a retransmission.
     pub followed: u64,
-    /// Requests that told nothing new: they were caused by packets sent before the last repair.
+    /// Requests that caused none: packets sent before the last repair caused them.
     pub ignored: u64,
 }
 
-/// What became of connections.
+/// Counters of connections by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Connections {
-    /// Asked for by this end.
+    /// Opened by this end.
     pub opened: u64,
-    /// Asked for by the other end.
+    /// Opened by the peer.
     pub arrived: u64,
-    /// Ended with both streams whole.
+    /// Ended with both streams complete.
     pub finished: u64,
-    /// Not made, or broken, for any reason.
+    /// Not established, or reset, for any reason.
     pub reset: u64,
 }
 
-/// What did not belong to any connection.
+/// Counters of packets and requests that belong to no connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Refused {
-    /// Packets that could not be read.
+    /// Packets that could not be parsed.
     pub damaged: u64,
-    /// Packets of connections that do not exist, or that do not fit theirs.
+    /// Packets of connections that do not exist, or that do not fit their connection.
     pub strays: u64,
     /// Connections refused because there were too many.
     pub busy: u64,
-    /// Connections refused because nobody listens, or for lack of a common profile.
+    /// Connections refused because no application listens, or for lack of a common profile.
     pub unwanted: u64,
-    /// Resets that did not prove to come from the connection's other end.
+    /// Resets that did not prove to come from the peer of the connection.
     pub forged_resets: u64,
 }
 

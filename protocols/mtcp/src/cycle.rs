@@ -1,14 +1,15 @@
-//! The retransmission cycle (RC) and its echo (RCR): which losses a request can know of.
+//! The retransmission cycle (RC) and its echo (RCR): they show which losses a request can report.
 //!
 //! On a hop that keeps the order, a packet that arrives proves that all packets sent before it have arrived or are
-//! lost. Every packet says in which cycle it was sent, and every acknowledgement the cycle of the last arrival.
+//! lost. Every packet carries the cycle in which it was sent, and every acknowledgement the cycle of the last
+//! arrival.
 
 use crate::Profile;
 
-/// How cycles are counted.
+/// Rule by which cycles are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counting {
-    /// Not at all: a repair is repeated only after a timeout.
+    /// No cycles: a repair is repeated only after a timeout.
     Off,
     /// A cycle begins with each request that is followed; packets carry its low bit (the paper).
     Bit,
@@ -16,7 +17,7 @@ enum Counting {
     Each,
 }
 
-/// The cycle of what a sender sends.
+/// Cycle of the packets of a sender.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cycle {
     counting: Counting,
@@ -36,23 +37,23 @@ impl Cycle {
         }
     }
 
-    /// The cycle so far.
+    /// Returns the current cycle.
     pub(crate) fn present(&self) -> u64 {
         self.present
     }
 
-    /// Goes on from the cycle `present`.
+    /// Resumes at the cycle `present`.
     pub(crate) fn resume(&mut self, present: u64) {
         self.present = present;
     }
 
-    /// The cycle of the next packet.
+    /// Returns the cycle of the next packet.
     pub(crate) fn stamp(&mut self) -> u64 {
         self.present += u64::from(self.counting == Counting::Each);
         self.present
     }
 
-    /// The cycle of the packet that caused an acknowledgement with this `reply`.
+    /// Returns the cycle of the packet that caused an acknowledgement with this `reply`.
     pub(crate) fn heard(&self, reply: u16) -> u64 {
         let behind = (self.present as u16).wrapping_sub(reply);
         let behind = match self.counting {
@@ -63,18 +64,18 @@ impl Cycle {
         self.present.saturating_sub(behind.into())
     }
 
-    /// How many cycles have begun since that one.
+    /// Returns the number of cycles that have begun since the one in `reply`.
     pub(crate) fn behind(&self, reply: u16) -> u64 {
         self.present - self.heard(reply)
     }
 
-    /// Whether a request that was caused by a packet of the cycle `heard` says anything new: RCR equals PRC.
+    /// Returns true if a request caused by a packet of the cycle `heard` is new: RCR equals PRC.
     pub(crate) fn follows(&self, heard: u64) -> bool {
         self.counting != Counting::Bit || heard == self.present
     }
 
-    /// Whether a packet that is missing, was sent last in the cycle `sent`, and was `resent` since the last timeout or
-    /// not, is known to be lost.
+    /// Returns true if a missing packet is known to be lost. It was sent last in the cycle `sent`; `resent` is set if
+    /// it was sent again since the last timeout.
     pub(crate) fn is_lost(&self, sent: u64, resent: bool, heard: u64) -> bool {
         match self.counting {
             Counting::Off => !resent,
@@ -83,12 +84,12 @@ impl Cycle {
         }
     }
 
-    /// A repair begins.
+    /// Begins a new cycle for a repair.
     pub(crate) fn begin(&mut self) {
         self.present += u64::from(self.counting == Counting::Bit);
     }
 
-    /// Whether packets are told apart by their cycles, so that every answer gives a round trip.
+    /// Returns true if every packet has its own cycle, so that every answer gives a round-trip sample.
     pub(crate) fn tells_packets(&self) -> bool {
         self.counting == Counting::Each
     }

@@ -1,4 +1,4 @@
-//! When which connection is due.
+//! The deadlines of connections, in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use units::Instant;
 
 use crate::packet::Cid;
 
-/// A deadline of a connection, and how often that one has changed its deadline.
+/// Deadline of a connection, with the number of changes of its deadline so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Deadline {
     pub(crate) at: Instant,
@@ -15,8 +15,8 @@ pub(crate) struct Deadline {
     pub(crate) change: u64,
 }
 
-/// Deadlines of connections, the earliest first. One that was moved stays behind until it comes up, so moving one takes
-/// no memory; who asks says which ones still hold.
+/// Deadlines of connections, the earliest first. A deadline that was moved stays in the heap until it reaches the
+/// front, so a move needs no memory; the caller decides which deadlines still hold.
 #[derive(Debug, Default)]
 pub(crate) struct Deadlines {
     heap: BinaryHeap<Reverse<Deadline>>,
@@ -28,12 +28,13 @@ impl Deadlines {
         self.heap.push(Reverse(deadline));
     }
 
-    /// The earliest one, which holds after [`clean`](Self::clean).
+    /// Returns the earliest deadline, which holds after [`clean`](Self::clean).
     pub(crate) fn first(&self) -> Option<Deadline> {
         self.heap.peek().map(|Reverse(first)| *first)
     }
 
-    /// Forgets those that do not hold: those in front, and all of them once they are many more than `connections`.
+    /// Removes deadlines that do not hold: those in front, and all of them once they are many more than
+    /// `connections`.
     pub(crate) fn clean(&mut self, connections: usize, holds: impl Fn(&Deadline) -> bool) {
         if self.heap.len() > 2 * connections + 64 {
             self.heap.retain(|Reverse(deadline)| holds(deadline));

@@ -1,4 +1,4 @@
-//! The endpoint: all connections with one other end, as a machine.
+//! The endpoint: all connections with one peer, as a machine.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::{
     Addresses, Config, ConfigError, ConnectionId, Counters, Input, Output, Packet, Reason,
 };
 
-/// Packets of unknown connections that are answered in a tick; more are only counted.
+/// Packets of unknown connections that are answered within a tick; more are only counted.
 const STRAYS_ANSWERED: u32 = 32;
 
 /// One host's end of the hop, with all its MTCP connections; see the crate's documentation.
@@ -27,25 +27,26 @@ pub struct Endpoint<C> {
     config: Arc<Config>,
     random: RandomStream,
     now: Instant,
-    /// What the hop takes, in bytes; unbounded until the driver says how much.
+    /// Bytes that the hop takes now; unbounded until the driver reports them.
     room: Option<u64>,
     table: Table<C>,
-    /// What the other end understands.
+    /// Profile that the peer is known to support.
     known: Known,
     outputs: VecDeque<Output<C>>,
-    /// The number of the next connection that arrives.
+    /// Number of the next connection that arrives.
     arrivals: u64,
-    /// The last tick in which strays were answered, and how many.
+    /// Last tick in which stray packets were answered, and the number of answers.
     strays: (u64, u32),
     connections: Connections,
     refused: Refused,
 }
 
 impl<C: Content + Clone> Endpoint<C> {
-    /// An endpoint without connections. `random` names them, so it must be one that others cannot know.
+    /// Returns an endpoint without connections. `random` generates connection IDs, so it must be unpredictable to
+    /// others.
     ///
     /// # Errors
-    /// What is wrong with the configuration ([`Config::check`]).
+    /// If the configuration is invalid ([`Config::check`]).
     pub fn new(config: Config, random: RandomStream) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
@@ -63,7 +64,7 @@ impl<C: Content + Clone> Endpoint<C> {
         })
     }
 
-    /// What has been done so far.
+    /// Returns the counters of all connections.
     pub fn counters(&self) -> Counters {
         Counters {
             traffic: self.table.traffic(),
@@ -72,25 +73,27 @@ impl<C: Content + Clone> Endpoint<C> {
         }
     }
 
-    /// How many connections there are, lingering ones included.
+    /// Returns the number of connections, lingering ones included.
     pub fn connections(&self) -> usize {
         self.table.len()
     }
 
-    /// What its connections hold: what was written and is not acknowledged, what arrived and was not read, themselves.
+    /// Returns the memory of its connections: written and unacknowledged data, received and unread data, and
+    /// themselves.
     pub fn memory(&self) -> Bytes {
         Bytes::new(self.table.memory())
     }
 
-    /// What is known of a connection.
+    /// Returns the status of a connection, or none if it does not exist.
     pub fn status(&self, id: ConnectionId) -> Option<Status> {
         let connection = self.table.get(self.table.own_of(id)?)?;
         Some(connection.status())
     }
 
-    /// Takes a connection that is made out of this endpoint, so that another one can go on with it: nothing is sent,
-    /// and what still arrives for it is ignored for as long as a finished connection lingers. To be called when the
-    /// outputs are drained. Nothing where there is no such connection, or it is not made yet, or has ended.
+    /// Takes an established connection out of this endpoint, so that another endpoint can resume it: nothing is sent,
+    /// and packets that still arrive for it are ignored for as long as a finished connection lingers. To be called
+    /// after the outputs are drained. Returns none if there is no such connection, it is not established yet, or it
+    /// has ended.
     pub fn suspend(&mut self, now: Instant, id: ConnectionId) -> Option<ConnectionState<C>> {
         self.now = now;
         let own = self.table.own_of(id)?;
@@ -102,11 +105,11 @@ impl<C: Content + Clone> Endpoint<C> {
         Some(connection.suspend())
     }
 
-    /// Goes on with a connection that was taken out elsewhere, under a number that no other open one has. Its outputs
-    /// tell anew what can be read and written, and whether the other end has finished. What it did so far is not in
+    /// Resumes a connection that was taken out elsewhere, under a number that no other open one has. Its outputs
+    /// report anew how much can be read and written, and whether the peer has finished. Its earlier traffic is not in
     /// [`counters`](Self::counters).
     ///
-    /// # Errors
+    /// If the state contradicts itself, or the endpoint has no room for the connection.
     /// If the state contradicts itself, or the endpoint has no room for the connection.
     pub fn resume(
         &mut self,
@@ -169,7 +172,7 @@ impl<C: Content + Clone> Endpoint<C> {
         }
     }
 
-    /// Lets `change` act on a connection that the driver knows.
+    /// Applies `change` to a connection that the driver knows.
     fn with(&mut self, id: ConnectionId, change: impl FnOnce(&mut Connection<C>)) {
         let own = self.table.own_of(id);
         if let Some(connection) = own.and_then(|own| self.table.change(own)) {
@@ -213,7 +216,7 @@ impl<C: Content + Clone> Endpoint<C> {
         } else {
             self.refused.strays += 1;
             if opening {
-                // It belongs to an older connection of the same name.
+                // It belongs to an older connection with the same ID.
                 self.answer_stray(&answer);
             }
         }
@@ -239,7 +242,8 @@ impl<C: Content + Clone> Endpoint<C> {
                 }
             }
             Kind::Reset(reason) => self.arrive_reset(control, reason),
-            // A gateway asks for every connection when a fixed host does, so nothing is noted (docs/decisions/0012).
+            // A gateway asks for every connection when a fixed host does, so it notes no listeners
+            // (docs/decisions/0012).
             Kind::Listen => self.answer_stray(&Control {
                 kind: Kind::Unlisten(Reason::Refused),
                 ..*control
@@ -264,7 +268,7 @@ impl<C: Content + Clone> Endpoint<C> {
             return;
         }
         if self.table.has_moved_peer(syn.reverse, self.now) {
-            // A late copy of the SYN that made the connection which was taken out.
+            // A late copy of the SYN of the connection that was taken out.
             self.refused.strays += 1;
             return;
         }
@@ -288,7 +292,7 @@ impl<C: Content + Clone> Endpoint<C> {
         self.table.insert(connection);
     }
 
-    /// Why a connection that is asked for is refused, if it is.
+    /// Returns the reason to refuse a connection that the peer opens, or none.
     fn refusal(&mut self, syn: &Control) -> Option<Reason> {
         let limits = &self.config.limits;
         let full = self.table.len() >= limits.connections;
@@ -318,7 +322,7 @@ impl<C: Content + Clone> Endpoint<C> {
         }
     }
 
-    /// Tells the other end that there is no such connection here.
+    /// Reports to the peer that the connection does not exist here.
     fn answer_unknown(&mut self, control: &Control) {
         self.refused.strays += 1;
         self.answer_stray(&Control {
@@ -331,7 +335,7 @@ impl<C: Content + Clone> Endpoint<C> {
         });
     }
 
-    /// Answers what belongs to no connection, so often that strangers cannot make this end busy.
+    /// Answers a packet that belongs to no connection, at a limited rate so that strangers cannot make this end busy.
     fn answer_stray(&mut self, answer: &Control) {
         let tick = Ticks::new(&self.config.timing).count(self.now);
         if self.strays.0 != tick {

@@ -1,22 +1,23 @@
-//! MTCP, the split transport of the hop (Haas and Warkhedi 2000), and what it needs to carry other people's TCP.
+//! MTCP, the split transport of the hop (Haas and Warkhedi 2000), with the additions that carrying TCP connections
+//! needs.
 //!
 //! A connection of the mobile host ends at the gateway; MTCP carries it between the two, without IP, and the
 //! redirector joins it to ordinary TCP. The hop keeps the order of packets, so an arrival out of order *is* a loss:
 //!
-//! - the receiver asks for what is missing at once (RRQ), and says how many bytes that is (`receiver.rs`);
-//! - the sender repeats that burst, at the window that the receiver gives: there is no congestion window and no
+//! - the receiver requests missing data at once (RRQ), with their length in bytes (`receiver.rs`);
+//! - the sender repeats that burst within the window that the receiver gives: there is no congestion window and no
 //!   back-off (`sender.rs`);
-//! - a repair that is lost is told from one that is on its way by the retransmission cycle (`cycle.rs`);
+//! - the retransmission cycle distinguishes a lost repair from one that is still on its way (`cycle.rs`);
 //! - the timer, smoothed round trip and four deviations on a coarse tick, is left for the rest.
 //!
 //! Two profiles share this one mechanism ([`Profile`]): the paper's, bit for bit, and a wide one with 32-bit numbers,
-//! in which every packet is a cycle of its own and acknowledgements tell of several holes. `docs/mtcp-packet.md` has
+//! in which every packet is a cycle of its own and acknowledgements report several holes. `docs/mtcp-packet.md` has
 //! the formats.
 //!
-//! [`Endpoint`] is one host's end of the hop with all its connections. What streams carry is a parameter, that of the
-//! redirector ([`redirector::Content`]): counted bytes in the simulator, shared chunks live. Everything that is sent
-//! is decided when the driver asks: one that answers [`Output::Readable`] with [`Input::Read`] at once sees the window
-//! that it opened in the very next packet.
+//! [`Endpoint`] is one host's end of the hop with all its connections. The content of streams is a type parameter,
+//! that of the redirector ([`redirector::Content`]): counted bytes in the simulator, shared chunks live. The endpoint
+//! chooses each packet only when the driver polls: a driver that answers [`Output::Readable`] with [`Input::Read`] at
+//! once sees the window that it opened in the very next packet.
 //!
 //! ```
 //! use machine::{Machine, RandomStream};
@@ -54,13 +55,13 @@
 //! ```
 //!
 //! # How to read it
-//! 1. `endpoint.rs` is the machine, and `table.rs` what it knows; `connection.rs` joins the two
-//!    halves of a connection, with the handshake (`connection/open.rs`), what arrives (`connection/arrive.rs`) and the
-//!    timers (`connection/ask.rs`).
-//! 2. `sender.rs`: what acknowledgements tell, what is repeated, what goes out next; `sender/flight.rs`: what was sent.
+//! 1. `endpoint.rs` is the machine, and `table.rs` its connections; `connection.rs` joins the two halves of a
+//! connection, with the handshake (`connection/open.rs`), arriving packets (`connection/arrive.rs`) and the timers
+//! (`connection/ask.rs`).
+//! 2. `sender.rs`: acknowledgements, retransmissions, the next packet; `sender/flight.rs`: packets in flight.
 //! 3. `receiver.rs`: reassembly (`receiver/held.rs`, `receiver/ready.rs`), the window, requests and acknowledgements.
 //! 4. `cycle.rs`, `round_trip.rs`, `tick.rs`: which losses are certain, and time.
-//! 5. `offer.rs`: which profile a connection is asked for in. `state.rs`: a connection as data, to go on elsewhere.
+//! 5. `offer.rs`: the profile that a SYN offers. `state.rs`: a connection as serializable state, to resume elsewhere.
 
 mod config;
 mod connection;
@@ -92,69 +93,69 @@ pub use state::{ConnectionState, ResumeError};
 
 use units::Duration;
 
-/// A connection's name between an [`Endpoint`] and its driver.
+/// Identifier of a connection between an [`Endpoint`] and its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConnectionId {
-    /// Asked for here, under a number that the driver chose.
+    /// Opened by this end, under a number that the driver chose.
     Opened(u64),
-    /// Asked for by the other end; the endpoint counts these from 0.
+    /// Opened by the peer; the endpoint counts these from 0.
     Arrived(u64),
 }
 
-/// What can happen to an [`Endpoint`]. What is said of connections that are gone means nothing.
+/// Inputs of an [`Endpoint`]. Inputs for connections that no longer exist are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<C> {
     /// A packet arrives.
     Packet(Packet<C>),
-    /// A packet arrived that could not be read.
+    /// A packet arrives that could not be parsed.
     Damaged,
-    /// The hop takes so many bytes now, in all: data wait until it does, the repairs first. A driver that never says
-    /// this takes everything that the windows allow, as in the paper; a window that is larger than the hop needs then
-    /// stands in a queue, and repairs behind it.
+    /// Total bytes that the hop takes now: data wait until it does, the repairs first. Without this input the
+    /// endpoint sends as much as the windows allow, as in the paper; if a window is larger than the hop needs, its
+    /// excess then stands in a queue, with repairs behind it.
     Room(u64),
-    /// What a round trip of the hop takes: what connections that begin wait for an answer until they have measured it
-    /// themselves. Without it they wait as long as any hop may take.
+    /// Round-trip time of the hop: new connections use it for their timeouts until they have their own measurement.
+    /// Without it they use the initial timeout, which suits any hop.
     RoundTrip(Duration),
     /// Open a connection, under a number that no other open one has.
     Open {
-        /// The number of its [`ConnectionId::Opened`].
+        /// Number of its [`ConnectionId::Opened`].
         number: u64,
-        /// Its ends, as applications know them.
+        /// Addresses of both ends, as applications know them.
         addresses: Addresses,
     },
-    /// The connection that arrived can be made.
+    /// Accept the connection of [`Output::Arrived`].
     Accept(ConnectionId),
-    /// The connection that arrived cannot be made.
+    /// Refuse the connection of [`Output::Arrived`].
     Refuse(ConnectionId, Reason),
-    /// More bytes are to be sent. What the send buffer has no room for waits as well.
+    /// Send more bytes. Bytes beyond the send buffer wait as well.
     Write(ConnectionId, C),
-    /// The application takes up to so many bytes: [`Output::Data`] brings them.
+    /// Hand up to this many bytes to the application: [`Output::Data`] brings them.
     Read(ConnectionId, u64),
-    /// Nothing more will be written.
+    /// End this end's stream: nothing more will be written.
     Close(ConnectionId),
-    /// End at once, with a reset.
+    /// Reset the connection at once.
     Abort(ConnectionId, Reason),
 }
 
-/// What an [`Endpoint`] asks of its driver, or tells it.
+/// Outputs of an [`Endpoint`] for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output<C> {
     /// Send a packet.
     Packet(Packet<C>),
-    /// The other end asks for a connection: answer with [`Input::Accept`] or [`Input::Refuse`].
+    /// The peer opens a connection: answer with [`Input::Accept`] or [`Input::Refuse`].
     Arrived(ConnectionId, Addresses),
-    /// The connection is made.
+    /// The connection is established.
     Connected(ConnectionId),
-    /// So many bytes can be read now, in all.
+    /// Total number of bytes that can be read now.
     Readable(ConnectionId, u64),
     /// The answer to [`Input::Read`].
     Data(ConnectionId, C),
-    /// So many bytes can be written now, in all.
+    /// Total number of bytes that can be written now.
     Writable(ConnectionId, u64),
-    /// The other end has finished its stream, and all of it has arrived.
+    /// The peer has finished its stream, and all of it has arrived.
     Finished(ConnectionId),
-    /// The connection was not made, or is broken. Its name may be used again.
+    /// The connection was not established, or was reset. Its ID may be used again.
     Reset(ConnectionId, Reason),
-    /// Both streams have ended, and all of them was acknowledged and read. The name may be used again.
+    /// Both streams have ended, and all their data were acknowledged and read. The ID may be used again.
     Closed(ConnectionId),
 }

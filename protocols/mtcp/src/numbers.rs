@@ -1,8 +1,8 @@
-//! Sequence numbers as positions in a stream that never wrap.
+//! Sequence numbers as positions in a stream, which never wrap.
 
 use crate::Profile;
 
-/// The numbering of one direction: position 0 is the SYN, data start at 1, and the end of the stream takes one.
+/// Sequence numbers of one direction: position 0 is the SYN, data start at 1, and the end of the stream takes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbers {
     first: u32,
@@ -10,36 +10,36 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// The numbering whose SYN has the number `first`, of which the profile keeps the low bits.
+    /// Returns the numbers of a stream whose SYN has the number `first`, of which the profile keeps the low bits.
     pub(crate) fn new(first: u32, profile: Profile) -> Self {
         let bits = profile.sequence_bits();
         Self { first, bits }
     }
 
-    /// The number of the SYN, in full.
+    /// Returns the number of the SYN, in full.
     pub(crate) fn first(self) -> u32 {
         self.first
     }
 
-    /// The same numbering in another profile. A narrower one forgets nothing.
+    /// Returns the same numbers in another profile. A narrower one keeps all bits of the first.
     pub(crate) fn within(self, profile: Profile) -> Self {
         Self::new(self.first, profile)
     }
 
-    /// The sequence number of a position.
+    /// Returns the sequence number of a position.
     pub(crate) fn number(self, position: u64) -> u32 {
         self.first.wrapping_add(position as u32) & (u32::MAX >> (u32::BITS - self.bits))
     }
 
-    /// How far `number` lies ahead of the position `of`; negative when behind. Right while that is less than half
-    /// of the numbers.
+    /// Returns the distance from the position `of` to `number`; negative if `number` is behind. Correct while the
+    /// distance is less than half of the number space.
     pub(crate) fn ahead(self, number: u32, of: u64) -> i64 {
         let unused = u32::BITS - self.bits;
         let distance = number.wrapping_sub(self.number(of)) << unused;
         i64::from(distance.cast_signed() >> unused)
     }
 
-    /// The position of `number` that is nearest to `near`; nothing before the stream's first.
+    /// Returns the position of `number` that is nearest to `near`, or none if it lies before the start of the stream.
     pub(crate) fn position(self, number: u32, near: u64) -> Option<u64> {
         near.checked_add_signed(self.ahead(number, near))
     }

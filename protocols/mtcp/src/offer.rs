@@ -1,35 +1,36 @@
-//! In which profile a connection is offered, by what the other end is known to understand.
+//! The profile that a SYN offers, which depends on the profile that the peer is known to support.
 
 use units::{Duration, Instant};
 
 use crate::{Addresses, Profile};
 
-/// How long what was learned of the other end holds: it may be another program by then.
+/// Time that knowledge about the peer stays valid: after that it may run another program.
 const KNOWN_FOR: Duration = Duration::from_secs(600);
 
-/// How a connection is asked for.
+/// Parameters of a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// The profile of the SYN.
+    /// Profile of the SYN.
     pub(crate) profile: Profile,
-    /// An end that does not answer, or refuses the profile, is asked again in the paper's.
+    /// Set if a peer that does not answer, or refuses the profile, gets a second SYN in the paper's profile.
     pub(crate) falls_back: bool,
 }
 
-/// The profile that the other end was heard to understand last, and until when that counts.
+/// Profile that the peer used last, and the time until which that is valid.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known(Option<(Profile, Instant)>);
 
 impl Known {
-    /// The other end was heard in this profile. The paper's alone says nothing: it may be what was asked for.
+    /// Notes a packet of the peer in this profile. The paper's profile proves nothing: the peer may only follow this
+    /// end's.
     pub(crate) fn hear(&mut self, profile: Profile, now: Instant) {
         if profile == Profile::Wide {
             self.learn(profile, now);
         }
     }
 
-    /// The other end agreed to this profile. That it agrees to the paper's again is no news where nothing else was
-    /// offered.
+    /// Notes that the peer agreed to this profile. A repeated agreement to the paper's profile is ignored if nothing
+    /// else was offered.
     pub(crate) fn learn(&mut self, profile: Profile, now: Instant) {
         if profile == Profile::Wide || self.profile(now) != Some(profile) {
             self.0 = Some((profile, now + KNOWN_FOR));
@@ -41,8 +42,8 @@ impl Known {
         known.map(|(profile, _)| profile)
     }
 
-    /// What is offered to it by an end that has `own`. One that is known for the wide profile may be in a fade: its
-    /// silence says nothing.
+    /// Returns the offer to the peer by an end that has the profile `own`. A peer that is known for the wide profile
+    /// may be in a fade: its silence proves nothing.
     pub(crate) fn offer(&self, own: Profile, addresses: &Addresses, now: Instant) -> Offer {
         let known = self.profile(now);
         let least = addresses.least_profile();

@@ -1,4 +1,4 @@
-//! What crosses the hop: control packets and data packets (`docs/mtcp-packet.md`).
+//! The packets of the hop: control packets and data packets (`docs/mtcp-packet.md`).
 
 mod control;
 mod data;
@@ -11,15 +11,15 @@ pub use malformed::{Field, Malformed};
 use redirector::Content;
 use serde::{Deserialize, Serialize};
 
-/// First bit of a packet: it carries data, or tells of them.
+/// First bit of a packet: set in data packets, which also carry acknowledgements.
 const DATA: u16 = 0x8000;
-/// Second bit: it is in the wide profile.
+/// Second bit: set in the wide profile.
 const WIDE: u16 = 0x4000;
 
-/// The most holes that a packet tells of besides the first.
+/// Largest number of holes that a packet reports besides the first.
 pub const FURTHER_HOLES_MAX: usize = 7;
 
-/// The width of the numbers in packets.
+/// Width of the numbers in packets.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -28,13 +28,13 @@ pub enum Profile {
     /// As in the paper (Haas and Warkhedi, Figures 5a and 5b): 16-bit numbers, one hole, IPv4.
     #[default]
     Paper,
-    /// Ours, for links that the paper's numbers cannot fill: 32-bit numbers, scaled windows, several holes,
-    /// packets numbered one by one, IPv4 and IPv6.
+    /// An extension for links that the paper's numbers cannot fill: 32-bit numbers, scaled windows, several holes, a
+    /// number in every packet, IPv4 and IPv6.
     Wide,
 }
 
 impl Profile {
-    /// The bits of a sequence number.
+    /// Returns the number of bits of a sequence number.
     pub const fn sequence_bits(self) -> u32 {
         match self {
             Self::Paper => 16,
@@ -42,7 +42,7 @@ impl Profile {
         }
     }
 
-    /// What a packet tells of its cycle.
+    /// Returns the mask of the cycle bits that a packet carries.
     pub(crate) const fn cycle_mask(self) -> u16 {
         match self {
             Self::Paper => 1,
@@ -50,8 +50,8 @@ impl Profile {
         }
     }
 
-    /// The largest receive buffer, in bytes: less than half of the numbers, so that what was sent before and what
-    /// comes next cannot be mistaken for each other.
+    /// Returns the largest receive buffer, in bytes: less than half of the number space, so that old and new data
+    /// cannot be mistaken for each other.
     pub const fn buffer_max(self) -> u64 {
         match self {
             Self::Paper => 32_767,
@@ -59,7 +59,7 @@ impl Profile {
         }
     }
 
-    /// The least header of a data packet, in bytes.
+    /// Returns the minimum length of a data header, in bytes.
     pub const fn header_length(self) -> usize {
         match self {
             Self::Paper => data::PAPER_HEADER,
@@ -67,8 +67,8 @@ impl Profile {
         }
     }
 
-    /// By how many bits a window is shifted in packets, where the buffer behind it has this size: no fewer than
-    /// needed to announce it whole.
+    /// Returns the shift of windows in packets for a receive buffer of this size: as many bits as needed to announce
+    /// the whole buffer.
     pub const fn window_shift(self, buffer: u32) -> u32 {
         match self {
             Self::Paper => 0,
@@ -92,32 +92,33 @@ impl Profile {
     }
 }
 
-/// A connection's name on the hop, in one direction: chosen by the end that hears it, unique there. Never zero
-/// for a connection that exists.
+/// Connection ID on the hop, in one direction: chosen by the end that receives it, unique there. Never zero for a
+/// connection that exists.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub struct Cid(pub u16);
 
 impl Cid {
-    /// Not known yet, or not meant.
+    /// Not known yet, or not used.
     pub const NONE: Self = Self(0);
 }
 
 /// A packet, with data of type `C`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Packet<C> {
-    /// Opens, answers, refuses or resets a connection, or tells who listens.
+    /// Opens, answers, refuses or resets a connection, or reports a listener.
     Control(Control),
-    /// Data, and what is known of the other direction's.
+    /// Data of one direction, and an acknowledgement of the other.
     Data(Data<C>),
 }
 
 impl<'a> Packet<&'a [u8]> {
-    /// Reads the packet at the start of `bytes`; what follows it (the padding of short Ethernet frames) is ignored.
+    /// Parses the packet at the start of `bytes`; bytes that follow it (the padding of short Ethernet frames) are
+    /// ignored.
     ///
     /// # Errors
-    /// What is wrong with the bytes, and where.
+    /// If the bytes are no packet: the reason, and the field.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let Some(code) = bytes.first_chunk::<2>() else {
             let available = bytes.len();
@@ -133,7 +134,7 @@ impl<'a> Packet<&'a [u8]> {
 }
 
 impl<C: Content> Packet<C> {
-    /// The length of the packet, in bytes.
+    /// Returns the length of the packet, in bytes.
     pub fn length(&self) -> usize {
         match self {
             Self::Control(control) => control.length(),
@@ -141,11 +142,11 @@ impl<C: Content> Packet<C> {
         }
     }
 
-    /// Writes the packet to `out`, which has its length; `copy` puts the content in its place.
+    /// Writes the packet to `out`, which has its length; `copy` writes the content.
     ///
     /// # Panics
-    /// If `out` has another length, or a control packet in the paper's profile has addresses that do not fit
-    /// it: both are the caller's to prevent.
+    /// If `out` has another length, or a control packet in the paper's profile has addresses that do not fit the
+    /// profile: the caller must prevent both.
     pub fn write(&self, out: &mut [u8], copy: impl FnOnce(&C, &mut [u8])) {
         assert_eq!(out.len(), self.length(), "room for the packet");
         match self {
@@ -160,7 +161,7 @@ impl<C: Content> Packet<C> {
 }
 
 impl<C> Packet<C> {
-    /// The same packet with its data as another type.
+    /// Returns the same packet with its data converted to another type.
     pub fn map<D>(self, convert: impl FnOnce(C) -> D) -> Packet<D> {
         match self {
             Self::Control(control) => Packet::Control(control),
@@ -169,7 +170,7 @@ impl<C> Packet<C> {
     }
 }
 
-/// Fields in network byte order. The readers check lengths before they come here.
+/// Reads a field in network byte order. The callers have checked the length before.
 fn read_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
@@ -178,7 +179,7 @@ fn read_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from(read_u16(bytes, at)) << 16 | u32::from(read_u16(bytes, at + 2))
 }
 
-/// Fills a header from its front.
+/// A header that is written from its front.
 struct Fields<'a> {
     rest: &'a mut [u8],
 }
@@ -200,7 +201,7 @@ impl Fields<'_> {
         self.put(&value.to_be_bytes())
     }
 
-    /// A number of a sequence, in the profile's width.
+    /// Writes a sequence number, in the profile's width.
     fn put_number(&mut self, profile: Profile, value: u32) -> &mut Self {
         match profile {
             Profile::Paper => self.put_u16(value as u16),

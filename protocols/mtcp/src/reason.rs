@@ -1,32 +1,33 @@
-//! Why a connection was not made, or is no more.
+//! The reasons why a connection was refused or reset.
 
 use std::fmt;
 
-/// Why a connection was refused or reset. Told by the end that knows; applications get the errno that fits.
+/// Reason why a connection was refused or reset. The end that refuses it sends the reason; applications get the
+/// matching errno.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// The other application ended it, or its host did.
+    /// The other application or its host ended the connection.
     Aborted,
-    /// Nobody listens there: ECONNREFUSED.
+    /// No application listens at the address: ECONNREFUSED.
     Refused,
-    /// There is no way there: EHOSTUNREACH.
+    /// There is no route to the address: EHOSTUNREACH.
     Unreachable,
-    /// There was no answer in time: ETIMEDOUT.
+    /// No answer arrived in time: ETIMEDOUT.
     TimedOut,
-    /// There are as many connections as are allowed.
+    /// The limit of connections is reached.
     Busy,
-    /// The other end does not know the connection; it has been restarted, or ended it.
+    /// The peer does not know the connection; it has restarted, or ended the connection.
     Unknown,
     /// The ends have no profile in common that could carry the connection.
     Profile,
-    /// The other end broke the protocol.
+    /// The peer violated the protocol.
     Protocol,
-    /// Nothing is being listened for at this address.
+    /// No listener is registered for this address.
     NotListening,
 }
 
 impl Reason {
-    /// Every reason, in the order of its number.
+    /// All reasons, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::Aborted,
         Self::Refused,
@@ -39,12 +40,12 @@ impl Reason {
         Self::NotListening,
     ];
 
-    /// Its number in packets.
+    /// Returns its number in packets.
     pub(crate) fn number(self) -> u16 {
         self as u16
     }
 
-    /// The reason with this number.
+    /// Returns the reason with this number, if there is one.
     pub(crate) fn numbered(number: u16) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }

@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, the window, what is asked for, and when to acknowledge.
+//! The receiving half: reassembly, the window, requests for missing data, and the times of acknowledgements.
 
 mod growth;
 mod held;
@@ -25,56 +25,56 @@ pub(crate) use pace::told_at_once;
 use ready::Ready;
 use size::Size;
 
-/// Pieces that are kept of a stream, at most, as a share of its buffer: one for so many bytes. It bounds what tiny
-/// packets cost beyond their bytes.
+/// Number of buffer bytes for each piece of a stream that may be kept. It bounds the cost of tiny packets beyond
+/// their bytes.
 const BYTES_PER_PIECE: u64 = 64;
 
-/// What is to be acknowledged.
+/// Acknowledgements that are due.
 #[derive(Debug, Clone, Copy, Default)]
 struct Due {
-    /// At once.
+    /// Set if one is due at once.
     now: bool,
-    /// So many packets wait.
+    /// Number of packets that wait to be acknowledged.
     waiting: u32,
-    /// When they have waited long enough.
+    /// Time at which they have waited long enough.
     at: Option<Instant>,
-    /// With a request to send again what is missing.
+    /// Set if the acknowledgement requests the retransmission of missing data.
     request: bool,
-    /// So many times more.
+    /// Number of times that the acknowledgement is repeated.
     again: u32,
 }
 
-/// What the other end and the application know of the stream, in positions.
+/// Progress of the stream towards the peer and the application, in positions.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
-    /// The next that is expected.
+    /// Next position that is expected.
     next: u64,
-    /// Where the window ends that was announced.
+    /// End of the announced window.
     edge: u64,
-    /// The end of the stream, if it was seen.
+    /// End of the stream, once it is known.
     fin: Option<u64>,
-    /// The end of what the other end is known to have sent.
+    /// End of the data that the peer is known to have sent.
     sent: u64,
-    /// What the application was told of.
+    /// End of the data that were reported to the application.
     told: u64,
 }
 
-/// What acknowledgements tell besides their number.
+/// Content of acknowledgements besides their number.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cause {
-    /// The cycle of the last arrival.
+    /// Cycle of the last arrival.
     cycle: u16,
-    /// Where the last arrival with data began.
+    /// Start of the last arrival with data.
     position: u64,
-    /// The end of the last first hole that was asked for.
+    /// End of the last first hole that was requested.
     asked: u64,
-    /// Further holes are told of in turn: those after this position are next.
+    /// Position after which the next further holes are reported: they take turns.
     turn: u64,
-    /// What the other end had heard last when it asked for an answer.
+    /// Cycle of the last packet that the peer had received at its last poll.
     polled: Option<u16>,
 }
 
-/// The receiver of one connection.
+/// Receiver of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Receiver<C> {
     pub(crate) numbers: Numbers,
@@ -89,24 +89,24 @@ pub(crate) struct Receiver<C> {
     pub(crate) received: Received,
 }
 
-/// How it behaves.
+/// Settings of a receiver.
 #[derive(Debug, Clone)]
 struct Rules {
     acknowledging: Acknowledging,
     repair: Repair,
-    /// What acknowledgements wait for in this profile, and whether only proven losses are asked for at once.
+    /// Clock of delayed acknowledgements in this profile, and if only proven losses are requested at once.
     clock: Clock,
     news_only: bool,
     ticks: Ticks,
     lean: bool,
-    /// How far apart acknowledgements are of packets that come fast.
+    /// Least time between acknowledgements of packets that come fast.
     spacing: Duration,
-    /// The longest data of a packet, in bytes.
+    /// Maximum data of a packet, in bytes.
     segment: u64,
 }
 
 impl Rules {
-    /// What needs packets that are told apart holds in the wide profile only.
+    /// Applies the settings that need packets with their own numbers, in the wide profile only.
     fn follow(&mut self, config: &Config, profile: Profile) {
         self.news_only = config.repair.news_only && profile == Profile::Wide;
         self.clock = config.acknowledging.clock.within(profile);
@@ -151,7 +151,7 @@ impl<C: Content> Receiver<C> {
         receiver
     }
 
-    /// The handshake agreed on `profile`; the other end's SYN has the number `first`.
+    /// Applies the parameters of the handshake: `profile`, and the number `first` of the peer's SYN.
     pub(crate) fn agreed(&mut self, config: &Config, profile: Profile, first: u32) {
         let largest = config.largest_buffer(profile);
         self.numbers = Numbers::new(first, profile);
@@ -166,29 +166,30 @@ impl<C: Content> Receiver<C> {
         self.rules.follow(config, profile);
     }
 
-    /// The position that is expected next.
+    /// Returns the position that is expected next.
     pub(crate) fn next(&self) -> u64 {
         self.progress.next
     }
 
-    /// How many positions the window spans.
+    /// Returns the number of positions in the window.
     pub(crate) fn window(&self) -> u64 {
         self.progress.edge.saturating_sub(self.progress.next)
     }
 
-    /// When what waits is acknowledged.
+    /// Returns the time at which waiting packets are acknowledged, if there are any.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.due.at
     }
 
-    /// Acknowledges what has waited long enough.
+    /// Acknowledges the packets that have waited long enough. Returns true if there are any.
     pub(crate) fn time_out(&mut self, now: Instant) -> bool {
         let due = self.due.at.take_if(|at| *at <= now).is_some();
         self.due.now |= due;
         due
     }
 
-    /// Takes a packet's data in; `answers` if it may be the answer to a poll. True if they are news.
+    /// Takes in a packet's data; `answers` is set if it may be the answer to a poll. Returns true if the packet
+    /// brought anything new.
     pub(crate) fn take(&mut self, data: &Data<C>, content: C, answers: bool, now: Instant) -> bool {
         // On a hop that keeps the order, whatever is lost leaves a gap between the numbers of two arrivals.
         let lost = data.cycle != self.cause.cycle.wrapping_add(1);
@@ -232,7 +233,7 @@ impl<C: Content> Receiver<C> {
             self.continue_with(start, content, now);
             true
         };
-        // Whatever it was, the other end wants to know.
+        // Whatever was lost, the sender needs an acknowledgement.
         self.due.now |= self.rules.news_only && lost;
         if asks && self.has_hole() {
             self.ask();
@@ -243,7 +244,7 @@ impl<C: Content> Receiver<C> {
         news
     }
 
-    /// Whether data of this range are more than is agreed on, or than is kept in pieces.
+    /// Returns true if the data of this range exceed the agreed limits or the limit of pieces.
     fn violates(&self, range: Range<u64>, fin: bool) -> bool {
         let progress = &self.progress;
         let (end, length) = (range.end, range.end - range.start);
@@ -259,9 +260,9 @@ impl<C: Content> Receiver<C> {
         beyond_window || length > self.rules.segment || beyond_end || (length > 0 && crowded)
     }
 
-    /// The other end says that it has sent everything before `end`. It is out of order if something of that is
-    /// missing: on a hop that keeps the order, it is lost. Two ends that both miss something do not ask each other
-    /// for ever, as only news, polls and their answers count.
+    /// Notes that the peer has sent everything before `end`. Returns true if that is new. If some of it is missing,
+    /// it is lost, since the hop keeps the order, and is requested: if it is new, or if the packet is a poll or its
+    /// answer (`counts`). So two ends that both miss data do not send each other requests for ever.
     fn hear_of(&mut self, end: u64, counts: bool) -> bool {
         let last = self.progress.fin.unwrap_or(self.progress.edge);
         let possible = end <= last + 1;
@@ -275,7 +276,7 @@ impl<C: Content> Receiver<C> {
         news
     }
 
-    /// The stream goes on.
+    /// Takes in data that continue the stream.
     fn continue_with(&mut self, start: u64, mut content: C, now: Instant) {
         let before = self.progress.next;
         content.take_front(before - start);
@@ -298,7 +299,7 @@ impl<C: Content> Receiver<C> {
             return;
         }
         if had_hole {
-            // A hole is filled, in part at least: the sender wants to know at once.
+            // A hole is filled, in part at least: the sender needs to know at once.
             self.due.now = true;
         }
         let hole_end = self.progress.next + self.first_hole();
@@ -314,7 +315,7 @@ impl<C: Content> Receiver<C> {
         self.ready.append(run);
     }
 
-    /// A packet more waits to be acknowledged.
+    /// Counts a packet that waits to be acknowledged.
     fn wait_for_more(&mut self, now: Instant) {
         let settings = &self.rules.acknowledging;
         self.due.waiting += 1;
@@ -334,7 +335,7 @@ impl<C: Content> Receiver<C> {
         }
     }
 
-    /// So many bytes are worth a packet that tells of them.
+    /// Returns the number of bytes after which an acknowledgement is worth a packet.
     fn much(&self) -> u64 {
         let segment = self.rules.segment;
         if self.rules.spacing.is_zero() {
@@ -344,7 +345,7 @@ impl<C: Content> Receiver<C> {
         }
     }
 
-    /// Data lie beyond a hole.
+    /// Keeps data or a FIN beyond a hole. Returns true if any of it is new.
     fn hold(&mut self, start: u64, content: C) -> bool {
         let is_end = content.length() == 0;
         let news = self.held.insert(start, content) || is_end;
@@ -356,56 +357,57 @@ impl<C: Content> Receiver<C> {
         news
     }
 
-    /// Asks for what is missing, at once.
+    /// Requests the missing data at once.
     fn ask(&mut self) {
         self.due.now = true;
         self.due.request = self.rules.repair.request;
         self.cause.asked = self.progress.next + self.first_hole();
     }
 
-    /// Whether what is missing is asked for with whatever goes out: a request may be lost.
+    /// Returns true if every packet repeats the request for missing data: a request may be lost.
     fn asks_again(&self) -> bool {
         self.rules.repair.request && self.has_hole()
     }
 
-    /// The other end keeps no timers, so what it does not see asked for it never sends again.
+    /// Makes every packet request missing data: a peer without timers retransmits only on request.
     pub(crate) fn must_ask(&mut self) {
         self.rules.repair.request = true;
     }
 
-    /// Whether something is known to be missing.
+    /// Returns true if data are known to be missing.
     pub(crate) fn has_hole(&self) -> bool {
         self.first_hole() > 0
     }
 
-    /// The length of the hole at the acknowledgement number; 0 if there is none.
+    /// Returns the length of the hole at the acknowledgement number; 0 if there is none.
     fn first_hole(&self) -> u64 {
         let end = self.held.start().unwrap_or(self.progress.sent);
         end.saturating_sub(self.progress.next)
     }
 
-    /// The application takes up to `count` bytes.
+    /// Takes up to `count` bytes for the application.
     pub(crate) fn read(&mut self, count: u64) -> C {
         self.ready.take(count)
     }
 
-    /// Bytes that the application can read.
+    /// Returns the number of bytes that the application can read.
     pub(crate) fn readable(&self) -> u64 {
         self.ready.length()
     }
 
-    /// What is held of the stream, in bytes.
+    /// Returns the buffered bytes of the stream.
     pub(crate) fn held(&self) -> u64 {
         self.ready.length() + self.held.length()
     }
 
-    /// Forgets what is held of the stream, which nobody reads.
+    /// Drops the buffered data, which will not be read.
     pub(crate) fn discard(&mut self) {
         self.ready = Ready::new();
         self.held = Held::new();
     }
 
-    /// Bytes that can be read, if the application was not told of all of them; it is now.
+    /// Returns the number of readable bytes if they were not all reported to the application yet, and marks them as
+    /// reported.
     pub(crate) fn tell(&mut self) -> Option<u64> {
         let end = self.progress.next - u64::from(self.is_finished());
         (end > self.progress.told).then(|| {
@@ -414,22 +416,22 @@ impl<C: Content> Receiver<C> {
         })
     }
 
-    /// Whether the other end has finished, and all of its stream has arrived.
+    /// Returns true if the peer has finished, and all of its stream has arrived.
     pub(crate) fn is_finished(&self) -> bool {
         self.progress
             .fin
             .is_some_and(|fin| fin < self.progress.next)
     }
 
-    /// Asks for an acknowledgement.
+    /// Makes an acknowledgement due at once.
     pub(crate) fn acknowledge_now(&mut self) {
         self.due.now = true;
     }
 
-    /// The other end asks for an answer. The last packet that it heard is that of the cycle `reply`, `unheard` packets
-    /// ago. If it said the same when it asked before, those are lost, and the answer goes out as many times: where the
-    /// air changes with the bits that cross it, one by one they would be lost too, each after a timeout. All of them
-    /// take no more bytes than a packet with data, which the other end sent with its question.
+    /// Answers a poll. The last packet that the peer has received is that of the cycle `reply`, `unheard` packets
+    /// ago. If its poll before reported the same, those packets are lost, and the answer goes out as many times: if
+    /// the air changes with the bits that cross it, single answers would be lost too, each after a timeout. All
+    /// answers together take no more bytes than a packet with data, which the peer sent with its poll.
     pub(crate) fn answer(&mut self, reply: u16, unheard: u64) {
         self.due.now = true;
         let same = self.cause.polled.replace(reply) == Some(reply);
@@ -439,15 +441,15 @@ impl<C: Content> Receiver<C> {
         }
     }
 
-    /// Whether an acknowledgement must go out now: also when the application took enough to announce it, which is
-    /// usually two packets, or half of the buffer.
+    /// Returns true if an acknowledgement must go out now: also if the application has taken enough to announce a
+    /// larger window, usually two packets, or half of the buffer.
     pub(crate) fn acknowledges_now(&self) -> bool {
         let more = self.window_end().saturating_sub(self.progress.edge);
         let opens = more > 0 && (more >= self.much() || 2 * more >= self.size.buffer);
         self.due.now || (opens && !self.is_finished())
     }
 
-    /// Where the window may end: behind what finds room, and never before what was announced.
+    /// Returns the end of the window: the end of the free buffer, and never before the end announced already.
     fn window_end(&self) -> u64 {
         let taken = self.progress.next - u64::from(self.is_finished()) - self.ready.length();
         (taken + self.size.buffer).max(self.progress.edge)

@@ -1,24 +1,24 @@
-//! The round trip of a connection: which packets are timed, and which samples count (Karn 1987).
+//! The round-trip time of a connection: the timed packets, and the valid samples (Karn 1987).
 
 use machine::RoundTripEstimate;
 use units::{Duration, Instant};
 
-/// Packets in a row that are timed: the acknowledgement of one may wait for others.
+/// Number of successive packets that are timed: the acknowledgement of one may wait for others.
 const TIMED: usize = 32;
 
-/// The longest round trip that is believed of another endpoint.
+/// Longest round trip accepted from a resumed state.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// A few packets in a row whose answer is waited for.
+/// Successive packets whose answer is awaited.
 #[derive(Debug, Clone, Copy)]
 struct Timed {
-    /// What an acknowledgement of the first one reaches.
+    /// Number or position that an acknowledgement of the first packet reaches.
     first: u64,
-    /// When each was sent.
+    /// Time at which each was sent.
     at: [Option<Instant>; TIMED],
 }
 
-/// Round trips so far, and what is timed.
+/// Round-trip estimate, and the packets being timed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RoundTrip {
     estimate: Option<RoundTripEstimate>,
@@ -26,7 +26,7 @@ pub(crate) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Times what is acknowledged at `mark`, unless something is timed.
+    /// Times the acknowledgement of `mark`, unless something is timed already.
     pub(crate) fn time(&mut self, mark: u64, now: Instant) {
         self.timed.get_or_insert_with(|| Timed {
             first: mark,
@@ -34,7 +34,7 @@ impl RoundTrip {
         });
     }
 
-    /// Times the packet with this `number`, or notes when it was sent if others are timed.
+    /// Times the packet with this `number`, or notes its sending time if earlier packets are timed.
     pub(crate) fn time_packet(&mut self, number: u64, now: Instant) {
         self.time(number, now);
         let Some(timed) = &mut self.timed else { return };
@@ -43,12 +43,12 @@ impl RoundTrip {
         }
     }
 
-    /// What is timed would say nothing (Karn): something was sent again.
+    /// Stops the timing after a retransmission: its sample would be ambiguous (Karn).
     pub(crate) fn forget(&mut self) {
         self.timed = None;
     }
 
-    /// Everything up to `mark` is acknowledged.
+    /// Notes that everything up to `mark` is acknowledged.
     pub(crate) fn reached(&mut self, mark: u64, now: Instant) {
         let timed = self.timed.take_if(|timed| timed.first <= mark);
         if let Some(at) = timed.and_then(|timed| timed.at[0]) {
@@ -56,7 +56,7 @@ impl RoundTrip {
         }
     }
 
-    /// The packet with this `number` arrived, and was the last that did.
+    /// Notes that the packet with this `number` arrived, and was the last that did.
     pub(crate) fn reached_packet(&mut self, number: u64, now: Instant) {
         let Some(timed) = self.timed.take_if(|timed| timed.first <= number) else {
             return;
@@ -79,12 +79,12 @@ impl RoundTrip {
     /// sample.
     pub(crate) fn estimate(&self) -> [Duration; 2] {
         self.estimate.map_or([Duration::ZERO; 2], |known| {
-            // A deviation of nothing means that there is no sample, so the least is a nanosecond.
+            // A deviation of zero means that there is no sample, so the least is a nanosecond.
             [known.smoothed, known.deviation.max(Duration::from_nanos(1))]
         })
     }
 
-    /// Goes on from an estimate.
+    /// Resumes with an estimate.
     pub(crate) fn resume(&mut self, estimate: [Duration; 2]) {
         let [smoothed, deviation] = estimate.map(|span| span.min(LONGEST));
         self.estimate = (!deviation.is_zero()).then_some(RoundTripEstimate {
@@ -93,7 +93,7 @@ impl RoundTrip {
         });
     }
 
-    /// Returns the smoothed round trip.
+    /// Returns the smoothed round trip, after the first sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
         self.estimate.map(|known| known.smoothed)
     }

@@ -1,4 +1,4 @@
-//! The sending half: what was written, sent and acknowledged, and what goes out next.
+//! The sending half: written, sent and acknowledged data, and the choice of the next packet.
 
 mod clock;
 mod flight;
@@ -20,43 +20,43 @@ use crate::{Config, Profile};
 use clock::{Held, RetransmissionClock};
 use flight::{Flight, Piece};
 
-/// Pieces that are not acknowledged, at most: they are told apart by 16 bits in the wide profile, of which the
-/// acknowledgements of the other direction need some too.
+/// Largest number of unacknowledged pieces: 16 bits number them in the wide profile, and the acknowledgements of the
+/// other direction need numbers too.
 pub(crate) const PIECES_MAX: usize = 16_384;
-/// Duplicate acknowledgements that show a loss where the receiver does not ask.
+/// Number of duplicate acknowledgements that show a loss if the receiver sends no requests.
 const DUPLICATES: u32 = 3;
 
-/// What the other end takes.
+/// Limits that the peer sets.
 #[derive(Debug, Clone, Copy)]
 struct Peer {
-    /// The position before which it takes data.
+    /// End of the peer's window, as a position.
     edge: u64,
-    /// By how much the windows in its packets are shifted.
+    /// Shift of the windows in its packets, in bits.
     shift: u32,
-    /// The most data of one packet, in bytes.
+    /// Maximum data of one packet, in bytes.
     segment: u64,
-    /// Its largest window so far, in bytes.
+    /// Largest window of the peer so far, in bytes.
     window: u64,
-    /// The largest window that counts, in bytes.
+    /// Largest window that counts, in bytes.
     most: u64,
-    /// Number of packets that it acknowledges at once; fewer wait there.
+    /// Number of packets that the peer acknowledges at once; fewer may wait there.
     every: usize,
 }
 
-/// What acknowledgements have told of losses.
+/// Losses reported by acknowledgements.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
-    /// Duplicates in a row.
+    /// Number of duplicates in a row.
     duplicates: u32,
-    /// The cycle of the latest arrival at the other end.
+    /// Cycle of the latest packet that the peer has received.
     heard: u64,
-    /// The end of the first hole that was told of last.
+    /// End of the first hole reported last.
     hole_end: u64,
-    /// The last packet that was sent is a repair.
+    /// Set if the last packet that was sent is a repair.
     ends_with_repair: bool,
 }
 
-/// What goes out now as a packet.
+/// Content of the packet that goes out now.
 #[derive(Debug)]
 pub(crate) struct Outgoing<C> {
     pub(crate) start: u64,
@@ -65,26 +65,26 @@ pub(crate) struct Outgoing<C> {
     pub(crate) cycle: u64,
 }
 
-/// What an acknowledgement brought.
+/// Result of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Brought {
-    /// Something was acknowledged, or the window opened.
+    /// It acknowledged data, or opened the window.
     News,
-    /// Nothing new.
+    /// It brought nothing new.
     Nothing,
     /// It is older than another one.
     Old,
-    /// It acknowledges what was never sent, or what no packet on its way can: it was ignored.
+    /// It acknowledges data that were never sent, or a position that no valid packet can carry: it was ignored.
     Impossible,
 }
 
-/// The sender of one connection.
+/// Sender of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender<C> {
     pub(crate) numbers: Numbers,
     unsent: C,
     ending: Ending,
-    /// The next position to be sent for the first time.
+    /// Next position to be sent for the first time.
     next: u64,
     flight: Flight<C>,
     peer: Peer,
@@ -97,7 +97,7 @@ pub(crate) struct Sender<C> {
 }
 
 impl<C: Content + Clone> Sender<C> {
-    /// A sender whose SYN has the number `first` and is acknowledged.
+    /// Returns a sender whose SYN has the number `first` and is acknowledged.
     pub(crate) fn new(config: &Config, first: u32, profile: Profile) -> Self {
         let mut flight = Flight::new();
         flight.acknowledge(1);
@@ -124,8 +124,8 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
-    /// The handshake agreed on `profile`, on the length of packets, and on the other end's first window, in bytes, and
-    /// the shift of later ones.
+    /// Applies the parameters of the handshake: `profile`, the maximum packet length, the first window of the peer,
+    /// in bytes, and the shift of later windows.
     pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, (window, shift): (u64, u32)) {
         self.numbers = self.numbers.within(profile);
         self.cycle = Cycle::new(self.repair.cycles, profile);
@@ -140,32 +140,32 @@ impl<C: Content + Clone> Sender<C> {
         };
     }
 
-    /// More is to be sent; what the send buffer has no room for waits as well.
+    /// Adds data to be sent; data beyond the send buffer wait as well.
     pub(crate) fn write(&mut self, content: C) {
         if self.ending == Ending::Open {
             self.unsent.append(content);
         }
     }
 
-    /// Nothing more will be written.
+    /// Ends the stream: nothing more will be written.
     pub(crate) fn close(&mut self) {
         if self.ending == Ending::Open {
             self.ending = Ending::Closed;
         }
     }
 
-    /// What is held of the stream, in bytes.
+    /// Returns the buffered bytes of the stream.
     pub(crate) fn held(&self) -> u64 {
         self.unsent.length() + self.flight.bytes()
     }
 
-    /// Forgets what is held of the stream, which is never sent.
+    /// Drops the buffered data, which are never sent.
     pub(crate) fn discard(&mut self) {
         self.unsent = C::default();
         self.flight.acknowledge(self.next);
     }
 
-    /// How many bytes more the buffer takes; none after the end.
+    /// Returns the free bytes of the send buffer; zero after the end.
     pub(crate) fn room(&self) -> u64 {
         if self.ending != Ending::Open {
             return 0;
@@ -173,34 +173,34 @@ impl<C: Content + Clone> Sender<C> {
         self.buffer.saturating_sub(self.held())
     }
 
-    /// Whether all of the stream, with its end, is acknowledged.
+    /// Returns true if the whole stream and its end are acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
         self.ending == Ending::Sent && self.flight.is_empty()
     }
 
-    /// Whether what is to be sent waits for the other end to take more, and nothing is on its way.
+    /// Returns true if data wait for the window to open, and no data are in flight.
     pub(crate) fn is_blocked(&self) -> bool {
         self.flight.is_empty() && self.unsent.length() > 0 && !self.can_send()
     }
 
-    /// What was sent and is not acknowledged, in bytes.
+    /// Returns the bytes in flight: sent and not acknowledged.
     pub(crate) fn flight_bytes(&self) -> u64 {
         self.flight.bytes()
     }
 
-    /// The position of a packet without data.
+    /// Returns the position of a packet without data.
     pub(crate) fn position(&self) -> u64 {
         self.next
     }
 
-    /// Whether a packet without data should follow what was sent, so that its loss is seen.
+    /// Returns true if a packet without data should follow the last one, so that its loss is detected.
     pub(crate) fn wants_follower(&self) -> bool {
         self.repair.follow_repairs && self.told.ends_with_repair
     }
 
-    /// Whether the other end, if it keeps no timers, may hold back its answer to what was sent: nothing follows. Where
-    /// a full window or a full buffer is all that holds up what follows, the packets that fill it are acknowledged in
-    /// any case, unless they are fewer than are acknowledged at once.
+    /// Returns true if a peer without timers may delay its answer to the last packets: nothing follows them. If only
+    /// a full window or a full buffer holds up more data, the packets that fill it are acknowledged in any case,
+    /// unless they are fewer than the peer acknowledges at once.
     pub(crate) fn ends_burst(&self) -> bool {
         let full = self.ending == Ending::Open && self.room() < self.peer.segment;
         let more = full || self.unsent.length() > 0;
@@ -208,29 +208,29 @@ impl<C: Content + Clone> Sender<C> {
         !answered && !self.can_send() && !self.wants_follower()
     }
 
-    /// Whether a packet has gone out alone, and nothing follows: the other end would wait for a second one.
+    /// Returns true if a packet has gone out alone, and nothing follows: the peer would wait for a second one.
     pub(crate) fn is_alone(&self) -> bool {
         let alone = self.flight.pieces() == 1 && self.clock.is_for_tails();
         alone && !self.can_send() && !self.wants_follower()
     }
 
-    /// The cycle of the last packet that the other end had heard.
+    /// Returns the cycle of the last packet that the peer had received.
     pub(crate) fn heard(&self, reply: u16) -> u64 {
         self.cycle.heard(reply)
     }
 
-    /// How many packets this end has sent since the one whose cycle is `reply`.
+    /// Returns the number of packets that this end has sent since the one with the cycle `reply`.
     pub(crate) fn unheard(&self, reply: u16) -> u64 {
         self.cycle.behind(reply)
     }
 
-    /// The cycle of a packet without data that goes out now.
+    /// Returns the cycle of a packet without data that goes out now.
     pub(crate) fn stamp(&mut self) -> u64 {
         self.told.ends_with_repair = false;
         self.cycle.stamp()
     }
 
-    /// Takes in what a packet tells; `empty` if it carries no data.
+    /// Handles the acknowledgement in a packet; `empty` is set if it carries no data.
     pub(crate) fn acknowledge(
         &mut self,
         data: &Data<C>,
@@ -241,7 +241,7 @@ impl<C: Content + Clone> Sender<C> {
         let before = self.flight.acknowledged();
         let ahead = self.numbers.ahead(data.acknowledgment, before);
         let position = before.saturating_add_signed(ahead);
-        // A packet on its way was sent no longer than a window ago (RFC 5961 §5.2).
+        // A valid packet was sent no longer than a window ago (RFC 5961 §5.2).
         if position > self.next || ahead < -(self.peer.window as i64) {
             received.impossible += 1;
             return Brought::Impossible;
@@ -285,7 +285,7 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
-    /// Marks what a packet asks for to be sent again; false if it does not ask, or for nothing new.
+    /// Marks requested packets to be sent again. Returns false if the packet requests nothing, or nothing new.
     fn follow(&mut self, data: &Data<C>, position: u64, received: &mut Received) -> bool {
         let heard = self.cycle.heard(data.reply);
         if data.flags.cause {
@@ -307,7 +307,7 @@ impl<C: Content + Clone> Sender<C> {
             return false;
         }
         self.told.duplicates = 0;
-        // An end that tells of no hole asks for the next packet.
+        // A request that reports no hole means the next packet.
         let first = position..self.told.hole_end.max(position + 1);
         let mut any = self.mark(&first, heard);
         for hole in data.further.as_slice() {
@@ -324,8 +324,8 @@ impl<C: Content + Clone> Sender<C> {
         any
     }
 
-    /// Where the other end tells of no hole, nothing beyond what it acknowledges has arrived: what was sent before the
-    /// packet that it heard last is lost.
+    /// Infers losses from an acknowledgement without holes: nothing beyond it has arrived, so packets sent before the
+    /// last one that the peer received are lost. Returns true if there are any.
     fn infer(&mut self, data: &Data<C>, heard: u64) -> bool {
         let tells_of_none = data.negative == 0 && data.further.as_slice().is_empty();
         let lost = |piece: &Piece<C>| piece.cycle < heard;
@@ -350,7 +350,7 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
-    /// The retransmission timer went off. True if what it sends must ask for an answer itself.
+    /// Handles a timeout of the retransmission timer. Returns true if the repair must poll.
     pub(crate) fn time_out(&mut self, now: Instant) -> bool {
         self.flight.forget_repairs();
         self.clock.round_trip.forget();
@@ -370,7 +370,8 @@ impl<C: Content + Clone> Sender<C> {
         self.repair.on_timeout == OnTimeout::Oldest && !self.repair.follow_repairs
     }
 
-    /// The next packet with data that may go out now: repairs first, so that every packet of a cycle comes after them.
+    /// Returns the next packet with data that may go out now: repairs first, so that every packet of a cycle comes
+    /// after them.
     pub(crate) fn choose(&mut self, now: Instant) -> Option<Outgoing<C>> {
         let outgoing = self.choose_repair().or_else(|| self.choose_new(now))?;
         if !self.clock.is_lean() && self.cycle.tells_packets() {
@@ -384,8 +385,9 @@ impl<C: Content + Clone> Sender<C> {
         Some(outgoing)
     }
 
-    /// Starts the retransmission timer. The other end lets fewer packets wait than it acknowledges at once, if none of
-    /// them asks for an answer (RFC 8985 §7.2 counts on that for one); and more of them for a while in a wide window.
+    /// Starts the retransmission timer. The peer delays acknowledgements of fewer packets than it acknowledges at
+    /// once, unless one of them polls (RFC 8985 §7.2 assumes one); in a wide window it may delay those of more
+    /// packets for a while.
     fn restart_clock(&mut self, now: Instant) {
         let Peer {
             window, segment, ..
@@ -437,13 +439,13 @@ impl<C: Content + Clone> Sender<C> {
         })
     }
 
-    /// Whether more can go out now.
+    /// Returns true if more data can go out now.
     pub(crate) fn can_send(&self) -> bool {
         self.flight.has_due() || self.next_length().is_some()
     }
 
-    /// The length of the next packet of new data, in bytes, if it may be sent. None of less than a packet goes out
-    /// only because the window is nearly closed (RFC 9293 §3.8.6.2.1).
+    /// Returns the length of the next packet of new data, in bytes, if it may be sent. A nearly closed window does
+    /// not cause a short packet (RFC 9293 §3.8.6.2.1).
     fn next_length(&self) -> Option<u64> {
         let unsent = self.unsent.length();
         if self.flight.pieces() >= PIECES_MAX {

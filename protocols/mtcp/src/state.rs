@@ -1,4 +1,4 @@
-//! A connection in the middle of its transfer, as data: so that another endpoint can go on with it.
+//! The serializable state of a connection in the middle of its transfer, so that another endpoint can resume it.
 
 use redirector::Content;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use units::Duration;
 use crate::packet::Cid;
 use crate::{Addresses, Profile};
 
-/// One end of a connection that is made, with everything that was not sent, acknowledged or read yet. Taken out by
-/// [`Endpoint::suspend`](crate::Endpoint::suspend), and brought in by [`Endpoint::resume`](crate::Endpoint::resume),
-/// which checks it: it may come from anywhere.
+/// State of one end of an established connection, with all data not yet sent, acknowledged or read.
+/// [`Endpoint::suspend`](crate::Endpoint::suspend) takes it out, and [`Endpoint::resume`](crate::Endpoint::resume)
+/// checks it and resumes: it may come from any source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionState<C> {
@@ -17,137 +17,137 @@ pub struct ConnectionState<C> {
     pub(crate) peer: Cid,
     pub(crate) addresses: Addresses,
     pub(crate) profile: Profile,
-    /// The longest packet that both ends take, in bytes.
+    /// Maximum packet length for both ends, in bytes.
     pub(crate) packet: u16,
-    /// Whether this end, and the other one, keep no timers.
+    /// Set if this end keeps no timers, then the same for the peer.
     pub(crate) lean: [bool; 2],
-    /// This end's stream ended before the other's.
+    /// Set if this end's stream ended before the peer's.
     pub(crate) finished_first: bool,
     pub(crate) sending: Sending<C>,
     pub(crate) receiving: Receiving<C>,
 }
 
-/// The sending half. Positions are bytes from the SYN on.
+/// State of the sending half. Positions are bytes from the SYN on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sending<C> {
-    /// The number of the SYN.
+    /// Sequence number of the SYN.
     pub(crate) first: u32,
     pub(crate) acknowledged: u64,
-    /// What was sent and is not acknowledged, in its order.
+    /// Pieces in flight, in their order.
     pub(crate) flight: Vec<Sent<C>>,
     pub(crate) unsent: C,
     pub(crate) ending: Ending,
-    /// Where the other end's window ends.
+    /// End of the peer's window.
     pub(crate) edge: u64,
-    /// Its largest window so far, and by how much windows are shifted.
+    /// Largest window of the peer so far, then the shift of its windows.
     pub(crate) window: u64,
     pub(crate) shift: u32,
-    /// The retransmission cycle.
+    /// Current retransmission cycle.
     pub(crate) cycle: u64,
-    /// The smoothed round trip and its mean deviation; zero before there is a sample.
+    /// Smoothed round-trip time and its mean deviation; zero before there is a sample.
     pub(crate) round_trip: [Duration; 2],
 }
 
-/// What one packet carried.
+/// State of one packet in flight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sent<C> {
     pub(crate) content: C,
     pub(crate) fin: bool,
     pub(crate) cycle: u64,
-    /// It was sent again since the last timeout; it is to be; it arrived.
+    /// Set if it was sent again since the last timeout, if it is to be sent again, and if it arrived.
     pub(crate) resent: bool,
     pub(crate) due: bool,
     pub(crate) arrived: bool,
 }
 
-/// How far the end of the stream has come.
+/// State of the end of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ending {
-    /// More may be written.
+    /// More data may be written.
     Open,
-    /// Nothing more will be.
+    /// No more data will be written.
     Closed,
     /// The end was sent.
     Sent,
 }
 
-/// The receiving half.
+/// State of the receiving half.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Receiving<C> {
-    /// The number of the SYN.
+    /// Sequence number of the peer's SYN.
     pub(crate) first: u32,
-    /// The position that is expected next.
+    /// Position that is expected next.
     pub(crate) next: u64,
-    /// Where the window ends that was announced.
+    /// End of the announced window.
     pub(crate) edge: u64,
-    /// The end of the stream, if it was seen.
+    /// End of the stream, once it is known.
     pub(crate) fin: Option<u64>,
-    /// The end of what the other end is known to have sent.
+    /// End of the data that the peer is known to have sent.
     pub(crate) sent: u64,
-    /// The buffer in bytes, and by how many bits windows are shifted.
+    /// Receive buffer in bytes, then the window shift in bits.
     pub(crate) buffer: u64,
     pub(crate) shift: u32,
-    /// The cycle of the last arrival, and where its data began.
+    /// Cycle of the last arrival, then the start of its data.
     pub(crate) cycle: u16,
     pub(crate) cause: u64,
-    /// What the application has not read.
+    /// Data that the application has not read.
     pub(crate) unread: C,
-    /// What arrived beyond a hole, by its position.
+    /// Data beyond a hole, with their positions.
     pub(crate) held: Vec<(u64, C)>,
 }
 
-/// Why a connection is not resumed.
+/// Reason why a connection is not resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// The state contradicts itself, or is beyond what a connection may hold.
+    /// The state contradicts itself, or exceeds the limits of a connection.
     #[error("MTCP connection state: {0}; take it anew from the endpoint that had the connection")]
     Invalid(&'static str),
-    /// There is a connection under this number.
+    /// Another connection has this number.
     #[error("MTCP connection state: the number {0} is taken; choose another one")]
     NumberTaken(u64),
-    /// Another connection has its name on the hop.
+    /// Another connection has this connection ID on the hop.
     #[error(
         "MTCP connection state: another connection is called {0} on the hop; end one of the two"
     )]
     NameTaken(u16),
-    /// There are as many connections as are allowed.
+    /// The limit of connections is reached.
     #[error(
         "MTCP connection state: there are `limits.connections` connections; raise it, or end some"
     )]
     Busy,
-    /// This end's receive buffers do not hold what was announced to the other end.
+    /// This end's receive buffers are smaller than the window announced to the peer.
     #[error(
         "MTCP connection state: no room for its receive buffer of {0} bytes; raise `receive_buffer`"
     )]
     Buffer(u64),
-    /// This end has not its profile.
+    /// This end does not have the profile of the state.
     #[error("MTCP connection state: it is in the wide profile; set `profile = \"wide\"`")]
     Profile,
-    /// The other end counts on timers that this one does not keep.
+    /// The peer relies on timers that this end does not keep.
     #[error("MTCP connection state: its other end expects timers; unset `lean`")]
     Lean,
 }
 
-/// The furthest shift of a window that a profile has.
+/// Returns the largest window shift of a profile.
 const fn shift_max(profile: Profile) -> u32 {
     profile.window_shift(profile.buffer_max() as u32)
 }
 
-/// Positions that no stream reaches: sums of them do not overflow.
+/// Limit of positions, which no stream reaches: sums of positions do not overflow.
 const POSITION_MAX: u64 = 1 << 60;
 
-/// The first rule that does not hold.
+/// Returns an error for the first rule that does not hold.
 fn check(rules: &[(bool, &'static str)]) -> Result<(), ResumeError> {
     let broken = rules.iter().find(|(holds, _)| !holds);
     broken.map_or(Ok(()), |&(_, rule)| Err(ResumeError::Invalid(rule)))
 }
 
 impl<C: Content> ConnectionState<C> {
-    /// Says what contradicts itself, if anything does.
+    /// Returns an error if the state contradicts itself.
     pub(crate) fn check(&self) -> Result<(), ResumeError> {
         let header = self.profile.header_length();
         let least = usize::from(crate::config::PACKET_MIN);

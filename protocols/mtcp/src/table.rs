@@ -1,4 +1,4 @@
-//! The table of connections, by their names on the hop.
+//! The table of connections, by their connection IDs on the hop.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,38 +13,39 @@ use crate::deadlines::{Deadline, Deadlines};
 use crate::packet::Cid;
 use crate::state::ResumeError;
 
-/// Names of connections taken out that are remembered, at most.
+/// Largest number of remembered IDs of connections taken out.
 const MOVED_MAX: usize = 1_024;
 
-/// Packets with data in a turn. Fewer are fairer, and cost more: each turn meets a connection that is not in the cache.
+/// Packets with data in a turn. Fewer are fairer, but cost more: each turn loads a connection that is not in the
+/// cache.
 const TURN: u32 = 4;
 
-/// A connection, and where else it is noted.
+/// A connection, with its places in the queues and timers of the table.
 #[derive(Debug)]
 struct Entry<C> {
     connection: Box<Connection<C>>,
-    /// It stands among those that may have something to say.
+    /// Set if the connection is in the queue of those that may have outputs.
     ready: bool,
-    /// It stands among those that wait for room.
+    /// Set if the connection is in the queue of those that wait for room.
     waiting: bool,
     /// Packets with data that it has sent in its turn.
     turn: u32,
     deadline: Option<Instant>,
-    /// How often that has changed.
+    /// Number of changes of the deadline.
     changes: u64,
     half_open: bool,
-    /// By how much its receive buffer has grown, in bytes.
+    /// Bytes by which its receive buffer has grown.
     grown: u64,
-    /// The other end's name for it, once known.
+    /// Connection ID at the peer, once known.
     peer: Cid,
 }
 
-/// How many connections are not made yet.
+/// Numbers of connections that are not established yet.
 #[derive(Debug, Default)]
 pub(crate) struct HalfOpen {
-    /// Asked for here.
+    /// Opened by this end.
     pub(crate) opened: usize,
-    /// Asked for by the other end.
+    /// Opened by the peer.
     pub(crate) arrived: usize,
 }
 
@@ -65,20 +66,20 @@ pub(crate) struct Table<C> {
     by_peer: BTreeMap<Cid, Cid>,
     deadlines: Deadlines,
     ready: VecDeque<Cid>,
-    /// Those that wait for room on the hop.
+    /// Connections that wait for room on the hop.
     waiting: VecDeque<Cid>,
     half_open: HalfOpen,
-    /// The names of connections that were taken out, until when what comes for them is ignored, and what the other end
-    /// calls them.
+    /// IDs of connections that were taken out, with the time until which packets for them are ignored, and the ID at
+    /// the peer.
     moved: BTreeMap<Cid, (Instant, Cid)>,
-    /// What receive buffers may still grow by, in bytes.
+    /// Bytes by which receive buffers may still grow.
     room_to_grow: u64,
-    /// What connections did that are gone.
+    /// Traffic of closed connections.
     past: Traffic,
 }
 
 impl<C: Content + Clone> Table<C> {
-    /// No connections; their receive buffers may grow by so many bytes in all.
+    /// Returns an empty table; receive buffers may grow by `room_to_grow` bytes in all.
     pub(crate) fn new(room_to_grow: u64) -> Self {
         Self {
             room_to_grow,
@@ -98,18 +99,18 @@ impl<C: Content + Clone> Table<C> {
         self.entries.len()
     }
 
-    /// What all connections hold, in bytes.
+    /// Returns the memory of all connections, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let each = self.entries.values();
         each.map(|entry| entry.connection.memory()).sum()
     }
 
-    /// How many connections are not made yet.
+    /// Returns the numbers of connections that are not established yet.
     pub(crate) fn half_open(&self) -> &HalfOpen {
         &self.half_open
     }
 
-    /// What went over all connections, those that are gone included.
+    /// Returns the traffic of all connections, closed ones included.
     pub(crate) fn traffic(&self) -> Traffic {
         let mut traffic = self.past;
         for entry in self.entries.values() {
@@ -118,7 +119,7 @@ impl<C: Content + Clone> Table<C> {
         traffic
     }
 
-    /// A name that no connection has, and that nobody can foresee. The table must not be full of all names.
+    /// Returns an unpredictable connection ID that no connection has. There must be at least one.
     pub(crate) fn free_name(&self, random: &mut RandomStream) -> Cid {
         loop {
             let name = Cid(random.below(u16::MAX.into()) as u16 + 1);
@@ -128,12 +129,12 @@ impl<C: Content + Clone> Table<C> {
         }
     }
 
-    /// Whether the driver has given this name to a connection.
+    /// Returns true if a connection has this number of the driver.
     pub(crate) fn has(&self, id: ConnectionId) -> bool {
         self.by_id.contains_key(&id)
     }
 
-    /// Adds a connection whose names are free.
+    /// Adds a connection whose IDs are free.
     pub(crate) fn insert(&mut self, connection: Connection<C>) {
         let own = connection.names.own;
         self.by_id.insert(connection.id, own);
@@ -152,22 +153,22 @@ impl<C: Content + Clone> Table<C> {
         self.touch(own);
     }
 
-    /// The connection with this name here.
+    /// Returns the connection with this ID here, if there is one.
     pub(crate) fn get(&self, own: Cid) -> Option<&Connection<C>> {
         self.entries.get(&own).map(|entry| &*entry.connection)
     }
 
-    /// The name of the connection that the driver knows as `id`.
+    /// Returns the ID of the connection that the driver knows as `id`.
     pub(crate) fn own_of(&self, id: ConnectionId) -> Option<Cid> {
         self.by_id.get(&id).copied()
     }
 
-    /// The name here of the connection that the other end knows as `peer`.
+    /// Returns the ID here of the connection that the peer knows as `peer`.
     pub(crate) fn own_of_peer(&self, peer: Cid) -> Option<Cid> {
         self.by_peer.get(&peer).copied()
     }
 
-    /// The connection, to be changed: what it has to say is asked for afterwards.
+    /// Returns the connection to be changed; its outputs are polled afterwards.
     pub(crate) fn change(&mut self, own: Cid) -> Option<&mut Connection<C>> {
         self.touch(own);
         let entry = self.entries.get_mut(&own)?;
@@ -190,8 +191,8 @@ impl<C: Content + Clone> Table<C> {
         }
     }
 
-    /// The connection whose turn it is to say something; it is asked again after all others. With `room` on the hop,
-    /// also one that waited for it.
+    /// Returns the connection whose turn it is to produce outputs; it comes again after all others. If the hop has
+    /// `room`, one that waited for room may be returned.
     pub(crate) fn next_ready(&mut self, room: bool) -> Option<(Cid, &mut Connection<C>)> {
         while room && self.ready.is_empty() {
             let own = self.waiting.pop_front()?;
@@ -206,7 +207,7 @@ impl<C: Content + Clone> Table<C> {
         Some((own, &mut entry.connection))
     }
 
-    /// The connection that was asked last has sent data. After its turn it waits, if others do too.
+    /// Ends the turn of the current connection after it has sent enough data; it then waits, if others do too.
     pub(crate) fn end_turn(&mut self, own: Cid, now: Instant, ended: &mut Connections) {
         let Some(entry) = self.entries.get_mut(&own) else {
             return;
@@ -219,7 +220,7 @@ impl<C: Content + Clone> Table<C> {
         }
     }
 
-    /// The connection that was asked last has nothing more to say: notes what has become of it.
+    /// Notes the outcome of the current connection, which has no more outputs.
     pub(crate) fn settle(&mut self, own: Cid, ended: &mut Connections) {
         self.ready.pop_back();
         let Some(entry) = self.entries.get_mut(&own) else {
@@ -266,7 +267,7 @@ impl<C: Content + Clone> Table<C> {
         }
     }
 
-    /// Takes a connection out that goes on elsewhere: until `until` nobody is told that it is not here any more.
+    /// Takes out a connection that another endpoint resumes: until `until`, packets for it are ignored.
     pub(crate) fn take_out(
         &mut self,
         own: Cid,
@@ -285,7 +286,7 @@ impl<C: Content + Clone> Table<C> {
         Some(entry.connection)
     }
 
-    /// Puts a connection in that comes from elsewhere. Its names and its number are free.
+    /// Puts in a connection of another endpoint. Its IDs and its number are free.
     pub(crate) fn put_in(&mut self, connection: Connection<C>) -> Result<(), ResumeError> {
         let (own, grown) = (connection.names.own, connection.grown());
         if grown > self.room_to_grow {
@@ -300,13 +301,13 @@ impl<C: Content + Clone> Table<C> {
         Ok(())
     }
 
-    /// Whether a connection of this name was taken out a short time ago.
+    /// Returns true if a connection with this ID was taken out a short time ago.
     pub(crate) fn has_moved(&self, own: Cid, now: Instant) -> bool {
         let moved = self.moved.get(&own);
         moved.is_some_and(|(until, _)| now < *until)
     }
 
-    /// Whether one was that the other end knows as `peer`.
+    /// Returns true if a connection that the peer knows as `peer` was taken out a short time ago.
     pub(crate) fn has_moved_peer(&self, peer: Cid, now: Instant) -> bool {
         let mut moved = self.moved.values();
         moved.any(|(until, other)| *other == peer && now < *until)
@@ -319,7 +320,7 @@ impl<C: Content + Clone> Table<C> {
         self.forget(own, &entry);
     }
 
-    /// What stays of a connection that is gone.
+    /// Releases the resources of a closed connection, and keeps its counters.
     fn forget(&mut self, own: Cid, entry: &Entry<C>) {
         self.past += entry.connection.traffic();
         self.room_to_grow += entry.grown;
@@ -328,12 +329,12 @@ impl<C: Content + Clone> Table<C> {
         }
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline, if there is one.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|first| first.at)
     }
 
-    /// Leaves the earliest deadline that holds in front.
+    /// Removes deadlines that no longer hold from the front.
     fn clean_deadlines(&mut self) {
         let entries = &self.entries;
         self.deadlines.clean(entries.len(), |deadline| {
@@ -342,7 +343,7 @@ impl<C: Content + Clone> Table<C> {
         });
     }
 
-    /// A connection whose deadline has come; it is asked for what it has to say afterwards.
+    /// Returns a connection whose deadline has come, if any; its outputs are polled afterwards.
     pub(crate) fn next_due(&mut self, now: Instant) -> Option<&mut Connection<C>> {
         let Deadline { own, .. } = self.deadlines.first().filter(|first| first.at <= now)?;
         self.touch(own);

@@ -1,16 +1,16 @@
-//! The ticks at which timers go off.
+//! The ticks at which timers expire.
 
 use units::{Duration, Instant};
 
 use crate::config::Timing;
 
-/// How long a packet alone waits to be acknowledged where no tick decides that: at least so long, which costs a host
-/// few wake-ups, and at most so long.
+/// Least and longest time that a single packet waits to be acknowledged if no ticks are used: the least saves a host
+/// some wake-ups.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(50));
 
-/// How long a packet that came `gap` after the one before waits to be acknowledged: twice as long, so that the next one
-/// of a stream comes in time (RFC 1122 §4.2.3.2 leaves that open, up to 500 ms). What comes after a longer silence is
-/// no stream yet; and a hop that takes that long for each packet has each of them acknowledged.
+/// Returns the time that a packet which came `gap` after the one before waits to be acknowledged: twice the gap, so
+/// that the next packet of a stream comes in time (RFC 1122 §4.2.3.2 leaves that open, up to 500 ms). After a longer
+/// gap there is no stream yet; and on a hop with such gaps every packet is acknowledged.
 pub(crate) fn acknowledgment_delay(gap: Duration) -> Duration {
     let (least, most) = DELAYS;
     if gap > most {
@@ -20,13 +20,13 @@ pub(crate) fn acknowledgment_delay(gap: Duration) -> Duration {
     }
 }
 
-/// The longest that such a packet waits whose `gap` is at most this long.
+/// Returns the longest time that a packet waits whose gap is at most `gap`.
 pub(crate) fn longest_delay(gap: Duration) -> Duration {
     let (least, most) = DELAYS;
     (gap * 2).clamp(least, most)
 }
 
-/// A tick of one length from an origin on.
+/// Periodic ticks from an origin on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticks {
     length: u64,
@@ -40,7 +40,7 @@ impl Ticks {
         Self { length, phase }
     }
 
-    /// The first tick that is at least `span` after `now`, and at least one tick.
+    /// Returns the first tick that is at least `span` after `now`, and at least one tick.
     ///
     /// A timer of less than a tick thus runs for one to two ticks, as in BSD, where the first tick may come at once
     /// and does not count.
@@ -49,17 +49,17 @@ impl Ticks {
         self.reached(now.as_nanos().saturating_add(span))
     }
 
-    /// The first tick that is not before `at`.
+    /// Returns the first tick that is not before `at`.
     pub(crate) fn at_or_after(self, at: Instant) -> Instant {
         self.reached(at.as_nanos())
     }
 
-    /// The next tick.
+    /// Returns the next tick.
     pub(crate) fn next(self, now: Instant) -> Instant {
         self.reached(now.as_nanos().saturating_add(1))
     }
 
-    /// How many ticks have passed at `now`.
+    /// Returns the number of ticks that have passed at `now`.
     pub(crate) fn count(self, now: Instant) -> u64 {
         (now.as_nanos() + self.length - self.phase) / self.length
     }

@@ -1,4 +1,4 @@
-//! From the path of an export to its handle, and to what its server can do: MNT, then FSINFO.
+//! The attachment of an export: from its path to its handle and the properties of its server, by MNT, then FSINFO.
 
 use crate::mount::{self, MountAnswer};
 use crate::{
@@ -6,44 +6,44 @@ use crate::{
     ServerAbilities, Status, Value,
 };
 
-/// The ways to authenticate that we have: by nothing, and by numbers of user and groups (RFC 5531 §8.2).
+/// Authentication flavors that this client supports: none, and by user and group IDs (RFC 5531 §8.2).
 const OUR_FLAVORS: [u32; 2] = [0, 1];
 
-/// Why an export cannot be used.
+/// Reason why an export cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
-    /// The server's bytes are no answer.
+    /// The server's bytes are no valid answer.
     #[error("the server's answer to {procedure} makes no sense: {fault}")]
     Malformed {
-        /// What was asked.
+        /// Name of the procedure.
         procedure: &'static str,
-        /// What is wrong.
+        /// Error in the bytes.
         fault: Malformed,
     },
-    /// The server gives no handle of the export.
+    /// The server returns no handle of the export.
     #[error("cannot mount `{export}`: {status}; its exports are what `showmount -e` lists")]
     NotMounted {
-        /// The export, with everything escaped that is no printable character of ASCII.
+        /// Path of the export; all but printable ASCII characters are escaped.
         export: String,
-        /// What the server says.
+        /// Status from the server.
         status: mount::Status,
     },
-    /// The server wants to know who we are in ways that we have not.
+    /// The server accepts only authentication flavors that this client does not support.
     #[error(
         "the server takes only the authentication flavors {0:?}, and we have only AUTH_SYS (1): \
          export with `sec=sys`"
     )]
     Flavors(Vec<u32>),
-    /// The server gives a handle, and then does not say what it can do.
+    /// The server returns a handle, but no FSINFO results.
     #[error("FSINFO: {0}")]
     Refused(Status),
 }
 
-/// The handle of `export`, from the results of [`mount::Procedure::Mount`]. A server that names no way to authenticate
-/// takes what it gets.
+/// Returns the handle of `export`, from the results of [`mount::Procedure::Mount`]. A server that lists no
+/// authentication flavor accepts any.
 ///
 /// # Errors
-/// [`AttachError`] says why there is none.
+/// [`AttachError`] if the results have no usable handle.
 pub fn handle_of(
     export: Path<'_>,
     results: &[u8],
@@ -68,10 +68,10 @@ pub fn handle_of(
     }
 }
 
-/// What the server of an export can do, from the results of [`FileSystemInfo`].
+/// Returns the properties of an export's server, from the results of [`FileSystemInfo`].
 ///
 /// # Errors
-/// [`AttachError`] says why that is not known.
+/// [`AttachError`] if the results do not contain them.
 pub fn abilities(results: &[u8], limits: &Limits) -> Result<ServerAbilities, AttachError> {
     let answer = Answer::<FileSystemInfo>::decode(results, limits).map_err(|fault| {
         let procedure = Procedure::FileSystemInfo.name();

@@ -1,4 +1,4 @@
-//! What a server tells of a file.
+//! The attributes of files.
 
 use rpc::xdr::{Reader, Writer};
 
@@ -8,7 +8,7 @@ use crate::{Limits, Malformed, Value};
 /// Nanoseconds in a second.
 const SECOND: u32 = 1_000_000_000;
 
-/// What kind of file it is (`ftype3`).
+/// Type of a file (`ftype3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum FileType {
@@ -38,12 +38,12 @@ numbers!(FileType {
     Pipe,
 });
 
-/// A server's time (`nfstime3`).
+/// A time of the server (`nfstime3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time {
-    /// Seconds since 1970 began.
+    /// Seconds since the start of 1970.
     pub seconds: u32,
-    /// Nanoseconds since the second began, as the server says: see [`clamped`](Self::clamped).
+    /// Nanoseconds since the start of the second, as the server sends them: see [`clamped`](Self::clamped).
     pub nanoseconds: u32,
 }
 
@@ -53,7 +53,7 @@ fields!(Time {
 });
 
 impl Time {
-    /// The time with its nanoseconds below one second, for those who rely on that.
+    /// Returns the time with its nanoseconds below one second, for callers that rely on that.
     pub fn clamped(self) -> Self {
         Self {
             nanoseconds: self.nanoseconds.min(SECOND - 1),
@@ -62,25 +62,25 @@ impl Time {
     }
 }
 
-/// A device's numbers (`specdata3`).
+/// Device numbers (`specdata3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Device {
-    /// The driver's number.
+    /// Number of the driver.
     pub major: u32,
-    /// The number of the driver's device.
+    /// Number of the device within the driver.
     pub minor: u32,
 }
 
 fields!(Device { major, minor });
 
-/// When something happened to a file last.
+/// Times of the last accesses and changes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Times {
-    /// Somebody read it.
+    /// Last read of the content.
     pub accessed: Time,
-    /// Its content changed.
+    /// Last change of the content.
     pub modified: Time,
-    /// Its content or its attributes changed.
+    /// Last change of the content or the attributes.
     pub changed: Time,
 }
 
@@ -90,30 +90,30 @@ fields!(Times {
     changed
 });
 
-/// What is known of a file (`fattr3`).
+/// Attributes of a file (`fattr3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Attributes {
-    /// What it is.
+    /// Type of the file.
     pub kind: FileType,
-    /// Who may do what: the usual twelve bits.
+    /// Permissions: the usual twelve mode bits.
     pub mode: u32,
-    /// How many names it has.
+    /// Number of hard links.
     pub links: u32,
-    /// The owner's number.
+    /// User ID of the owner.
     pub user: u32,
-    /// The group's number.
+    /// Group ID.
     pub group: u32,
-    /// Its length, in bytes.
+    /// Length, in bytes.
     pub size: u64,
-    /// What it takes of the disk, in bytes.
+    /// Disk space used, in bytes.
     pub used: u64,
-    /// Which device it stands for, if any.
+    /// Device numbers, for a device file.
     pub device: Device,
-    /// Names its file system at the server.
+    /// ID of its file system at the server.
     pub file_system: u64,
-    /// Names it in its file system: the inode's number.
+    /// ID within its file system: the inode number.
     pub file_id: u64,
-    /// When something happened to it last.
+    /// Times of the last accesses and changes.
     pub times: Times,
 }
 
@@ -131,14 +131,14 @@ fields!(Attributes {
     times,
 });
 
-/// What a file was before a call, to tell whether somebody else changed it (`wcc_attr`).
+/// Attributes of a file before a call, which show changes by other clients (`wcc_attr`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AttributesBefore {
-    /// Its length, in bytes.
+    /// Length, in bytes.
     pub size: u64,
-    /// When its content had changed last.
+    /// Last change of the content.
     pub modified: Time,
-    /// When its content or attributes had changed last.
+    /// Last change of the content or the attributes.
     pub changed: Time,
 }
 
@@ -148,26 +148,26 @@ fields!(AttributesBefore {
     changed
 });
 
-/// What a file was before and after a call that changed it: weak cache consistency data (`wcc_data`).
+/// Attributes of a file before and after a call that changed it: weak cache consistency data (`wcc_data`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct WeakCacheData {
-    /// Before, if the server knows.
+    /// Attributes before, if the server sends them.
     pub before: Option<AttributesBefore>,
-    /// After, if the server knows.
+    /// Attributes after, if the server sends them.
     pub after: Option<Attributes>,
 }
 
 fields!(WeakCacheData { before, after });
 
-/// What a file's time shall be (`set_atime`, `set_mtime`).
+/// Change of a time of a file (`set_atime`, `set_mtime`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SetTime {
-    /// What it is.
+    /// Keep the time.
     #[default]
     Keep,
-    /// What the server's clock shows.
+    /// Set it to the server's clock.
     ServerTime,
-    /// This.
+    /// Set it to this time.
     To(Time),
 }
 
@@ -195,20 +195,20 @@ impl Value<'_> for SetTime {
     }
 }
 
-/// Which attributes a file shall have (`sattr3`); what is absent stays as it is.
+/// Attributes to set (`sattr3`); absent ones are not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct NewAttributes {
-    /// Who may do what.
+    /// Permissions.
     pub mode: Option<u32>,
-    /// The owner's number.
+    /// User ID of the owner.
     pub user: Option<u32>,
-    /// The group's number.
+    /// Group ID.
     pub group: Option<u32>,
-    /// The length, in bytes: cuts the file, or extends it with zeros.
+    /// Length, in bytes: truncates the file, or extends it with zeros.
     pub size: Option<u64>,
-    /// When somebody read it last.
+    /// Time of the last read.
     pub accessed: SetTime,
-    /// When its content changed last.
+    /// Time of the last change of the content.
     pub modified: SetTime,
 }
 

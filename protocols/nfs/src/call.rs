@@ -1,4 +1,4 @@
-//! Calls of any procedure, as a server gets them.
+//! Calls of any procedure, as a server receives them.
 
 use crate::{
     Access, Commit, Create, CreateHow, FileSystemInfo, FileSystemStatus, GetAttributes,
@@ -7,7 +7,7 @@ use crate::{
     RemoveDirectory, Rename, SetAttributes, Value, Write,
 };
 
-/// Defines [`Call`] from its variants, which are called as the procedure is.
+/// Defines [`Call`] from its variants, which have the names of the procedures.
 macro_rules! calls {
     ($($procedure:ident($request:ty)),* $(,)?) => {
         /// The arguments of any procedure.
@@ -23,7 +23,7 @@ macro_rules! calls {
             /// Reads the `arguments` of `procedure`.
             ///
             /// # Errors
-            /// [`Malformed`] says what is wrong, and where.
+            /// If the bytes are malformed: the error, and its place.
             pub fn read(
                 procedure: Procedure,
                 arguments: &'a [u8],
@@ -36,14 +36,14 @@ macro_rules! calls {
                 }
             }
 
-            /// The procedure.
+            /// Returns the procedure.
             pub fn procedure(&self) -> Procedure {
                 match self {
                     $(Self::$procedure(_) => Procedure::$procedure,)*
                 }
             }
 
-            /// Appends the arguments' bytes.
+            /// Appends the encoded arguments.
             pub fn encode(&self, bytes: &mut Vec<u8>) {
                 match self {
                     $(Self::$procedure(request) => request.encode(bytes),)*
@@ -62,8 +62,8 @@ macro_rules! calls {
 }
 
 impl Call<'_> {
-    /// What a second execution does, as [`Procedure::idempotency`], but with a look at the arguments: to
-    /// create with a verifier is safe to repeat, and a guard that matched does not match again.
+    /// Returns the effect of a second execution, as [`Procedure::idempotency`], but with regard to the arguments: a
+    /// creation with a verifier is safe to repeat, and a guard that matched does not match again.
     pub fn idempotency(&self) -> Idempotency {
         match self {
             Self::Create(Create {

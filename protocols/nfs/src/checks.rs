@@ -1,59 +1,59 @@
-//! What a server's answer must not say although its bytes are right.
+//! Plausibility checks of a server's answers whose bytes are well-formed.
 
 use crate::{Attributes, BlockSizes, Page, PagePlus, ReadData, Stability, Times, Written};
 
-/// The largest size of a file that the usual systems can name, in bytes.
+/// Maximum size of a file on the usual systems, in bytes.
 const SIZE_MAX: u64 = i64::MAX as u64;
 
-/// Why an answer cannot be believed. Nothing of it may be used.
+/// Reason why an answer is implausible. No part of it may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Implausible {
-    /// A file that no system could have.
+    /// A file is larger than any system allows.
     #[error("the server says that a file has {size} bytes, more than any file can have")]
     FileSize {
-        /// What the server says, in bytes.
+        /// Size in the answer, in bytes.
         size: u64,
     },
-    /// A READ brought more than was asked for.
+    /// A READ returned more than was requested.
     #[error("READ asked for {asked} bytes and got {got}")]
     TooMuchData {
-        /// What was asked for, in bytes.
+        /// Requested number of bytes.
         asked: u32,
-        /// What came, in bytes.
+        /// Received number of bytes.
         got: usize,
     },
-    /// A READ brought nothing, and the file does not end there.
+    /// A READ returned no data before the end of the file.
     #[error("READ got no data before the end of the file")]
     NoData,
-    /// A WRITE wrote nothing, or more than it was given.
+    /// A WRITE wrote nothing, or more than was sent.
     #[error("WRITE was given {given} bytes and the server says that it wrote {wrote}")]
     WriteCount {
-        /// What it was given, in bytes.
+        /// Number of bytes sent.
         given: usize,
-        /// What the server says, in bytes.
+        /// Number of bytes written according to the answer.
         wrote: u32,
     },
-    /// A WRITE is less safe than was asked for.
+    /// A WRITE is less stable than was requested.
     #[error("WRITE asked for {asked:?} data and the server left them {left:?}")]
     LessStable {
-        /// What was asked for.
+        /// Requested stability.
         asked: Stability,
-        /// What the server says.
+        /// Stability in the answer.
         left: Stability,
     },
-    /// A page of a directory without entries that is not the last.
+    /// A page of a directory has no entries, and is not the last.
     #[error("the server says that a directory goes on, and lists nothing")]
     EmptyPage,
-    /// A directory that would never end.
+    /// A listing of a directory would never end.
     #[error("the server lists a directory in a circle: the cookie {cookie} comes again")]
     CookieLoop {
-        /// The cookie.
+        /// Repeated cookie.
         cookie: u64,
     },
 }
 
 impl Attributes {
-    /// The attributes, with times that are times.
+    /// Checks the size, and returns the attributes with valid times.
     ///
     /// # Errors
     /// [`Implausible::FileSize`] beyond 2⁶³ - 1 bytes.
@@ -71,7 +71,7 @@ impl Attributes {
 }
 
 impl ReadData<'_> {
-    /// Whether the data can be the answer to a READ of `asked` bytes. Fewer are allowed, and none at the
+    /// Checks that the data can be the answer to a READ of `asked` bytes. Fewer bytes are allowed, and none at the
     /// end of the file.
     ///
     /// # Errors
@@ -89,8 +89,8 @@ impl ReadData<'_> {
 }
 
 impl Written {
-    /// Whether this can be the answer to a WRITE of `given` bytes that asked for stability `asked`. Fewer
-    /// may have been written, and safer.
+    /// Checks that this can be the answer to a WRITE of `given` bytes with stability `asked`. Fewer bytes and a
+    /// higher stability are allowed.
     ///
     /// # Errors
     /// [`Implausible::WriteCount`]; [`Implausible::LessStable`].
@@ -116,7 +116,7 @@ fn next_cookie(last: Option<u64>, end_of_directory: bool) -> Result<Option<u64>,
 }
 
 impl Page<'_> {
-    /// The cookie to go on with; nothing at the end of the directory.
+    /// Returns the cookie to continue with, or none at the end of the directory.
     ///
     /// # Errors
     /// [`Implausible::EmptyPage`].
@@ -127,7 +127,7 @@ impl Page<'_> {
 }
 
 impl PagePlus<'_> {
-    /// The cookie to go on with; nothing at the end of the directory.
+    /// Returns the cookie to continue with, or none at the end of the directory.
     ///
     /// # Errors
     /// [`Implausible::EmptyPage`].
@@ -137,10 +137,9 @@ impl PagePlus<'_> {
     }
 }
 
-/// Finds out in constant memory that a server lists a directory in a circle: of the cookies that the
-/// listing went on with, now and then one is remembered and compared with those behind it, after twice
-/// as many each time (Brent's algorithm). Where only n cookies are different, that is seen after at most
-/// 3 n + 1 of them.
+/// Detects in constant memory that a server lists a directory in a circle. It keeps one of the cookies that the
+/// listing continued with and compares later ones with it; it replaces that cookie after twice as many cookies each
+/// time (Brent's algorithm). A circle of n cookies is detected after at most 3 n + 1 of them.
 #[derive(Debug, Clone)]
 pub struct CookieWatch {
     remembered: u64,
@@ -160,10 +159,10 @@ impl Default for CookieWatch {
 }
 
 impl CookieWatch {
-    /// Notes that the listing goes on with `cookie`.
+    /// Notes that the listing continues with `cookie`.
     ///
     /// # Errors
-    /// [`Implausible::CookieLoop`] if it went on with it before.
+    /// [`Implausible::CookieLoop`] if it continued with it before.
     pub fn go_on(&mut self, cookie: u64) -> Result<(), Implausible> {
         if cookie == self.remembered {
             return Err(Implausible::CookieLoop { cookie });
@@ -179,8 +178,8 @@ impl CookieWatch {
 }
 
 impl BlockSizes {
-    /// The size of blocks to use where `wanted` bytes are wanted: at most what the server takes, and a
-    /// multiple of what it wants multiples of, if that is possible. A server that says 0 says nothing.
+    /// Returns the block size to use if `wanted` bytes are wanted: at most the server's maximum, and if possible a
+    /// multiple of its `multiple`. A zero from the server means that it gives no limit.
     pub fn fitting(&self, wanted: u32) -> u32 {
         let size = match self.maximum {
             0 => wanted,

@@ -1,4 +1,4 @@
-//! What a server calls a file.
+//! File handles.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use rpc::xdr::{Reader, Writer};
 
 use crate::{Limits, Malformed, Value};
 
-/// The longest handle, in bytes (RFC 1813, `NFS3_FHSIZE`).
+/// Maximum length of a handle, in bytes (RFC 1813, `NFS3_FHSIZE`).
 pub const HANDLE_MAX: usize = 64;
 
-/// Names a file or directory for as long as it lives, whatever it is called (RFC 1813 §2.5,
-/// `nfs_fh3`). Only its server knows what the bytes mean.
+/// Identifier of a file or directory for its whole lifetime, whatever its name (RFC 1813 §2.5, `nfs_fh3`). Only its
+/// server interprets the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileHandle {
-    // What lies behind the length is zero, so that equal handles are equal values.
+    // Bytes beyond the length are zero, so that equal handles are equal values.
     bytes: [u8; HANDLE_MAX],
     length: u8,
 }
 
 impl FileHandle {
-    /// The handle `bytes`; none if there are more than [`HANDLE_MAX`].
+    /// Returns the handle `bytes`, or none if there are more than [`HANDLE_MAX`].
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut handle = Self {
             bytes: [0; HANDLE_MAX],
@@ -29,7 +29,7 @@ impl FileHandle {
         Some(handle)
     }
 
-    /// The handle's bytes.
+    /// Returns the handle's bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }

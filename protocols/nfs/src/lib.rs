@@ -1,10 +1,9 @@
-//! Files at a server: NFS version 3 and MOUNT version 3 (RFC 1813), and the question to a port mapper
-//! (RFC 1833).
+//! The protocols of a file server: NFS version 3 and MOUNT version 3 (RFC 1813), and GETPORT of a port mapper (RFC
+//! 1833).
 //!
-//! Here are the values that go over the wire, as plain structures which both ends write and read
-//! ([`Value`]): arguments as the caller of a remote procedure sends them, and [`Answer`]s. Nothing is
-//! copied and nothing allocated while reading: what varies in length is borrowed. What a server says is
-//! believed only as far as it was checked: names ([`ListedName`]), and what [`checks`] looks at.
+//! The values on the wire are plain structures which both ends write and read ([`Value`]): arguments as the caller of
+//! a remote procedure sends them, and [`Answer`]s. Reading copies and allocates nothing: values of variable length
+//! are borrowed. Data from a server are used only after a check: names by [`ListedName`], the rest by [`checks`].
 //!
 //! ```
 //! use nfs::{Answer, FileHandle, Limits, LookUp, Name, Place, Status, Value};

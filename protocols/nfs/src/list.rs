@@ -1,4 +1,4 @@
-//! Lists of unknown length: each element after "one more follows".
+//! Lists of unknown length: a flag before each element shows that one more follows.
 
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
@@ -7,11 +7,11 @@ use rpc::xdr::{Reader, Writer};
 
 use crate::{Limits, Malformed, Value};
 
-/// How a list ends: nothing more follows.
+/// End of a list: the flag that nothing more follows.
 const END: &[u8; 4] = &[0; 4];
 
-/// A list as its bytes: read to its end once, to find what is wrong with it, and element by element
-/// whenever somebody wants them. Lists are equal if their bytes are.
+/// A list as its bytes: read to its end once to validate it, and element by element on each iteration. Lists are
+/// equal if their bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct List<'a, T> {
     bytes: &'a [u8],
@@ -19,7 +19,7 @@ pub struct List<'a, T> {
 }
 
 impl<'a, T: Value<'a>> List<'a, T> {
-    /// A list without elements.
+    /// Returns a list without elements.
     pub fn empty() -> Self {
         Self::checked(END)
     }
@@ -31,20 +31,20 @@ impl<'a, T: Value<'a>> List<'a, T> {
         }
     }
 
-    /// The list that `bytes` are, as [`write_list`] makes them.
+    /// Returns the list in `bytes`, as [`write_list`] writes it.
     ///
     /// # Errors
-    /// [`Malformed`] if they are none.
+    /// [`Malformed`] if they are no list.
     pub fn encoded(bytes: &'a [u8]) -> Result<Self, Malformed> {
         Self::decode(bytes, &Limits::CHECKED)
     }
 
-    /// Whether there is no element.
+    /// Returns true if there is no element.
     pub fn is_empty(&self) -> bool {
         self.bytes == END
     }
 
-    /// The elements in order.
+    /// Returns the elements in order.
     pub fn iter(&self) -> Elements<'a, T> {
         Elements {
             reader: Reader::new(self.bytes),
@@ -80,7 +80,7 @@ impl<'a, T: Value<'a>> IntoIterator for &List<'a, T> {
     }
 }
 
-/// The elements of a [`List`].
+/// Iterator over the elements of a [`List`].
 #[derive(Debug, Clone)]
 pub struct Elements<'a, T> {
     reader: Reader<'a>,
@@ -102,8 +102,8 @@ impl<'a, T: Value<'a>> Iterator for Elements<'a, T> {
 
 impl<'a, T: Value<'a>> FusedIterator for Elements<'a, T> {}
 
-/// Appends to `bytes` a list of as many of `elements` as make it at most `limit` bytes long, and says
-/// whether these are all. No list is shorter than its end, four bytes.
+/// Appends a list to `bytes` with as many of `elements` as make it at most `limit` bytes long, and returns true if
+/// all fit. No list is shorter than its end, four bytes.
 pub fn write_list<'a, T: Value<'a>>(
     elements: impl IntoIterator<Item = T>,
     limit: usize,

@@ -1,36 +1,36 @@
-//! What can be wrong with bytes that claim to be a call or an answer.
+//! Errors in bytes that are parsed as a call or an answer.
 
 use rpc::xdr;
 
 use crate::name::BadName;
 
-/// Why bytes are not the value that they should be. Places count bytes from where arguments or results
-/// begin, so behind the header of the remote procedure call.
+/// Reason why bytes are not the expected value. Places are in bytes from the start of the arguments or results, after
+/// the header of the remote procedure call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The representation is broken, or a limit exceeded.
+    /// The representation is invalid, or a limit is exceeded.
     #[error(transparent)]
     Representation(#[from] xdr::Malformed),
-    /// A name or path that nobody may use.
+    /// A name or path is not allowed.
     #[error("`{what}` at byte {at}: {fault}")]
     Name {
-        /// The value.
+        /// Name of the value.
         what: &'static str,
-        /// Where it begins.
+        /// Start of the value.
         at: usize,
-        /// What is wrong with it.
+        /// Error in the name.
         fault: BadName,
     },
-    /// A count that contradicts the data that it counts.
+    /// A count contradicts its data.
     #[error("`{what}` at byte {at}: says {said} bytes where {present} follow")]
     Count {
-        /// The value.
+        /// Name of the value.
         what: &'static str,
-        /// Where it begins.
+        /// Start of the value.
         at: usize,
-        /// What it says, in bytes.
+        /// Count, in bytes.
         said: u32,
-        /// The data's own length, in bytes.
+        /// Length of the data, in bytes.
         present: usize,
     },
 }

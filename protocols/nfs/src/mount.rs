@@ -7,29 +7,29 @@ use rpc::xdr::{Reader, Writer};
 use crate::value::{fields, numbers};
 use crate::{FileHandle, HostName, Limits, List, Malformed, Outcome, Path, Value};
 
-/// The number of the program that gives handles of exports.
+/// Number of the MOUNT program.
 pub const PROGRAM: u32 = 100_005;
-/// The version that is spoken.
+/// Version of the protocol.
 pub const VERSION: u32 = 3;
 
-/// How many ways to authenticate a server may offer; the standards know a dozen.
+/// Largest number of authentication flavors of a server; the standards have a dozen.
 const FLAVORS_MAX: usize = 64;
 
 /// A procedure of the MOUNT protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Procedure {
-    /// NULL: nothing, to see whether somebody answers; no arguments, no result.
+    /// NULL: tests if the server answers; no arguments, no result.
     Null = 0,
-    /// MNT: [`Path`] of an export to [`MountAnswer`].
+    /// MNT: returns the handle of an export; [`Path`] to [`MountAnswer`].
     Mount = 1,
-    /// DUMP: nothing to [`MountList`].
+    /// DUMP: lists the mounts; no arguments to [`MountList`].
     Dump = 2,
-    /// UMNT: [`Path`] of an export to nothing.
+    /// UMNT: removes a mount; [`Path`] of the export to no result.
     Unmount = 3,
-    /// UMNTALL: nothing to nothing.
+    /// UMNTALL: removes all mounts of the client; no arguments, no result.
     UnmountAll = 4,
-    /// EXPORT: nothing to [`ExportList`].
+    /// EXPORT: lists the exports; no arguments to [`ExportList`].
     Export = 5,
 }
 
@@ -43,7 +43,7 @@ numbers!(Procedure {
 });
 
 impl Procedure {
-    /// The name in the standard.
+    /// Returns the name in the standard.
     pub fn name(self) -> &'static str {
         match self {
             Self::Null => "NULL",
@@ -72,7 +72,7 @@ impl From<Procedure> for rpc::Procedure {
     }
 }
 
-/// Why a server gives no handle (`mountstat3` without `MNT3_OK`).
+/// Reason why a server returns no handle (`mountstat3` without `MNT3_OK`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[repr(u32)]
 pub enum Status {
@@ -85,22 +85,22 @@ pub enum Status {
     /// The server's disk or the like failed.
     #[error("input or output failed at the server (MNT3ERR_IO)")]
     InputOutput = 5,
-    /// The directory is not exported to this host, or not to a port that everybody can use.
+    /// The directory is not exported to this host, or only to privileged ports.
     #[error("permission denied: not exported to this host or port (MNT3ERR_ACCES)")]
     AccessDenied = 13,
-    /// The path leads to no directory.
+    /// The path is no directory.
     #[error("not a directory (MNT3ERR_NOTDIR)")]
     NotDirectory = 20,
-    /// The path makes no sense.
+    /// The path is invalid.
     #[error("an argument is invalid (MNT3ERR_INVAL)")]
     InvalidArgument = 22,
-    /// The path is longer than the server takes.
+    /// The path is longer than the server allows.
     #[error("the path is too long for the server (MNT3ERR_NAMETOOLONG)")]
     NameTooLong = 63,
-    /// The server does not do this.
+    /// The server does not support this procedure.
     #[error("the server does not support this (MNT3ERR_NOTSUPP)")]
     NotSupported = 10_004,
-    /// Something else is wrong at the server.
+    /// Another error of the server.
     #[error("the server failed (MNT3ERR_SERVERFAULT)")]
     ServerFault = 10_006,
 }
@@ -117,7 +117,7 @@ numbers!(Status {
     ServerFault,
 });
 
-/// The ways to authenticate that a server takes: numbers as in RFC 5531 §8.2, best first.
+/// Authentication flavors that a server accepts: numbers as in RFC 5531 §8.2, best first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Flavors {
     numbers: [u32; FLAVORS_MAX],
@@ -125,7 +125,7 @@ pub struct Flavors {
 }
 
 impl Flavors {
-    /// These ways; none if there are more than 64.
+    /// Returns these flavors, or none if there are more than 64.
     pub fn new(flavors: &[u32]) -> Option<Self> {
         let mut numbers = [0; FLAVORS_MAX];
         numbers.get_mut(..flavors.len())?.copy_from_slice(flavors);
@@ -135,7 +135,7 @@ impl Flavors {
         })
     }
 
-    /// Their numbers.
+    /// Returns their numbers.
     pub fn numbers(&self) -> &[u32] {
         &self.numbers[..usize::from(self.count)]
     }
@@ -172,44 +172,44 @@ impl Value<'_> for Flavors {
     }
 }
 
-/// The handle of an export.
+/// Result of MNT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mounted {
-    /// The handle.
+    /// Handle of the export's root.
     pub root: FileHandle,
-    /// The ways to authenticate that the server takes.
+    /// Authentication flavors that the server accepts.
     pub flavors: Flavors,
 }
 
 fields!(Mounted { root, flavors });
 
-/// What MNT answers.
+/// Answer to MNT.
 pub type MountAnswer = Outcome<Mounted, (), Status>;
 
-/// Somebody who asked for a handle and did not give it back (`mountbody`).
+/// A mount by a client that was not removed yet (`mountbody`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mount<'a> {
-    /// The client.
+    /// Host of the client.
     pub host: HostName<'a>,
-    /// The export.
+    /// Exported directory.
     pub directory: Path<'a>,
 }
 
 fields!(Mount<'a> { host, directory });
 
-/// What DUMP answers.
+/// Answer to DUMP.
 pub type MountList<'a> = List<'a, Mount<'a>>;
 
-/// A directory that can be mounted (`exportnode`).
+/// An exported directory (`exportnode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Export<'a> {
-    /// The directory.
+    /// Path of the directory.
     pub directory: Path<'a>,
-    /// Who may; everybody if nobody is listed.
+    /// Groups of hosts that may mount it; if there are none, every host may.
     pub groups: List<'a, HostName<'a>>,
 }
 
 fields!(Export<'a> { directory, groups });
 
-/// What EXPORT answers.
+/// Answer to EXPORT.
 pub type ExportList<'a> = List<'a, Export<'a>>;

@@ -1,4 +1,4 @@
-//! Names and paths, of which nothing outside of the protocol sees one that could do harm.
+//! Names and paths; only checked ones leave the protocol.
 
 use std::fmt;
 
@@ -7,33 +7,33 @@ use rpc::xdr::{Reader, Writer};
 use crate::limits::{NAME_MAX, PATH_MAX};
 use crate::{Limits, Malformed, Value};
 
-/// Why nobody may use a name or a path.
+/// Reason why a name or a path is not allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
-    /// It names nothing.
+    /// It is empty.
     #[error("it is empty")]
     Empty,
     /// It is too long.
     #[error("{length} bytes, at most {limit} allowed")]
     TooLong {
-        /// Its length, in bytes.
+        /// Length, in bytes.
         length: usize,
-        /// What is allowed, in bytes.
+        /// Limit, in bytes.
         limit: usize,
     },
-    /// The name would lead into another directory.
+    /// The name has a slash, and would lead into another directory.
     #[error("a `/` at its byte {at}, which no name may have")]
     Slash {
-        /// Where.
+        /// Offset of the slash.
         at: usize,
     },
-    /// Systems would see only what stands before it.
+    /// There is a zero byte, at which systems would cut the name.
     #[error("a zero byte at its byte {at}")]
     Zero {
-        /// Where.
+        /// Offset of the zero byte.
         at: usize,
     },
-    /// `.` or `..`: a directory itself, or the one above.
+    /// The name is `.` or `..`: the directory itself, or its parent.
     #[error("`.` and `..` name no entry of a directory")]
     Dots,
 }
@@ -69,7 +69,7 @@ fn check_path(bytes: &[u8], limit: usize) -> Result<(), BadName> {
     position(bytes, 0).map_or(Ok(()), |at| Err(BadName::Zero { at }))
 }
 
-/// Bytes that a check lets pass. Their encoding is anything else.
+/// Defines types of bytes that pass a check. Their encoding is not restricted.
 macro_rules! checked_bytes {
     ($($(#[$doc:meta])* $kind:ident: $check:ident, $most:ident, $limit:ident;)*) => {$(
         $(#[$doc])*
@@ -80,13 +80,13 @@ macro_rules! checked_bytes {
             #[doc = concat!("From `bytes`, at most [`", stringify!($most), "`] of them.")]
             ///
             /// # Errors
-            /// [`BadName`] says why it is none.
+            /// [`BadName`] if they do not pass the check.
             pub fn new(bytes: &'a [u8]) -> Result<Self, BadName> {
                 $check(bytes, $most)?;
                 Ok(Self(bytes))
             }
 
-            /// The bytes.
+            /// Returns the bytes.
             pub fn bytes(self) -> &'a [u8] {
                 self.0
             }
@@ -113,38 +113,38 @@ macro_rules! checked_bytes {
 }
 
 checked_bytes! {
-    /// The name of an entry of a directory: not empty, without `/` and zero bytes, neither `.` nor `..`.
+    /// Name of a directory entry: not empty, without `/` and zero bytes, neither `.` nor `..`.
     Name: check_name, NAME_MAX, name;
-    /// A path: not empty, and without zero bytes.
+    /// Path: not empty, and without zero bytes.
     Path: check_path, PATH_MAX, path;
 }
 
-/// A name as a server lists it, which may be anything: only [`check`](Self::check) shows what it is, so
-/// that one bad name need not hide the rest of a directory.
+/// Name in a server's listing, which may be any bytes until [`check`](Self::check): so one bad name does not hide the
+/// rest of a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ListedName<'a>(&'a [u8]);
 
-/// What a server listed.
+/// Kind of a listed name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed<'a> {
     /// `.`: the directory itself.
     Itself,
-    /// `..`: the one above.
+    /// `..`: the parent directory.
     Parent,
     /// An entry of the directory.
     Entry(Name<'a>),
 }
 
 impl<'a> ListedName<'a> {
-    /// What a server lists as `bytes`, good or bad.
+    /// Returns the listed name `bytes`, valid or not.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// What the name is, if it has at most [`NAME_MAX`] bytes.
+    /// Returns the kind of the name, if it has at most [`NAME_MAX`] bytes.
     ///
     /// # Errors
-    /// [`BadName`] says why nobody may see it.
+    /// [`BadName`] if the name is not allowed.
     pub fn check(self) -> Result<Listed<'a>, BadName> {
         match self.0 {
             b"." => Ok(Listed::Itself),
@@ -154,12 +154,11 @@ impl<'a> ListedName<'a> {
     }
 }
 
-/// The name of a host or of a group of hosts, for people to read. It is shown with everything escaped
-/// that is no printable character of ASCII.
+/// Name of a host or of a group of hosts, for display. All but printable ASCII characters are escaped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostName<'a>(pub &'a [u8]);
 
-/// Reads and writes bytes of which only so many are allowed as a name may have.
+/// Implements reading and writing of any bytes, up to the length limit of names.
 macro_rules! any_bytes {
     ($($kind:ident)*) => {$(
         impl<'a> Value<'a> for $kind<'a> {
@@ -180,7 +179,7 @@ macro_rules! any_bytes {
 
 any_bytes!(ListedName HostName);
 
-/// Shows bytes with everything escaped that is no printable character of ASCII.
+/// Implements display with all but printable ASCII characters escaped.
 macro_rules! shown_escaped {
     ($($kind:ident)*) => {$(
         impl fmt::Display for $kind<'_> {

@@ -1,29 +1,29 @@
-//! What every procedure answers: what was done, or why nothing was.
+//! The answers of procedures: a result, or the reason for a failure.
 
 use rpc::xdr::{Reader, Writer};
 
 use crate::value::{Numbered, read_numbered};
 use crate::{Limits, Malformed, Procedure, Status, Value};
 
-/// The number that says that all is well.
+/// Status number of success.
 const DONE: u32 = 0;
 
-/// An answer: with `D` if it was done, with a status `S` and `F` if it was not.
+/// An answer: `D` on success, a status `S` and `F` on failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome<D, F = (), S = Status> {
-    /// It was done.
+    /// The call succeeded.
     Done(D),
-    /// It was not done.
+    /// The call failed.
     Failed {
-        /// Why not.
+        /// Reason for the failure.
         status: S,
-        /// What the server tells all the same.
+        /// Further results that come with the failure.
         rest: F,
     },
 }
 
 impl<D, F, S> Outcome<D, F, S> {
-    /// What was done, or why nothing was.
+    /// Returns the result of a successful call.
     ///
     /// # Errors
     /// The server's status.
@@ -60,20 +60,20 @@ impl<'a, D: Value<'a>, F: Value<'a>, S: Numbered> Value<'a> for Outcome<D, F, S>
     }
 }
 
-/// The arguments of a procedure that answers with an [`Outcome`].
+/// Arguments of a procedure that answers with an [`Outcome`].
 pub trait Request {
     /// The procedure.
     const PROCEDURE: Procedure;
-    /// What it answers when it is done, borrowed from the answer.
+    /// Result on success, borrowed from the answer.
     type Done<'r>: Value<'r>;
-    /// What it answers beside the status when it is not.
+    /// Result besides the status on failure.
     type Failed: for<'r> Value<'r>;
 }
 
-/// What request `R` is answered with.
+/// Answer to the request `R`.
 pub type Answer<'r, R> = Outcome<<R as Request>::Done<'r>, <R as Request>::Failed>;
 
-/// Says which request belongs to which procedure and which answer.
+/// Implements [`Request`] for a type of arguments.
 macro_rules! request {
     ($request:ty, $procedure:ident => $done:ty, $failed:ty) => {
         impl $crate::Request for $request {

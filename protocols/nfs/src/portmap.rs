@@ -1,4 +1,4 @@
-//! The question to a host's port mapper, version 2, where a program listens (RFC 1833 §3).
+//! The GETPORT call to a host's port mapper, version 2, which returns the port of a program (RFC 1833 §3).
 
 use std::num::NonZeroU16;
 
@@ -8,11 +8,11 @@ use rpc::xdr::{Reader, Writer};
 use crate::value::{fields, numbers};
 use crate::{Limits, Malformed, Value};
 
-/// The number of the port mapper's program.
+/// Number of the port mapper's program.
 pub const PROGRAM: u32 = 100_000;
-/// The version that is spoken.
+/// Version of the protocol.
 pub const VERSION: u32 = 2;
-/// Where every port mapper listens.
+/// Port of every port mapper.
 pub const PORT: u16 = 111;
 /// GETPORT: [`GetPort`] to [`Port`].
 pub const GET_PORT: Procedure = Procedure {
@@ -33,16 +33,16 @@ pub enum Transport {
 
 numbers!(Transport { Tcp, Udp });
 
-/// GETPORT: asks where a program listens.
+/// GETPORT: asks for the port of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GetPort {
-    /// The program's number.
+    /// Number of the program.
     pub program: u32,
-    /// Its version.
+    /// Version of the program.
     pub version: u32,
-    /// The transport.
+    /// Transport of the program.
     pub transport: Transport,
-    /// Nothing in a question.
+    /// Unused in a request.
     pub port: u32,
 }
 
@@ -54,7 +54,7 @@ fields!(GetPort {
 });
 
 impl GetPort {
-    /// Asks where `version` of `program` listens.
+    /// Returns the request for the port of `version` of `program`.
     pub fn new(program: u32, version: u32, transport: Transport) -> Self {
         Self {
             program,
@@ -65,7 +65,7 @@ impl GetPort {
     }
 }
 
-/// Where a program listens; nothing if the host does not have it.
+/// Port of a program, or none if the host does not have the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Port(pub Option<NonZeroU16>);
 

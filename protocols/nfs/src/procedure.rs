@@ -1,4 +1,4 @@
-//! What a server can be asked for, and what a client must know of it to ask twice.
+//! The procedures of NFS, and the effect of executing them twice.
 
 use std::fmt;
 
@@ -6,58 +6,58 @@ use rpc::Class;
 
 use crate::value::numbers;
 
-/// The number of the program that serves files (RFC 1813 §1.2).
+/// Number of the NFS program (RFC 1813 §1.2).
 pub const PROGRAM: u32 = 100_003;
-/// The version that is spoken.
+/// Version of the protocol.
 pub const VERSION: u32 = 3;
 
 /// A procedure of NFS version 3 (RFC 1813 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Procedure {
-    /// NULL: nothing, to see whether somebody answers.
+    /// NULL: tests if the server answers.
     Null = 0,
-    /// GETATTR: the attributes of a file.
+    /// GETATTR: reads the attributes of a file.
     GetAttributes = 1,
-    /// SETATTR: sets attributes, size among them.
+    /// SETATTR: sets attributes, including the size.
     SetAttributes = 2,
-    /// LOOKUP: finds a name in a directory.
+    /// LOOKUP: looks up a name in a directory.
     LookUp = 3,
-    /// ACCESS: what the caller may do.
+    /// ACCESS: checks the caller's access rights.
     Access = 4,
-    /// READLINK: where a symbolic link leads.
+    /// READLINK: reads the target of a symbolic link.
     ReadLink = 5,
-    /// READ: data of a file.
+    /// READ: reads data of a file.
     Read = 6,
-    /// WRITE: data into a file.
+    /// WRITE: writes data to a file.
     Write = 7,
-    /// CREATE: makes a regular file.
+    /// CREATE: creates a regular file.
     Create = 8,
-    /// MKDIR: makes a directory.
+    /// MKDIR: creates a directory.
     MakeDirectory = 9,
-    /// SYMLINK: makes a symbolic link.
+    /// SYMLINK: creates a symbolic link.
     MakeSymbolicLink = 10,
-    /// MKNOD: makes a device, socket or pipe.
+    /// MKNOD: creates a device, socket or pipe.
     MakeNode = 11,
-    /// REMOVE: removes a name of something that is no directory.
+    /// REMOVE: removes a name of a file that is no directory.
     Remove = 12,
     /// RMDIR: removes a directory.
     RemoveDirectory = 13,
-    /// RENAME: moves a name.
+    /// RENAME: renames an entry.
     Rename = 14,
-    /// LINK: gives a file one more name.
+    /// LINK: adds a hard link to a file.
     Link = 15,
-    /// READDIR: names in a directory.
+    /// READDIR: lists names in a directory.
     ReadDirectory = 16,
-    /// READDIRPLUS: names in a directory, with attributes and handles.
+    /// READDIRPLUS: lists names in a directory, with attributes and handles.
     ReadDirectoryPlus = 17,
-    /// FSSTAT: how full a file system is.
+    /// FSSTAT: reads the space of a file system.
     FileSystemStatus = 18,
-    /// FSINFO: what a server can do.
+    /// FSINFO: reads the properties of a server.
     FileSystemInfo = 19,
-    /// PATHCONF: what names may be.
+    /// PATHCONF: reads the limits of names.
     PathConfiguration = 20,
-    /// COMMIT: makes data stable that was written unstable.
+    /// COMMIT: makes unstable data stable.
     Commit = 21,
 }
 
@@ -86,20 +86,20 @@ numbers!(Procedure {
     Commit,
 });
 
-/// What happens when a server executes a call twice, because it forgot or never knew that it had.
+/// Effect of a second execution of a call, which happens if the server does not recognize the repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Idempotency {
-    /// Nothing changes at the server, once or twice.
+    /// None: the call changes nothing at the server.
     Reads,
-    /// The second execution leaves what the first left, if nothing else came between: a late copy undoes
-    /// what did.
+    /// The result of the first execution again, if there was no other change in between: a late copy undoes such a
+    /// change.
     Overwrites,
-    /// The second execution fails, or does harm: its answer tells nothing without a look.
+    /// Failure, or damage: the answer alone does not show the result.
     Once,
 }
 
 impl Procedure {
-    /// The name in the standard.
+    /// Returns the name in the standard.
     pub fn name(self) -> &'static str {
         match self {
             Self::Null => "NULL",
@@ -127,7 +127,7 @@ impl Procedure {
         }
     }
 
-    /// What a second execution does, whatever the arguments: see also [`crate::Call::idempotency`].
+    /// Returns the effect of a second execution, whatever the arguments: see also [`crate::Call::idempotency`].
     pub fn idempotency(self) -> Idempotency {
         match self {
             Self::Null
@@ -153,8 +153,8 @@ impl Procedure {
         }
     }
 
-    /// Whose round trips are measured with this one's: those of the five timers of the classic clients,
-    /// and all others, which are too rare or too different to be predicted.
+    /// Returns the class whose round trips include this procedure's: one of the five timers of the classic clients,
+    /// or the class of all others, which are too rare or too different to be predicted.
     pub fn class(self) -> Class {
         match self {
             Self::GetAttributes | Self::Access => Class::Attributes,

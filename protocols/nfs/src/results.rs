@@ -1,12 +1,12 @@
-//! Which bytes are results at all.
+//! The check that bytes are results of a procedure.
 
 use crate::mount::{ExportList, MountAnswer, MountList};
 use crate::portmap::{self, Port};
 use crate::value::Numbered;
 use crate::{Answer, Limits, Procedure, Value, mount};
 
-/// Whether `results` are what a procedure of NFS, MOUNT or GETPORT answers, whatever they say: a reply that was cut on
-/// its way is told from a whole one by that. Of other procedures nothing is known, and all bytes are results.
+/// Returns true if `results` are well-formed results of a procedure of NFS, MOUNT or GETPORT, of any content: this
+/// distinguishes a complete reply from one that was cut on its way. All bytes pass as results of other procedures.
 pub fn are_results(procedure: rpc::Procedure, results: &[u8]) -> bool {
     match (procedure.program, procedure.version) {
         (crate::PROGRAM, crate::VERSION) => {

@@ -1,4 +1,4 @@
-//! The address of a file at a server, as text (after RFC 2224): `nfs://HOST[:PORT]/PATH[?OPTION=VALUE&...]`.
+//! The URL of a file at a server (after RFC 2224): `nfs://HOST[:PORT]/PATH[?OPTION=VALUE&...]`.
 
 mod error;
 mod options;
@@ -9,34 +9,34 @@ pub use options::{Transport, UrlOptions};
 
 use std::fmt;
 
-/// How addresses begin, in any case of letters.
+/// Scheme of the URL, in any case of letters.
 const SCHEME: &[u8] = b"nfs://";
 
-/// The address of a file at a server. The path is the server's own: an export, and what is below it. (RFC 2224 has
-/// paths of the public file handle, which no server of the usual ones gives any more.)
+/// URL of a file at a server. The path is the server's own: an export, and the path below it. (RFC 2224 has paths
+/// relative to the public file handle, which the usual servers no longer support.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
-    /// The server's name or address; of IPv6 without its brackets.
+    /// Name or address of the server; an IPv6 address is without its brackets.
     pub host: String,
-    /// Where it serves files, if that is said.
+    /// Port of its NFS service, if there is one in the URL.
     pub port: Option<u16>,
-    /// The path, decoded: it begins with `/` and has no zero bytes.
+    /// Path, decoded: it begins with `/` and has no zero bytes.
     pub path: Vec<u8>,
-    /// What is said behind the path.
+    /// Options behind the path.
     pub options: UrlOptions,
 }
 
 impl Url {
-    /// Whether `text` claims to be such an address.
+    /// Returns true if `text` has the scheme of such a URL.
     pub fn is_meant(text: &[u8]) -> bool {
         text.get(..SCHEME.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(SCHEME))
     }
 
-    /// Reads an address.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// [`UrlError`] says what is wrong, and at which byte.
+    /// [`UrlError`] if it is invalid: the fault, and its byte.
     pub fn parse(text: &[u8]) -> Result<Self, UrlError> {
         if !Self::is_meant(text) {
             return Err(UrlError::new(0, Fault::Scheme));
@@ -64,7 +64,7 @@ impl Url {
         })
     }
 
-    /// The same server and options with another path, which must begin with `/`.
+    /// Returns a URL with the same server and options, and another path, which must begin with `/`.
     pub fn with_path(&self, path: Vec<u8>) -> Self {
         Self {
             path,
@@ -89,7 +89,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// Host and port.
+/// Parses host and port.
 fn authority(text: &[u8]) -> Result<(String, Option<u16>), UrlError> {
     if let Some(at) = text.iter().position(|&byte| byte == b'@') {
         return Err(UrlError::new(at, Fault::User));
@@ -115,7 +115,7 @@ fn authority(text: &[u8]) -> Result<(String, Option<u16>), UrlError> {
     Ok((host, port))
 }
 
-/// A name, or an address of IPv4.
+/// Parses a host name, or an IPv4 address.
 fn name(text: &[u8]) -> Result<String, UrlError> {
     let is_allowed = |byte: u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') || !byte.is_ascii()
@@ -130,7 +130,7 @@ fn name(text: &[u8]) -> Result<String, UrlError> {
     }
 }
 
-/// An address of IPv6, with its zone behind `%25` (RFC 6874) if it has one.
+/// Parses an IPv6 address, with its zone behind `%25` (RFC 6874) if it has one.
 fn six(text: &[u8]) -> Result<String, UrlError> {
     let decoded = percent::decode(text)?;
     let invalid = || UrlError::new(0, Fault::Address);

@@ -1,16 +1,16 @@
-//! What every value on the wire can do, and the values that all others are made of.
+//! The trait of all values on the wire, and the basic values.
 
 use rpc::xdr::{Reader, Writer};
 
 use crate::{Limits, Malformed};
 
-/// A value that both ends write and read. What it holds of variable length it borrows for `'a` from the
-/// bytes that it was read from, or from whoever writes it.
+/// A value that both ends write and read. Parts of variable length are borrowed for `'a` from the bytes that it was
+/// read from, or from the caller that writes it.
 pub trait Value<'a>: Sized {
-    /// Reads the value, which errors call `what`.
+    /// Reads the value, which has the name `what` in errors.
     ///
     /// # Errors
-    /// [`Malformed`] says what is wrong, and where.
+    /// If the bytes are malformed: the error, and its place.
     fn read(
         what: &'static str,
         reader: &mut Reader<'a>,
@@ -20,10 +20,10 @@ pub trait Value<'a>: Sized {
     /// Writes the value.
     fn write(&self, out: &mut Writer<'_>);
 
-    /// Reads `bytes` that are this value and nothing else.
+    /// Reads `bytes` that contain this value and nothing else.
     ///
     /// # Errors
-    /// [`Malformed`] says what is wrong, and where; also when bytes are left.
+    /// If the bytes are malformed, or bytes are left: the error, and its place.
     fn decode(bytes: &'a [u8], limits: &Limits) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let value = Self::read("message", &mut reader, limits)?;
@@ -31,13 +31,13 @@ pub trait Value<'a>: Sized {
         Ok(value)
     }
 
-    /// Appends the value's bytes.
+    /// Appends the encoded value.
     fn encode(&self, bytes: &mut Vec<u8>) {
         self.write(&mut Writer::new(bytes));
     }
 }
 
-/// Nothing, in no bytes.
+/// The empty value, of no bytes.
 impl Value<'_> for () {
     fn read(_: &'static str, _: &mut Reader<'_>, _: &Limits) -> Result<Self, Malformed> {
         Ok(())
@@ -46,7 +46,7 @@ impl Value<'_> for () {
     fn write(&self, _: &mut Writer<'_>) {}
 }
 
-/// Makes what a reader and a writer know by its own name into a [`Value`].
+/// Implements [`Value`] for types that have methods of the same name in `Reader` and `Writer`.
 macro_rules! basics {
     ($($kind:ident)*) => {$(
         impl Value<'_> for $kind {
@@ -82,15 +82,15 @@ impl<'a, T: Value<'a>> Value<'a> for Option<T> {
     }
 }
 
-/// A value that is a number with a meaning.
+/// An enumeration with a number for each variant.
 pub trait Numbered: Copy + 'static {
-    /// All that mean something.
+    /// All variants.
     const ALL: &'static [Self];
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     fn number(self) -> u32;
 
-    /// What `number` means, if anything.
+    /// Returns the variant of `number`, or none.
     fn of(number: u32) -> Option<Self> {
         Self::ALL
             .iter()
@@ -99,7 +99,7 @@ pub trait Numbered: Copy + 'static {
     }
 }
 
-/// Reads a number that must mean something.
+/// Reads the number of a variant.
 pub(crate) fn read_numbered<T: Numbered>(
     what: &'static str,
     reader: &mut Reader<'_>,
@@ -109,7 +109,7 @@ pub(crate) fn read_numbered<T: Numbered>(
     T::of(number).ok_or_else(|| Reader::unknown(what, at, number).into())
 }
 
-/// Makes an enumeration whose variants are numbers into a [`Value`]; all variants are listed.
+/// Implements [`Value`] for an enumeration of numbers; all variants are listed.
 macro_rules! numbers {
     ($name:ident { $($variant:ident),* $(,)? }) => {
         impl $crate::value::Numbered for $name {
@@ -136,7 +136,7 @@ macro_rules! numbers {
     };
 }
 
-/// Makes a structure into a [`Value`]: its fields in the order of the wire.
+/// Implements [`Value`] for a structure: its fields in the order of the wire.
 macro_rules! fields {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::Value<'_> for $name {
@@ -165,7 +165,7 @@ macro_rules! fields {
     };
 }
 
-/// Makes eight bytes that only their author understands a [`Value`] of their own.
+/// Defines a [`Value`] of eight bytes that only their creator interprets.
 macro_rules! verifier {
     ($(#[$documentation:meta])* $name:ident) => {
         $(#[$documentation])*
@@ -188,7 +188,7 @@ macro_rules! verifier {
     };
 }
 
-/// Makes a sum of bits a [`Value`] of its own; bits without a name are kept.
+/// Defines a [`Value`] of a set of bits; unknown bits are kept.
 macro_rules! bits {
     ($(#[$documentation:meta])* $name:ident {
         $($(#[$bit_documentation:meta])* $bit:ident = $value:literal,)*
@@ -196,7 +196,7 @@ macro_rules! bits {
         $(#[$documentation])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         pub struct $name {
-            /// The sum.
+            /// Bits of the set.
             pub bits: u32,
         }
 
@@ -205,14 +205,14 @@ macro_rules! bits {
         impl $name {
             $($(#[$bit_documentation])* pub const $bit: Self = Self { bits: $value };)*
 
-            /// These and `others`.
+            /// Returns the union with `others`.
             pub const fn with(self, others: Self) -> Self {
                 Self {
                     bits: self.bits | others.bits,
                 }
             }
 
-            /// Whether all of `others` are among these.
+            /// Returns true if all of `others` are in the set.
             pub const fn contain(self, others: Self) -> bool {
                 self.bits & others.bits == others.bits
             }

@@ -1,20 +1,20 @@
-//! Whether the path has come to carry less, as the fate of packets shows it.
+//! The evidence, from lost and arrived packets, that the path MTU has decreased.
 
-/// Runs of long packets that were lost, each between short ones that arrived, before the length is doubted.
+/// Number of runs of lost long packets, each between short ones that arrived, after which the length is doubted.
 const RUNS: u8 = 2;
 
-/// What speaks for a path that swallows long packets. An outage swallows short ones too, and so is none.
+/// Evidence for a path that drops long packets. An outage drops short ones too, so it is no evidence.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Evidence {
-    /// The shortest of the long ones that were lost since one of its length arrived; zero if none was.
+    /// Shortest long packet that was lost since one of its length arrived; zero if there is none.
     lost: usize,
-    /// One was lost since a shorter one arrived.
+    /// Set if a long packet was lost since a shorter one arrived.
     is_pending: bool,
     runs: u8,
 }
 
 impl Evidence {
-    /// A packet of this length was lost, one that is longer than what any path carries.
+    /// Notes a lost packet of this length, which is longer than the base.
     pub(crate) fn lost(&mut self, length: usize) {
         self.lost = if self.lost == 0 {
             length
@@ -24,7 +24,7 @@ impl Evidence {
         self.is_pending = true;
     }
 
-    /// A packet of this length arrived.
+    /// Notes a packet of this length that arrived.
     pub(crate) fn arrived(&mut self, length: usize) {
         if length >= self.lost {
             *self = Self::default();
@@ -33,7 +33,7 @@ impl Evidence {
         }
     }
 
-    /// Whether the length must be doubted.
+    /// Returns true if the length must be doubted.
     pub(crate) fn is_strong(&self) -> bool {
         self.runs >= RUNS
     }
@@ -43,7 +43,7 @@ impl Evidence {
 mod tests {
     use super::*;
 
-    /// `L` and `S`: a long and a short packet that arrive; `l`, `s`: that are lost.
+    /// Returns the verdict for these packets: `L` and `S` are a long and a short one that arrive, `l` and `s` are lost.
     fn is_strong(fates: &str) -> bool {
         let mut evidence = Evidence::default();
         for fate in fates.bytes() {

@@ -1,35 +1,35 @@
-//! Which length is tried next.
+//! The choice of the next length to try.
 
-/// What Ethernet carries, and so most paths.
+/// MTU of Ethernet, and so of most paths.
 pub(crate) const USUAL: usize = 1_500;
-/// Lengths that paths have: the least of hosts, slow links and IPv6; tunnels (GRE, `IPsec`, `WireGuard`, and several of
-/// them) over Ethernet and `PPPoE`; clouds; `PPPoE`; Ethernet; Wi-Fi; FDDI's successors and jumbo frames.
+/// Common MTUs: the minimum of hosts, slow links and IPv6; tunnels (GRE, `IPsec`, `WireGuard`, and several of them)
+/// over Ethernet and `PPPoE`; clouds; `PPPoE`; Ethernet; Wi-Fi; FDDI's successors and jumbo frames.
 const KNOWN: [usize; 20] = [
     576, 1_006, 1_280, 1_340, 1_380, 1_400, 1_412, 1_420, 1_440, 1_452, 1_460, 1_472, 1_480, 1_492,
     1_500, 2_304, 4_000, 8_896, 8_996, 9_000,
 ];
-/// Gaps of this share of a length, or of so many bytes, are not worth a probe.
+/// Resolution of the search: a gap of less than 1/64 of the length, or of less than 16 bytes, is not worth a probe.
 const FINE: usize = 64;
 const FINE_LEAST: usize = 16;
 
-/// How much more than `length` is worth a probe.
+/// Returns the smallest increase over `length` that is worth a probe.
 pub(crate) fn fine(length: usize) -> usize {
     (length / FINE).max(FINE_LEAST)
 }
 
-/// What is known of a path's length.
+/// Known limits of a path's MTU.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
-    /// So much passes.
+    /// Largest length that is known to pass.
     pub(crate) passes: usize,
-    /// So much does not, if that is known of any.
+    /// Smallest length that is known to fail, if there is one.
     pub(crate) fails: Option<usize>,
-    /// No more is wanted.
+    /// Largest length that is wanted.
     pub(crate) bound: usize,
 }
 
 impl Known {
-    /// The longest that may pass.
+    /// Returns the largest length that may pass.
     pub(crate) fn top(&self) -> usize {
         let below = self
             .fails
@@ -37,13 +37,14 @@ impl Known {
         below.min(self.bound)
     }
 
-    /// Whether `length` is worth a probe.
+    /// Returns true if `length` may be tried: its result is unknown, and it is wanted.
     pub(crate) fn is_open(&self, length: usize) -> bool {
         length > self.passes && length <= self.top()
     }
 
-    /// The next length to try; none if enough is known. The usual one comes first, then the longest, then
-    /// the middle one of those that paths have; when all of them are known, the next step and then halves.
+    /// Returns the next length to try, or none if the search is complete. The usual length comes first, then the
+    /// longest, then the middle one of the common MTUs; when the results of all of them are known, the next step and
+    /// then halves.
     pub(crate) fn next(&self) -> Option<usize> {
         let (low, top) = (self.passes, self.top());
         if top <= low {
@@ -77,7 +78,7 @@ impl Known {
 mod tests {
     use super::*;
 
-    /// The lengths that are tried on a path that carries `path`, and what is found.
+    /// Returns the lengths that are tried on a path with the MTU `path`, and the result.
     fn search(path: usize, bound: usize) -> (Vec<usize>, usize) {
         let mut known = Known {
             passes: 1_280,

@@ -1,13 +1,13 @@
 //! The path MTU of one direction of a hop, found by probes (DPLPMTUD, RFC 8899).
 //!
-//! A [`PathMtu`] starts at a length that any path carries, and tries longer ones with packets that carry nothing of
-//! worth. Each long packet is followed by a short one: if that arrives and the long one does not, the length is what
-//! the path refused, or a loss, which three tries tell apart; if neither does, nothing was learned. So a fade is no
-//! proof, and a lost probe no congestion.
+//! A [`PathMtu`] starts at a length that any path carries, and tries longer ones with packets without payload of
+//! value. Each long packet is followed by a short one: if the short one arrives and the long one does not, either the
+//! path dropped the length or the packet was lost, which three tries distinguish; if neither arrives, the try has no
+//! result. So a fade is no proof, and a lost probe no congestion.
 //!
-//! What the network says about lengths (ICMP) is a hint: it changes what is tried next, and is believed when the try
-//! has shown it. That a path has come to carry less is seen without it, by long packets that are lost while short ones
-//! sent between them arrive.
+//! A report by the network (ICMP) is a hint: it changes the next length to try, and is trusted only after a try
+//! confirms it. A decrease of the path MTU is detected without it, by lost long packets while short ones sent between
+//! them arrive.
 //!
 //! All lengths are those of IP packets, or of the payload of a link's frames, in bytes.
 
@@ -19,88 +19,87 @@ mod round;
 pub use path::PathMtu;
 use units::{BitRate, Duration, Instant};
 
-/// What any path of IPv6 carries (RFC 8200 §5), and nearly any of IPv4.
+/// Minimum MTU of IPv6 (RFC 8200 §5); nearly any IPv4 path has it too.
 pub const BASE: usize = 1_280;
-/// What is used where not even [`BASE`] passes: what any host takes in IPv4 (RFC 1122 §3.3.3).
+/// Length that is used if not even [`BASE`] passes: every host accepts it in IPv4 (RFC 1122 §3.3.3).
 pub const LEAST: usize = 576;
 
-/// Between which lengths one path is searched.
+/// Range of lengths in which one path is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// The length that is used before any is tried.
+    /// Length that is used before any is tried.
     pub start: usize,
-    /// The longest that is tried.
+    /// Longest length that is tried.
     pub bound: usize,
 }
 
 impl Config {
-    /// For a path of which nothing is known.
+    /// Returns the configuration for an unknown path.
     pub fn up_to(bound: usize) -> Self {
         let start = BASE.min(bound);
         Self { start, bound }
     }
 
-    /// For a link whose own MTU is `bound`, with perhaps a switch in it that carries no more than is usual.
+    /// Returns the configuration for a link with the MTU `bound`, which may contain a switch with the usual limit.
     pub fn of_link(bound: usize) -> Self {
         let start = ladder::USUAL.min(bound);
         Self { start, bound }
     }
 }
 
-/// What can happen to a [`PathMtu`].
+/// Inputs of a [`PathMtu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// There is something to send that fills packets of the present length: a longer one would be of use.
+    /// There are data to send that fill packets of the present length: a longer one would be useful.
     Wanted,
-    /// How long a round trip takes, and how long to wait for an acknowledgement before a packet is presumed lost.
+    /// Timing of the hop.
     RoundTrip {
-        /// The smoothed round trip.
+        /// Smoothed round-trip time.
         smoothed: Duration,
-        /// What is waited.
+        /// Time without an acknowledgement after which a packet is presumed lost.
         patience: Duration,
     },
-    /// What the hop carries: a probe must not hold it up for long.
+    /// Rate of the hop: a probe must not occupy it for long.
     Rate(BitRate),
-    /// A packet may leave now.
+    /// A packet may be sent now.
     AirFree,
-    /// The probe that was asked for has left, with the short packet right behind it: this number and the next.
+    /// The requested probe was sent under this number, with the short packet right behind it under the next number.
     Sent(u64),
-    /// A packet with this number, of a probe or the short packet behind it, has arrived.
+    /// The packet with this number has arrived: a probe, or the short packet behind it.
     Arrived(u64),
-    /// What became of another packet; told in the order in which they were sent.
+    /// Result of another packet; results come in the order of transmission.
     Fate {
         /// Its length.
         length: usize,
-        /// When it left.
+        /// Time of its transmission.
         sent_at: Instant,
-        /// Whether it arrived.
+        /// True if it arrived.
         arrived: bool,
     },
-    /// Nothing that was sent of late is acknowledged, or nothing was sent yet: short packets are to find out more.
+    /// No recent packet is acknowledged, or nothing was sent yet: short packets shall test the path.
     Silence,
-    /// News of the path.
+    /// A change or a report of the path.
     News(News),
 }
 
-/// News of a path.
+/// A change or a report of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
-    /// It is another one.
+    /// The path has changed.
     Moved,
-    /// It may be another one.
+    /// The path may have changed.
     Uncertain,
-    /// Somebody says that it carries no longer packets than this: an ICMP message, which anybody can forge.
+    /// An ICMP message reports this maximum packet length; any host can forge one.
     Said(usize),
-    /// This host itself does not send packets of so many bytes.
+    /// This host itself cannot send packets of this length.
     Refused(usize),
 }
 
-/// What a [`PathMtu`] asks of its driver.
+/// Outputs of a [`PathMtu`] for its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// Send a packet of this length that carries nothing, and a short one right behind it; then say
-    /// [`Input::Sent`].
+    /// Send a packet of this length without payload, and a short one right behind it; then report [`Input::Sent`].
     Probe(usize),
-    /// Send a short packet that asks for an acknowledgement, and tell its [`Input::Fate`].
+    /// Send a short packet that requests an acknowledgement, and report its [`Input::Fate`].
     Short,
 }

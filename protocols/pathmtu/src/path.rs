@@ -12,69 +12,69 @@ use crate::ladder::{Known, USUAL};
 use crate::round::{Round, Timing, Verdict};
 use crate::{BASE, Config, Input, LEAST, Output};
 
-/// How long what was found holds before longer packets are tried again (RFC 8899 §5.1.1, `PMTU_RAISE_TIMER`), and how
-/// long after the path was found to carry less: it may carry more again soon.
+/// Time that a result holds before longer packets are tried again (RFC 8899 §5.1.1, `PMTU_RAISE_TIMER`); then the
+/// same after the path MTU has decreased: it may soon increase again.
 const RAISE: Duration = Duration::from_secs(600);
 const RAISE_AFTER_HOLE: Duration = Duration::from_secs(60);
-/// So many probes of a search leave as soon as they can, so that it takes few round trips.
+/// Number of probes of a search that are sent as soon as possible, so that it takes few round trips.
 const PROMPT: u8 = 6;
-/// The others take at most this share of what the hop carries; or of what a slow one does, while that is not known.
+/// Divisor of the hop's rate, or of a slow hop's while the rate is unknown: the other probes take at most that share.
 const SHARE: u64 = 10;
 const SLOW: BitRate = BitRate::from_megabits(1);
-/// A probe beyond the usual length takes the hop for no longer than this.
+/// Longest time that a probe beyond the usual length may occupy the hop.
 const HOLD: Duration = Duration::from_millis(20);
-/// A length is doubted at most so often.
+/// Least time between two doubts of a length.
 const DOUBT_INTERVAL: Duration = Duration::from_millis(500);
-/// The tries of a doubted length are apart by an eighth of a round trip, within these limits: a short fade is to meet
-/// no more than one.
+/// Limits of the time between the tries of a doubted length, which is an eighth of a round trip: a short fade shall
+/// hit at most one.
 const SPACING: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(40));
-/// Short packets in a silence: two in a round trip, but not in shorter or longer intervals than these.
+/// Limits of the interval of short packets in a silence, which is half a round trip.
 const SHORT_INTERVAL: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-/// What is assumed before the first round trip.
+/// Timing that is assumed before the first round trip.
 const UNKNOWN: Timing = Timing {
     smoothed: Duration::from_millis(333),
     patience: Duration::from_millis(1_332),
 };
-/// Lost tries that are remembered: they may only be late.
+/// Number of lost tries that are remembered: they may only be late.
 const REMEMBERED: usize = 8;
 
-/// Where the search stands (RFC 8899 §5.2).
+/// State of the search (RFC 8899 §5.2).
 #[derive(Debug, Clone)]
 enum Phase {
-    /// Nobody needs more than the base, or no round trip is known yet.
+    /// No search yet: no longer packets are wanted, or no round trip is known.
     Base,
     /// A longer length is tried.
     Search(Round),
-    /// No more is tried before that time, unless the hop turns out to carry enough for packets longer than `reach`.
+    /// The search rests until that time, unless the hop turns out to be fast enough for packets longer than `reach`.
     Complete { until: Instant, reach: usize },
-    /// The present length is tried, since it seems not to pass any more.
+    /// The present length is tried, since there is evidence that it no longer passes.
     Doubt(Round),
 }
 
-/// What must not be done too often.
+/// Limits on the rate of probes and other actions.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pace {
-    /// Probes that need not wait.
+    /// Number of probes that may be sent without waiting.
     prompt: u8,
     next_probe: Instant,
     next_doubt: Instant,
     next_hearing: Instant,
 }
 
-/// Nothing comes through.
+/// State of a silence: no packets get through.
 #[derive(Debug, Clone, Copy)]
 struct Silence {
     since: Instant,
     next_short: Instant,
 }
 
-/// What has been said of the path and is tried first.
+/// Hints about the path, which are tried first.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hopes {
     said: Option<usize>,
-    /// A step more than what was said: if that does not pass, there is nothing left to search.
+    /// A step above the hint: if that fails, the search is complete.
     beyond: Option<usize>,
-    /// What passed before.
+    /// Length that passed before.
     former: Option<usize>,
 }
 
@@ -86,7 +86,7 @@ pub struct PathMtu {
     fails: Option<usize>,
     hopes: Hopes,
     phase: Phase,
-    /// Whether `length` is the path's, as far as it is known.
+    /// True if the search has found `length` as the path MTU.
     found: bool,
     wanted: bool,
     evidence: Evidence,
@@ -96,18 +96,18 @@ pub struct PathMtu {
     outputs: VecDeque<Output>,
 }
 
-/// What probes may take of the hop, and how soon they are answered.
+/// Limits on the airtime of probes, and the timing of their answers.
 #[derive(Debug, Clone, Copy, Default)]
 struct AirUse {
     rate: Option<BitRate>,
     timing: Option<Timing>,
     pace: Pace,
-    /// The path carried more before.
+    /// Set if the path MTU was larger before.
     fell: bool,
 }
 
 impl PathMtu {
-    /// A path of which nothing is known yet.
+    /// Returns the state of an unknown path.
     pub fn new(config: Config) -> Self {
         let config = Config {
             start: config.start.min(config.bound),
@@ -129,21 +129,21 @@ impl PathMtu {
         }
     }
 
-    /// How long packets may be now.
+    /// Returns the maximum length of packets now.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// What the path carries, once that is known.
+    /// Returns the path MTU, if the search has found it.
     pub fn found(&self) -> Option<usize> {
         self.found.then_some(self.length)
     }
 
-    /// Since when, or from when on, [`Input::AirFree`] would be used.
+    /// Returns the time from which on [`Input::AirFree`] is useful, or none if it is not.
     pub fn air_wanted_from(&self) -> Option<Instant> {
         let probe = match &self.phase {
             Phase::Base | Phase::Complete { .. } => None,
-            // While nothing comes through nothing can be learned.
+            // A silence allows no conclusions.
             Phase::Search(_) if self.silence.is_some() => None,
             Phase::Search(round) => round.next_at().map(|at| at.max(self.air.pace.next_probe)),
             Phase::Doubt(round) => round.next_at(),
@@ -151,7 +151,8 @@ impl PathMtu {
         machine::earlier(probe, self.silence.map(|silence| silence.next_short))
     }
 
-    /// The numbers of packets whose arrival must be told; each is told once and is then no more among them.
+    /// Returns the numbers of packets whose arrival must be reported; each is reported once and is then no longer
+    /// included.
     pub fn numbers(&self) -> impl Iterator<Item = u64> {
         let round = match &self.phase {
             Phase::Base | Phase::Complete { .. } => None,
@@ -165,7 +166,7 @@ impl PathMtu {
         self.air.timing.unwrap_or(UNKNOWN)
     }
 
-    /// What is kept to while longer packets get lost.
+    /// Returns the length that is used while longer packets get lost.
     fn base(&self) -> usize {
         BASE.min(self.config.bound)
     }
@@ -211,7 +212,7 @@ impl PathMtu {
         Phase::Complete { until, reach }
     }
 
-    /// Begins at `length` again, on a path that may be another one.
+    /// Starts again at `length`, on a path that may have changed.
     fn restart(&mut self, now: Instant, length: usize) {
         self.length = length;
         self.found = false;
@@ -223,7 +224,7 @@ impl PathMtu {
         self.begin(now);
     }
 
-    /// Begins to search if that is of use.
+    /// Begins a search if it is useful.
     fn begin(&mut self, now: Instant) {
         match &self.phase {
             Phase::Base if self.wanted && self.air.timing.is_some() => {
@@ -244,7 +245,7 @@ impl PathMtu {
         }
     }
 
-    /// Tries whether the present length still passes.
+    /// Begins to test if the present length still passes.
     fn doubt(&mut self, now: Instant) {
         self.evidence = Evidence::default();
         if now < self.air.pace.next_doubt || matches!(self.phase, Phase::Doubt(_)) {
@@ -352,7 +353,8 @@ impl PathMtu {
         self.search(now);
     }
 
-    /// So long a packet does not pass: a search goes on below; what has passed so far is left for the base.
+    /// Notes that `length` does not pass: a search continues below; if it is the length in use, the base is used
+    /// instead.
     fn fails(&mut self, now: Instant, length: usize) {
         self.fails = Some(self.fails.map_or(length, |fails| fails.min(length)));
         if length <= self.length {
@@ -379,7 +381,7 @@ impl PathMtu {
         }
         let base = self.base();
         let floor = if self.length > base { base } else { LEAST };
-        // What was longer left before the length was changed.
+        // A longer packet was sent before the length was changed.
         if length > floor && length <= self.length {
             self.evidence.lost(length);
         }

@@ -1,21 +1,21 @@
-//! The tries of one length.
+//! A round: the tries of one length.
 
 use std::collections::VecDeque;
 
 use units::{Duration, Instant};
 
-/// Tries before a length counts as one that does not pass (RFC 8899 §5.1.2, `MAX_PROBES`).
+/// Number of tries after which a length counts as too long (RFC 8899 §5.1.2, `MAX_PROBES`).
 const TRIES: u8 = 3;
-/// How much is learned late: a short packet may overtake a long one on a hop that keeps no order.
+/// Limits of the time by which a short packet may overtake a long one, on a hop that does not keep the order.
 const OVERTAKING_MOST: Duration = Duration::from_millis(100);
 const OVERTAKING_LEAST: Duration = Duration::from_millis(2);
-/// After so long a try that brought nothing at all is repeated, at the latest.
+/// Longest wait before a try without any result is repeated.
 const REST_MOST: Duration = Duration::from_secs(1);
-/// How long after a round trip, and more, a try is given up of which nothing was heard: what it waits for may stand in
-/// a queue.
+/// Time beyond a round trip after which a try without any acknowledgement is given up: its acknowledgement may stand
+/// in a queue.
 const LATE: Duration = Duration::from_millis(250);
 
-/// What is known of the times of the hop.
+/// Round-trip time and timeout of the hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     pub(crate) smoothed: Duration,
@@ -37,11 +37,11 @@ impl Timing {
 struct Pair {
     number: u64,
     sent_at: Instant,
-    /// When the short one was heard of.
+    /// Time at which the arrival of the short one was reported.
     short_at: Option<Instant>,
 }
 
-/// What a round has come to.
+/// Result of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Open,
@@ -49,22 +49,22 @@ pub(crate) enum Verdict {
     Fails,
 }
 
-/// The tries of one length.
+/// State of the tries of one length.
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
     pub(crate) length: usize,
     pub(crate) begun_at: Instant,
     lost: u8,
     pairs: VecDeque<Pair>,
-    /// So many more are to be sent.
+    /// Number of tries that are still to be sent.
     due: u8,
-    /// The next not before then.
+    /// Earliest time of the next one.
     next_at: Instant,
     in_vain: u32,
 }
 
 impl Round {
-    /// A round that begins with one try: most lengths that are tried pass.
+    /// Returns a round that begins with one try: most lengths that are tried pass.
     pub(crate) fn hopeful(length: usize, at: Instant) -> Self {
         Self {
             length,
@@ -77,7 +77,7 @@ impl Round {
         }
     }
 
-    /// A round that begins with all tries: something speaks against the length.
+    /// Returns a round that begins with all tries, for a length with evidence against it.
     pub(crate) fn doubtful(length: usize, at: Instant) -> Self {
         Self {
             due: TRIES,
@@ -85,12 +85,12 @@ impl Round {
         }
     }
 
-    /// When the next try may be sent, if one is due.
+    /// Returns the time at which the next try may be sent, if one is due.
     pub(crate) fn next_at(&self) -> Option<Instant> {
         (self.due > 0).then_some(self.next_at)
     }
 
-    /// A try has left under this number; the next one may follow after `spacing`.
+    /// Notes a try sent under this number; the next one may follow after `spacing`.
     pub(crate) fn sent(&mut self, now: Instant, number: u64, spacing: Duration) {
         self.due = self.due.saturating_sub(1);
         self.next_at = now + spacing;
@@ -101,7 +101,7 @@ impl Round {
         });
     }
 
-    /// A packet has arrived; says whether the length passes.
+    /// Notes that a packet has arrived. Returns the result for the length.
     pub(crate) fn arrived(&mut self, now: Instant, number: u64) -> Verdict {
         for pair in &mut self.pairs {
             if pair.number == number {
@@ -114,7 +114,7 @@ impl Round {
         Verdict::Open
     }
 
-    /// Judges the tries whose time has come. `lost` gets the numbers of those that were.
+    /// Judges the tries whose time has come, and passes the numbers of the lost ones to `lost`.
     pub(crate) fn judge(
         &mut self,
         now: Instant,
@@ -150,12 +150,12 @@ impl Round {
         Verdict::Open
     }
 
-    /// When [`judge`](Self::judge) has something to do.
+    /// Returns the time at which [`judge`](Self::judge) is next due.
     pub(crate) fn due_at(&self, timing: &Timing) -> Option<Instant> {
         self.pairs.iter().map(|pair| ends(pair, timing)).min()
     }
 
-    /// The numbers that are waited for.
+    /// Returns the numbers of packets whose arrival is awaited.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
         let short = |pair: &Pair| pair.short_at.is_none().then_some(pair.number + 1);
         let pairs = self.pairs.iter();
@@ -163,7 +163,7 @@ impl Round {
     }
 }
 
-/// When a pair is judged by what is known now.
+/// Returns the time at which a pair is judged, as far as is known now.
 fn ends(pair: &Pair, timing: &Timing) -> Instant {
     match pair.short_at {
         Some(at) => at + timing.overtaking(),

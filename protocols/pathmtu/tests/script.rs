@@ -1,4 +1,4 @@
-//! One path, and a hop that carries what it says, by hand.
+//! Tests of one path over a scripted hop.
 
 use machine::{Machine, conformance};
 use pathmtu::{BASE, Config, Input, LEAST, News, Output, PathMtu};
@@ -8,20 +8,20 @@ const ROUND_TRIP: Duration = Duration::from_millis(40);
 const PATIENCE: Duration = Duration::from_millis(75);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A path and what is on it.
+/// A path and the packets on it.
 struct Script {
     path: PathMtu,
     now: Instant,
-    /// What the hop carries; nothing in an outage.
+    /// MTU of the hop; none in an outage.
     carries: Option<usize>,
-    /// Of longer packets somebody says what the path carries.
+    /// True if the network reports the MTU when it drops a longer packet.
     tells: bool,
-    /// One long packet in so many is lost by the air.
+    /// One long packet in this many is lost by the air.
     loses_one_in: u64,
     number: u64,
     probes: Vec<usize>,
     shorts: u64,
-    /// What comes back, and when.
+    /// Inputs to come, with their times.
     back: Vec<(Instant, Input)>,
 }
 
@@ -79,7 +79,7 @@ impl Script {
         self.tell(Input::Sent(number));
     }
 
-    /// A packet leaves, and its fate is known a round trip later, if anything ever comes back.
+    /// Sends a packet, whose fate is known a round trip later, if it is answered at all.
     fn fate(&mut self, length: usize) {
         let arrived = self.passes(length);
         if self.carries.is_some() {
@@ -93,7 +93,7 @@ impl Script {
         }
     }
 
-    /// Time passes; the air is free when it is wanted.
+    /// Lets time pass; the air is free when it is wanted.
     fn run(&mut self, span: Duration) {
         let end = self.now + span;
         loop {
@@ -121,7 +121,7 @@ impl Script {
         self.now = end;
     }
 
-    /// Full packets leave each millisecond for so long; after a while without an answer there is silence.
+    /// Sends a full packet each millisecond for `span`; after some time without an answer there is silence.
     fn load(&mut self, span: Duration) {
         let end = self.now + span;
         let mut heard = self.now;
@@ -192,7 +192,7 @@ fn long_probes_are_for_fast_hops() {
     assert_eq!(script.path.found(), Some(9_000), "it has become faster");
 }
 
-/// The share of a slow hop that a search may take.
+/// A search takes only its share of a slow hop.
 #[test]
 fn a_slow_hop_is_left_to_others() {
     let mut script = Script::new(Config::up_to(1_500), 1_280);

@@ -1,4 +1,4 @@
-//! What streams carry: a count of bytes, or the bytes themselves.
+//! The content of streams: a number of bytes, or the bytes themselves.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A run of bytes that can be joined and cut without copying them.
 pub trait Content: Default {
-    /// How many bytes these are.
+    /// Returns the number of bytes.
     fn length(&self) -> u64;
 
     /// Appends `other`.
@@ -39,13 +39,14 @@ impl Content for Count {
     }
 }
 
-/// Chunks are copied into one where there are so many that are smaller than this, in bytes, in the mean: each takes
-/// about a hundred bytes besides.
+/// Number of chunks, and their mean length in bytes: if there are more chunks than this, and shorter ones, they are
+/// copied into one. Each chunk takes about a hundred bytes in addition.
 const MANY: u64 = 64;
 const SMALL: u64 = 256;
 
-/// Real bytes, as a queue of shared chunks: joining and cutting moves handles only, but for chunks so small that their
-/// handles would take more than they. A single chunk, which is what most packets carry, takes no memory besides.
+/// Real bytes, as a queue of shared chunks: joining and cutting only moves handles, except for chunks so small that
+/// their handles would take more memory than their bytes. A single chunk, which most packets carry, takes no
+/// additional memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chunks {
     /// Empty only if there are no bytes at all.
@@ -55,13 +56,13 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// The chunks in their order; none is empty.
+    /// Returns the chunks in their order; none is empty.
     pub fn iter(&self) -> impl Iterator<Item = &Bytes> {
         let first = Some(&self.first).filter(|first| !first.is_empty());
         first.into_iter().chain(&self.rest)
     }
 
-    /// Makes one chunk of all.
+    /// Copies all chunks into one.
     fn join(&mut self) {
         let all: Vec<u8> = self.iter().flatten().copied().collect();
         self.first = all.into();
@@ -116,7 +117,7 @@ impl Content for Chunks {
     }
 }
 
-/// As one run of bytes.
+/// Serializes all bytes as one value.
 impl Serialize for Chunks {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes: Vec<u8> = self.iter().flatten().copied().collect();
@@ -130,7 +131,7 @@ impl<'de> Deserialize<'de> for Chunks {
     }
 }
 
-/// Bytes as formats give them: as such, or one by one.
+/// Reads bytes in either form of the formats: as one value, or one by one.
 struct BytesVisitor;
 
 impl<'de> Visitor<'de> for BytesVisitor {

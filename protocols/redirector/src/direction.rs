@@ -2,21 +2,21 @@
 
 use crate::Content;
 
-/// The buffer between two streams, and what is known of both.
+/// Buffer between two streams, and the state of both.
 #[derive(Debug, Default)]
 pub(crate) struct Direction<C> {
     buffer: C,
-    /// Bytes that the source holds, those asked for included.
+    /// Bytes that the source holds, requested ones included.
     available: u64,
-    /// Bytes asked for and not delivered.
+    /// Bytes requested and not delivered.
     asked: u64,
-    /// Bytes that the sink takes.
+    /// Bytes that the sink accepts.
     room: u64,
     source_finished: bool,
     sink_finished: bool,
 }
 
-/// What is to be done next in a direction.
+/// Next action in a direction.
 pub(crate) enum Step<C> {
     Read(u64),
     Write(C),
@@ -24,7 +24,7 @@ pub(crate) enum Step<C> {
 }
 
 impl<C: Content> Direction<C> {
-    /// The next thing to do, with a buffer of `capacity` bytes; it counts as done.
+    /// Returns the next action, if any, with a buffer of `capacity` bytes, and marks it as done.
     pub(crate) fn next_step(&mut self, capacity: u64) -> Option<Step<C>> {
         let ready = self.buffer.length().min(self.room);
         if ready > 0 {
@@ -44,17 +44,17 @@ impl<C: Content> Direction<C> {
         None
     }
 
-    /// The source holds `available` bytes.
+    /// Notes that the source holds `available` bytes.
     pub(crate) fn readable(&mut self, available: u64) {
         self.available = available;
     }
 
-    /// The sink takes `room` bytes.
+    /// Notes that the sink accepts `room` bytes.
     pub(crate) fn writable(&mut self, room: u64) {
         self.room = room;
     }
 
-    /// The source delivered; false if that is more than was asked for.
+    /// Adds bytes from the source. Returns false if there are more than were requested.
     #[must_use]
     pub(crate) fn deliver(&mut self, content: C) -> bool {
         let length = content.length();
@@ -67,17 +67,17 @@ impl<C: Content> Direction<C> {
         in_bounds
     }
 
-    /// The source ends after what it holds.
+    /// Notes that the source ends after the bytes that it holds.
     pub(crate) fn finish(&mut self) {
         self.source_finished = true;
     }
 
-    /// Whether the sink has been told of the end.
+    /// Returns true if the sink was finished.
     pub(crate) fn is_finished(&self) -> bool {
         self.sink_finished
     }
 
-    /// Bytes in the buffer.
+    /// Returns the number of bytes in the buffer.
     pub(crate) fn buffered(&self) -> u64 {
         self.buffer.length()
     }

@@ -1,16 +1,16 @@
-//! Two byte-stream transports joined by a bounded buffer, and the table of such bindings.
+//! The redirector: joins two byte-stream transports by a bounded buffer, and keeps the table of such bindings.
 //!
-//! A connection that ends at the gateway is continued by a second one, and the redirector carries the
-//! bytes between them: SPLIT and SPLIT-SMART (Balakrishnan et al. 1997), I-TCP and MTCP differ
-//! only in the transport on the hop's side. The redirector knows no transport. It hears of streams that
-//! became readable or writable, finished or were reset, and answers with what to read and write:
+//! A connection that ends at the gateway is continued by a second one, and the redirector carries the bytes between
+//! them: SPLIT and SPLIT-SMART (Balakrishnan et al. 1997), I-TCP and MTCP differ only in the transport on the hop's
+//! side. The redirector is independent of transports. Its inputs report streams that became readable or writable,
+//! finished or were reset, and its outputs request reads and writes:
 //!
-//! - back-pressure: it asks for no more than its buffer takes, so unread bytes close the sender's window;
+//! - back-pressure: it requests no more than its buffer takes, so unread bytes close the sender's window;
 //! - a finished stream finishes the other once everything before it has been written, and the opposite
 //!   direction goes on (half-close);
-//! - a reset on one side resets the other; what was buffered is lost, as TCP would lose it.
+//! - a reset on one side resets the other; buffered bytes are lost, as TCP would lose them.
 //!
-//! Content is a parameter: [`Count`] counts bytes (the simulator, whose streams are functions of the
+//! The content is a type parameter: [`Count`] counts bytes (the simulator, whose streams are functions of the
 //! position), [`Chunks`] moves real ones without copying.
 
 mod binding;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use units::{Bytes, Duration};
 
-/// A binding's name: the driver chooses it, unique among the bindings that exist.
+/// Identifier of a binding, chosen by the driver, unique among the bindings that exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BindingId(pub u64);
 
@@ -38,7 +38,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The opposite side.
+    /// Returns the opposite side.
     pub const fn other(self) -> Self {
         match self {
             Self::Fixed => Self::Mobile,
@@ -52,12 +52,12 @@ impl Side {
 pub struct Stream {
     /// The binding.
     pub binding: BindingId,
-    /// Whose transport it is.
+    /// Side of its transport.
     pub side: Side,
 }
 
 impl Stream {
-    /// The stream that this one is joined to.
+    /// Returns the stream that this one is joined to.
     pub const fn other(self) -> Self {
         Self {
             binding: self.binding,
@@ -66,20 +66,20 @@ impl Stream {
     }
 }
 
-/// How a [`Redirector`] behaves.
+/// Configuration of a [`Redirector`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What a binding buffers in each direction. 64 KB in the comparison (Balakrishnan et al. 1997).
+    /// Buffer of a binding in each direction. 64 KB in the comparison (Balakrishnan et al. 1997).
     pub buffer: Bytes,
-    /// Bindings at one time; a connection beyond them is reset.
+    /// Largest number of bindings; a connection beyond it is reset.
     pub bindings: usize,
-    /// A binding on which nothing happens for so long is reset on both sides.
+    /// Time without events after which a binding is reset on both sides.
     pub idle: Duration,
 }
 
 impl Default for Config {
-    /// The paper's buffer; an idle limit as RFC 5382 asks of middleboxes (REQ-5: at least 2 h 4 min).
+    /// Returns the paper's buffer, and an idle limit as RFC 5382 requires of middleboxes (REQ-5: at least 2 h 4 min).
     fn default() -> Self {
         Self {
             buffer: Bytes::kibi(64),
@@ -89,77 +89,76 @@ impl Default for Config {
     }
 }
 
-/// What can happen to a [`Redirector`]. Events of bindings that are gone mean nothing.
+/// Inputs of a [`Redirector`]. Inputs for bindings that no longer exist are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<C> {
-    /// A connection came in on this stream, to be continued to `destination` on the other side.
+    /// A connection has arrived on this stream, to be continued to `destination` on the other side.
     Arrived {
-        /// The stream, of a binding that does not exist yet.
+        /// Stream of a binding that does not exist yet.
         stream: Stream,
-        /// Whom the connection was meant for.
+        /// Destination address of the connection.
         destination: SocketAddr,
     },
-    /// So many bytes can be read from the stream now, in all.
+    /// The stream has bytes to read.
     Readable {
-        /// The stream.
+        /// Stream.
         stream: Stream,
-        /// Bytes, those included that were asked for and have not been delivered.
+        /// Total number of bytes that can be read now, including those requested and not delivered.
         available: u64,
     },
-    /// The answer to [`Output::Read`]: at most as much as was asked for, and less where there is less.
+    /// The bytes for [`Output::Read`]: at most as many as requested, and fewer if fewer are readable.
     Data {
-        /// The stream.
-        stream: Stream,
-        /// The bytes.
-        content: C,
-    },
-    /// So many bytes can be written to the stream now, in all. The first such event also says that a
-    /// stream that was asked for has been connected.
-    Writable {
-        /// The stream.
+        /// Stream.
         stream: Stream,
         /// Bytes.
+        content: C,
+    },
+    /// The stream accepts bytes. The first such input also reports that a requested stream is connected.
+    Writable {
+        /// Stream.
+        stream: Stream,
+        /// Total number of bytes that can be written now.
         room: u64,
     },
-    /// The stream ends after what is readable.
+    /// The stream ends after its readable bytes.
     Finished(Stream),
-    /// The stream is broken, or could not be connected.
+    /// The stream was reset, or could not be connected.
     Reset(Stream),
 }
 
-/// What a [`Redirector`] asks of its driver.
+/// Outputs of a [`Redirector`] for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output<C> {
     /// Open this stream to `destination`.
     Connect {
-        /// The stream.
+        /// Stream.
         stream: Stream,
-        /// Whom to connect to.
+        /// Destination address.
         destination: SocketAddr,
     },
-    /// Take so many bytes from the stream and hand them over as [`Input::Data`].
+    /// Read from the stream and return the bytes as [`Input::Data`].
     Read {
-        /// The stream.
+        /// Stream.
         stream: Stream,
-        /// Bytes at most.
+        /// Largest number of bytes to read.
         count: u64,
     },
-    /// Write to the stream; it has room.
+    /// Write bytes to the stream; it has room for them.
     Write {
-        /// The stream.
+        /// Stream.
         stream: Stream,
-        /// The bytes.
+        /// Bytes.
         content: C,
     },
-    /// Nothing more will be written to the stream.
+    /// Finish the stream: nothing more will be written to it.
     Finish(Stream),
-    /// Break the stream.
+    /// Reset the stream.
     Reset(Stream),
-    /// The binding is gone; its name may be used again.
+    /// The binding is closed; its identifier may be used again.
     Closed(BindingId),
 }
 
-/// What a [`Redirector`] has done.
+/// Counters of a [`Redirector`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Bindings made.
@@ -172,8 +171,8 @@ pub struct Counters {
     pub to_fixed: u64,
     /// Bindings that finished on both sides.
     pub finished: u64,
-    /// Bindings that one side reset.
+    /// Bindings reset by one side.
     pub reset: u64,
-    /// Bindings that were idle for too long.
+    /// Bindings reset because they were idle for too long.
     pub idle: u64,
 }

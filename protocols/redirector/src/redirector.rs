@@ -15,14 +15,14 @@ use crate::{BindingId, Config, Content, Counters, Input, Output, Side, Stream};
 pub struct Redirector<C> {
     config: Config,
     bindings: BTreeMap<BindingId, Binding<C>>,
-    /// When each binding is looked at again: never later than its idle limit.
+    /// Time of the next check of each binding: never later than its idle limit.
     deadlines: Deadlines<BindingId>,
     outputs: VecDeque<Output<C>>,
     counters: Counters,
 }
 
 impl<C: Content> Redirector<C> {
-    /// A redirector without bindings.
+    /// Returns a redirector without bindings.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -33,18 +33,18 @@ impl<C: Content> Redirector<C> {
         }
     }
 
-    /// How many bindings there are.
+    /// Returns the number of bindings.
     pub fn bindings(&self) -> usize {
         self.bindings.len()
     }
 
-    /// Bytes that wait to be written to `stream`.
+    /// Returns the number of bytes that wait to be written to `stream`.
     pub fn buffered(&self, stream: Stream) -> u64 {
         let binding = self.bindings.get(&stream.binding);
         binding.map_or(0, |binding| binding.buffered(stream.side))
     }
 
-    /// What has been done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -69,8 +69,8 @@ impl<C: Content> Redirector<C> {
         self.outputs.push_back(connect);
     }
 
-    /// Lets `change` act on the binding of `stream`, then does what has become possible. A `change`
-    /// that returns false breaks the binding.
+    /// Applies `change` to the binding of `stream`, then performs the actions that have become possible. If `change`
+    /// returns false, the binding is reset.
     fn with(
         &mut self,
         now: Instant,
@@ -101,7 +101,7 @@ impl<C: Content> Redirector<C> {
         }
     }
 
-    /// Moves what can be moved towards the `sink` of a binding.
+    /// Performs all possible actions towards the `sink` of a binding.
     fn pump(&mut self, id: BindingId, sink: Side) {
         let Some(binding) = self.bindings.get_mut(&id) else {
             return;
@@ -144,7 +144,7 @@ impl<C: Content> Redirector<C> {
         }
     }
 
-    /// Breaks the binding that has been idle for too long, or looks at it again later.
+    /// Resets the binding if it has been idle for too long; otherwise schedules the next check.
     fn expire(&mut self, now: Instant, id: BindingId) {
         let Some(binding) = self.bindings.get(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! What a call and its reply cost: `cargo bench -p rpc`.
+//! The cost of a call and its reply: `cargo bench -p rpc`.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// Calls with so many bytes of arguments, and so many of results.
+    /// Returns calls with `arguments` bytes of arguments, and `results` bytes of results.
     fn new(stream: bool, arguments: usize, results: usize) -> Self {
         let config = if stream {
             Config::stream(units::Bytes::mebi(1))

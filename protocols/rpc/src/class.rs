@@ -1,31 +1,31 @@
-//! Kinds of calls.
+//! The classes of calls.
 
 use serde::{Deserialize, Serialize};
 
-/// What a call costs a server and a hop. Calls of one class take alike long, so each class has a round-trip estimate
-/// of its own.
+/// Class of a call by its cost for a server and a hop. Calls of one class take about the same time, so each class has
+/// its own round-trip estimate.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// What changes names or attributes, and all else.
+    /// Changes names or attributes; also calls of no other class.
     #[default]
     Other,
-    /// Looks at attributes and rights.
+    /// Reads attributes or access rights.
     Attributes,
-    /// Looks for a name.
+    /// Looks up a name.
     Lookup,
-    /// Brings data or names.
+    /// Returns data or names.
     Read,
-    /// Takes data.
+    /// Sends data.
     Write,
     /// Waits for a disk.
     Commit,
 }
 
 impl Class {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Self; 6] = [
         Self::Other,
         Self::Attributes,

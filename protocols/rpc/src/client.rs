@@ -1,4 +1,4 @@
-//! The machine that calls.
+//! The machine that makes calls.
 
 mod link;
 mod receive;
@@ -29,29 +29,29 @@ use silence::Silence;
 use stream::Stream;
 use table::{Pending, Table};
 
-/// More than the headers of a call with the longest credentials.
+/// Upper limit of the headers of a call with the longest credentials, in bytes.
 const HEADERS_MAX: usize = 512;
 
-/// What is known of the calls of a class.
+/// Estimates for the calls of a class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Learned {
     round_trip: Option<RoundTrip>,
-    /// Timeouts that the next call starts with (Karn 1987).
+    /// Number of timeouts that the next call starts with (Karn 1987).
     timeouts: u32,
-    /// Replies to later calls that have been seen to show no loss: servers answer in any order.
+    /// Number of replies to later calls that have been observed without a loss: servers answer in any order.
     reordering: u32,
 }
 
-/// Whether bytes are what a procedure answers, whatever they say.
+/// Returns true if bytes are results of a procedure, of any content.
 pub type ResultCheck = fn(Procedure, &[u8]) -> bool;
 
-/// One end of the conversation with one server: the one that calls.
+/// RPC client of one server.
 ///
-/// A call that is sent again has the same transaction and the same bytes, by which servers recognize it. They also
-/// look at the port that it comes from, so the driver keeps one socket for the life of the client.
+/// A call that is sent again has the same transaction ID and the same bytes, by which servers recognize it. They also
+/// check its source port, so the driver keeps one socket for the life of the client.
 ///
 /// # Panics
-/// When a call is made with the ticket of one that has not ended.
+/// If a call has the ticket of another call that has not ended.
 #[derive(Debug, Clone)]
 pub struct Client {
     config: Config,
@@ -63,18 +63,19 @@ pub struct Client {
     stream: Option<Stream>,
     silence: Silence,
     next_xid: u32,
-    /// Messages sent so far.
+    /// Number of messages sent so far.
     places: u64,
     outputs: VecDeque<Output>,
     counters: Counters,
 }
 
 impl Client {
-    /// A client whose transactions start where the stream "rpc transactions" of `seed` says. Two clients of one server
-    /// and port must not share a seed in quick succession: the server would take calls of one for those of the other.
+    /// Returns a client whose first transaction ID comes from the random stream "rpc transactions" of `seed`. Two
+    /// clients of one server and port must not share a seed in quick succession: the server would take calls of one
+    /// for calls of the other.
     ///
     /// # Errors
-    /// What is wrong with the configuration ([`Config::check`]).
+    /// If the configuration is invalid ([`Config::check`]).
     pub fn new(config: Config, seed: u64) -> Result<Self, ConfigError> {
         config.check()?;
         let limit = config.longest_message.get() as usize;
@@ -95,9 +96,9 @@ impl Client {
         })
     }
 
-    /// With a look at results: over datagrams, a reply without any may have been cut on its way. It is counted as
-    /// malformed and dropped, and the call is sent again in its time. A server that goes on to answer so ends the call,
-    /// with its answer.
+    /// Adds a check of results: over datagrams, a reply that fails it may have been cut on its way. Such a reply is
+    /// counted as malformed and dropped, and the call is sent again later. If the server repeats such replies, one of
+    /// them ends the call, with its result.
     #[must_use]
     pub fn checking(self, check: ResultCheck) -> Self {
         Self {
@@ -106,37 +107,37 @@ impl Client {
         }
     }
 
-    /// What has been done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// What carries its messages.
+    /// Returns the transport of its messages.
     pub fn transport(&self) -> Transport {
         self.config.transport
     }
 
-    /// Calls that were sent and have not ended.
+    /// Returns the number of calls that were sent and have not ended.
     pub fn in_flight(&self) -> usize {
         self.table.in_flight()
     }
 
-    /// Calls that wait for their turn.
+    /// Returns the number of calls that wait for their turn.
     pub fn waiting(&self) -> usize {
         self.table.waiting()
     }
 
-    /// How long calls of a class take; nothing before one was measured.
+    /// Returns the round-trip estimate of a class, or none before the first sample.
     pub fn round_trip(&self, class: Class) -> Option<RoundTrip> {
         self.learned[class.index()].round_trip
     }
 
-    /// Since when the server is silent, if that was said ([`Output::Silent`]).
+    /// Returns the time since which the server is silent, if that was reported ([`Output::Silent`]).
     pub fn silent_since(&self) -> Option<Instant> {
         self.silence.told()
     }
 
-    /// For how long the policy believes the hop's reports.
+    /// Returns the time that the policy relies on a report of the hop.
     fn believed(&self) -> Duration {
         self.config.retransmission.rule().believes()
     }
@@ -166,7 +167,7 @@ impl Client {
         self.fill(now);
     }
 
-    /// The message, as it is sent.
+    /// Returns the encoded message of a call.
     fn encode(&self, xid: u32, request: &Request) -> Bytes {
         let call = Call {
             xid,
@@ -182,7 +183,7 @@ impl Client {
         message.into()
     }
 
-    /// Sends calls whose turn it is.
+    /// Sends waiting calls up to the limit of calls in flight.
     fn fill(&mut self, now: Instant) {
         if self
             .stream
@@ -200,7 +201,7 @@ impl Client {
         }
     }
 
-    /// A call is over: nothing of it is left but its place among the recent ones.
+    /// Removes a call that has ended, and remembers it among the recent ones.
     fn remove(&mut self, xid: u32) -> Option<Pending> {
         let call = self.table.remove(xid)?;
         if call.sent.is_some() {
@@ -220,7 +221,7 @@ impl Client {
         Some(call)
     }
 
-    /// A call ends with an answer.
+    /// Ends a call with an answer.
     fn end(&mut self, now: Instant, xid: u32, result: Result<Bytes, Failure>) {
         let Some(call) = self.remove(xid) else {
             return;

@@ -1,4 +1,4 @@
-//! How a client behaves.
+//! The configuration of a client.
 
 pub use machine::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -6,36 +6,36 @@ use units::{Bytes, Duration};
 
 use crate::Policy;
 
-/// How a [`Client`](crate::Client) behaves.
+/// Configuration of a [`Client`](crate::Client).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// What carries the messages.
+    /// Transport of the messages.
     pub transport: Transport,
-    /// When calls are sent again over datagrams.
+    /// Retransmission policy over datagrams.
     pub retransmission: Policy,
-    /// Calls that wait for a reply, at most; others wait for their turn.
+    /// Largest number of calls that wait for a reply; others wait for their turn.
     pub in_flight: usize,
-    /// The longest message, both ways. Datagrams carry no more than 65,507 bytes.
+    /// Longest message, both ways. Datagrams carry no more than 65,507 bytes.
     pub longest_message: Bytes,
-    /// The server is said to be silent when it has not answered for so long, with a call waiting.
+    /// Time without an answer, with a call waiting, after which the server is reported silent.
     pub silent_after: Duration,
-    /// Over a stream, ask for a new connection when the server has been silent for so long.
+    /// Time of silence after which a new connection is requested, over a stream.
     pub reconnect_after: Duration,
 }
 
-/// What carries messages.
+/// Transport of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// Datagrams, each a message, that may be lost.
+    /// Datagrams, each with one message; they may be lost.
     #[default]
     Datagrams,
     /// A stream of records (RFC 5531 §11).
     Stream,
 }
 
-/// The largest UDP datagram over IPv4, in bytes.
+/// Largest UDP datagram over IPv4, in bytes.
 const DATAGRAM_MAX: u64 = 65_507;
 
 impl Default for Config {
@@ -52,7 +52,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The same over a stream, with messages of at most `longest_message`.
+    /// Returns the default configuration over a stream, with messages of at most `longest_message`.
     pub fn stream(longest_message: Bytes) -> Self {
         Self {
             transport: Transport::Stream,
@@ -61,7 +61,10 @@ impl Config {
         }
     }
 
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// If a value is out of its limits.
     pub fn check(&self) -> Result<(), ConfigError> {
         let longest = match self.transport {
             Transport::Datagrams => DATAGRAM_MAX,
@@ -82,7 +85,7 @@ impl Config {
     }
 }
 
-/// Checks rules of the configuration, be they the client's or a policy's.
+/// Checks rules of the configuration, of the client or of a policy.
 pub(crate) fn check_rules(rules: &[(bool, &'static str)]) -> Result<(), ConfigError> {
     machine::check_rules("RPC", rules)
 }

@@ -1,39 +1,39 @@
-//! What a client has done.
+//! The counters of a client.
 
 use serde::Serialize;
 
-/// What a [`Client`](crate::Client) has done so far.
+/// Counters of a [`Client`](crate::Client).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// What it sent.
+    /// Messages sent.
     pub sent: Sent,
-    /// Why it sent calls again.
+    /// Retransmissions by cause.
     pub repeated: Repeated,
-    /// What it received.
+    /// Messages received.
     pub received: Received,
     /// Calls that were cancelled.
     pub cancelled: u64,
     /// Soft calls that had no reply in time.
     pub expired: u64,
-    /// Times that the server was said to be silent.
+    /// Number of times that the server was reported silent.
     pub silences: u64,
 }
 
-/// What went out.
+/// Counters of messages sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Sent {
     /// Calls, each counted once.
     pub calls: u64,
-    /// Messages: calls as often as they were sent.
+    /// Messages: every transmission of a call counts.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of messages.
     pub bytes: u64,
 }
 
-/// Calls that were sent again, by what made them.
+/// Counters of retransmissions by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Repeated {
-    /// Their timers.
+    /// A timeout.
     pub timeouts: u64,
     /// The end of a fade, of a hand-off, or of the server's silence.
     pub resumed: u64,
@@ -43,12 +43,12 @@ pub struct Repeated {
     pub reconnected: u64,
 }
 
-/// What came in.
+/// Counters of messages received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Received {
     /// Messages.
     pub messages: u64,
-    /// Their bytes, marks of records included.
+    /// Bytes of messages, record marks included.
     pub bytes: u64,
     /// Replies with results that ended a call.
     pub replies: u64,
@@ -56,16 +56,16 @@ pub struct Received {
     pub refusals: u64,
     /// Replies to calls that had ended: duplicates, and those that came too late.
     pub late: u64,
-    /// Replies to calls that were never made, or too long ago.
+    /// Replies to calls that were never made, or ended too long ago.
     pub unknown: u64,
-    /// Messages that are no reply, or a reply without the results that it should have.
+    /// Messages that are no reply, or replies that fail the check of results.
     pub malformed: u64,
-    /// Streams that could not be read on.
+    /// Streams that could not be read any further.
     pub broken_streams: u64,
 }
 
 impl Repeated {
-    /// All of them.
+    /// Returns the number of all retransmissions.
     pub fn total(&self) -> u64 {
         self.timeouts + self.resumed + self.overtaken + self.reconnected
     }

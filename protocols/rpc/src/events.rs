@@ -1,4 +1,4 @@
-//! What a client is told and what it asks for.
+//! The inputs and outputs of a client.
 
 use std::sync::Arc;
 
@@ -8,124 +8,126 @@ use units::{Duration, Instant};
 use crate::Class;
 use crate::message::{Credentials, Procedure, Refusal, ReplyError};
 
-/// The caller's name of a call.
+/// Identifier of a call, chosen by the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
 /// A call to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// How the caller will know the answer; no other call may have it until this one has ended.
+    /// Identifier of the call in its answer; no other call may have it until this one has ended.
     pub ticket: Ticket,
-    /// What to call.
+    /// Procedure to call.
     pub procedure: Procedure,
-    /// What it costs.
+    /// Class of its cost.
     pub class: Class,
-    /// Who calls.
+    /// Credentials of the caller.
     pub credentials: Arc<Credentials>,
-    /// The arguments, encoded.
+    /// Arguments, encoded.
     pub arguments: Bytes,
-    /// Ends with [`Failure::Expired`] when there is no reply after so long (a soft call); without it, never (a hard
-    /// one).
+    /// Time without a reply after which the call ends with [`Failure::Expired`] (a soft call); if there is none, it
+    /// never does (a hard call).
     pub patience: Option<Duration>,
 }
 
-/// What the world can tell a client.
+/// Inputs of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Make a call. The caller bounds how many wait.
+    /// Make a call. The caller limits the number of waiting calls.
     Call(Request),
-    /// Forget a call: there will be no answer. The server may have done what was asked, or do it yet.
+    /// Cancel a call: there will be no answer. The server may have executed it, or execute it yet.
     Cancel(Ticket),
-    /// A datagram of the server, or the next bytes of the stream.
+    /// A datagram from the server, or the next bytes of the stream.
     Received(Bytes),
-    /// There is a stream to the server, a new one.
+    /// A new stream to the server is connected.
     Connected,
-    /// There is none any more. The driver goes on trying to open one.
+    /// The stream is closed. The driver continues to open a new one.
     Disconnected,
-    /// The hop has news.
+    /// The hop reports an event.
     Link(LinkEvent),
 }
 
-/// What the hop reports.
+/// Events that the hop reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// Nothing gets through for a while.
+    /// A fade has begun: no packets get through.
     FadeBegan,
-    /// It does again.
+    /// The fade is over.
     FadeEnded {
-        /// The hop has kept what it was given meanwhile, and delivers it now.
+        /// True if the hop has kept the packets of the fade, and delivers them now.
         kept: bool,
     },
     /// A hand-off is about to begin.
     HandoffImpending,
-    /// It is over; what was on its way is lost.
+    /// The hand-off is over; packets that were on their way are lost.
     HandoffDone,
 }
 
-/// What a client asks of the world.
+/// Outputs of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Send this to the server: one datagram, or the next bytes of the stream.
     Send(Bytes),
     /// A call has ended.
     Answer(Answer),
-    /// The server has not answered since then, and calls wait for it. Said once.
+    /// The server has not answered since then, and calls wait for it. Reported once.
     Silent {
-        /// When it was heard last, or the first of these calls was made.
+        /// Time of its last answer, or of the first waiting call.
         since: Instant,
     },
-    /// A server that was said to be silent answers again, after so long.
+    /// A server that was reported silent answers again.
     Answering {
-        /// How long it was silent.
+        /// Duration of its silence.
         after: Duration,
     },
-    /// The stream is of no more use: close it and open a new one.
+    /// The stream is of no use any more: close it and open a new one.
     Reconnect,
 }
 
-/// How a call ended.
+/// End of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Which call.
+    /// Ticket of the call.
     pub ticket: Ticket,
-    /// The results, encoded, or why there are none.
+    /// Results, encoded, or the reason why there are none.
     pub result: Result<Bytes, Failure>,
-    /// How often it was sent. More than once: "exists already" and "is not there" may be the work of this very call.
+    /// Number of transmissions. If there was more than one, "already exists" and "not found" may be the effect of
+    /// this very call.
     pub transmissions: u32,
-    /// From sending it first to this.
+    /// Time from the first transmission to this answer.
     pub elapsed: Duration,
-    /// From sending it last to this. Less than any call takes: it is the answer to an earlier copy.
+    /// Time from the last transmission to this answer. If it is less than any call takes, this is the answer to an
+    /// earlier copy.
     pub since_last: Duration,
 }
 
 impl Answer {
-    /// Whether it was sent more than once, so that the server may have carried it out before it made this reply.
+    /// Returns true if it was sent more than once, so that the server may have executed it before it made this reply.
     pub fn is_of_repeated_call(&self) -> bool {
         self.transmissions > 1
     }
 }
 
-/// Why a call has no results.
+/// Reason why a call has no results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The server said no.
+    /// The server refused the call.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The server's replies to it cannot be read, again and again.
+    /// The server's replies to it are malformed, again and again.
     #[error("the server sends what is {0}")]
     Malformed(ReplyError),
-    /// There was no reply in time. The server may have done what was asked, or do it yet.
+    /// There was no reply in time. The server may have executed the call, or execute it yet.
     #[error("no reply within {0}")]
     Expired(Duration),
-    /// The call is longer than messages may be.
+    /// The call is longer than the limit of messages.
     #[error(
         "a call of {length} bytes where messages have at most {limit}; transfer less, or raise `longest_message`"
     )]
     TooLong {
-        /// What it has.
+        /// Length of the call, in bytes.
         length: usize,
-        /// What is allowed.
+        /// Limit, in bytes.
         limit: usize,
     },
 }

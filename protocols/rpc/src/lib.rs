@@ -1,8 +1,8 @@
-//! Calls to a server and their answers (ONC RPC version 2, RFC 5531).
+//! A client for remote procedure calls (ONC RPC version 2, RFC 5531).
 //!
-//! [`Client`] is the machine: it sends calls, sends them again by a [`Policy`], and tells replies from what is none.
-//! [`message`] and [`record`] read and write what crosses the wire, for clients and servers alike; [`xdr`] has the
-//! values that arguments and results are made of.
+//! [`Client`] is the machine: it sends calls, sends them again by a [`Policy`], and matches replies to calls.
+//! [`message`] and [`record`] read and write messages, for clients and servers alike; [`xdr`] has the values that
+//! arguments and results are made of.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Calls and replies as they are sent (RFC 5531 §9), for both ends.
+//! The messages of calls and replies (RFC 5531 §9), for both ends.
 
 mod call;
 mod credentials;
@@ -12,22 +12,22 @@ pub use reply::{AuthStatus, Refusal, Reply, ReplyError};
 
 use crate::xdr::{Malformed, Reader, Writer};
 
-/// The version of the protocol.
+/// Version of the protocol.
 const RPC_VERSION: u32 = 2;
-/// The kinds of messages.
+/// Types of messages.
 const CALL: u32 = 0;
 const REPLY: u32 = 1;
-/// The longest credentials or verifier, in bytes (RFC 5531 §8.2).
+/// Longest credentials or verifier, in bytes (RFC 5531 §8.2).
 const AUTH_BODY_MAX: usize = 400;
-/// The flavor that proves nothing.
+/// Flavor without authentication.
 const AUTH_NONE: u32 = 0;
 
-/// The transaction of a message, be it well-formed beyond that or not.
+/// Returns the transaction ID of a message, which may be malformed after that.
 pub fn transaction(message: &[u8]) -> Option<u32> {
     Reader::new(message).u32("transaction").ok()
 }
 
-/// The transaction, of a message of this kind.
+/// Reads the transaction ID of a message, which must have the type `kind`.
 fn read_start(reader: &mut Reader<'_>, kind: u32) -> Result<u32, Malformed> {
     let xid = reader.u32("transaction")?;
     let at = reader.at();
@@ -37,7 +37,7 @@ fn read_start(reader: &mut Reader<'_>, kind: u32) -> Result<u32, Malformed> {
     }
 }
 
-/// A verifier. Nobody looks at its content: what `AUTH_NONE` and `AUTH_SYS` send is empty.
+/// Reads a verifier. Its content is ignored: `AUTH_NONE` and `AUTH_SYS` send an empty one.
 fn read_verifier(reader: &mut Reader<'_>) -> Result<(), Malformed> {
     reader.u32("verifier flavor")?;
     reader.opaque("verifier", AUTH_BODY_MAX)?;

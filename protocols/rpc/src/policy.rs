@@ -1,6 +1,6 @@
-//! When to send a call again: one rule a file.
+//! The retransmission policies: one rule a file.
 //!
-//! A rule is a pure function of a [`Situation`]. Everything else is the client's.
+//! A rule is a pure function of a [`Situation`]. The client does everything else.
 
 mod adaptive;
 mod exponential;
@@ -22,17 +22,17 @@ pub use linear::Linear;
 use crate::config::check_rules;
 use crate::{ConfigError, RoundTrip};
 
-/// When a call is sent again over datagrams. (Over a stream, that is after a reconnection and only then.)
+/// Retransmission policy over datagrams. (Over a stream, calls are sent again after a reconnection and only then.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "policy", rename_all = "kebab-case")]
 pub enum Policy {
-    /// The classic client's doubling.
+    /// The classic client's exponential back-off.
     Exponential(Exponential),
-    /// A constant more each time.
+    /// Linear back-off: each timeout adds a constant.
     Linear(Linear),
-    /// A constant more a few times, doubling from then on.
+    /// Linear back-off for the first timeouts, exponential from then on.
     HybridLinear(HybridLinear),
-    /// By measured round trips and what the hop reports.
+    /// Timeouts by measured round trips and reports of the hop.
     Adaptive(Adaptive),
 }
 
@@ -42,25 +42,28 @@ impl Default for Policy {
     }
 }
 
-/// What a rule looks at.
+/// Input of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Situation {
-    /// Timeouts of this call so far (R in Dube et al. 1997). Under a policy that carries them on, with those that the
-    /// call before it left behind.
+    /// Number of timeouts of this call so far (R in Dube et al. 1997). If the policy carries timeouts over, those of
+    /// the call before it are included.
     pub timeouts: u32,
-    /// What is known of calls of its class.
+    /// Round-trip estimate of its class.
     pub round_trip: Option<RoundTrip>,
-    /// What is known of the slowest class.
+    /// Round-trip estimate of the slowest class.
     pub slowest: Option<RoundTrip>,
 }
 
 impl Policy {
-    /// How long a call waits for its reply after it was sent.
+    /// Returns the time that a call waits for its reply after a transmission.
     pub fn wait(&self, situation: &Situation) -> Duration {
         self.rule().wait(situation)
     }
 
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// If a parameter is out of its limits.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.rule().check()
     }
@@ -75,45 +78,45 @@ impl Policy {
     }
 }
 
-/// A policy's decisions.
+/// Decisions of a policy.
 pub(crate) trait Rule: Debug {
-    /// How long to wait for a reply after the call was sent; more than nothing.
+    /// Returns the time to wait for a reply after a transmission; more than zero.
     fn wait(&self, situation: &Situation) -> Duration;
 
-    /// When the hop works again after a fade or a hand-off, or the server after a silence: how long after it was sent
-    /// last a call that may be lost is sent again. `faded` says that it was sent when nothing worked. Nothing where
-    /// the rule does not listen.
+    /// Returns the time from the last transmission of a call to its retransmission, after an outage of the hop or the
+    /// server; none if the rule ignores outages. `faded` is set if the call was sent during the outage.
     fn resume(&self, _situation: &Situation, _faded: bool) -> Option<Duration> {
         None
     }
 
-    /// For how long a reported fade or hand-off is believed: so long, nothing is sent again.
+    /// Returns the time that a reported fade or hand-off is relied on: nothing is sent again within it.
     fn believes(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Timeouts that the next call of the class starts with, at most, until a round trip is measured.
+    /// Returns the largest number of timeouts that the next call of the class starts with, until a round trip is
+    /// measured.
     fn carried(&self) -> u32 {
         0
     }
 
-    /// Replies to later calls of its class that show a call to be lost.
+    /// Returns the number of replies to later calls of its class that show a call to be lost; none if they do not.
     fn overtakers(&self) -> Option<u32> {
         None
     }
 
-    /// What is wrong with the parameters.
+    /// Checks the parameters.
     fn check(&self) -> Result<(), ConfigError>;
 }
 
-/// `base` doubled so many times, at most `longest`.
+/// Returns `base` doubled `doublings` times, at most `longest`.
 fn doubled(base: Duration, doublings: u32, longest: Duration) -> Duration {
-    // 2^64 of the least base exceeds every span.
+    // 2^64 of the least base exceeds every duration.
     let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
     (base * factor).min(longest)
 }
 
-/// The parameters that most rules have.
+/// Checks the parameters that most rules have.
 fn check_spans(initial: Duration, maximum: Duration) -> Result<(), ConfigError> {
     check_rules(&[
         (!initial.is_zero(), "`initial` must be more than 0 s"),

@@ -1,43 +1,43 @@
-//! Messages in a stream of bytes: record marking (RFC 5531 §11).
+//! Record marking: messages in a stream of bytes (RFC 5531 §11).
 
 #[cfg(test)]
 mod tests;
 
-/// The bit of a fragment's header that says that it is the record's last.
+/// Bit of a fragment's header that marks the last fragment of a record.
 const LAST: u32 = 1 << 31;
-/// The header of a fragment, in bytes.
+/// Length of a fragment's header, in bytes.
 pub const MARK_BYTES: usize = 4;
 
-/// Why a stream cannot be read on. There is no way to find the next record; only a new connection helps.
+/// Reason why a stream cannot be read any further. The next record cannot be found; only a new connection helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// A record is too long.
     #[error("a record of at least {length} bytes, at most {limit} are allowed")]
     TooLong {
-        /// What it has, with the fragment that was announced last.
+        /// Length with the last announced fragment, in bytes.
         length: usize,
-        /// What is allowed.
+        /// Limit, in bytes.
         limit: usize,
     },
-    /// A fragment without bytes that is not the last of its record; a peer could send them for ever.
+    /// An empty fragment that is not the last of its record; a peer could send them for ever.
     #[error("an empty fragment within a record")]
     EmptyFragment,
 }
 
-/// Finds the records in a stream. A record that lies in one piece is handed on from there; of others it holds no more
-/// than has arrived, and keeps that room for the next.
+/// Finds the records in a stream. A record that lies in one piece is handed on without a copy; of others it buffers
+/// no more than has arrived, and keeps that buffer for the next record.
 #[derive(Debug, Clone)]
 pub struct RecordReader {
     limit: usize,
     record: Vec<u8>,
     header: Vec<u8>,
-    /// Bytes of the fragment that are still to come.
+    /// Number of bytes of the fragment that are still to come.
     remaining: usize,
     last: bool,
 }
 
 impl RecordReader {
-    /// A reader at the start of a stream, of records of at most `limit` bytes.
+    /// Returns a reader at the start of a stream, for records of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -48,10 +48,10 @@ impl RecordReader {
         }
     }
 
-    /// Takes in the next bytes of the stream and hands on each record that they complete.
+    /// Reads the next bytes of the stream, and passes each record that they complete to `deliver`.
     ///
     /// # Errors
-    /// Where the stream cannot be read on.
+    /// If the stream cannot be read any further.
     pub fn read(
         &mut self,
         mut bytes: &[u8],
@@ -85,7 +85,7 @@ impl RecordReader {
         Ok(())
     }
 
-    /// The header is complete.
+    /// Begins the fragment of a complete header.
     fn begin_fragment(&mut self) -> Result<(), RecordError> {
         let mark = self
             .header
@@ -106,10 +106,10 @@ impl RecordReader {
     }
 }
 
-/// Appends a record of one fragment: what `write` appends.
+/// Appends a record of one fragment with the content that `write` appends.
 ///
 /// # Panics
-/// If that is 2 GiB or more.
+/// If the content is 2 GiB or more.
 pub fn write_record(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend([0; MARK_BYTES]);

@@ -1,14 +1,14 @@
-//! How long calls take.
+//! The round-trip estimate of calls.
 
 use machine::RoundTripEstimate;
 use units::Duration;
 
-/// The smoothed time from a call to its reply, and the shortest time.
+/// Round-trip estimate of calls: the smoothed time to the reply, and the shortest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// The average and the deviation from it.
+    /// Average and mean deviation.
     pub usual: RoundTripEstimate,
-    /// The shortest of late: a longer sample makes it longer by a 256th part, since the way may be another.
+    /// Shortest recent time: a longer sample raises it by 1/256, since the route may have changed.
     pub fastest: Duration,
 }
 
@@ -29,7 +29,7 @@ impl RoundTrip {
         }
     }
 
-    /// Returns true if a span is that of the fastest calls, to an eighth: what took so long waited for nothing.
+    /// Returns true if a time is that of the fastest calls, to an eighth: such a call waited in no queue.
     pub fn is_fastest(self, span: Duration) -> bool {
         span.abs_diff(self.fastest) <= self.fastest / 8
     }

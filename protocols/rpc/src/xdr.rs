@@ -1,57 +1,57 @@
 //! External data representation (RFC 4506): values in big-endian units of four bytes.
 //!
-//! A [`Reader`] borrows what it reads and never asks for memory on a peer's word: every length has a
-//! limit that the caller states. A [`Writer`] appends to bytes that the caller owns.
+//! A [`Reader`] borrows the bytes that it reads and never allocates by a length that the peer claims: the caller
+//! gives a limit for every length. A [`Writer`] appends to bytes that the caller owns.
 
 #[cfg(test)]
 mod tests;
 
-/// The unit to which everything is padded, in bytes.
+/// Unit to which every value is padded, in bytes.
 const UNIT: usize = 4;
 
-/// Why bytes are not the value that they should be. Places count bytes from where reading began.
+/// Reason why bytes are not the expected value. Places are in bytes from where reading began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The bytes end before the value does.
     #[error("`{what}` at byte {at}: {available} bytes where it needs {needed}")]
     TooShort {
-        /// The value.
+        /// Name of the value.
         what: &'static str,
-        /// Where it begins.
+        /// Start of the value.
         at: usize,
-        /// What it needs.
+        /// Required bytes.
         needed: usize,
-        /// What is there.
+        /// Available bytes.
         available: usize,
     },
     /// A length exceeds its limit.
     #[error("`{what}` at byte {at}: a length of {length}, at most {limit} allowed")]
     TooLong {
-        /// The value.
+        /// Name of the value.
         what: &'static str,
-        /// Where it begins.
+        /// Start of the value.
         at: usize,
-        /// The length that it claims.
+        /// Length in the message.
         length: usize,
-        /// What is allowed.
+        /// Limit.
         limit: usize,
     },
-    /// A number that names nothing.
+    /// A number without a meaning.
     #[error("`{what}` at byte {at}: {value} means nothing")]
     Unknown {
-        /// The value.
+        /// Name of the value.
         what: &'static str,
-        /// Where it begins.
+        /// Start of the value.
         at: usize,
-        /// What is there.
+        /// Number that was read.
         value: u32,
     },
     /// Bytes follow the last value.
     #[error("{left} bytes follow the end at byte {at}")]
     Trailing {
-        /// Where the last value ends.
+        /// End of the last value.
         at: usize,
-        /// What follows.
+        /// Number of bytes after it.
         left: usize,
     },
 }
@@ -64,22 +64,22 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `bytes`.
+    /// Returns a reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes read so far.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// What was not read yet.
+    /// Returns the bytes not read yet.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// `length` bytes and their padding, whose content nobody looks at.
+    /// Reads `length` bytes and their padding, whose content is ignored.
     fn take(&mut self, what: &'static str, length: usize) -> Result<&'a [u8], Malformed> {
         let rest = self.rest();
         let needed = length.next_multiple_of(UNIT);
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         Ok(&rest[..length])
     }
 
-    /// An unsigned number of 32 bits.
+    /// Reads an unsigned 32-bit integer.
     ///
     /// # Errors
     /// [`Malformed::TooShort`].
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// An unsigned number of 64 bits.
+    /// Reads an unsigned 64-bit integer.
     ///
     /// # Errors
     /// [`Malformed::TooShort`].
@@ -114,10 +114,10 @@ impl<'a> Reader<'a> {
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
-    /// Yes or no.
+    /// Reads a boolean.
     ///
     /// # Errors
-    /// [`Malformed::TooShort`]; [`Malformed::Unknown`] for all but 0 and 1.
+    /// [`Malformed::TooShort`]; [`Malformed::Unknown`] for values other than 0 and 1.
     pub fn bool(&mut self, what: &'static str) -> Result<bool, Malformed> {
         let at = self.at;
         match self.u32(what)? {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// As many bytes as both ends know.
+    /// Reads opaque bytes of fixed length.
     ///
     /// # Errors
     /// [`Malformed::TooShort`].
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// The length of what follows, at most `limit`.
+    /// Reads a length of at most `limit`.
     ///
     /// # Errors
     /// [`Malformed::TooShort`]; [`Malformed::TooLong`] beyond the limit.
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         Ok(length)
     }
 
-    /// Bytes with their length before them, at most `limit` of them.
+    /// Reads opaque bytes of variable length, at most `limit`.
     ///
     /// # Errors
     /// [`Malformed::TooShort`]; [`Malformed::TooLong`] beyond the limit.
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         self.take(what, length)
     }
 
-    /// A value that may be absent.
+    /// Reads a value that may be absent.
     ///
     /// # Errors
     /// As [`bool`](Self::bool), and those of `read`.
@@ -179,12 +179,12 @@ impl<'a> Reader<'a> {
         self.bool(what)?.then(|| read(self)).transpose()
     }
 
-    /// That a number at byte `at` names nothing.
+    /// Returns the error for a number without a meaning at byte `at`.
     pub fn unknown(what: &'static str, at: usize, value: u32) -> Malformed {
         Malformed::Unknown { what, at, value }
     }
 
-    /// The end.
+    /// Ends reading.
     ///
     /// # Errors
     /// [`Malformed::Trailing`] if bytes are left.
@@ -196,36 +196,36 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends values.
+/// Appends values to bytes.
 #[derive(Debug)]
 pub struct Writer<'a> {
     bytes: &'a mut Vec<u8>,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer behind what `bytes` has.
+    /// Returns a writer at the end of `bytes`.
     pub fn new(bytes: &'a mut Vec<u8>) -> Self {
         Self { bytes }
     }
 
-    /// An unsigned number of 32 bits.
+    /// Writes an unsigned 32-bit integer.
     pub fn u32(&mut self, value: u32) -> &mut Self {
         self.bytes.extend(value.to_be_bytes());
         self
     }
 
-    /// An unsigned number of 64 bits.
+    /// Writes an unsigned 64-bit integer.
     pub fn u64(&mut self, value: u64) -> &mut Self {
         self.bytes.extend(value.to_be_bytes());
         self
     }
 
-    /// Yes or no.
+    /// Writes a boolean.
     pub fn bool(&mut self, value: bool) -> &mut Self {
         self.u32(value.into())
     }
 
-    /// As many bytes as both ends know.
+    /// Writes opaque bytes of fixed length.
     pub fn fixed(&mut self, value: &[u8]) -> &mut Self {
         self.bytes.extend(value);
         let padding = value.len().next_multiple_of(UNIT) - value.len();
@@ -233,16 +233,16 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// Bytes with their length before them.
+    /// Writes opaque bytes of variable length.
     ///
     /// # Panics
-    /// If there are 4 GiB of them or more.
+    /// If there are 4 GiB or more.
     pub fn opaque(&mut self, value: &[u8]) -> &mut Self {
         let length = u32::try_from(value.len()).expect("what is sent is shorter than 4 GiB");
         self.u32(length).fixed(value)
     }
 
-    /// A value that may be absent.
+    /// Writes a value that may be absent.
     pub fn optional<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) -> &mut Self {
         self.bool(value.is_some());
         if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! What a decision costs: `cargo bench -p scheduler`.
+//! The cost of a decision: `cargo bench -p scheduler`.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -15,7 +15,7 @@ fn main() {
     divan::main();
 }
 
-/// A scheduler with something waiting for every mobile.
+/// Returns a scheduler with frames for every mobile host.
 fn backlogged(discipline: Discipline) -> Scheduler {
     let mut scheduler = Scheduler::new(&Config {
         discipline,
@@ -41,8 +41,8 @@ fn queue(destination: Destination, oldest: Instant) -> Input {
     }
 }
 
-/// Everything that belongs to a decision: the grant, the pick, the transmission, a queue that changed, and an outcome,
-/// of which one in ten is a loss.
+/// All parts of a decision: the grant, the selection, the transmission, a changed queue, and an outcome, of which one
+/// in ten is a loss.
 #[divan::bench(args = Discipline::ALL)]
 fn decisions(bencher: Bencher<'_, '_>, discipline: Discipline) {
     let counted = bencher.counter(ItemsCount::new(DECISIONS));
@@ -79,7 +79,7 @@ fn decisions(bencher: Bencher<'_, '_>, discipline: Discipline) {
                     scheduler.handle_input(now, ended);
                 }
                 scheduler.handle_timeout(now);
-                // A mark that ends makes the scheduler speak of it.
+                // A mark that ends is reported.
                 while scheduler.poll_output().is_some() {}
             }
         });

@@ -1,46 +1,45 @@
-//! How a scheduler decides.
+//! The configuration of a scheduler.
 
 use machine::{ConfigError, check_rules};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-/// How a [`Scheduler`](crate::Scheduler) decides.
+/// Configuration of a [`Scheduler`](crate::Scheduler).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Whose turn it is.
+    /// Rule that selects the next destination.
     pub discipline: Discipline,
-    /// How the states of the channels are known.
+    /// Source of the channel states.
     pub monitor: Monitor,
 }
 
-/// Whose turn it is. Those whose names begin with `csdp` are the paper's (Bhagwat et al. 1996), as are the three that
-/// it compares them with; the last two are what it leads to.
+/// Rule that selects the next destination. Those whose names begin with `csdp` are the paper's (Bhagwat et al. 1996),
+/// as are the three that it compares them with; the last two extend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
-    /// In the order in which frames came, as one queue would have it, whose head is tried until it is delivered or
-    /// given up.
+    /// In order of arrival, as in one queue: the frame at the head is tried until it is delivered or given up.
     Fifo,
-    /// One destination after the other; the head of a line is tried until it is delivered or given up.
+    /// One destination after the other; the head of a queue is tried until it is delivered or given up.
     RoundRobin,
-    /// One destination after the other; a frame that failed waits for the next round. It knows nothing of channels.
+    /// One destination after the other; a frame that failed waits for the next round. It ignores channel states.
     RoundRobinDeferring,
     /// One destination after the other, those with good channels first.
     CsdpRoundRobin,
-    /// In the order in which frames came, those for good channels first.
+    /// In order of arrival, frames for good channels first.
     CsdpEarliestTimestamp,
-    /// Where the most bytes wait, good channels first.
+    /// The queue with the most bytes, good channels first.
     CsdpLongestQueue,
-    /// The same share of airtime to each, by deficit round robin, good channels first.
+    /// Equal shares of airtime by deficit round robin, good channels first.
     #[default]
     Airtime,
-    /// Where the most bytes wait among good channels; never to a bad one (Tassiulas and Ephremides 1993).
+    /// The queue with the most bytes among good channels; never a bad one (Tassiulas and Ephremides 1993).
     LongestConnectedQueue,
 }
 
 impl Discipline {
-    /// All of them.
+    /// All disciplines.
     pub const ALL: [Self; 8] = [
         Self::Fifo,
         Self::RoundRobin,
@@ -53,39 +52,40 @@ impl Discipline {
     ];
 }
 
-/// How the states of the channels are known.
+/// Source of the channel states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Monitor {
-    /// The channel tells ([`Input::Channel`](crate::Input::Channel)).
+    /// The channel reports its state ([`Input::Channel`](crate::Input::Channel)).
     Perfect,
-    /// By acknowledgements that are missing, and the usual length of a burst.
+    /// Missing acknowledgements, and the estimated length of a burst.
     Acknowledgements(Bursts),
-    /// By acknowledgements that are missing; small frames find the burst's end.
+    /// Missing acknowledgements; small frames detect the end of the burst.
     Probing(Probing),
 }
 
-/// Probing: of what needs no oracle it measures best, simulated and live.
+/// Returns probing: it measures best among the monitors without an oracle, simulated and live.
 impl Default for Monitor {
     fn default() -> Self {
         Self::Probing(Probing::default())
     }
 }
 
-/// When acknowledgements that are missing mean a burst, and how long one is presumed to last.
+/// Settings for detecting a burst by missing acknowledgements, and for its presumed length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bursts {
-    /// So many missing in a row mark a destination. Our choice: one, since the channel of the paper loses nothing, or
-    /// next to nothing, while it is good.
+    /// Number of missing acknowledgements in a row that mark a destination. Our choice: one, since the channel of the
+    /// paper loses nothing, or next to nothing, while it is good.
     pub missing: u32,
-    /// How long a burst lasts, before any was seen. Our choice: 50 ms.
+    /// Presumed length of a burst before the first measurement. Our choice: 50 ms.
     pub initial: Duration,
-    /// A mark lasts at least so long.
+    /// Shortest time that a mark lasts.
     pub minimum: Duration,
-    /// And at most so long before the channel is tried again, however long bursts seemed to be. Where a channel
-    /// changes faster than it is tried, new bursts pass for one long one, so that tries become rarer still. Our choice:
-    /// 200 ms, as between probes; with 1 s a host in fades of 100 ms half of the time gets half as much.
+    /// Longest time that a mark lasts before the channel is tried again, whatever the estimated burst length. If a
+    /// channel changes faster than it is tried, several bursts look like one long burst, so that tries become rarer
+    /// still. Our choice: 200 ms, as between probes; with 1 s a host that is in fades of 100 ms half of the time gets
+    /// half as much.
     pub maximum: Duration,
 }
 
@@ -100,16 +100,16 @@ impl Default for Bursts {
     }
 }
 
-/// How the end of a burst is found.
+/// Settings of probes, which detect the end of a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Probing {
-    /// So many acknowledgements missing in a row mark a destination.
+    /// Number of missing acknowledgements in a row that mark a destination.
     pub missing: u32,
-    /// The first probe goes out so long after the mark, and each after a wait that is half as long again as the one
-    /// before it; but not before the destination's turn has come, and only if something waits for it.
+    /// Time from the mark to the first probe; each wait is half as long again as the one before it. A probe goes out
+    /// only when the destination's turn has come, and only if frames wait for it.
     pub first: Duration,
-    /// The longest wait.
+    /// Longest wait between probes.
     pub maximum: Duration,
 }
 
@@ -124,10 +124,10 @@ impl Default for Probing {
 }
 
 impl Config {
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// The first value that makes no sense.
+    /// If a value is out of its limits; the first one is reported.
     pub fn check(&self) -> Result<(), ConfigError> {
         let rules = match self.monitor {
             Monitor::Perfect => return Ok(()),

@@ -1,4 +1,4 @@
-//! Whose turn it is: one rule a file.
+//! The disciplines: one rule a file.
 
 mod airtime;
 mod longest_queue;
@@ -16,44 +16,44 @@ use self::timestamp::EarliestTimestamp;
 use crate::config;
 use crate::lines::Line;
 
-/// What it means for a destination to be marked.
+/// Effect of a mark on a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marks {
-    /// Nothing.
+    /// No effect.
     Ignored,
-    /// It is served where nothing else waits.
+    /// The destination is served only if no other has frames.
     Last,
     /// It is not served.
     Never,
 }
 
-/// A discipline's decisions. Everything else is the dispatcher's.
+/// Decisions of a discipline. The dispatcher does everything else.
 pub(crate) trait Discipline: Debug + Send {
-    /// What marks mean to it.
+    /// Returns the effect of marks.
     fn marks(&self) -> Marks;
 
-    /// Where a line with something waiting stands: the lowest is served next.
+    /// Returns the rank of a queue with frames: the lowest is served next.
     fn rank(&self, line: &Line) -> u64;
 
-    /// Something waits in a line that was empty.
+    /// Notes that frames arrived in an empty queue.
     fn filled(&mut self, _line: &mut Line) {}
 
-    /// The air was used for the line.
+    /// Notes that the air was used for the queue.
     fn sent(&mut self, _line: &mut Line, _airtime: Duration) {}
 
-    /// The line's turn brought nothing but a probe that was not answered.
+    /// Notes that the queue's turn was used by a probe that was not answered.
     fn passed(&mut self, _line: &mut Line) {}
 
-    /// A frame has left the line for ever: it was delivered, or given up.
+    /// Notes that a frame has left the queue: it was delivered, or given up.
     fn left(&mut self, _line: &mut Line) {}
 
-    /// Whether the line that stands first may be served; if not, it stands elsewhere from now on.
+    /// Returns true if the first queue may be served; if not, it gets a new rank.
     fn admits(&mut self, _line: &mut Line) -> bool {
         true
     }
 }
 
-/// The discipline of that name.
+/// Returns the chosen discipline.
 pub(crate) fn of(chosen: config::Discipline) -> Box<dyn Discipline> {
     use config::Discipline as Name;
     match chosen {

@@ -1,17 +1,17 @@
-//! Whose frame gets the air next, when several destinations share it and each has a channel of its own.
+//! A scheduler for several destinations that share the air, each with its own channel.
 //!
 //! This is the channel-state-dependent scheduler (CSDP) of Bhagwat, Bhattacharya, Krishna and Tripathi, "Enhancing
-//! Throughput over Wireless LANs Using Channel State Dependent Packet Scheduling", INFOCOM 1996, and what it is
-//! compared with. It has the paper's three parts:
+//! Throughput over Wireless LANs Using Channel State Dependent Packet Scheduling", INFOCOM 1996, and the disciplines
+//! it is compared with. It has the paper's three parts:
 //!
-//! - *lines*: one for each destination. The frames themselves stand with whoever sends them; the scheduler is told how
-//!   much waits and since when.
-//! - the *link status monitor* ([`config::Monitor`]), which marks a destination while its channel is taken for bad;
-//! - the *dispatcher*, which picks an unmarked destination by the discipline ([`config::Discipline`]), and a marked one
-//!   where only those have something waiting.
+//! - *queues*: one for each destination. The sender keeps the frames; the scheduler gets the number of bytes that
+//!   wait, and the arrival time of the first frame.
+//! - the *link status monitor* ([`config::Monitor`]), which marks a destination while its channel is presumed bad;
+//! - the *dispatcher*, which picks an unmarked destination by the discipline ([`config::Discipline`]), and a marked
+//!   one only if no other has frames.
 //!
-//! Tries, repairs and frames that are given up belong to the sender (`arq`, or a driver with a window of one frame);
-//! the [`Scheduler`] hears of them as [`Input::Outcome`].
+//! The sender (`arq`, or a driver with a window of one frame) does retransmissions, repairs and giving up of frames;
+//! the [`Scheduler`] gets the results as [`Input::Outcome`].
 
 pub mod config;
 mod discipline;
@@ -26,124 +26,124 @@ pub use scheduler::Scheduler;
 pub use status::Status;
 use units::{Bytes, Duration, Instant};
 
-/// A destination's number. The driver chooses it: from 0 on and without large gaps, since numbers index a table.
+/// Number of a destination. The driver chooses it: from 0 on and without large gaps, since numbers index a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Destination(pub u16);
 
-/// What the world tells a [`Scheduler`]. What is said of a destination that has not joined changes nothing.
+/// Inputs of a [`Scheduler`]. Inputs for a destination that has not joined are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// A destination is there. With the weight of another one's double, disciplines that share give it double; none
-    /// is taken for one. One that is there already gets the new weight.
+    /// A destination joins, or changes its weight. Disciplines that share give a destination a share in proportion to
+    /// its weight; zero counts as one.
     Join {
-        /// Which one.
+        /// Destination.
         destination: Destination,
-        /// Its weight.
+        /// Weight of its share.
         weight: u16,
     },
-    /// It is there no longer.
+    /// A destination leaves.
     Leave(Destination),
-    /// What waits for it has changed.
+    /// The queue of a destination has changed.
     Queue {
-        /// Which one.
+        /// Destination.
         destination: Destination,
-        /// What waits now; `None` when nothing does.
+        /// State of the queue; `None` if it is empty.
         waiting: Option<Waiting>,
     },
     /// The air is free. It stays so until the scheduler uses it by [`Output::Serve`] or [`Output::Probe`].
     AirFree,
-    /// Something was sent to a destination.
+    /// A frame or a probe was sent to a destination.
     Sent {
-        /// Which one.
+        /// Destination.
         destination: Destination,
-        /// For how long the air was used for it.
+        /// Airtime that it took.
         airtime: Duration,
     },
-    /// A transmission ended.
+    /// A transmission has ended.
     Outcome {
-        /// To which destination.
+        /// Destination.
         destination: Destination,
-        /// What became of it.
+        /// Result of the transmission.
         outcome: Outcome,
     },
-    /// A receiver tells of its channel, with the next acknowledgement or frame of its own that gets through; said
-    /// before the [`Outcome`](Self::Outcome) of what that acknowledges.
+    /// A receiver reports the state of its channel, in the next acknowledgement or frame of its own that gets
+    /// through; it comes before the [`Outcome`](Self::Outcome) of the acknowledged frames.
     Hint {
-        /// Whose channel.
+        /// Destination of the channel.
         destination: Destination,
-        /// What it tells.
+        /// Reported state.
         hint: Hint,
     },
-    /// The channel itself tells its state: only a simulated one can.
+    /// The channel itself reports its state: only a simulated one can.
     Channel {
-        /// Whose channel.
+        /// Destination of the channel.
         destination: Destination,
-        /// Whether it is good now.
+        /// True if the channel is good now.
         is_good: bool,
     },
 }
 
-/// What waits in a destination's line.
+/// State of a destination's queue that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// How much, in bytes.
+    /// Number of bytes in the queue.
     pub bytes: Bytes,
-    /// When the frame at the head came.
+    /// Arrival time of the frame at the head.
     pub oldest: Instant,
 }
 
-/// What became of a transmission.
+/// Result of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It was acknowledged.
     Delivered,
-    /// No acknowledgement came.
+    /// No acknowledgement arrived.
     Missing {
-        /// Why, where that is known.
+        /// Cause of the loss, if it is known.
         cause: Cause,
-        /// Whether the frame was given up; otherwise it stands at the head of its line again.
+        /// True if the frame was given up; otherwise it stands at the head of its queue again.
         given_up: bool,
     },
 }
 
-/// Why a transmission failed. Receivers can tell: a checksum that failed, a signal that rose (somebody else's joined
-/// it) or fell (Bhagwat et al. 1996, on the link status monitor).
+/// Cause of a failed transmission. A receiver can detect it: a checksum that failed, a signal that rose (another
+/// transmission was added) or fell (Bhagwat et al. 1996, on the link status monitor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cause {
-    /// Nobody knows.
+    /// The cause is unknown.
     #[default]
     Unknown,
-    /// Others sent at the same time: that says nothing of the channel.
+    /// Other hosts sent at the same time: this shows nothing about the channel.
     Collision,
     /// The channel faded.
     Fade,
 }
 
-/// What only a receiver can know of a channel: that a checksum failed, and how strong the signal is (Bhagwat et al.
+/// Report about a channel that only a receiver can make: failed checksums, and the signal strength (Bhagwat et al.
 /// 1996, on the link status monitor: "piggybacked on acks").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// So many frames whose acknowledgements are missing came damaged though the signal had not fallen: it had risen,
-    /// since others sent too, or it was as always. That says nothing of fades.
+    /// Number of unacknowledged frames that arrived damaged although the signal had not fallen: it had risen, since
+    /// others sent too, or it was normal. These show no fade.
     Damaged(u32),
-    /// The signal has fallen: what is sent now is lost.
+    /// The signal has fallen: frames sent now are lost.
     Fallen,
-    /// The signal is what it should be.
+    /// The signal is at its normal strength.
     Risen {
-        /// For how long it had been too weak before, if it had and this was not told yet.
+        /// Time for which it was too weak before, if it was and this is the first report of it.
         faded: Option<Duration>,
     },
 }
 
-/// What a [`Scheduler`] asks for.
+/// Outputs of a [`Scheduler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// Send what stands first in this destination's line, and tell by [`Input::Sent`] and [`Input::Outcome`].
+    /// Send the first frame of this destination's queue, and report by [`Input::Sent`] and [`Input::Outcome`].
     Serve(Destination),
-    /// Send this destination a small frame that it acknowledges, and tell as for data.
+    /// Send this destination a small frame that it acknowledges, and report as for data.
     Probe(Destination),
-    /// The destination's channel is taken for bad from now on.
+    /// The destination's channel is presumed bad from now on.
     Marked(Destination),
-    /// Its channel is no longer taken for bad.
+    /// The destination's channel is no longer presumed bad.
     Unmarked(Destination),
 }

@@ -1,52 +1,52 @@
-//! The destinations, and the order in which they would be served.
+//! The queues of all destinations, and the order of service.
 
 use std::collections::BTreeSet;
 
 use crate::monitor::Channel;
 use crate::{Destination, Status, Waiting};
 
-/// A destination.
+/// Queue of a destination.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) weight: u16,
     pub(crate) waiting: Option<Waiting>,
-    /// Its place in a ring: the lowest is served next.
+    /// Place in a ring: the lowest is served next.
     pub(crate) turn: u64,
-    /// What is left of its turn: transmissions, or nanoseconds of airtime, by the discipline.
+    /// Credit left for its turn: transmissions, or nanoseconds of airtime, depending on the discipline.
     pub(crate) credit: i64,
     pub(crate) channel: Channel,
-    /// The monitor wants to know whether its fade has ended.
+    /// Set if the monitor wants a probe, to detect the end of a fade.
     pub(crate) wants_probe: bool,
     pub(crate) probe: Probe,
     pub(crate) tally: Status,
-    /// Where it stands among those with something waiting.
+    /// Place among the queues with frames.
     place: Option<Place>,
 }
 
-/// What became of the latest probe.
+/// State of the latest probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Probe {
-    /// It was answered or lost, if there was one.
+    /// There is none, or it was answered or lost.
     #[default]
     None,
-    /// The line was chosen for it.
+    /// The destination was chosen for a probe.
     Chosen,
     /// It was sent.
     Sent,
 }
 
-/// What the air is wanted for.
+/// Class of a queue in the order of service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// For frames to a channel that is not marked.
+    /// Frames to a channel that is not marked.
     Open,
-    /// For a probe of one that is.
+    /// A probe of a marked channel.
     Due,
-    /// For frames to one that is marked.
+    /// Frames to a marked channel.
     Marked,
 }
 
-/// Before a line stand those of a lower rank; who is marked stands apart.
+/// Place in the order of service: lower ranks come first; marked destinations have their own order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     standing: Standing,
@@ -69,7 +69,7 @@ impl Line {
     }
 }
 
-/// All destinations, by number, and those with something waiting, by rank.
+/// Queues of all destinations by number, and those with frames by rank.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lines {
     by_number: Vec<Option<Line>>,
@@ -87,7 +87,7 @@ impl Lines {
         self.by_number.get_mut(usize::from(destination.0))?.as_mut()
     }
 
-    /// The line of a destination that may be new.
+    /// Adds a destination, or changes its weight.
     pub(crate) fn join(&mut self, destination: Destination, weight: u16) {
         let index = usize::from(destination.0);
         if self.by_number.len() <= index {
@@ -110,7 +110,7 @@ impl Lines {
         }
     }
 
-    /// Puts a destination where it wants to stand; nowhere without a rank.
+    /// Moves a destination to the `wanted` place, or out of the order if there is none.
     pub(crate) fn place(&mut self, destination: Destination, wanted: Option<(Standing, u64)>) {
         let Some(line) = self.get_mut(destination) else {
             return;
@@ -129,14 +129,14 @@ impl Lines {
         }
     }
 
-    /// Whose turn it is, by rank: among those that are not marked and those that are to be probed.
+    /// Returns the first destination by rank among the unmarked ones and those to be probed.
     pub(crate) fn first(&self) -> Option<Destination> {
         let (open, due) = (self.open.first(), self.due.first());
         let first = open.into_iter().chain(due).min();
         first.map(|(_, destination)| *destination)
     }
 
-    /// Who is next among the marked ones.
+    /// Returns the first destination among the marked ones.
     pub(crate) fn first_marked(&self) -> Option<Destination> {
         self.marked.first().map(|(_, destination)| *destination)
     }

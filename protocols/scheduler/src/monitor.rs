@@ -1,4 +1,4 @@
-//! Which channels are taken for bad (the paper's link status monitor): one way to know it a file.
+//! The detection of bad channels (the paper's link status monitor): one monitor a file.
 
 mod acknowledgements;
 mod burst;
@@ -12,34 +12,34 @@ use units::{Duration, Instant};
 use self::burst::BurstLength;
 use crate::{Hint, Outcome, config};
 
-/// What is known of one destination's channel.
+/// State of one destination's channel.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Channel {
-    /// Whether it is taken for bad.
+    /// True if the channel is presumed bad.
     pub(crate) is_marked: bool,
-    /// When the monitor wants to look at it again.
+    /// Time at which the monitor checks it again.
     pub(crate) due: Option<Instant>,
-    /// How long its bursts were.
+    /// Estimated length of its bursts.
     pub(crate) bursts: BurstLength,
-    /// Acknowledgements missing in a row.
+    /// Number of missing acknowledgements in a row.
     missing: u32,
     burst: Option<Burst>,
 }
 
-/// A burst of losses that has not ended, as far as is known.
+/// Burst of losses that has not ended, as far as is known.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
-    /// When the first acknowledgement was missing.
+    /// Time of the first missing acknowledgement.
     since: Instant,
-    /// When the latest was.
+    /// Time of the latest missing acknowledgement.
     latest: Instant,
-    /// How long to wait before the channel is looked at again.
+    /// Time until the next check of the channel.
     wait: Option<Duration>,
 }
 
 impl Channel {
-    /// An acknowledgement is missing. Returns the burst, if by now it is one: after so many in a row, or where it is
-    /// known for certain.
+    /// Notes a missing acknowledgement. Returns the burst if there is one by now: after `missing` in a row, or at
+    /// once if it is `certain`.
     fn missed(&mut self, now: Instant, missing: u32, certain: bool) -> Option<&mut Burst> {
         self.missing = self.missing.saturating_add(1);
         let burst = self.burst.get_or_insert(Burst {
@@ -51,7 +51,7 @@ impl Channel {
         (self.missing >= missing || certain).then_some(burst)
     }
 
-    /// A receiver told what became of frames whose acknowledgements are missing. Returns whether the signal has fallen.
+    /// Handles a receiver's report. Returns true if the signal has fallen.
     fn learn(&mut self, now: Instant, hint: Hint) -> bool {
         match hint {
             Hint::Damaged(frames) => self.excuse(frames),
@@ -67,7 +67,7 @@ impl Channel {
         false
     }
 
-    /// So many of the missing acknowledgements mean no fade.
+    /// Discounts `frames` missing acknowledgements that show no fade.
     fn excuse(&mut self, frames: u32) {
         let was_missing = self.missing > 0;
         self.missing = self.missing.saturating_sub(frames);
@@ -78,8 +78,8 @@ impl Channel {
         }
     }
 
-    /// Something was acknowledged, so that any burst has ended; it did since the last acknowledgement that was missing,
-    /// and is taken to have ended halfway.
+    /// Notes an acknowledgement, so that any burst has ended: after the last missing acknowledgement, and presumably
+    /// halfway between the two.
     fn heard(&mut self, now: Instant) {
         self.missing = 0;
         self.is_marked = false;
@@ -91,33 +91,33 @@ impl Channel {
     }
 }
 
-/// What a monitor wants when it looks at a channel again.
+/// Action of a monitor after a check of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Nothing more: it has changed what is known.
+    /// No action; the state of the channel may have changed.
     Only,
-    /// A small frame that is acknowledged.
+    /// Send a probe: a small frame that is acknowledged.
     Probe,
 }
 
-/// A monitor's decisions.
+/// Decisions of a monitor.
 pub(crate) trait Monitor: Debug + Send {
-    /// A transmission ended.
+    /// Handles the result of a transmission.
     fn outcome(&self, now: Instant, channel: &mut Channel, outcome: Outcome);
 
-    /// The time has come to look at the channel again.
+    /// Checks the channel at its due time.
     fn due(&self, _now: Instant, _channel: &mut Channel) -> Look {
         Look::Only
     }
 
-    /// A receiver told something.
+    /// Handles a receiver's report.
     fn hint(&self, _now: Instant, _channel: &mut Channel, _hint: Hint) {}
 
-    /// The channel told its state.
+    /// Handles a report by the channel itself.
     fn told(&self, _now: Instant, _channel: &mut Channel, _is_good: bool) {}
 }
 
-/// The monitor of that name.
+/// Returns the chosen monitor.
 pub(crate) fn of(chosen: config::Monitor) -> Box<dyn Monitor> {
     match chosen {
         config::Monitor::Perfect => Box::new(perfect::Perfect),

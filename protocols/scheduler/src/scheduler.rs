@@ -10,21 +10,21 @@ use crate::lines::{Line, Lines, Probe, Standing};
 use crate::monitor::{self, Look, Monitor};
 use crate::{Config, Destination, Input, Outcome, Output, Status, Waiting};
 
-/// Picks destinations. A pick takes a time that grows with the logarithm of their number; memory grows with the
-/// highest of their numbers.
+/// Selects the next destination. A selection takes time logarithmic in the number of destinations; memory grows with
+/// their highest number.
 #[derive(Debug)]
 pub struct Scheduler {
     discipline: Box<dyn Discipline>,
     monitor: Box<dyn Monitor>,
     lines: Lines,
-    /// When the monitor looks at which channel.
+    /// Times at which the monitor checks each channel.
     dues: Deadlines<Destination>,
     air_is_free: bool,
     outputs: VecDeque<Output>,
 }
 
 impl Scheduler {
-    /// A scheduler without destinations, on an air that is busy.
+    /// Returns a scheduler without destinations, with the air busy.
     pub fn new(config: &Config) -> Self {
         Self {
             discipline: discipline::of(config.discipline),
@@ -36,7 +36,7 @@ impl Scheduler {
         }
     }
 
-    /// What was done for a destination, if it is there.
+    /// Returns the counters and the channel state of a destination, if it has joined.
     pub fn status(&self, destination: Destination) -> Option<Status> {
         let line = self.lines.get(destination)?;
         let known = line.channel.bursts.mean_and_deviation();
@@ -56,7 +56,7 @@ impl Scheduler {
 
     fn queue(&mut self, destination: Destination, waiting: Option<Waiting>) {
         if let Some(line) = self.lines.get_mut(destination) {
-            // A probe that nothing is left for is still wanted, as nobody will tell what came of it.
+            // A probe for an empty queue is still wanted, as its result will not be reported.
             if waiting.is_none() && std::mem::take(&mut line.probe) != Probe::None {
                 line.wants_probe = true;
             }
@@ -97,7 +97,7 @@ impl Scheduler {
         });
     }
 
-    /// Lets the monitor look at a channel, and follows what it concludes.
+    /// Lets the monitor check a channel, and applies the result.
     fn watch<T>(
         &mut self,
         destination: Destination,
@@ -119,12 +119,12 @@ impl Scheduler {
         Some(seen)
     }
 
-    /// Puts a destination where it now belongs.
+    /// Moves a destination to its place in the order of service.
     fn place(&mut self, destination: Destination) {
         let Some(line) = self.lines.get_mut(destination) else {
             return;
         };
-        // Where marks mean nothing, a probe would only take air.
+        // If marks are ignored, a probe would only waste airtime.
         let counts = self.discipline.marks() != Marks::Ignored;
         line.wants_probe &= counts && line.channel.is_marked;
         let standing = match line.channel.is_marked && counts {
@@ -136,7 +136,7 @@ impl Scheduler {
         self.lines.place(destination, place);
     }
 
-    /// Uses the air, if it is free and there is a use.
+    /// Uses the air, if it is free and there is something to send.
     fn dispatch(&mut self) {
         if !self.air_is_free {
             return;
@@ -148,7 +148,9 @@ impl Scheduler {
         self.outputs.push_back(output);
     }
 
-    /// A channel is probed when its turn comes: before that its host could not be served anyway.
+    /// Selects the next destination, if any. A channel is probed only at its turn: before that its host would not be
+    /// served anyway.
+    /// anyway.
     fn pick(&mut self) -> Option<Output> {
         loop {
             let marked = || {

@@ -1,27 +1,27 @@
-//! What there is to tell of a destination.
+//! The status of a destination.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-/// What a scheduler did for one destination, and what it knows of its channel.
+/// Counters of one destination, and the state of its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Status {
-    /// Whether its channel is taken for bad.
+    /// True if its channel is presumed bad.
     pub is_marked: bool,
-    /// How often it was picked.
+    /// Number of times that it was served.
     pub served: u64,
-    /// How often it was probed.
+    /// Number of probes.
     pub probed: u64,
-    /// For how long the air was used for it.
+    /// Airtime used for it.
     pub airtime: Duration,
-    /// Transmissions that were acknowledged.
+    /// Number of acknowledged transmissions.
     pub delivered: u64,
-    /// Transmissions that were not.
+    /// Number of transmissions without an acknowledgement.
     pub missing: u64,
-    /// Bursts of losses that have ended.
+    /// Number of bursts of losses that have ended.
     pub bursts: u64,
-    /// Their mean length, smoothed.
+    /// Mean length of these bursts, smoothed.
     pub burst_length: Option<Duration>,
-    /// Its mean deviation.
+    /// Mean deviation of that length.
     pub burst_deviation: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! What a datagram and a handshake cost.
+//! The cost of a datagram and of a handshake.
 
 use divan::{Bencher, counter::BytesCount};
 use machine::RandomStream;
@@ -30,7 +30,7 @@ fn host(name: &'static str) -> Endpoint {
     Endpoint::new(config, Box::new(entropy))
 }
 
-/// Mobile and gateway that know each other.
+/// Returns a mobile host and a gateway that are peers.
 fn pair() -> ([Endpoint; 2], [PeerId; 2]) {
     let mut hosts = [host("mobile"), host("gateway")];
     let peers = [Role::Initiator, Role::Responder].map(|role| {

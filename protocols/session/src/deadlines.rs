@@ -1,4 +1,4 @@
-//! What time brings: retries, rekeys, probes, the end of keys.
+//! The timers of an endpoint: retries, rekeys, probes, and the expiry of keys.
 
 use units::{Duration, Instant};
 use zeroize::Zeroizing;
@@ -10,22 +10,22 @@ use crate::noise;
 use crate::output::{Event, PeerId, Route};
 use crate::peer::{Flight, Side};
 
-/// After the first sending of an initiation.
+/// Time from the first transmission of an initiation to the next.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// After every later one, without end: fades last minutes, and their end should be noticed soon.
+/// Time between all later ones, without limit: fades last minutes, and their end should be detected soon.
 const LATER_RETRY: Duration = Duration::from_secs(5);
-/// Most that is added to either, so that the mobiles of a restarted gateway do not ask as one.
+/// Largest random addition to either, so that the mobile hosts of a restarted gateway do not all initiate at once.
 const RETRY_JITTER: Duration = Duration::from_millis(333);
-/// Least time between two sendings, however often the link comes up.
+/// Least time between two transmissions, however often the link comes up.
 const HASTE_GAP: Duration = Duration::from_millis(100);
-/// How long an initiation is sent again as it is, so that a late answer to any copy still counts. It ends
-/// well before the responder forgets its answer.
+/// Time for which an initiation is repeated unchanged, so that a late answer to any copy is still valid. It ends well
+/// before the responder drops its answer.
 const INITIATION_LIFE: Duration = Duration::from_secs(60);
-/// The grain of the stamps, which hides the exact clock: 2^24 ns.
+/// Granularity of the stamps, which hides the exact clock: 2^24 ns.
 const STAMP_GRAIN: u64 = 1 << 24;
 
 impl Endpoint {
-    /// Acts on whatever is due for one peer.
+    /// Handles all due timers of one peer.
     pub(crate) fn act_on_deadlines(&mut self, now: Instant, id: PeerId) {
         self.expire(now, id);
         let Some(peer) = self.peers.get_mut(&id) else {
@@ -54,7 +54,7 @@ impl Endpoint {
         }
     }
 
-    /// See [`Endpoint::retry_now`].
+    /// Retries at once: see [`Endpoint::retry_now`].
     pub(crate) fn hasten(&mut self, now: Instant, id: PeerId) {
         let Some(Side::Initiator(initiator)) = self.peers.get(&id).map(|peer| &peer.side) else {
             return;
@@ -66,7 +66,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends the initiation in flight again, or a new one where there is none or it has grown old.
+    /// Sends the initiation in flight again, or a new one if there is none or it is too old.
     fn send_initiation(&mut self, now: Instant, id: PeerId, retry: Duration) {
         let Ok(initiator) = self.initiator(id) else {
             return;
@@ -93,7 +93,7 @@ impl Endpoint {
         }
     }
 
-    /// A handshake with a fresh ephemeral, index and stamp.
+    /// Returns a new handshake with a fresh ephemeral, index and stamp.
     fn new_flight(&mut self, now: Instant, id: PeerId) -> Option<Flight> {
         let index = self.new_index();
         let unix_nanos = self
@@ -133,7 +133,7 @@ impl Endpoint {
         })
     }
 
-    /// Forgets keys that have grown too old.
+    /// Drops keys that have expired.
     fn expire(&mut self, now: Instant, id: PeerId) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! One host: its keys, its peers, and the dispatch of what arrives.
+//! An endpoint: the keys and the peers of a host, and the dispatch of received datagrams.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,20 +15,19 @@ use crate::output::{
 use crate::peer::{InitiatorState, Peer, ResponderState, Role, Sessions, Side, Silence, Slot};
 use crate::transport::Transport;
 
-/// How long keys live and how much handshake work is done. The defaults are `WireGuard`'s where it has
-/// them.
+/// Lifetimes of keys, and limits on handshake work. The defaults are `WireGuard`'s if it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Age of the keys at which the initiator replaces them.
+    /// Age at which the initiator replaces keys.
     pub rekey_after: Duration,
-    /// Age of the keys from which nothing is sealed or opened under them.
+    /// Age at which keys expire: they neither seal nor open any more.
     pub reject_after: Duration,
-    /// Datagrams sent under a key after which the initiator replaces it.
+    /// Number of datagrams sent under a key after which the initiator replaces it.
     pub rekey_after_messages: u64,
-    /// Handshake messages a second that are worth a Diffie-Hellman computation: 750 are about a tenth to
+    /// Largest number of handshake messages a second that get a Diffie-Hellman computation: 750 are about a tenth to
     /// a fifth of a core.
     pub handshakes_per_second: u32,
-    /// Handshake messages at once.
+    /// Largest burst of handshake messages.
     pub handshake_burst: u32,
 }
 
@@ -44,40 +43,40 @@ impl Default for Limits {
     }
 }
 
-/// What an endpoint is made of. It holds a secret and so has no `Debug`.
+/// Configuration of an endpoint. It holds a secret and so has no `Debug`.
 pub struct Config {
-    /// This host's key.
+    /// Private key of this host.
     pub private_key: PrivateKey,
     /// Unix time in nanoseconds at [`Instant::ZERO`]. Only its growth from one start of this host to the
     /// next matters: gateways refuse initiations older than one they have seen.
     pub wall_clock_at_origin: u64,
-    /// Ages and budgets.
+    /// Lifetimes and limits.
     pub limits: Limits,
 }
 
-/// A peer to be added. It may hold a secret and so has no `Debug`.
+/// Configuration of a peer. It may hold a secret and so has no `Debug`.
 pub struct PeerConfig {
-    /// Who it is.
+    /// Public key of the peer, which is its identity.
     pub public_key: PublicKey,
-    /// What both share beside, if anything.
+    /// Secret that both hosts share in addition, if any.
     pub preshared_key: Option<PresharedKey>,
-    /// This host's role towards it.
+    /// Role of this host towards the peer.
     pub role: Role,
-    /// What this host can or will do beyond version 1, a bit each; told to this peer.
+    /// Extensions beyond version 1 that this host supports, one bit each; sent to this peer.
     pub features: u64,
 }
 
-/// This host, as handshakes show it.
+/// Identity of this host in handshakes.
 pub(crate) struct Identity {
     pub(crate) private_key: PrivateKey,
     pub(crate) public_key: PublicKey,
-    /// For messages to this host.
+    /// Key of the mac1 of messages to this host.
     pub(crate) mac1_key: Mac1Key,
     pub(crate) epoch: u64,
     pub(crate) wall_clock_at_origin: u64,
 }
 
-/// The sessions of one host with all its peers: a machine without clock, socket or chance of its own.
+/// Sessions of one host with all its peers: a machine without clock, socket or randomness of its own.
 ///
 /// After each call that takes `now`, take outputs until [`poll_output`](Self::poll_output) returns `None`.
 /// The rules of `machine::Machine` hold; datagrams are borrowed rather than owned, so that data is sealed
@@ -90,7 +89,7 @@ pub struct Endpoint {
     pub(crate) by_key: BTreeMap<PublicKey, PeerId>,
     /// Receiver indices of sessions and of handshakes in flight.
     pub(crate) by_index: BTreeMap<u32, PeerId>,
-    /// When each peer is looked at next; never later than its [`Peer::deadline`].
+    /// Time of the next check of each peer; never later than its [`Peer::deadline`].
     pub(crate) schedule: Deadlines<PeerId>,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) budget: TokenBucket,
@@ -99,7 +98,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A host without peers. Its boot epoch is drawn from `entropy`, as are all its keys later.
+    /// Returns a host without peers. Its boot epoch is drawn from `entropy`, as are all its keys later.
     pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Self {
         let public_key = config.private_key.public_key();
         let limits = config.limits;
@@ -124,27 +123,27 @@ impl Endpoint {
         }
     }
 
-    /// This host's public key.
+    /// Returns this host's public key.
     pub fn public_key(&self) -> PublicKey {
         self.identity.public_key
     }
 
-    /// The random number that tells this life of the host from its former ones.
+    /// Returns the boot epoch: a random number that differs after each start of the host.
     pub fn epoch(&self) -> u64 {
         self.identity.epoch
     }
 
-    /// What was dropped so far, and why.
+    /// Returns the numbers of dropped datagrams by cause.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Follows a wall clock that was set: see [`Config::wall_clock_at_origin`].
+    /// Sets the wall clock after a change: see [`Config::wall_clock_at_origin`].
     pub fn set_wall_clock_at_origin(&mut self, unix_nanos: u64) {
         self.identity.wall_clock_at_origin = unix_nanos;
     }
 
-    /// Makes a host known.
+    /// Adds a peer.
     pub fn add_peer(&mut self, config: PeerConfig) -> Result<PeerId, PeerError> {
         if config.public_key == self.identity.public_key {
             return Err(PeerError::OwnKey);
@@ -171,7 +170,7 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Forgets a host and every key shared with it; from now on it gets no answer.
+    /// Removes a peer and every key shared with it; from now on it gets no answer.
     pub fn remove_peer(&mut self, peer: PeerId) -> Result<(), PeerError> {
         self.forget_sessions(peer)?;
         let removed = self.peers.remove(&peer).ok_or(PeerError::Unknown)?;
@@ -180,7 +179,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Begins a handshake and keeps a session alive from now on, however long the hop is away.
+    /// Begins a handshake and keeps a session alive from now on, however long a fade lasts.
     pub fn connect(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
         self.initiator(peer)?.wanted = true;
         self.act_on_deadlines(now, peer);
@@ -188,14 +187,14 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Forgets the sessions with a peer and begins no handshake until [`Self::connect`].
+    /// Drops the sessions with a peer and begins no handshake until [`Self::connect`].
     pub fn disconnect(&mut self, peer: PeerId) -> Result<(), PeerError> {
         self.initiator(peer)?.wanted = false;
         self.forget_sessions(peer)
     }
 
-    /// The link is known to be up: sends at once what awaits an answer (the initiation in flight, else a
-    /// probe of the session) rather than at its next deadline.
+    /// Retries at once after the link has come up: sends the initiation in flight, else a probe of the session,
+    /// without waiting for its timer.
     pub fn retry_now(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
         if self.initiator(peer)?.wanted {
             self.hasten(now, peer);
@@ -204,12 +203,12 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Takes in a datagram of anyone; what it carries is opened in place.
+    /// Handles a datagram from any sender; data is opened in place.
     pub fn handle_datagram<'a>(&mut self, now: Instant, datagram: &'a mut [u8]) -> Received<'a> {
         let handled = match Message::parse(datagram) {
             Ok(Message::Data { receiver, low }) => {
                 return match self.handle_data(now, datagram, (receiver, low)) {
-                    // Said last, it is the newest; and of former keys nothing can be ended.
+                    // As the last datagram it is the newest; older keys cannot end a session.
                     Ok((peer, _, true)) if *plaintext_of(datagram) == GOODBYE => {
                         self.hear_goodbye(peer);
                         Received::Goodbye(peer)
@@ -274,24 +273,25 @@ impl Endpoint {
         Ok(number)
     }
 
-    /// When the keys shared with a peer end, unless they are renewed; nothing if there are none.
+    /// Returns the time at which the keys shared with a peer expire, unless they are renewed; none if there are none.
     pub fn expires_at(&self, peer: PeerId) -> Option<Instant> {
         let current = self.peers.get(&peer)?.sessions.current.as_deref()?;
         Some(current.terms.created + self.limits.reject_after)
     }
 
-    /// The next effect to carry out.
+    /// Returns the next effect to carry out, or none if there are no more.
     #[must_use = "an output that is dropped is an effect that never happens"]
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is next due; it may turn out to have nothing to do.
+    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) is next due; it may turn out to have
+    /// nothing to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.schedule.first()
     }
 
-    /// Acts on every deadline that has come.
+    /// Handles every timer that has expired.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(peer) = self.schedule.pop_due(now) {
             self.act_on_deadlines(now, peer);
@@ -299,7 +299,7 @@ impl Endpoint {
         }
     }
 
-    /// Opens a data datagram in place: who sent it, its number, and whether it is the newest.
+    /// Opens a data datagram in place. Returns its sender, its number, and true if it is the newest.
     fn handle_data(
         &mut self,
         now: Instant,
@@ -349,8 +349,8 @@ impl Endpoint {
         });
     }
 
-    /// Makes sure that the peer is looked at when it wants to be. A deadline that has moved to later is
-    /// left as it is, so that the common packet costs nothing here.
+    /// Schedules the next check of the peer at its deadline. A deadline that has moved to later is left as it is, so
+    /// that the common packet costs nothing here.
     pub(crate) fn reschedule(&mut self, id: PeerId) {
         let peer = self.peers.get(&id);
         if let Some(deadline) = peer.and_then(|peer| peer.deadline(&self.limits)) {
@@ -394,7 +394,7 @@ impl Endpoint {
 }
 
 impl Limits {
-    /// True while the keys may still be used.
+    /// Returns true while the keys may still be used.
     pub(crate) fn allow(&self, transport: &Transport, now: Instant) -> bool {
         now.since(transport.terms.created) < self.reject_after && !transport.is_worn_out()
     }

@@ -1,9 +1,9 @@
-//! Where unpredictable bytes come from.
+//! The source of unpredictable bytes.
 
-/// A source of bytes that nobody else can predict: keys, ephemerals, indices and jitter are drawn from it.
+/// A source of bytes that no other host can predict: keys, ephemerals, indices and jitter are drawn from it.
 ///
-/// A live process hands in the generator of its operating system, a simulation a seeded stream. Any
-/// `FnMut(&mut [u8])` that fills its argument will do. A source that cannot fill must not return.
+/// A live process passes the generator of its operating system, a simulation a seeded stream. Any `FnMut(&mut [u8])`
+/// that fills its argument is suitable. A source that cannot fill must not return.
 pub trait Entropy: Send {
     /// Fills the whole of `buffer`.
     fn fill(&mut self, buffer: &mut [u8]);

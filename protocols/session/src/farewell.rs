@@ -1,4 +1,4 @@
-//! The end of a session before its time: one end says that it leaves, and the other forgets its keys.
+//! The early end of a session: one end sends a goodbye, and the other drops its keys.
 
 use units::Instant;
 
@@ -7,14 +7,13 @@ use crate::message::{DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES};
 use crate::output::{Event, PeerError, PeerId, Route};
 use crate::peer::Side;
 
-/// What a goodbye says under its seal. No hop frame is as short.
+/// Plaintext of a goodbye. Every hop frame is longer.
 pub(crate) const GOODBYE: [u8; 1] = [1];
-/// How often it is said, since nobody confirms it and the air swallows some. Where all are lost the keys expire.
+/// Number of copies, since a goodbye is not confirmed and some may be lost. If all are lost, the keys expire.
 const COPIES: usize = 3;
 
 impl Endpoint {
-    /// Tells a peer that this host leaves, forgets the sessions with it, and begins no handshake until
-    /// [`Self::connect`].
+    /// Sends a goodbye to a peer, drops the sessions with it, and begins no handshake until [`Self::connect`].
     pub fn leave(&mut self, now: Instant, peer: PeerId) -> Result<(), PeerError> {
         for _ in 0..COPIES {
             let mut datagram = vec![0; DATA_OVERHEAD_BYTES + GOODBYE.len()];
@@ -33,13 +32,13 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The peer has left: forgets the keys of the life that said so. Whoever wants a session begins anew.
+    /// Drops the keys of the peer's current epoch after its goodbye. A new session needs a new handshake.
     pub(crate) fn hear_goodbye(&mut self, id: PeerId) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
         };
         let ended = peer.known_epoch.take();
-        // The answer to a later life of the peer may be on its way already.
+        // The answer to a later start of the peer may be on its way already.
         let slots = peer.sessions.slots();
         for slot in slots {
             if let Some(old) = slot.take_if(|held| Some(held.terms.peer_epoch) == ended) {

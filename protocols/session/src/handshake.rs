@@ -1,4 +1,4 @@
-//! How sessions begin: initiations, responses, confirmation.
+//! The handshake: initiations, responses, confirmation.
 
 use snow::HandshakeState;
 use units::Instant;
@@ -17,7 +17,7 @@ use crate::peer::{Peer, ResponderState, Side};
 use crate::transport::{Terms, Transport};
 
 impl Endpoint {
-    /// A known host asks for a session.
+    /// Handles the initiation of a known host.
     pub(crate) fn handle_initiation(
         &mut self,
         now: Instant,
@@ -70,7 +70,7 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// The peer that we initiated to has answered.
+    /// Handles the response to this host's initiation.
     pub(crate) fn handle_response(
         &mut self,
         now: Instant,
@@ -115,12 +115,13 @@ impl Endpoint {
         initiator.flight = None;
         initiator.silence = None;
         self.install(id, Transport::new(terms, &send, &receive));
-        // The responder sends nothing under the new keys until it has seen them used.
+        // The responder sends nothing under the new keys until it has received a datagram under them.
         self.send_empty(now, id);
         Ok(id)
     }
 
-    /// The first authentic datagram under the next keys: the initiator has them, so they come into use.
+    /// Puts the next keys in use after the first authentic datagram under them, which proves that the initiator has
+    /// them.
     pub(crate) fn confirm(&mut self, id: PeerId) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
@@ -133,7 +134,7 @@ impl Endpoint {
         }
     }
 
-    /// Puts a session in use; the one that it follows may still receive.
+    /// Puts a session in use; the one before it may still receive.
     fn install(&mut self, id: PeerId, transport: Transport) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
@@ -148,7 +149,7 @@ impl Endpoint {
         let mut unused = [None, None];
         unused[0] = std::mem::replace(&mut peer.sessions.previous, former);
         if new_peer_incarnation {
-            // What the peer sent in its former life must not mix with this one.
+            // Data of the peer's former epoch must not mix with data of this one.
             unused[1] = peer.sessions.previous.take();
         }
         for transport in unused.into_iter().flatten() {
@@ -162,7 +163,7 @@ impl Endpoint {
         });
     }
 
-    /// Opens an initiation: who sent it and what it says.
+    /// Opens an initiation. Returns the handshake, the sender, and the content.
     fn read_initiation(
         &mut self,
         initiation: &[u8; INITIATION_BYTES],
@@ -184,7 +185,7 @@ impl Endpoint {
         Ok((state, sender, Greeting::decode(&payload)))
     }
 
-    /// An index that no session and no handshake has.
+    /// Returns an index that no session and no handshake has.
     pub(crate) fn new_index(&mut self) -> u32 {
         loop {
             let index = u32::from_le_bytes(draw(&mut *self.entropy));
@@ -195,8 +196,8 @@ impl Endpoint {
     }
 }
 
-/// The answer that was given to this very initiation; a new one would settle a second pair of keys for one
-/// request (the flaw of KRACK).
+/// Returns the answer to exactly this initiation, if there was one; a new answer would create a second pair of keys
+/// for one initiation (the flaw of KRACK).
 fn cached_response(
     responder: &ResponderState,
     initiation: &[u8; INITIATION_BYTES],

@@ -1,9 +1,9 @@
-//! Keys as text: `lasthop-<kind>1-<58 symbols>`.
+//! The text format of keys: `lasthop-<kind>1-<58 symbols>`.
 //!
-//! The symbols are Crockford's base32 in lower case: no `-` inside (the prefix splits cleanly and a
-//! double click takes the whole key), either case is read, and the look-alikes `o`, `i`, `l` are read as
-//! 0, 1, 1. They carry the 32 bytes of the key and then the first 4 bytes of
-//! BLAKE2s-256(prefix ‖ key), so that a typing error is told from a wrong key.
+//! The symbols are Crockford's base32 in lower case: no `-` inside (the prefix splits cleanly and a double click
+//! selects the whole key), either case is read, and the look-alikes `o`, `i`, `l` are read as 0, 1, 1. They encode
+//! the 32 bytes of the key and then the first 4 bytes of BLAKE2s-256(prefix ‖ key), which distinguish a typing error
+//! from a wrong key.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ const CODED_BYTES: usize = KEY_BYTES + CHECKSUM_BYTES;
 const SYMBOLS: usize = (CODED_BYTES * 8).div_ceil(5);
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// What a key is for.
+/// Purpose of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// The secret half of a key pair.
@@ -32,7 +32,7 @@ pub enum KeyKind {
 impl KeyKind {
     const ALL: [Self; 3] = [Self::Private, Self::Public, Self::Preshared];
 
-    /// What a key of this kind begins with.
+    /// Returns the prefix of keys of this kind.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Private => "lasthop-sk1-",
@@ -52,53 +52,53 @@ impl fmt::Display for KeyKind {
     }
 }
 
-/// Why a text is not the key that is wanted. It never repeats the text, which may be a secret.
+/// Reason why a text is not a key of the expected kind. It never repeats the text, which may be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ParseKeyError {
     /// The text is a key of another kind.
     #[error("this is a {found}; a {wanted} is wanted here ({}…)", wanted.prefix())]
     WrongKind {
-        /// What the prefix says.
+        /// Kind by the prefix.
         found: KeyKind,
-        /// What the place asks for.
+        /// Expected kind.
         wanted: KeyKind,
     },
-    /// The text has none of our prefixes.
+    /// The text has no known prefix.
     #[error("this is not a key: a {wanted} begins with {}", wanted.prefix())]
     NoPrefix {
-        /// What the place asks for.
+        /// Expected kind.
         wanted: KeyKind,
     },
     /// The text is cut short or too long.
     #[error("this {kind} has {found} symbols after {} where {SYMBOLS} belong; copy all of it", kind.prefix())]
     Length {
-        /// What the prefix says.
+        /// Kind by the prefix.
         kind: KeyKind,
-        /// Characters after the prefix.
+        /// Number of characters after the prefix.
         found: usize,
     },
-    /// A character that the alphabet lacks.
+    /// A character is not in the alphabet.
     #[error("symbol {position} after {} is no digit and no letter of a {kind}", kind.prefix())]
     Symbol {
-        /// What the prefix says.
+        /// Kind by the prefix.
         kind: KeyKind,
-        /// Which symbol, from 1.
+        /// Position of the symbol, from 1.
         position: usize,
     },
-    /// The last symbols do not fit the others.
+    /// The checksum does not match.
     #[error("the checksum of this {kind} is wrong: a symbol is mistyped; copy it again")]
     Checksum {
-        /// What the prefix says.
+        /// Kind by the prefix.
         kind: KeyKind,
     },
 }
 
-/// The text of a key.
+/// Returns the text of a key.
 pub(crate) fn write(kind: KeyKind, key: &[u8; KEY_BYTES]) -> Zeroizing<String> {
     let mut coded = Zeroizing::new([0; CODED_BYTES]);
     coded[..KEY_BYTES].copy_from_slice(key);
     coded[KEY_BYTES..].copy_from_slice(&checksum(kind, key));
-    // Room from the start: a string that grows would leave parts of a secret behind.
+    // Allocated once: a string that grows would leave copies of a secret behind.
     let mut text = Zeroizing::new(String::with_capacity(kind.prefix().len() + SYMBOLS));
     text.push_str(kind.prefix());
     let mut bits: u32 = 0;
@@ -115,7 +115,7 @@ pub(crate) fn write(kind: KeyKind, key: &[u8; KEY_BYTES]) -> Zeroizing<String> {
     text
 }
 
-/// The bytes of a key of kind `wanted`. Spaces around it are ignored.
+/// Parses a key of kind `wanted`, and returns its bytes. Spaces around it are ignored.
 pub(crate) fn read(
     wanted: KeyKind,
     text: &str,

@@ -1,4 +1,4 @@
-//! The three kinds of key, as types that cannot be mistaken for each other.
+//! The three kinds of key, each its own type.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,17 +24,17 @@ pub const KEY_BYTES: usize = 32;
 pub struct PrivateKey(Zeroizing<[u8; KEY_BYTES]>);
 
 impl PrivateKey {
-    /// A new key.
+    /// Returns a new key.
     pub fn generate(entropy: &mut dyn Entropy) -> Self {
         Self(Zeroizing::new(draw(entropy)))
     }
 
-    /// The key with these bytes; X25519 takes any.
+    /// Returns the key with these bytes; any bytes are a valid X25519 key.
     pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The public half.
+    /// Returns the public half.
     pub fn public_key(&self) -> PublicKey {
         let mut curve = DefaultResolver
             .resolve_dh(&DHChoice::Curve25519)
@@ -45,7 +45,7 @@ impl PrivateKey {
         PublicKey(bytes)
     }
 
-    /// `lasthop-sk1-…`, for the key file and nowhere else.
+    /// Returns `lasthop-sk1-…`, for the key file and nowhere else.
     pub fn to_text(&self) -> Zeroizing<String> {
         key_text::write(KeyKind::Private, &self.0)
     }
@@ -63,8 +63,8 @@ impl FromStr for PrivateKey {
     }
 }
 
-/// A secret that two hosts share beside their key pairs: it keeps recorded traffic closed even to
-/// somebody who breaks X25519 one day.
+/// A secret that two hosts share in addition to their key pairs: it protects recorded traffic even if X25519 is
+/// broken one day.
 ///
 /// It has no `Debug` and no `Display`; its memory is cleared on drop.
 ///
@@ -75,22 +75,22 @@ impl FromStr for PrivateKey {
 pub struct PresharedKey(Zeroizing<[u8; KEY_BYTES]>);
 
 impl PresharedKey {
-    /// What Noise mixes in where two hosts share no such secret: zeros, as in `WireGuard`.
+    /// Returns the key that Noise mixes in without a preshared key: zeros, as in `WireGuard`.
     pub(crate) fn none() -> Self {
         Self::from_bytes([0; KEY_BYTES])
     }
 
-    /// A new key.
+    /// Returns a new key.
     pub fn generate(entropy: &mut dyn Entropy) -> Self {
         Self(Zeroizing::new(draw(entropy)))
     }
 
-    /// The key with these bytes.
+    /// Returns the key with these bytes.
     pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// `lasthop-psk1-…`, for the key file and nowhere else.
+    /// Returns `lasthop-psk1-…`, for the key file and nowhere else.
     pub fn to_text(&self) -> Zeroizing<String> {
         key_text::write(KeyKind::Preshared, &self.0)
     }
@@ -113,12 +113,12 @@ impl FromStr for PresharedKey {
 pub struct PublicKey([u8; KEY_BYTES]);
 
 impl PublicKey {
-    /// The key with these bytes.
+    /// Returns the key with these bytes.
     pub const fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes, as RFC 7748 orders them.
+    /// Returns the bytes, as RFC 7748 orders them.
     pub const fn bytes(&self) -> &[u8; KEY_BYTES] {
         &self.0
     }
@@ -132,7 +132,7 @@ impl FromStr for PublicKey {
     }
 }
 
-/// `lasthop-pk1-…`
+/// Writes `lasthop-pk1-…`.
 impl fmt::Display for PublicKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&key_text::write(KeyKind::Public, &self.0))

@@ -1,13 +1,13 @@
 //! Keys, handshakes and sealed datagrams between a mobile host and its gateway.
 //!
-//! An [`Endpoint`] is one host with all its peers. The side that begins (the mobile) runs
-//! `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` as `WireGuard` does (Donenfeld, NDSS 2017), renews its keys every
-//! two minutes and asks without end where a fade swallows the answer; data is sealed in place when it
-//! leaves, under a number of its own. A datagram that no peer sent gets no answer. `docs/session.md` has
-//! the formats and the reasons.
+//! An [`Endpoint`] is one host with all its peers. The initiator (the mobile host) runs
+//! `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` as `WireGuard` does (Donenfeld, NDSS 2017), renews its keys every two
+//! minutes and retries without limit if a fade loses the answer; data is sealed in place when it leaves, under a
+//! number of its own. A datagram from an unknown sender gets no answer. `docs/session.md` has the formats and the
+//! reasons.
 //!
-//! The crate reads no clock and draws no chance of its own: time is an argument, and every secret comes
-//! from the [`Entropy`] that the owner hands in. Where a peer is (its address) is the owner's matter.
+//! The crate reads no clock and draws no random numbers of its own: time is an argument, and every secret comes from
+//! the [`Entropy`] of the owner. The owner also keeps the addresses of peers.
 
 mod deadlines;
 mod endpoint;

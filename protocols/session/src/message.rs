@@ -1,18 +1,17 @@
-//! The layouts of the three messages, all numbers little-endian as in `WireGuard`. `docs/session.md`
-//! draws them.
+//! The layouts of the three messages, all numbers little-endian as in `WireGuard`. `docs/session.md` has diagrams.
 
 use blake2::digest::{Mac, consts::U16};
 use blake2::{Blake2s256, Blake2sMac, Digest};
 
 use crate::keys::PublicKey;
 
-/// The version of everything that this crate puts on the wire.
+/// Version of all messages of this crate.
 const VERSION: u8 = 1;
 const INITIATION_TYPE: u8 = 1;
 const RESPONSE_TYPE: u8 = 2;
 const DATA_TYPE: u8 = 4;
 
-/// Bytes of an authentication tag of ChaCha20-Poly1305, and of a mac1.
+/// Length of a ChaCha20-Poly1305 authentication tag, then of a mac1, in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
 const MAC_BYTES: usize = 16;
 const POINT_BYTES: usize = 32;
@@ -30,15 +29,15 @@ pub const INITIATION_BYTES: usize = INITIATION_HEADER + INITIATION_NOISE + 2 * M
 
 const RESPONSE_HEADER: usize = 8;
 const RESPONSE_NOISE: usize = POINT_BYTES + (Answer::BYTES + TAG_BYTES);
-/// Bytes of a handshake response: fewer than the initiation's, so that nobody is amplified.
+/// Bytes of a handshake response: fewer than the initiation's, so that it cannot serve for amplification.
 pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
 
-/// What the first message says under its seal.
+/// Encrypted content of the first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Greeting {
     /// See [`Answer`].
     pub(crate) answer: Answer,
-    /// Grows from each initiation of a host to the next, also over restarts.
+    /// Time stamp that grows from each initiation of a host to the next, also over restarts.
     pub(crate) stamp: u64,
 }
 
@@ -60,14 +59,14 @@ impl Greeting {
     }
 }
 
-/// What the second message says under its seal, and the first one too.
+/// Encrypted content of the second message, and part of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// By which the sender knows the session: the receiver index of what is sent to it.
+    /// Receiver index of datagrams to the sender of this message.
     pub(crate) index: u32,
-    /// A random number that the sender drew when it started.
+    /// Random number that the sender drew when it started.
     pub(crate) epoch: u64,
-    /// What the sender can do beyond this version, a bit each.
+    /// Extensions beyond this version that the sender supports, one bit each.
     pub(crate) features: u64,
 }
 
@@ -92,7 +91,7 @@ impl Answer {
     }
 }
 
-/// A datagram told apart by type, version and length; nothing in it is authenticated yet.
+/// A datagram parsed by type, version and length; nothing in it is authenticated yet.
 pub(crate) enum Message<'a> {
     Initiation(&'a [u8; INITIATION_BYTES]),
     Response(&'a [u8; RESPONSE_BYTES]),
@@ -103,7 +102,7 @@ pub(crate) enum Message<'a> {
     },
 }
 
-/// Why a datagram is no [`Message`].
+/// Reason why a datagram is no [`Message`].
 pub(crate) enum NotAMessage {
     Malformed,
     OtherVersion,
@@ -132,7 +131,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// An initiation that lacks its Noise message and its mac.
+/// Returns an initiation without its Noise message and its mac.
 pub(crate) fn new_initiation() -> [u8; INITIATION_BYTES] {
     let mut bytes = [0; INITIATION_BYTES];
     bytes[0] = INITIATION_TYPE;
@@ -140,7 +139,7 @@ pub(crate) fn new_initiation() -> [u8; INITIATION_BYTES] {
     bytes
 }
 
-/// A response that lacks its Noise message and its mac.
+/// Returns a response without its Noise message and its mac.
 pub(crate) fn new_response(receiver: u32) -> [u8; RESPONSE_BYTES] {
     let mut bytes = [0; RESPONSE_BYTES];
     bytes[0] = RESPONSE_TYPE;
@@ -149,12 +148,12 @@ pub(crate) fn new_response(receiver: u32) -> [u8; RESPONSE_BYTES] {
     bytes
 }
 
-/// The index that a response is for.
+/// Returns the receiver index of a response.
 pub(crate) fn receiver_of(response: &[u8; RESPONSE_BYTES]) -> u32 {
     u32_at(response, 4)
 }
 
-/// All of a handshake message but its mac2, which no mac covers and anybody may change.
+/// Returns a handshake message without its mac2, which no mac covers and any host may change.
 pub(crate) fn without_mac2(handshake: &[u8]) -> &[u8] {
     &handshake[..handshake.len() - MAC_BYTES]
 }
@@ -182,13 +181,13 @@ pub(crate) fn write_data_header(header: &mut [u8], receiver: u32, number: u64) {
     header[5..9].copy_from_slice(&(number as u32).to_le_bytes());
 }
 
-/// The key of the mac1 of every handshake message to one host. Whoever knows that host's public key can
-/// compute it, and nobody else can.
+/// Key of the mac1 of every handshake message to one host. Only hosts that have that host's public key can compute
+/// it.
 #[derive(Clone)]
 pub(crate) struct Mac1Key([u8; 32]);
 
 impl Mac1Key {
-    /// For messages to `receiver`: BLAKE2s-256("mac1----" ‖ public key), as in `WireGuard`.
+    /// Returns the key for messages to `receiver`: BLAKE2s-256("mac1----" ‖ public key), as in `WireGuard`.
     pub(crate) fn new(receiver: &PublicKey) -> Self {
         let digest = Blake2s256::new()
             .chain_update(b"mac1----")
@@ -197,13 +196,13 @@ impl Mac1Key {
         Self(digest.into())
     }
 
-    /// Fills in the mac1 of a handshake message; its mac2 stays zero, as nobody asked for a cookie.
+    /// Writes the mac1 of a handshake message; its mac2 stays zero, as cookies are not used.
     pub(crate) fn sign(&self, handshake: &mut [u8]) {
         let (covered, macs) = handshake.split_at_mut(handshake.len() - 2 * MAC_BYTES);
         macs[..MAC_BYTES].copy_from_slice(&self.over(covered).finalize().into_bytes());
     }
 
-    /// True if the mac1 of a handshake message is right; in constant time.
+    /// Returns true if the mac1 of a handshake message is correct; in constant time.
     pub(crate) fn verify(&self, handshake: &[u8]) -> bool {
         let (covered, macs) = handshake.split_at(handshake.len() - 2 * MAC_BYTES);
         self.over(covered).verify_slice(&macs[..MAC_BYTES]).is_ok()

@@ -1,5 +1,5 @@
-//! The handshake's cryptography: `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` by snow, with ephemerals that
-//! the caller draws.
+//! The cryptography of the handshake: `Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s` by snow, with ephemerals that the
+//! caller draws.
 
 use snow::params::{CipherChoice, DHChoice, HashChoice, NoiseParams};
 use snow::resolvers::{CryptoResolver, DefaultResolver};
@@ -9,12 +9,12 @@ use zeroize::Zeroizing;
 
 use crate::keys::{KEY_BYTES, PresharedKey, PrivateKey, PublicKey};
 
-/// What both sides mix in first: the name and version of what they speak.
+/// Prologue that both sides mix in first: name and version of the protocol.
 pub(crate) const PROLOGUE: &[u8] = b"lasthop v1";
-/// Where `IKpsk2` mixes the preshared key in: at the end of the second message.
+/// Position at which `IKpsk2` mixes in the preshared key: the end of the second message.
 const PSK_PLACE: u8 = 2;
 
-/// What this host brings to one handshake.
+/// Inputs of this host to one handshake.
 pub(crate) struct Local<'a> {
     pub(crate) private_key: &'a PrivateKey,
     pub(crate) prologue: &'a [u8],
@@ -22,7 +22,7 @@ pub(crate) struct Local<'a> {
     pub(crate) ephemeral: Zeroizing<[u8; KEY_BYTES]>,
 }
 
-/// The handshake of the side that speaks first.
+/// Returns the handshake of the initiator.
 pub(crate) fn initiator<'a>(
     local: &Local<'a>,
     remote: &'a PublicKey,
@@ -35,8 +35,8 @@ pub(crate) fn initiator<'a>(
         .expect("every part that IKpsk2 needs is given, once")
 }
 
-/// The handshake of the side that answers; it learns who asks from the first message, and only then which
-/// preshared key belongs (see [`set_preshared_key`]).
+/// Returns the handshake of the responder; only the first message reveals the initiator, and so the preshared key to
+/// use (see [`set_preshared_key`]).
 pub(crate) fn responder(local: &Local<'_>) -> HandshakeState {
     builder(local)
         .and_then(Builder::build_responder)
@@ -49,7 +49,7 @@ pub(crate) fn set_preshared_key(state: &mut HandshakeState, psk: &PresharedKey) 
         .expect("the key has 32 bytes and the place exists");
 }
 
-/// The keys of a finished handshake: initiator to responder, then the reverse.
+/// Returns the keys of a finished handshake: initiator to responder, then the reverse.
 pub(crate) fn split(state: &mut HandshakeState) -> [Zeroizing<[u8; KEY_BYTES]>; 2] {
     let (forward, back) = state.dangerously_get_raw_split();
     [Zeroizing::new(forward), Zeroizing::new(back)]
@@ -63,7 +63,7 @@ fn builder<'a>(local: &Local<'a>) -> Result<Builder<'a>, Error> {
         .local_private_key(local.private_key.bytes())
 }
 
-/// Snow's own primitives, but the only randomness is one ephemeral key.
+/// Snow's own primitives, with one ephemeral key as the only random value.
 #[derive(Clone)]
 struct OneEphemeral(Zeroizing<[u8; KEY_BYTES]>);
 

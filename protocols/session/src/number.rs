@@ -1,8 +1,8 @@
-//! Packet numbers on the wire are the low 32 bits of 64.
+//! Packet numbers: 64 bits, of which the low 32 are on the wire.
 
-/// The full number that is nearest to `expected` and ends in `low` (RFC 9000, appendix A.3).
+/// Returns the full number that is nearest to `expected` and ends in `low` (RFC 9000, appendix A.3).
 ///
-/// `expected` is one more than the newest number that carried a good tag, so a forger cannot shift it.
+/// `expected` is one more than the newest authenticated number, so a forger cannot shift it.
 pub(crate) fn expand(expected: u64, low: u32) -> u64 {
     const SPAN: u64 = 1 << 32;
     const HALF: u64 = SPAN / 2;

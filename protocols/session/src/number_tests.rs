@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::expand;
 
-/// Of all 64-bit numbers that end in `low`, the nearest to `expected`, by trying the three that can be;
-/// in 128 bits nothing wraps. Where two are equally near, the later (RFC 9000, A.3).
+/// Returns the 64-bit number nearest to `expected` that ends in `low`, by trying the three candidates;
+/// in 128 bits nothing wraps. If two are equally near, the later (RFC 9000, A.3).
 fn reference(expected: u64, low: u32) -> u64 {
     let span = 1_i128 << 32;
     let base = i128::from(expected) / span * span + i128::from(low);

@@ -1,64 +1,64 @@
-//! What an [`Endpoint`](crate::Endpoint) says to its owner.
+//! The outputs of an [`Endpoint`](crate::Endpoint) for its owner.
 
-/// One peer of an endpoint, for as long as the endpoint lives; never given twice.
+/// Identifier of a peer of an endpoint, for the lifetime of the endpoint; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub(crate) u32);
 
-/// What became of a datagram.
+/// Result of handling a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
     /// It is authentic and new.
     Data {
-        /// Who sent it.
+        /// Sender of the datagram.
         peer: PeerId,
         /// Its number in its session.
         number: u64,
-        /// True if no later datagram of the current session came before: only then may the owner move
-        /// the peer's address to where this one came from.
+        /// True if no later datagram of the current session came before: only then may the owner change the peer's
+        /// address to the source of this datagram.
         newest: bool,
-        /// The opened part of the datagram; empty where a peer only confirms or probes a session.
+        /// Decrypted part of the datagram; empty if the peer only confirms or probes a session.
         plaintext: &'a mut [u8],
     },
-    /// It was a handshake message of this peer and has been acted on. It says nothing about where the
-    /// peer is: a copy of it may come from anywhere.
+    /// It was a handshake message of this peer and was handled. It does not prove the peer's address: a copy of it
+    /// may come from anywhere.
     Handshake(PeerId),
-    /// The peer has left, and its keys are forgotten.
+    /// The peer has left, and its keys were dropped.
     Goodbye(PeerId),
-    /// It has been dropped and counted; nothing is to be sent.
+    /// It was dropped and counted; no answer is due.
     Dropped(DropCause),
 }
 
-/// Why a datagram was dropped.
+/// Reason why a datagram was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropCause {
-    /// No message of ours has this type and length.
+    /// No message has this type and length.
     Malformed,
     /// A handshake message of another version.
     OtherVersion,
-    /// A handshake message of somebody who does not know our public key.
+    /// A handshake message of a sender that does not have this host's public key.
     BadMac,
     /// More handshakes than the budget allows.
     OverBudget,
-    /// A handshake message that fails to open: forged, or its sender means another host or another key.
+    /// A handshake message that fails to open: forged, or meant for another host or key.
     BadHandshake,
     /// An initiation of a host that is not among the peers.
     UnknownPeer,
     /// An initiation that is no newer than one seen before.
     StaleHandshake,
-    /// An initiation of a peer that we initiate to, or a response that nothing waits for.
+    /// An initiation of a peer that this host initiates to, or a response that matches no initiation.
     UnexpectedHandshake,
-    /// A data datagram for an index that was never given or is forgotten.
+    /// A data datagram for an index that was never assigned, or was dropped.
     UnknownIndex,
-    /// A data datagram under keys that are too old.
+    /// A data datagram under keys that have expired.
     Expired,
-    /// A number that has been seen or has left the window.
+    /// A packet number that was received before, or has left the window.
     Replayed,
-    /// A data datagram whose tag is wrong.
+    /// A data datagram with a wrong tag.
     BadSeal,
 }
 
 impl DropCause {
-    /// Every cause, in the order in which [`Counters`] holds them.
+    /// All causes, in the order of [`Counters`].
     pub const ALL: [Self; 12] = [
         Self::Malformed,
         Self::OtherVersion,
@@ -75,19 +75,19 @@ impl DropCause {
     ];
 }
 
-/// How many datagrams were dropped, by cause.
+/// Numbers of dropped datagrams, by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     dropped: [u64; DropCause::ALL.len()],
 }
 
 impl Counters {
-    /// Datagrams dropped for `cause`.
+    /// Returns the number of datagrams dropped for `cause`.
     pub const fn dropped(&self, cause: DropCause) -> u64 {
         self.dropped[cause as usize]
     }
 
-    /// Datagrams dropped for any cause.
+    /// Returns the number of datagrams dropped for any cause.
     pub fn dropped_total(&self) -> u64 {
         self.dropped.iter().sum()
     }
@@ -97,68 +97,68 @@ impl Counters {
     }
 }
 
-/// Where a datagram goes.
+/// Destination of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// To the address of the peer.
+    /// The address of the peer.
     Peer,
-    /// To wherever the peer may be: an initiation, which only the peer can answer, so that it may go to many.
+    /// Any address that the peer may have: an initiation may go to many, since only the peer can answer it.
     Anywhere,
-    /// To the source address of the datagram that was handled last: the answer to an initiation, whose
-    /// sender has yet to prove where it is.
+    /// The source address of the datagram handled last: the answer to an initiation, whose sender has not proved its
+    /// address yet.
     Reply,
 }
 
-/// What is to be done or known.
+/// An effect to carry out, or an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Send this datagram.
     Transmit {
-        /// For whom it is.
+        /// Peer that it is for.
         peer: PeerId,
-        /// Where it goes.
+        /// Destination address.
         route: Route,
-        /// All of it.
+        /// Complete datagram.
         datagram: Vec<u8>,
     },
-    /// Something changed.
+    /// A session has changed.
     Event(Event),
 }
 
-/// A change in the relation to a peer.
+/// A change of the session with a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A session is there to send in: the first, or the next one after a rekey.
+    /// A session can be used: the first, or the next one after a rekey.
     Established {
-        /// With whom.
+        /// Peer of the session.
         peer: PeerId,
         /// The random number that the peer drew when it started.
         peer_epoch: u64,
-        /// What the peer says that it can or will do, a bit each.
+        /// Extensions that the peer supports, one bit each.
         peer_features: u64,
-        /// True at first contact and whenever the peer has lost its state since: nothing numbered in
-        /// its former life means anything now.
+        /// True at first contact and whenever the peer has restarted since: numbers of its former epoch are no longer
+        /// valid.
         new_peer_incarnation: bool,
     },
-    /// The peer has said that it leaves; nothing can be sent until the next handshake, which begins a new life.
+    /// The peer has sent a goodbye; nothing can be sent until the next handshake, which begins a new epoch.
     Left {
-        /// Who.
+        /// Peer that has left.
         peer: PeerId,
     },
-    /// The last session has grown too old; nothing can be sent until the next handshake.
+    /// The last session has expired; nothing can be sent until the next handshake.
     Expired {
-        /// With whom.
+        /// Peer of the session.
         peer: PeerId,
     },
 }
 
-/// Why nothing was sealed.
+/// Reason why a packet was not sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// The peer was removed, or belongs to another endpoint.
     #[error("there is no such peer")]
     UnknownPeer,
-    /// No keys to send under: keep the packet until the next [`Event::Established`].
+    /// There are no keys to send under: keep the packet until the next [`Event::Established`].
     #[error("no session with the peer at present")]
     NoSession,
     /// The buffer has no room for header and tag.
@@ -167,24 +167,24 @@ pub enum SealError {
         crate::DATA_OVERHEAD_BYTES
     )]
     BufferTooShort {
-        /// Bytes given.
+        /// Length of the buffer.
         length: usize,
     },
 }
 
-/// Why a peer cannot be added, connected or removed.
+/// Reason why a peer cannot be added, connected or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PeerError {
-    /// Two peers with one key could not be told apart.
+    /// Another peer has the same public key.
     #[error("there is a peer with this public key already")]
     Duplicate,
-    /// A host that is its own peer.
+    /// The public key is that of this host.
     #[error("the public key is this host's own; give the peer's")]
     OwnKey,
     /// The peer was removed, or belongs to another endpoint.
     #[error("there is no such peer")]
     Unknown,
-    /// This host waits for the peer to initiate.
+    /// This host is the responder towards the peer, which must initiate.
     #[error("this host is the responder towards the peer and cannot connect to it")]
     NotInitiator,
 }

@@ -1,4 +1,4 @@
-//! What an endpoint knows of one peer.
+//! The state of one peer of an endpoint.
 
 use snow::HandshakeState;
 use units::{Duration, Instant};
@@ -8,16 +8,15 @@ use crate::keys::{PresharedKey, PublicKey};
 use crate::message::{INITIATION_BYTES, Mac1Key, RESPONSE_BYTES};
 use crate::transport::Transport;
 
-/// When an unanswered session is probed, and when it is given up on and a handshake begins, each counted
-/// from the first datagram that nothing has answered. A restarted peer drops what we send in silence, so
-/// only silence tells of it.
+/// Times at which an unanswered session is probed, probed again, and replaced by a handshake, each from the first
+/// unanswered datagram. A restarted peer drops our datagrams silently, so silence is the only sign of a restart.
 const SILENCE_STEPS: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(5),
     Duration::from_secs(10),
 ];
 
-/// Which side of the handshake this host is, towards one peer.
+/// Role of this host in handshakes with one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Begins every handshake: the mobile host.
@@ -26,8 +25,8 @@ pub enum Role {
     Responder,
 }
 
-/// The keys that may be in use at once. A peer may still send under the previous ones while a datagram
-/// under the next ones is awaited.
+/// Keys that may be in use at the same time. A peer may still send under the previous ones while a datagram under the
+/// next ones is awaited.
 pub(crate) struct Sessions {
     pub(crate) previous: Option<Box<Transport>>,
     pub(crate) current: Option<Box<Transport>>,
@@ -35,7 +34,7 @@ pub(crate) struct Sessions {
     pub(crate) next: Option<Box<Transport>>,
 }
 
-/// Which keys a datagram came under.
+/// Keys under which a datagram arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
     Previous,
@@ -62,7 +61,7 @@ impl Sessions {
         })
     }
 
-    /// Every slot, for expiry and indices.
+    /// Returns every slot, for expiry and indices.
     pub(crate) fn slots(&mut self) -> [&mut Option<Box<Transport>>; 3] {
         [&mut self.previous, &mut self.current, &mut self.next]
     }
@@ -76,7 +75,7 @@ impl Sessions {
     }
 }
 
-/// A handshake that this host began and that has not been answered.
+/// A handshake of this host that has not been answered.
 pub(crate) struct Flight {
     pub(crate) index: u32,
     pub(crate) state: HandshakeState,
@@ -86,11 +85,11 @@ pub(crate) struct Flight {
     pub(crate) resend_at: Instant,
 }
 
-/// Datagrams that nothing has answered.
+/// State of unanswered datagrams.
 #[derive(Clone, Copy)]
 pub(crate) struct Silence {
     pub(crate) since: Instant,
-    /// How many of [`SILENCE_STEPS`] have been taken.
+    /// Number of [`SILENCE_STEPS`] that have been taken.
     pub(crate) steps: usize,
 }
 
@@ -99,28 +98,28 @@ impl Silence {
         SILENCE_STEPS.get(self.steps).map(|step| self.since + *step)
     }
 
-    /// True after the last step: probes did not help.
+    /// Returns true after the last step: the probes were not answered.
     pub(crate) fn is_hopeless(self) -> bool {
         self.steps == SILENCE_STEPS.len()
     }
 }
 
-/// The state of the side that begins.
+/// State of the initiator.
 #[derive(Default)]
 pub(crate) struct InitiatorState {
-    /// True between `connect` and `disconnect`.
+    /// Set between `connect` and `disconnect`.
     pub(crate) wanted: bool,
     pub(crate) flight: Option<Box<Flight>>,
     pub(crate) silence: Option<Silence>,
     pub(crate) last_stamp: u64,
 }
 
-/// The state of the side that answers.
+/// State of the responder.
 #[derive(Default)]
 pub(crate) struct ResponderState {
-    /// The stamp of the newest initiation.
+    /// Stamp of the newest initiation.
     pub(crate) newest_stamp: Option<u64>,
-    /// That initiation and its answer, as long as the keys that they settled wait for confirmation.
+    /// That initiation and its answer, as long as its keys wait for confirmation.
     pub(crate) answered: Option<Box<([u8; INITIATION_BYTES], [u8; RESPONSE_BYTES])>>,
 }
 
@@ -132,18 +131,18 @@ pub(crate) enum Side {
 pub(crate) struct Peer {
     pub(crate) public_key: PublicKey,
     pub(crate) preshared_key: PresharedKey,
-    /// For messages to this peer.
+    /// Key of the mac1 of messages to this peer.
     pub(crate) mac1_key: Mac1Key,
     pub(crate) sessions: Sessions,
     pub(crate) side: Side,
-    /// What this host tells it.
+    /// Extensions that this host announces to it, one bit each.
     pub(crate) features: u64,
-    /// The epoch of the newest session, over all its expiries.
+    /// Epoch of the peer in the newest session, kept after its expiry.
     pub(crate) known_epoch: Option<u64>,
 }
 
 impl Peer {
-    /// When something is next due.
+    /// Returns the time at which a timer is next due.
     pub(crate) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let expiry = self
             .sessions
@@ -160,7 +159,7 @@ impl Peer {
         [expiry, handshake, silence].into_iter().flatten().min()
     }
 
-    /// When the initiator replaces its keys: at once if it has none.
+    /// Returns the time at which the initiator replaces its keys: at once if it has none.
     pub(crate) fn rekey_at(&self, limits: &Limits) -> Option<Instant> {
         match &self.side {
             Side::Initiator(initiator) if initiator.wanted => Some(match &self.sessions.current {

@@ -1,16 +1,15 @@
-//! Which packet numbers have been seen.
+//! The replay window: the packet numbers received so far.
 
-/// Bits in the ring.
+/// Number of bits in the ring.
 const RING_BITS: u64 = 8192;
 const WORDS: usize = (RING_BITS / u64::BITS as u64) as usize;
-/// Numbers below the newest that can still be told apart: the ring less the word that is being filled
-/// (RFC 6479 §2).
+/// Size of the window below the newest number: the ring less the word that is being filled (RFC 6479 §2).
 pub(crate) const WINDOW: u64 = RING_BITS - u64::BITS as u64;
 
 /// A sliding window over packet numbers, as a ring of words that is cleared a word at a time (RFC 6479).
 ///
-/// A number is checked before its datagram is opened and committed only after the tag has proved good,
-/// so that a forger can neither burn a number nor move the window.
+/// A number is checked before its datagram is opened and committed only after its tag is verified, so that a forger
+/// can neither use up a number nor move the window.
 pub(crate) struct ReplayWindow {
     words: [u64; WORDS],
     /// One more than the newest number; 0 while there is none.
@@ -25,12 +24,12 @@ impl ReplayWindow {
         }
     }
 
-    /// The number that would continue the sequence.
+    /// Returns the number that would continue the sequence.
     pub(crate) const fn expected(&self) -> u64 {
         self.end
     }
 
-    /// True if `number` has neither been seen nor fallen out of the window.
+    /// Returns true if `number` has neither been received nor left the window.
     pub(crate) fn is_fresh(&self, number: u64) -> bool {
         if number >= self.end {
             return true;
@@ -39,7 +38,7 @@ impl ReplayWindow {
         behind < WINDOW && self.words[word(number)] & bit(number) == 0
     }
 
-    /// Notes `number`, which is fresh and below `u64::MAX`. True if it is the newest of all.
+    /// Notes `number`, which is fresh and below `u64::MAX`. Returns true if it is the newest of all.
     pub(crate) fn commit(&mut self, number: u64) -> bool {
         let newest = number >= self.end;
         if newest {

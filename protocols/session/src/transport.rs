@@ -1,4 +1,4 @@
-//! The keys of one session: sealing and opening in place.
+//! The keys of one session, which seal and open in place.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use units::Instant;
@@ -10,21 +10,22 @@ use crate::number::expand;
 use crate::output::DropCause;
 use crate::replay::ReplayWindow;
 
-/// The path that all datagrams take until a host has several: the first 32 bits of the nonce.
+/// Path ID of all datagrams until a host has several paths: the first 32 bits of the nonce.
 const PATH_ID: u32 = 0;
-/// Numbers from here on are never used, so that none wraps around.
+/// First number that is never used, so that no number wraps around.
 const NUMBER_END: u64 = u64::MAX - (1 << 16);
-/// Forgeries after which a key is given up: the integrity limit of ChaCha20-Poly1305 (RFC 9001 §6.6).
+/// Number of forgeries after which a key is given up: the integrity limit of ChaCha20-Poly1305 (RFC 9001 §6.6).
 const FORGERIES_MAX: u64 = 1 << 36;
 
-/// What a handshake settles about a session beside its keys.
+/// Parameters of a session besides its keys, agreed in the handshake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms {
     pub(crate) local_index: u32,
     pub(crate) remote_index: u32,
     pub(crate) peer_epoch: u64,
     pub(crate) peer_features: u64,
-    /// When the initiation was made (at its sender) or arrived (at its receiver): the age of the keys.
+    /// Time at which the initiation was made (at its sender) or arrived (at its receiver); the age of the keys counts
+    /// from it.
     pub(crate) created: Instant,
 }
 
@@ -38,16 +39,16 @@ pub(crate) struct Transport {
     forgeries: u64,
 }
 
-/// A datagram that proved authentic.
+/// Result of opening an authentic datagram.
 pub(crate) struct Opened {
     pub(crate) number: u64,
     pub(crate) newest: bool,
-    /// Bytes of plaintext, which begin after the clear header.
+    /// Length of the plaintext, which begins after the clear header, in bytes.
     pub(crate) length: usize,
 }
 
 impl Transport {
-    /// `send` and `receive` are the keys of this host's two directions.
+    /// Returns a session with the keys `send` and `receive` of this host's two directions.
     pub(crate) fn new(
         terms: Terms,
         send: &Zeroizing<[u8; KEY_BYTES]>,
@@ -63,12 +64,12 @@ impl Transport {
         }
     }
 
-    /// Numbers given away so far.
+    /// Returns the number of packet numbers used so far.
     pub(crate) fn sent(&self) -> u64 {
         self.next_number
     }
 
-    /// True once the key must not be used for another datagram, whatever its age.
+    /// Returns true once the key must not be used for another datagram, whatever its age.
     pub(crate) fn is_worn_out(&self) -> bool {
         self.next_number >= NUMBER_END || self.forgeries >= FORGERIES_MAX
     }
@@ -116,7 +117,8 @@ fn cipher(key: &Zeroizing<[u8; KEY_BYTES]>) -> LessSafeKey {
     LessSafeKey::new(unbound)
 }
 
-/// Path id, then the whole number: for path 0 this is the nonce of Noise (§12.3) and `WireGuard`.
+/// Returns the nonce: the path ID, then the full number; for path 0 this is the nonce of Noise (§12.3) and
+/// `WireGuard`.
 fn nonce(number: u64) -> Nonce {
     let mut bytes = [0; 12];
     bytes[..4].copy_from_slice(&PATH_ID.to_le_bytes());

@@ -1,53 +1,53 @@
-//! What is wrong on a hop, and what of it is told.
+//! The state of a hop, and the signals about its changes.
 
 use units::{Duration, Instant};
 
 use crate::{Event, Signal};
 
-/// What the end of a hop notices.
+/// Change that the end of a hop detects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// There are new keys; `fresh` if the peer has started anew, so that nothing of before is left.
+    /// There are new keys; `fresh` if the peer has restarted, so that earlier state is lost.
     Connected {
-        /// See above.
+        /// True if the peer has restarted.
         fresh: bool,
     },
-    /// The keys have grown too old.
+    /// The keys have expired.
     Expired,
-    /// Nothing comes through.
+    /// No packets get through.
     FadeBegan,
-    /// Something came through again.
+    /// Packets get through again.
     FadeEnded {
-        /// How long nothing had.
+        /// Duration of the fade.
         lasted: Duration,
-        /// Nothing was given up for it.
+        /// True if no packet was given up because of it.
         kept: bool,
     },
-    /// The mobile host is changing its place.
+    /// The mobile host begins a hand-off.
     HandoffBegan,
-    /// It is in reach from the new one.
+    /// The hand-off is over: the mobile host is reachable again.
     HandoffEnded,
 }
 
-/// The hop to one peer, as applications are told of it: several things can be wrong at a time, and all is well when
-/// none is left.
+/// State of the hop to one peer, as reported to applications: it may have several faults at a time, and works when
+/// there is none.
 #[derive(Debug, Clone)]
 pub struct Condition {
     peer: String,
     keyless: bool,
     fading: bool,
     moving: bool,
-    /// Since when something is wrong.
+    /// Time since which there is a fault.
     wrong_since: Option<Instant>,
-    /// Whether nothing has been given up since then, and whether that is so for flows that are held.
+    /// True if no packet has been given up since then; then the same for flows that are held.
     kept: bool,
     held: bool,
-    /// What was told last.
+    /// Last signal, with its time.
     told: (Instant, Event),
 }
 
 impl Condition {
-    /// A hop to `peer` that has no keys yet.
+    /// Returns the state of a hop to `peer` that has no keys yet.
     pub fn new(now: Instant, peer: String) -> Self {
         Self {
             peer,
@@ -61,18 +61,18 @@ impl Condition {
         }
     }
 
-    /// Whose hop it is.
+    /// Returns the name of the peer.
     pub fn peer(&self) -> &str {
         &self.peer
     }
 
-    /// What a newcomer is told.
+    /// Returns the signal for a new listener.
     pub fn present(&self) -> Signal {
         let (at, event) = self.told;
         self.signal(at, event, true)
     }
 
-    /// Something has changed; gives what is to be told of it.
+    /// Notes a change. Returns the signal about it, if there is one.
     pub fn note(&mut self, now: Instant, change: Change) -> Option<Signal> {
         let event = match change {
             Change::Expired => {
@@ -125,7 +125,7 @@ impl Condition {
         self.keyless || self.fading || self.moving
     }
 
-    /// Begins a time in which something is wrong, or ends it, which is to be told.
+    /// Begins or ends the time with faults. Returns the event if it ends.
     fn settle(&mut self, now: Instant) -> Option<Event> {
         if self.is_wrong() {
             if self.wrong_since.is_none() {

@@ -1,42 +1,42 @@
-//! Bytes to signals.
+//! The decoder of signals.
 
 use thiserror::Error;
 
 use crate::line::{read_greeting, read_signal};
 use crate::{LINE_MAX, Signal, VERSION};
 
-/// Why what comes is not believed. Nothing after it is read: whoever connects anew is told the present state.
+/// Reason why received bytes are rejected. Bytes after them are not read: a new connection gets the present state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The first line is no greeting.
     #[error("whoever answers there does not speak of a hop; name the socket of a lasthop daemon")]
     NotSignals,
-    /// The other side speaks another version.
+    /// The peer uses another version.
     #[error(
         "it speaks version {0} of the format and this program version {VERSION}; use programs of one release"
     )]
     OtherVersion(u64),
-    /// A line has no end.
+    /// A line is too long.
     #[error("a line is longer than {LINE_MAX} bytes")]
     TooLong,
-    /// A line cannot be read.
+    /// A line is malformed.
     #[error("a line cannot be read")]
     Malformed,
 }
 
-/// Reads the lines of one connection, however they are cut. It keeps at most [`LINE_MAX`] bytes.
+/// Decodes the lines of one connection, in pieces of any size. It buffers at most [`LINE_MAX`] bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
-    /// The beginning of a line whose end has not come.
+    /// Start of a line whose end has not arrived.
     partial: Vec<u8>,
     greeted: bool,
 }
 
 impl Decoder {
-    /// Takes in the next bytes and gives `hear` each signal that is whole. Events that are not known are passed over.
+    /// Decodes the next bytes, and passes each complete signal to `hear`. Unknown events are ignored.
     ///
     /// # Errors
-    /// A [`Refusal`]; then the connection is of no more use.
+    /// [`Refusal`] if the bytes are rejected; the connection is of no use any more.
     pub fn feed(&mut self, mut bytes: &[u8], mut hear: impl FnMut(Signal)) -> Result<(), Refusal> {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end + 1);

@@ -1,6 +1,6 @@
-//! What applications are told of a hop: fades, hand-offs, and whether there is a hop at all.
+//! Signals to applications about a hop: fades, hand-offs, and its connection state.
 //!
-//! Dube et al. (1997, §6) ask for it: the driver knows of a hand-off before the NFS client suffers from it. A
+//! Dube et al. (1997, §6) propose them: the driver detects a hand-off before the NFS client suffers from it. A
 //! [`Signal`] is written as a line of JSON, and a [`Decoder`] reads such lines; `docs/signals.md` has the format, for
 //! programs in any language.
 
@@ -12,51 +12,52 @@ pub use condition::{Change, Condition};
 pub use decoder::{Decoder, Refusal};
 use units::{Duration, Instant};
 
-/// The version of the format. It changes when a line of old would be misread; new events and new keys do not count.
+/// Version of the format. It changes if an old line would be misread; new events and new keys do not change it.
 pub const VERSION: u64 = 1;
-/// The longest line in bytes, its end included.
+/// Maximum length of a line in bytes, its end included.
 pub const LINE_MAX: usize = 1_024;
-/// The longest name of a peer in bytes.
+/// Maximum length of a peer's name in bytes.
 pub const PEER_MAX: usize = 64;
 
-/// Something happened on the hop to a peer.
+/// An event on the hop to a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signal {
-    /// When it happened, by the monotonic clock of this machine, in whole microseconds.
+    /// Time of the event, by the monotonic clock of this machine, in whole microseconds.
     pub at: Instant,
-    /// The other end of the hop, as the operator calls it: at most [`PEER_MAX`] bytes without control characters.
+    /// Name of the peer, as the operator chose it: at most [`PEER_MAX`] bytes without control characters.
     pub peer: String,
-    /// What happened.
+    /// Kind of event.
     pub event: Event,
-    /// It is over long since: it is told to somebody new, because it led to the present state.
+    /// True if the event is a past one: a new listener gets it because it led to the present state.
     pub past: bool,
 }
 
-/// What happens on a hop. Spans are in whole microseconds.
+/// Kind of event on a hop. Durations are in whole microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The mobile host is about to change its place in the network, and nothing may get through meanwhile.
+    /// The mobile host is about to change its place in the network; until it has, packets may be lost or delayed.
     HandoffImpending {
-        /// In how long; nothing if it begins now.
+        /// Time until the hand-off; zero if it begins now.
         within: Duration,
     },
-    /// Nothing gets through.
+    /// No packets get through.
     Fade,
-    /// All is well: after what came before, or for the first time.
+    /// The hop works: after the events before, or for the first time.
     Restored {
-        /// What the hop was given meanwhile is delivered now, all of it.
+        /// True if all packets that the hop got meanwhile are delivered now.
         kept: bool,
-        /// At least that of flows which the hop holds in order is: TCP that it repairs, and calls of files.
+        /// True if at least those of held flows are, which the hop keeps in order: TCP that it repairs, and file
+        /// calls.
         held: bool,
-        /// How long nothing got through, as far as that is known.
+        /// Time for which no packets got through, as far as is known.
         lasted: Duration,
     },
-    /// There are no keys any more, or none yet: the other end is out of reach.
+    /// There are no keys any more, or not yet: the peer is out of reach.
     Disconnected,
 }
 
 impl Event {
-    /// As it is called in a line.
+    /// Returns the name of the event in a line.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::HandoffImpending { .. } => "handoff_impending",

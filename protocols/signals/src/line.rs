@@ -1,4 +1,4 @@
-//! Lines, as they are written and read.
+//! The format of lines.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use units::{Duration, Instant};
 
 use crate::{Event, LINE_MAX, PEER_MAX, Refusal, Signal, VERSION};
 
-/// The event of the first line.
+/// Event of the first line.
 const GREETING: &str = "signals";
 
-/// The keys of a line; further ones are passed over.
+/// Keys of a line; unknown ones are ignored.
 #[derive(Default, Serialize, Deserialize)]
 struct Line<'a> {
     event: Cow<'a, str>,
@@ -33,7 +33,7 @@ struct Line<'a> {
 }
 
 impl Signal {
-    /// The line that everything begins with.
+    /// Returns the first line of a connection.
     pub fn greeting() -> String {
         Line {
             event: GREETING.into(),
@@ -43,7 +43,7 @@ impl Signal {
         .text()
     }
 
-    /// The line that says this, its end included.
+    /// Returns the line of this signal, its end included.
     pub fn to_line(&self) -> String {
         let mut line = Line {
             event: self.event.name().into(),
@@ -74,7 +74,7 @@ impl Line<'_> {
     }
 }
 
-/// Reads the first line.
+/// Checks the first line of a connection.
 pub(crate) fn read_greeting(bytes: &[u8]) -> Result<(), Refusal> {
     let line: Line<'_> = serde_json::from_slice(bytes).map_err(|_| Refusal::NotSignals)?;
     match line.version {
@@ -84,7 +84,7 @@ pub(crate) fn read_greeting(bytes: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-/// Reads any other line; nothing if its event is not known.
+/// Parses any other line. Returns none if its event is unknown.
 pub(crate) fn read_signal(bytes: &[u8]) -> Result<Option<Signal>, Refusal> {
     let line: Line<'_> = serde_json::from_slice(bytes).map_err(|_| Refusal::Malformed)?;
     let present = |value: Option<u64>| value.ok_or(Refusal::Malformed);
@@ -103,7 +103,7 @@ pub(crate) fn read_signal(bytes: &[u8]) -> Result<Option<Signal>, Refusal> {
         _ => return Ok(None),
     };
     let peer = line.peer.ok_or(Refusal::Malformed)?;
-    // A name may be shown on a terminal.
+    // The name may be shown on a terminal.
     if peer.len() > PEER_MAX || peer.chars().any(char::is_control) {
         return Err(Refusal::Malformed);
     }

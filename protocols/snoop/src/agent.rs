@@ -14,12 +14,12 @@ use crate::{Config, Counters, FlowName, Header, Input, Output, Segment};
 pub struct Agent<P> {
     config: Config,
     flows: Table<Flow<P>>,
-    /// What all caches hold, in bytes.
+    /// Cost of all caches, in bytes.
     bytes: u64,
     effects: Effects<P>,
 }
 
-/// Where a packet came from.
+/// Side from which a packet came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Fixed,
@@ -27,7 +27,7 @@ enum Origin {
 }
 
 impl<P: Segment> Agent<P> {
-    /// An agent that knows no connection.
+    /// Returns an agent without connections.
     pub fn new(config: Config) -> Self {
         Self {
             flows: Table::new(config.limits.flows, config.limits.idle),
@@ -37,17 +37,17 @@ impl<P: Segment> Agent<P> {
         }
     }
 
-    /// What has been done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.effects.counters
     }
 
-    /// How many connections are known.
+    /// Returns the number of tracked connections.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// What all caches hold, in bytes: never more than [`Limits::bytes`](crate::Limits::bytes).
+    /// Returns the cost of all caches, in bytes: never more than [`Limits::bytes`](crate::Limits::bytes).
     pub fn cached_bytes(&self) -> u64 {
         self.bytes
     }
@@ -85,8 +85,8 @@ impl<P: Segment> Agent<P> {
         }
     }
 
-    /// Whether the segment belongs to a connection that is known, or is known from now on. A connection
-    /// may be met in its middle, after a restart or a hand-off; what carries nothing starts none.
+    /// Returns true if the segment belongs to a tracked connection, or starts tracking one. Tracking may start in the
+    /// middle of a connection, after a restart or a hand-off; a segment that carries nothing starts none.
     fn admit(&mut self, now: Instant, name: &FlowName, header: &Header) -> bool {
         if header.flags.contains(TcpFlags::RST) {
             self.forget(name);
@@ -113,7 +113,7 @@ impl<P: Segment> Agent<P> {
         }
     }
 
-    /// Lets `act` work on a connection, and keeps the accounts.
+    /// Applies `act` to a connection, and updates the byte count and the deadline.
     fn with(
         &mut self,
         now: Instant,

@@ -1,11 +1,11 @@
-//! Segments that were forwarded and are not acknowledged, in the order of their sequence numbers.
+//! The segments that were forwarded and are not acknowledged, in the order of their sequence numbers.
 
 use std::collections::VecDeque;
 
 use units::{Instant, SeqNumber};
 use wire::tcp::SeqRange;
 
-/// So much room is kept, in segments, however few there are.
+/// Smallest capacity of a cache, in segments.
 const ROOM: usize = 16;
 
 /// A segment that can be sent again.
@@ -14,13 +14,13 @@ pub(crate) struct Cached<P> {
     pub(crate) range: SeqRange,
     pub(crate) packet: P,
     cost: u64,
-    /// When it was last sent.
+    /// Time at which it was last sent.
     pub(crate) sent_at: Instant,
-    /// Another copy followed the first, from here or from its sender.
+    /// Set if another copy followed the first, from the agent or from the sender.
     pub(crate) repeated: bool,
-    /// It filled a gap when it came: it had been lost, or overtaken, before it got here.
+    /// Set if it filled a gap when it arrived: it had been lost, or overtaken, before it reached the agent.
     pub(crate) late: bool,
-    /// The other end has it (selective acknowledgement).
+    /// Set if the receiver has it (selective acknowledgement).
     pub(crate) arrived: bool,
 }
 
@@ -38,7 +38,7 @@ impl<P> Cached<P> {
     }
 }
 
-/// The cache of one direction of a connection. Entries never overlap.
+/// Cache of one direction of a connection. Entries never overlap.
 #[derive(Debug)]
 pub(crate) struct Cache<P> {
     entries: VecDeque<Cached<P>>,
@@ -53,7 +53,7 @@ impl<P> Cache<P> {
         }
     }
 
-    /// What the cached packets cost, in bytes.
+    /// Returns the cost of the cached packets, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -62,19 +62,19 @@ impl<P> Cache<P> {
         self.entries.is_empty()
     }
 
-    /// The segment that holds the byte at `number`.
+    /// Returns the segment that holds the byte at `number`, if there is one.
     pub(crate) fn at(&mut self, number: SeqNumber) -> Option<&mut Cached<P>> {
         let place = self.place_of(number);
         let entry = self.entries.get_mut(place)?;
         (entry.range.start <= number).then_some(entry)
     }
 
-    /// The segments of exactly this range.
+    /// Returns the segment of exactly this range, if there is one.
     pub(crate) fn exactly(&mut self, range: SeqRange) -> Option<&mut Cached<P>> {
         self.at(range.start).filter(|entry| entry.range == range)
     }
 
-    /// Puts an entry in; entries that it overlaps go.
+    /// Inserts an entry; entries that it overlaps are dropped.
     pub(crate) fn insert(&mut self, entry: Cached<P>) {
         let from = self.place_of(entry.range.start);
         let to = self
@@ -88,7 +88,7 @@ impl<P> Cache<P> {
         self.entries.insert(from, entry);
     }
 
-    /// Drops what lies wholly before `number`, and says how many segments that were.
+    /// Drops segments that lie wholly before `number`, and returns their number.
     pub(crate) fn free(&mut self, number: SeqNumber) -> usize {
         let mut count = 0;
         while let Some(entry) = self.entries.pop_front_if(|entry| entry.range.end <= number) {
@@ -101,7 +101,7 @@ impl<P> Cache<P> {
         count
     }
 
-    /// How many segments lie behind the one that holds `number`.
+    /// Returns the number of segments behind the one that holds `number`.
     pub(crate) fn count_behind(&self, number: SeqNumber) -> usize {
         let through = self
             .entries
@@ -109,7 +109,7 @@ impl<P> Cache<P> {
         self.entries.len() - through
     }
 
-    /// Whether every byte of `range` is in the cache, in segments that `pass`.
+    /// Returns true if every byte of `range` is in the cache, in segments that `pass`.
     pub(crate) fn covers(&self, range: SeqRange, pass: impl Fn(&Cached<P>) -> bool) -> bool {
         let mut reached = range.start;
         let from = self.place_of(range.start);
@@ -130,7 +130,7 @@ impl<P> Cache<P> {
         self.entries.iter_mut()
     }
 
-    /// The entries that overlap `range`.
+    /// Returns the entries that overlap `range`.
     pub(crate) fn overlapping(&mut self, range: SeqRange) -> impl Iterator<Item = &mut Cached<P>> {
         let from = self.place_of(range.start);
         let to = self
@@ -139,7 +139,7 @@ impl<P> Cache<P> {
         self.entries.range_mut(from..to.max(from))
     }
 
-    /// The first entry that ends behind `number`.
+    /// Returns the index of the first entry that ends behind `number`.
     fn place_of(&self, number: SeqNumber) -> usize {
         self.entries
             .partition_point(|entry| entry.range.end <= number)

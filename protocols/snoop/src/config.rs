@@ -1,87 +1,87 @@
-//! What an agent does, and how much of it.
+//! The configuration of an agent.
 
 pub use machine::ConfigError;
 use machine::check_rules;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-/// How an [`Agent`](crate::Agent) behaves. The paper is Balakrishnan et al., "A Comparison of
-/// Mechanisms for Improving TCP Performance over Wireless Links", 1997; what it leaves open comes
-/// from the protocol's own papers (Balakrishnan et al., Mobicom 1995 and WINET 1995), as each field says.
+/// Configuration of an [`Agent`](crate::Agent). The paper is Balakrishnan et al., "A Comparison of Mechanisms for
+/// Improving TCP Performance over Wireless Links", 1997; details that it leaves open come from the protocol's own
+/// papers (Balakrishnan et al., Mobicom 1995 and WINET 1995), as each field says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Repair losses from the cache. Off for an agent that only marks losses (ELN).
     pub repair: bool,
-    /// Shield the sender: hold back duplicate acknowledgements of what the agent repairs, and answer
-    /// what has arrived already (LL-TCP-AWARE, LL-SMART-TCP-AWARE).
+    /// Shield the sender: hold back duplicate acknowledgements of segments that the agent repairs, and answer
+    /// segments that the mobile host already has (LL-TCP-AWARE, LL-SMART-TCP-AWARE).
     pub tcp_aware: bool,
-    /// Repair selectively, by what acknowledgements say of the segments that arrived: SMART's cause, or
-    /// the SACK blocks of a kernel's TCP (LL-SMART, LL-SMART-TCP-AWARE).
+    /// Repair selectively, by the segments that acknowledgements report as arrived: SMART's cause, or the SACK blocks
+    /// of a kernel's TCP (LL-SMART, LL-SMART-TCP-AWARE).
     pub smart: bool,
-    /// Duplicate acknowledgements that show a loss where nothing says which segments arrived. Two in
-    /// the comparison (its section on burst errors), one in the earlier papers.
+    /// Number of duplicate acknowledgements that show a loss without selective information. Two in the comparison
+    /// (its section on burst errors), one in the earlier papers.
     pub duplicates: u32,
-    /// Ask the mobile host for data of its own that were lost on the air. It needs a
+    /// Request data of the mobile host that were lost on the air from the mobile host. It needs a
     /// [`Mobile`](crate::Mobile).
     pub negative_acknowledgments: bool,
-    /// How to tell senders of losses on the air.
+    /// Notification of senders about losses on the air.
     pub explicit_loss: ExplicitLoss,
-    /// When to repeat.
+    /// Timers of repairs.
     pub timing: Timing,
-    /// How much to remember.
+    /// Limits of memory.
     pub limits: Limits,
 }
 
-/// What an agent tells senders of losses on the air (explicit loss notification, Balakrishnan 1997).
+/// Content of the notification about losses on the air (explicit loss notification, Balakrishnan 1997).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExplicitLoss {
-    /// Nothing.
+    /// No notification.
     #[default]
     Off,
-    /// Acknowledgements that ask for a segment that was lost on the air say so.
+    /// Acknowledgements that request a segment lost on the air are marked.
     Next,
-    /// They name up to three ranges that were lost on the air (for SACK with ELN).
+    /// Acknowledgements list up to three ranges that were lost on the air (for SACK with ELN).
     Ranges,
 }
 
-/// When an agent repeats what may be lost.
+/// Timers of repairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Timing {
-    /// The least time between a repair and the next. 200 ms (Balakrishnan 1997, for LL and LL-SMART); the
-    /// earlier papers say 40 ms.
+    /// Least time between a repair and the next. 200 ms (Balakrishnan 1997, for LL and LL-SMART); 40 ms in the
+    /// earlier papers.
     pub minimum_timeout: Duration,
-    /// Without data or acknowledgements for so long, the oldest segment is repeated. 200 ms (WINET 1995).
+    /// Time without data or acknowledgements after which the oldest segment is repeated. 200 ms (WINET 1995).
     pub persist: Duration,
-    /// Timers go off at multiples of this; zero for exact ones.
+    /// Interval of timer ticks; zero for exact timers.
     pub tick: Duration,
-    /// The round trip of the hop before it has been measured. 100 ms (the group's simulator).
+    /// Round-trip time of the hop before it is measured. 100 ms (the group's simulator).
     pub initial_round_trip: Duration,
-    /// The weight of a new sample in the smoothed round trip, in thousandths. 0.25 (WINET 1995).
+    /// Weight of a new sample in the smoothed round-trip time, in thousandths. 0.25 (WINET 1995).
     pub gain_per_mille: u64,
 }
 
-/// Bounds of what an agent keeps.
+/// Limits of an agent's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Connections. Beyond them, one that was quiet for a while makes room, or the new one passes
+    /// Number of connections. At the limit, a new connection replaces one that was idle for a while, or else passes
     /// untouched.
     pub flows: usize,
     /// Cached bytes of one connection. Windows reach 64 KB (Mobicom 1995); headers come on top.
     pub flow_bytes: Bytes,
-    /// Beyond so many cached bytes of a connection only segments that fill gaps are cached (Mobicom 1995).
+    /// Cached bytes of a connection above which only segments that fill gaps are cached (Mobicom 1995).
     pub high_water: Bytes,
     /// Cached bytes of all connections.
     pub bytes: Bytes,
-    /// A connection that was quiet for so long is forgotten.
+    /// Idle time after which a connection is removed.
     pub idle: Duration,
 }
 
 impl Config {
-    /// LL: local repair by acknowledgements and timeouts; the sender sees everything.
+    /// Returns LL: local repair by acknowledgements and timeouts; the sender sees all duplicates.
     pub fn link_layer() -> Self {
         Self {
             repair: true,
@@ -95,7 +95,7 @@ impl Config {
         }
     }
 
-    /// LL-TCP-AWARE: the snoop protocol.
+    /// Returns LL-TCP-AWARE: the snoop protocol.
     pub fn tcp_aware() -> Self {
         Self {
             tcp_aware: true,
@@ -103,7 +103,7 @@ impl Config {
         }
     }
 
-    /// LL-SMART: local repair by selective acknowledgements; the sender sees everything.
+    /// Returns LL-SMART: local repair by selective acknowledgements; the sender sees all duplicates.
     pub fn smart() -> Self {
         Self {
             smart: true,
@@ -111,7 +111,7 @@ impl Config {
         }
     }
 
-    /// LL-SMART-TCP-AWARE: snoop with selective acknowledgements, the paper's best.
+    /// Returns LL-SMART-TCP-AWARE: snoop with selective acknowledgements, the paper's best.
     pub fn smart_tcp_aware() -> Self {
         Self {
             smart: true,
@@ -120,7 +120,8 @@ impl Config {
         }
     }
 
-    /// No repair; senders are told of losses on the air (E2E-ELN with the marks made at the base station).
+    /// Returns a configuration that marks losses on the air and repairs none (E2E-ELN with the marks made at the base
+    /// station).
     pub fn explicit_loss(explicit_loss: ExplicitLoss) -> Self {
         Self {
             repair: false,
@@ -129,7 +130,7 @@ impl Config {
         }
     }
 
-    /// For the gateway: everything on, and room for the windows of today's kernels.
+    /// Returns the gateway's configuration: everything on, and memory for the windows of today's kernels.
     pub fn live() -> Self {
         Self {
             negative_acknowledgments: true,
@@ -151,7 +152,10 @@ impl Config {
 }
 
 impl Config {
-    /// Says what is wrong with the configuration, if anything is.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// If a value is out of its limits, or two contradict each other.
     pub fn check(&self) -> Result<(), ConfigError> {
         let (timing, limits) = (&self.timing, &self.limits);
         let rules = [
@@ -174,7 +178,7 @@ impl Config {
     }
 }
 
-/// The snoop protocol.
+/// Returns the configuration of the snoop protocol.
 impl Default for Config {
     fn default() -> Self {
         Self::tcp_aware()
@@ -206,7 +210,7 @@ impl Default for Limits {
 }
 
 impl Timing {
-    /// `now + span`, at the next tick.
+    /// Returns the first tick at or after `now + span`.
     pub(crate) fn after(&self, now: Instant, span: Duration) -> Instant {
         let due = (now + span).as_nanos();
         let tick = self.tick.as_nanos().max(1);

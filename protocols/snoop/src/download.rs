@@ -1,4 +1,4 @@
-//! Data from the fixed host, acknowledgements from the mobile host.
+//! The download direction: data from the fixed host, acknowledgements from the mobile host.
 //!
 //! The rules are those of the snoop protocol (Balakrishnan et al., Mobicom 1995 and WINET 1995), with
 //! the switches of the comparison (Balakrishnan 1997).
@@ -16,67 +16,68 @@ use crate::round_trip::RoundTrip;
 use crate::window::Window;
 use crate::{Header, Segment};
 
-/// What becomes of a data segment.
+/// Decision about a data segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DataPassage {
-    /// It goes on.
+    /// The segment is forwarded.
     Forward,
-    /// The mobile host has it: its last acknowledgement is repeated instead.
+    /// The mobile host has it: its last acknowledgement is repeated to the sender instead.
     Answer,
 }
 
-/// The agent's view of one connection's data towards the mobile host.
+/// State of one connection's data towards the mobile host.
 #[derive(Debug)]
 pub(crate) struct Download<P> {
     cache: Cache<P>,
-    /// Behind the last byte that came from the fixed host.
+    /// End of the data from the fixed host.
     highest: Option<SeqNumber>,
-    /// What the mobile host said last.
+    /// Last acknowledgement and window of the mobile host.
     window: Window,
     recovery: Recovery,
     needless: Needless,
-    /// The mobile host's acknowledgements say which segments arrived.
+    /// Set if the mobile host's acknowledgements report which segments arrived.
     selective: bool,
     round_trip: RoundTrip,
     repair_due: Option<Instant>,
     persist_due: Option<Instant>,
 }
 
-/// The duplicate acknowledgements since the last new one, and those still to come.
+/// Duplicate acknowledgements since the last new one, and those still expected.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recovery {
-    /// Each says that a segment beyond the missing one has arrived.
+    /// Number of duplicates: each stands for a segment beyond the missing one that has arrived.
     duplicates: usize,
-    /// Segments behind a repaired one whose duplicate acknowledgements say nothing new.
+    /// Number of segments behind a repaired one whose duplicate acknowledgements bring nothing new.
     expected: usize,
-    /// What had been sent when the first repair was made: the losses of this burst lie before.
+    /// End of the data sent when the first repair was made: the losses of this burst lie before it.
     until: Option<SeqNumber>,
 }
 
-/// Copies that the sender sent of what had arrived or was repaired already. The mobile host answers each with a
-/// duplicate acknowledgement that tells of no loss.
+/// Needless copies by the sender of segments that had arrived or were repaired already. The mobile host answers each
+/// with a duplicate acknowledgement that shows no loss.
 #[derive(Debug, Clone, Copy, Default)]
 struct Needless {
     copies: u32,
-    /// Once more than this has arrived, so have they, as the hop keeps order; or they were lost.
+    /// Sequence number that ends the count: once it has arrived, so have the copies, as the hop keeps order; or they
+    /// were lost.
     until: Option<SeqNumber>,
 }
 
 impl Needless {
-    /// One passes, behind everything before `highest`.
+    /// Notes a copy that passes, behind everything before `highest`.
     fn note(&mut self, highest: Option<SeqNumber>) {
         self.copies = self.copies.saturating_add(1);
         self.until = highest;
     }
 
-    /// Whether a duplicate acknowledgement is due to one of them.
+    /// Returns true if a duplicate acknowledgement is due to one of the copies, and uses that copy up.
     fn explain(&mut self) -> bool {
         let explained = self.copies > 0;
         self.copies = self.copies.saturating_sub(1);
         explained
     }
 
-    /// Everything before `number` has arrived.
+    /// Notes that everything before `number` has arrived.
     fn arrived(&mut self, number: SeqNumber) {
         if self.until.is_some_and(|until| until < number) {
             *self = Self::default();
@@ -99,22 +100,22 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// What the cache holds, in bytes.
+    /// Returns the cost of the cache, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.cache.bytes()
     }
 
-    /// What the mobile host acknowledged last.
+    /// Returns the last acknowledgement of the mobile host, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.window.last()
     }
 
-    /// The fixed host's SYN.
+    /// Notes the fixed host's SYN.
     pub(crate) fn synchronize(&mut self, header: &Header) {
         self.highest = Some(header.range().end);
     }
 
-    /// A segment with data or a FIN from the fixed host.
+    /// Handles a segment with data or a FIN from the fixed host.
     pub(crate) fn data(
         &mut self,
         context: &Context<'_>,
@@ -162,7 +163,7 @@ impl<P: Segment> Download<P> {
         DataPassage::Forward
     }
 
-    /// The sender repeats what is in the cache: that copy takes the place of a repair.
+    /// Notes that the sender repeats a cached segment: that copy replaces a repair.
     fn sender_repeated(&mut self, start: SeqNumber) {
         let behind = self.cache.count_behind(start);
         let recovery = &mut self.recovery;
@@ -195,7 +196,7 @@ impl<P: Segment> Download<P> {
         effects.counters.cached += 1;
     }
 
-    /// Sends the segment that holds `number` again, ahead of others; false if it is not here.
+    /// Sends the segment that holds `number` again, ahead of others. Returns false if it is not cached.
     fn repair(
         &mut self,
         context: &Context<'_>,
@@ -212,7 +213,7 @@ impl<P: Segment> Download<P> {
         true
     }
 
-    /// A repair is on its way: no round trip is timed on it, and it may be lost too.
+    /// Notes a repair: no round trip is timed on it, and it may be lost too.
     fn repaired(&mut self, context: &Context<'_>) {
         let timing = &context.config.timing;
         self.round_trip.spoil();
@@ -227,12 +228,12 @@ impl<P: Segment> Download<P> {
             .then(|| timing.after(context.now, timing.persist.max(patience)));
     }
 
-    /// When [`Download::timeout`] is due.
+    /// Returns the time at which [`Download::timeout`] is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         machine::earlier(self.repair_due, self.persist_due)
     }
 
-    /// Repeats the oldest segment when its repair brought no news, or nothing was heard at all.
+    /// Repeats the oldest segment if its repair brought no new acknowledgement, or no packet arrived at all.
     pub(crate) fn timeout(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
         if self.deadline().is_none_or(|due| due > context.now) {
             return;
@@ -249,7 +250,7 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// Whether every byte between `number` and `end` is here and is for us to repair.
+    /// Returns true if every byte between `number` and `end` is cached and was not lost before the agent.
     fn repairable(&self, number: SeqNumber, end: SeqNumber) -> bool {
         let range = SeqRange { start: number, end };
         self.cache.covers(range, |entry| !entry.late)

@@ -1,4 +1,4 @@
-//! What the parts of an agent are given, and what they bring about.
+//! The context and the effects of an event.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use units::Instant;
 
 use crate::{Config, Counters, Output};
 
-/// The circumstances of one event.
+/// Context of one event.
 pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) config: &'a Config,
@@ -15,13 +15,13 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether senders are shielded from losses that are repaired here.
+    /// Returns true if senders are shielded from losses that are repaired here.
     pub(crate) fn shields(&self) -> bool {
         self.config.tcp_aware && self.config.repair
     }
 }
 
-/// What an event brings about.
+/// Effects of events.
 #[derive(Debug)]
 pub(crate) struct Effects<P> {
     pub(crate) outputs: VecDeque<Output<P>>,
@@ -36,7 +36,7 @@ impl<P> Effects<P> {
         }
     }
 
-    /// A copy from the cache goes out again, ahead of others.
+    /// Sends a copy from the cache, ahead of other packets.
     pub(crate) fn repair(&mut self, packet: P) {
         self.counters.repairs += 1;
         self.send_to_mobile(packet, true);

@@ -1,4 +1,4 @@
-//! One connection through the agent: data both ways.
+//! One connection of the agent: data in both directions.
 
 use units::{Instant, SeqNumber};
 use wire::tcp::AirLoss;
@@ -15,7 +15,7 @@ use crate::{Header, Segment};
 pub(crate) struct Flow<P> {
     download: Download<P>,
     upload: Upload,
-    /// Behind the FIN of each side, once it was seen.
+    /// End of each side's stream, behind its FIN, once it was seen.
     fixed_end: Option<SeqNumber>,
     mobile_end: Option<SeqNumber>,
 }
@@ -30,12 +30,12 @@ impl<P: Segment> Flow<P> {
         }
     }
 
-    /// What the flow's cache holds, in bytes.
+    /// Returns the cost of the flow's cache, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.download.bytes()
     }
 
-    /// A segment from the fixed host.
+    /// Handles a segment from the fixed host.
     pub(crate) fn take_from_fixed(
         &mut self,
         context: &Context<'_>,
@@ -63,7 +63,7 @@ impl<P: Segment> Flow<P> {
             effects.counters.marked += u64::from(revision.air_loss.is_some());
         }
         if header.is_negative_acknowledgment() {
-            // Only the agent asks for repairs.
+            // Only the agent requests repairs.
             revision.hide_cause = true;
             revision.air_loss = Some(AirLoss::None);
         }
@@ -76,7 +76,7 @@ impl<P: Segment> Flow<P> {
         }
     }
 
-    /// A segment from the mobile host.
+    /// Handles a segment from the mobile host.
     pub(crate) fn take_from_mobile(
         &mut self,
         context: &Context<'_>,
@@ -104,7 +104,7 @@ impl<P: Segment> Flow<P> {
         }
     }
 
-    /// Whether both ends have closed and know it of each other.
+    /// Returns true if both ends have closed, and each has acknowledged the other's FIN.
     pub(crate) fn is_closed(&self) -> bool {
         let known = |end: Option<SeqNumber>, last: Option<&Header>| {
             end.zip(last)

@@ -15,14 +15,14 @@ use crate::table::Table;
 use crate::window::Window;
 use crate::{FlowName, Header, Revision, Segment};
 
-/// How a [`Mobile`] behaves.
+/// Configuration of a [`Mobile`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MobileConfig {
-    /// Hold back the duplicate acknowledgements that the agent marks as due to the air, while what they ask
-    /// for is repaired here. Off where the TCP above understands the marks (ELN).
+    /// Hold back the duplicate acknowledgements that the agent marks as due to the air, while the data that they
+    /// request are repaired here. Off if the TCP above understands the marks (ELN).
     pub shield: bool,
-    /// How much to remember; the high-water mark has no meaning here.
+    /// Limits of memory; the high-water mark is not used here.
     pub limits: Limits,
 }
 
@@ -35,33 +35,33 @@ impl Default for MobileConfig {
     }
 }
 
-/// What can happen to a [`Mobile`].
+/// Inputs of a [`Mobile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MobileInput<P> {
     /// The TCP above sends a packet.
     FromHost(P),
-    /// A packet came across the hop.
+    /// A packet arrives across the hop.
     FromAir(P),
 }
 
-/// What a [`Mobile`] asks of its driver.
+/// Outputs of a [`Mobile`] for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MobileOutput<P> {
     /// Send a packet across the hop.
     ToAir {
         /// The packet.
         packet: P,
-        /// Whether it goes before others: repairs do.
+        /// True if it goes before others: repairs do.
         priority: bool,
     },
     /// Hand a packet to the TCP above.
     ToHost(P),
 }
 
-/// What a [`Mobile`] has done, in packets.
+/// Counters of a [`Mobile`], in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct MobileCounters {
-    /// Negative acknowledgements taken.
+    /// Negative acknowledgements received.
     pub asked: u64,
     /// Segments sent again from the cache.
     pub repairs: u64,
@@ -69,7 +69,7 @@ pub struct MobileCounters {
     pub held: u64,
 }
 
-/// Keeps what the TCP above sends until it is acknowledged, and sends again what the agent asks for.
+/// Keeps the data of the TCP above until they are acknowledged, and repeats the data that the agent requests.
 #[derive(Debug)]
 pub struct Mobile<P> {
     config: MobileConfig,
@@ -87,7 +87,7 @@ struct Sender<P> {
 }
 
 impl<P: Segment> Mobile<P> {
-    /// A part that knows no connection.
+    /// Returns a `Mobile` without connections.
     pub fn new(config: MobileConfig) -> Self {
         Self {
             flows: Table::new(config.limits.flows, config.limits.idle),
@@ -98,17 +98,17 @@ impl<P: Segment> Mobile<P> {
         }
     }
 
-    /// What has been done so far.
+    /// Returns the counters.
     pub fn counters(&self) -> MobileCounters {
         self.counters
     }
 
-    /// How many connections are known.
+    /// Returns the number of tracked connections.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// What all caches hold, in bytes: never more than [`Limits::bytes`].
+    /// Returns the cost of all caches, in bytes: never more than [`Limits::bytes`].
     pub fn cached_bytes(&self) -> u64 {
         self.bytes
     }
@@ -184,7 +184,7 @@ impl<P: Segment> Mobile<P> {
         self.outputs.push_back(MobileOutput::ToHost(packet));
     }
 
-    /// Sends what the agent asks for and is still here.
+    /// Repeats the requested data that are still cached.
     fn repair(&mut self, now: Instant, name: &FlowName, header: &Header) {
         let Some(sender) = self.flows.get_mut(name) else {
             return;
@@ -205,8 +205,8 @@ impl<P: Segment> Mobile<P> {
         }
     }
 
-    /// The fixed host acknowledged. What the TCP above would take for a loss, and is repaired here, it need not
-    /// know: duplicates are held back, and what must pass loses the SACK blocks that show the gap.
+    /// Handles an acknowledgement of the fixed host. It hides losses that are repaired here from the TCP above:
+    /// duplicates are held back, and acknowledgements that must pass lose the SACK blocks that show the gap.
     fn acknowledged(&mut self, name: &FlowName, header: &Header) -> Passage {
         let unchanged = Passage::Forward(Revision::default());
         let Some(sender) = self.flows.get_mut(name) else {
@@ -267,7 +267,7 @@ impl<P: Segment> Machine for Mobile<P> {
         }
     }
 
-    /// Forgets connections that were quiet for too long; nothing else waits for time here.
+    /// Removes connections that were idle for too long; there is no other timer.
     fn handle_timeout(&mut self, now: Instant) {
         let mut freed = 0;
         while self

@@ -15,7 +15,7 @@ use wire::tcp::{HEADER_LENGTH, OptionBytes, TcpFlags, TcpSegmentOptions, TcpView
 use crate::cache::Cached;
 use crate::{Header, Revision, Segment};
 
-/// Hops that a packet of our own may take (IANA's recommended default).
+/// Initial hop limit of the agent's own packets (IANA's recommended default).
 const INITIAL_TIME_TO_LIVE: u8 = 64;
 /// "Do not fragment", in the high byte of its field.
 const DO_NOT_FRAGMENT: u8 = 0x40;
@@ -48,7 +48,7 @@ impl Segment for Packet {
         })
     }
 
-    /// Its storage, and its place in a cache that has room for twice as many.
+    /// Returns the packet's storage, and its entry in a cache with twice the needed capacity, in bytes.
     fn cost(&self) -> u64 {
         (self.buffer.capacity() + 2 * size_of::<Cached<Self>>()) as u64
     }
@@ -67,7 +67,7 @@ impl Segment for Packet {
         if let Transport::Tcp(tcp) = packet.transport() {
             let bytes = OptionBytes::revised(&tcp, &options);
             let ip = &packet.bytes()[..packet.header_length()];
-            // The packet could be read, so what is made of it can be: nothing fails here.
+            // The packet could be parsed, so this cannot fail.
             if let Ok(buffer) = joined(ip, &tcp, &bytes)
                 && let Ok(buffer) = finished(buffer, self.checksum)
             {
@@ -98,15 +98,15 @@ impl Segment for Packet {
     }
 }
 
-/// The options of a segment; nothing where one is malformed, or has a meaning that the agent does not
-/// know: what a signature covers (TCP-AO, MD5) must not be changed, and what belongs to another layer
-/// (MPTCP) must not be held back. A SYN may carry anything, for it is only looked at.
+/// Returns the options of a segment, or none if one is malformed, or unknown to the agent: options covered by a
+/// signature (TCP-AO, MD5) must not be changed, and options of another layer (MPTCP) must not be held back. A SYN may
+/// carry any option, since it is only read.
 fn read_options(tcp: &TcpView<'_>) -> Option<TcpSegmentOptions> {
     let (options, others) = TcpSegmentOptions::read(tcp).ok()?;
     (!others || tcp.flags().contains(TcpFlags::SYN)).then_some(options)
 }
 
-/// The packet with other options; lengths and the IP header are right, the TCP checksum is not.
+/// Returns the packet with other options; lengths and the IP header are correct, the TCP checksum is not.
 fn joined(ip: &[u8], tcp: &TcpView<'_>, options: &OptionBytes) -> Result<PacketBuffer, Malformed> {
     let tcp_length = HEADER_LENGTH + options.bytes().len();
     let length = ip.len() + tcp_length + tcp.payload().len();
@@ -127,7 +127,7 @@ fn joined(ip: &[u8], tcp: &TcpView<'_>, options: &OptionBytes) -> Result<PacketB
     Ok(buffer)
 }
 
-/// The packet with a right checksum, whole or partial as it was.
+/// Returns the packet with a correct checksum, complete or partial as it was.
 fn finished(mut buffer: PacketBuffer, checksum: Checksum) -> Result<PacketBuffer, Malformed> {
     match checksum {
         Checksum::Partial => {

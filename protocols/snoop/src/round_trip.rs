@@ -1,4 +1,4 @@
-//! The round trip of the hop, as acknowledgements show it.
+//! The round-trip time of the hop, measured by acknowledgements.
 //!
 //! This is not [`machine::RoundTripEstimate`]: the papers' agent keeps no deviation, and its gain is a setting.
 
@@ -6,8 +6,7 @@ use units::{Duration, Instant, SeqNumber};
 
 use crate::config::Timing;
 
-/// The smoothed round trip. One segment is timed per window, and none that was repeated meanwhile
-/// (WINET 1995).
+/// Smoothed round-trip time. One segment is timed per window, and none that was repeated meanwhile (WINET 1995).
 #[derive(Debug)]
 pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
@@ -22,17 +21,17 @@ impl RoundTrip {
         }
     }
 
-    /// What ends at `end` leaves now.
+    /// Notes that the segment which ends at `end` is sent now.
     pub(crate) fn sent(&mut self, now: Instant, end: SeqNumber) {
         self.timed.get_or_insert((end, now));
     }
 
-    /// Something was repeated: no sample from this window.
+    /// Drops the sample of this window, after a retransmission.
     pub(crate) fn spoil(&mut self) {
         self.timed = None;
     }
 
-    /// Everything before `number` has arrived.
+    /// Notes that everything before `number` has arrived.
     pub(crate) fn arrived(&mut self, now: Instant, number: SeqNumber, timing: &Timing) {
         let Some((_, sent_at)) = self.timed.take_if(|(end, _)| *end <= number) else {
             return;
@@ -44,12 +43,12 @@ impl RoundTrip {
         }));
     }
 
-    /// The estimate.
+    /// Returns the smoothed round-trip time.
     pub(crate) fn smoothed(&self, timing: &Timing) -> Duration {
         self.smoothed.unwrap_or(timing.initial_round_trip)
     }
 
-    /// How long to wait for news of a repair: twice the round trip, within bounds.
+    /// Returns the timeout of a repair: twice the round-trip time, within limits.
     pub(crate) fn timeout(&self, timing: &Timing) -> Duration {
         (self.smoothed(timing) * 2).max(timing.minimum_timeout)
     }

@@ -1,4 +1,4 @@
-//! What the agent needs of a packet.
+//! The interface of a packet for the agent.
 
 use std::net::SocketAddr;
 
@@ -6,48 +6,48 @@ use units::SeqNumber;
 use wire::tcp::TcpFlags;
 use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 
-/// Ranges that one acknowledgement can name as lost on the air.
+/// Largest number of ranges lost on the air in one acknowledgement.
 pub(crate) const AIR_LOSS_RANGES: usize = 3;
 
 /// A TCP segment in its packet, as the agent uses it.
 pub trait Segment: Clone {
-    /// What the headers say; nothing for a packet that is no whole and sound TCP segment, which then passes
-    /// the agent untouched.
+    /// Returns the headers, or none for a packet that is no complete and valid TCP segment; such a packet passes the
+    /// agent untouched.
     fn header(&self) -> Option<Header>;
 
-    /// The memory that keeping the packet takes, in bytes.
+    /// Returns the memory that the cached packet takes, in bytes.
     fn cost(&self) -> u64;
 
-    /// Changes options; nothing where there is no room for them.
+    /// Changes the options, if the header has room for the result.
     fn revise(&mut self, revision: &Revision);
 
-    /// A packet without data that has exactly this header.
+    /// Returns a packet without data that has exactly this header.
     fn acknowledgment(header: &Header) -> Self;
 }
 
 /// The headers of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Who sends.
+    /// Address of the sender.
     pub source: SocketAddr,
-    /// Who receives.
+    /// Address of the receiver.
     pub destination: SocketAddr,
-    /// The number of the first byte, or of the SYN.
+    /// Sequence number of the first byte, or of the SYN.
     pub sequence: SeqNumber,
-    /// What the sender expects next; counts with [`TcpFlags::ACK`] only.
+    /// Sequence number that the sender expects next; valid with [`TcpFlags::ACK`] only.
     pub acknowledgment: SeqNumber,
-    /// The control bits.
+    /// Control bits.
     pub flags: TcpFlags,
-    /// The receive window as it stands in the header.
+    /// Receive window as in the header, not scaled.
     pub window: u16,
-    /// Bytes of data.
+    /// Length of the data, in bytes.
     pub payload: u32,
-    /// The options.
+    /// Options.
     pub options: TcpSegmentOptions,
 }
 
 impl Header {
-    /// The sequence numbers that the segment takes, SYN and FIN included.
+    /// Returns the sequence numbers that the segment takes, SYN and FIN included.
     pub fn range(&self) -> SeqRange {
         let count = |flag| u32::from(self.flags.contains(flag));
         let length = self.payload + count(TcpFlags::SYN) + count(TcpFlags::FIN);
@@ -57,13 +57,13 @@ impl Header {
         }
     }
 
-    /// Whether the segment takes sequence numbers, so that its loss must be repaired.
+    /// Returns true if the segment takes sequence numbers, so that its loss must be repaired.
     pub fn occupies(&self) -> bool {
         let range = self.range();
         range.start != range.end
     }
 
-    /// Whether the segment acknowledges and does nothing else.
+    /// Returns true if the segment acknowledges and does nothing else.
     pub fn is_pure_acknowledgment(&self) -> bool {
         let only = self.flags.contains(TcpFlags::ACK)
             && !self.flags.contains(TcpFlags::RST)
@@ -71,15 +71,15 @@ impl Header {
         only && !self.occupies()
     }
 
-    /// Whether this is the agent's request for data that were lost on the air: a duplicate
-    /// acknowledgement that carries both SMART's cause and ranges lost on the air. It acknowledges
-    /// nothing that the fixed host has not.
+    /// Returns true if this is the agent's request for data that were lost on the air: a duplicate acknowledgement
+    /// that carries both SMART's cause and ranges lost on the air. It never acknowledges more than the fixed host
+    /// has.
     pub fn is_negative_acknowledgment(&self) -> bool {
         let named = matches!(self.options.air_loss, AirLoss::Ranges(_));
         named && self.options.cause.is_some() && self.is_pure_acknowledgment()
     }
 
-    /// Whether the segment that is asked for is marked as lost on the air.
+    /// Returns true if the requested segment is marked as lost on the air.
     pub(crate) fn asks_for_air_loss(&self) -> bool {
         match &self.options.air_loss {
             AirLoss::None => false,
@@ -93,15 +93,15 @@ impl Header {
         }
     }
 
-    /// Whether the options say that something beyond the acknowledged has arrived.
+    /// Returns true if the options report that data beyond the acknowledgement number have arrived.
     pub(crate) fn tells_of_arrival(&self) -> bool {
         let number = self.acknowledgment;
         let block = self.options.sack.iter().any(|block| number < block.start);
         block || self.options.cause.is_some_and(|cause| number < cause)
     }
 
-    /// Whether the first SACK block reports a segment that came twice (RFC 2883 §4: it lies below the
-    /// acknowledged, or within the second block).
+    /// Returns true if the first SACK block reports a segment that arrived twice (RFC 2883 §4: it lies below the
+    /// acknowledgement number, or within the second block).
     pub(crate) fn reports_repeat_by_sack(&self) -> bool {
         let mut blocks = self.options.sack.iter();
         let Some(first) = blocks.next() else {
@@ -112,7 +112,7 @@ impl Header {
         below || blocks.next().is_some_and(within)
     }
 
-    /// The same acknowledgement once more, without news.
+    /// Returns the same acknowledgement once more, as a plain duplicate.
     pub(crate) fn repeated(&self) -> Self {
         let options = TcpSegmentOptions {
             timestamps: self.options.timestamps,
@@ -127,7 +127,7 @@ impl Header {
         }
     }
 
-    /// The same acknowledgement once more, asking for `ranges`; `cause` is what showed the gap.
+    /// Returns the same acknowledgement once more, with a request for `ranges`; `cause` showed the gap.
     pub(crate) fn negative(&self, cause: SeqNumber, ranges: SackRanges) -> Self {
         let mut header = self.repeated();
         header.options = TcpSegmentOptions {
@@ -142,16 +142,16 @@ impl Header {
 /// Changes to the options of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Revision {
-    /// Take the SACK blocks off.
+    /// Remove the SACK blocks.
     pub hide_sack: bool,
-    /// Take SMART's cause off.
+    /// Remove the SMART cause.
     pub hide_cause: bool,
-    /// What to say of losses on the air, in place of what is said.
+    /// Replacement of the report on losses on the air, if any.
     pub air_loss: Option<AirLoss>,
 }
 
 impl Revision {
-    /// The options after the change.
+    /// Returns the options after the change.
     pub fn applied_to_options(&self, options: &TcpSegmentOptions) -> TcpSegmentOptions {
         let mut options = *options;
         if self.hide_sack {
@@ -166,7 +166,7 @@ impl Revision {
         options
     }
 
-    /// The packet after the change; the very same one where there is nothing to change.
+    /// Returns the packet after the change, or the same packet if nothing changes.
     pub(crate) fn applied_to<P: Segment>(&self, mut packet: P) -> P {
         if *self != Self::default() {
             packet.revise(self);

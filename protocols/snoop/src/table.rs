@@ -1,4 +1,4 @@
-//! The connections that an agent knows, by name and by deadline.
+//! The connections that an agent tracks, by name and by deadline.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use units::{Duration, Instant};
 
 use crate::FlowName;
 
-/// A connection that was quiet for so long makes room for a new one where there are too many.
+/// Idle time after which a connection may be replaced by a new one if the table is full.
 const QUIET: Duration = Duration::from_secs(5);
 
 /// A bounded set of connections.
 ///
-/// Each has one deadline in the set, never later than what it waits for; a deadline that turns out
-/// to be early is put off. So a timer that moves with every packet costs nothing per packet.
+/// Each has one deadline in the set, never later than its true one; a deadline that turns out to be early is
+/// postponed. So a timer that moves with every packet costs nothing per packet.
 #[derive(Debug)]
 pub(crate) struct Table<F> {
     entries: BTreeMap<FlowName, Entry<F>>,
@@ -29,7 +29,7 @@ struct Entry<F> {
 }
 
 impl<F> Table<F> {
-    /// A table of at most `most` connections, which are forgotten when quiet for `idle`.
+    /// Returns a table of at most `most` connections, which are removed when idle for `idle`.
     pub(crate) fn new(most: usize, idle: Duration) -> Self {
         Self {
             entries: BTreeMap::new(),
@@ -51,15 +51,15 @@ impl<F> Table<F> {
         self.entries.get_mut(name).map(|entry| &mut entry.flow)
     }
 
-    /// A connection has a packet now.
+    /// Notes a packet of the connection.
     pub(crate) fn touch(&mut self, now: Instant, name: &FlowName) {
         if let Some(entry) = self.entries.get_mut(name) {
             entry.active = now;
         }
     }
 
-    /// Puts a connection in, in place of one of that name or, where the table is full, of the one that
-    /// was quiet for longest. Returns what had to go; `Err` with the new one where there is no room.
+    /// Inserts a connection. It replaces one of that name or, if the table is full, the one that was idle for
+    /// longest. Returns the replaced connection, or the new one as an error if there is no room.
     pub(crate) fn insert(&mut self, now: Instant, name: FlowName, flow: F) -> Result<Option<F>, F> {
         let mut gone = self.remove(&name);
         if self.entries.len() >= self.most {
@@ -82,20 +82,20 @@ impl<F> Table<F> {
         Some(entry.flow)
     }
 
-    /// The connection waits for nothing before `due`.
+    /// Sets the deadline of the connection.
     pub(crate) fn set_deadline(&mut self, name: &FlowName, due: Option<Instant>) {
         if let Some(due) = due.filter(|_| self.entries.contains_key(name)) {
             self.deadlines.set_earlier(*name, due);
         }
     }
 
-    /// The next deadline.
+    /// Returns the next deadline.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first()
     }
 
-    /// Takes one connection whose deadline has come: it is to be looked at, and
-    /// [`Table::set_deadline`] called. Connections that were quiet for too long are removed on the way.
+    /// Takes one connection whose deadline has come, if any: the caller handles it and calls [`Table::set_deadline`].
+    /// Connections that were idle for too long are removed.
     pub(crate) fn expire(&mut self, now: Instant, gone: &mut impl FnMut(F)) -> Option<FlowName> {
         while let Some(name) = self.deadlines.pop_due(now) {
             let Some(entry) = self.entries.get(&name) else {

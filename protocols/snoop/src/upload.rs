@@ -1,8 +1,8 @@
-//! Data from the mobile host, acknowledgements from the fixed host.
+//! The upload direction: data from the mobile host, acknowledgements from the fixed host.
 //!
-//! The hop is the first link of this direction and keeps order, so a gap in what comes from the mobile
-//! host was lost on the air. The agent asks for it (WINET 1995) and
-//! can mark the fixed host's acknowledgements that ask for it (Balakrishnan 1997).
+//! The hop is the first link of this direction and keeps order, so a gap in the data from the mobile host was lost on
+//! the air. The agent requests it (WINET 1995) and can mark the fixed host's acknowledgements that request it
+//! (Balakrishnan 1997).
 
 use units::{Instant, SeqNumber};
 use wire::tcp::{AirLoss, SackRanges, SeqRange};
@@ -14,31 +14,31 @@ use crate::segment::AIR_LOSS_RANGES;
 use crate::window::Window;
 use crate::{Header, Segment};
 
-/// Gaps of one connection that are remembered; others are left to TCP.
+/// Largest number of gaps of one connection that are kept; others are left to TCP.
 const HOLES_MAX: usize = 32;
-/// How often a gap is asked for; then it is left to TCP.
+/// Largest number of requests for a gap; after that it is left to TCP.
 const ASKED_MAX: u8 = 8;
 
-/// The agent's view of one connection's data from the mobile host.
+/// State of one connection's data from the mobile host.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    /// Behind the last byte that came from the mobile host.
+    /// End of the data from the mobile host.
     highest: Option<SeqNumber>,
-    /// What the fixed host said last.
+    /// Last acknowledgement and window of the fixed host.
     window: Window,
-    /// By sequence number, without overlaps.
+    /// Gaps by sequence number, without overlaps.
     holes: Vec<Hole>,
     round_trip: RoundTrip,
 }
 
-/// Bytes that did not come with their neighbours.
+/// A gap in the data.
 #[derive(Debug, Clone, Copy)]
 struct Hole {
     range: SeqRange,
-    /// Segments from beyond it that went on before it was filled: so many duplicate acknowledgements
+    /// Number of segments from beyond it that were forwarded before it was filled: as many duplicate acknowledgements
     /// of the fixed host are due to the air.
     beyond: u32,
-    /// What had come when it was filled; nothing while it is open.
+    /// End of the data at the time when it was filled; none while it is open.
     filled: Option<SeqNumber>,
     asked: u8,
     due: Instant,
@@ -54,27 +54,27 @@ impl Upload {
         }
     }
 
-    /// Whether an acknowledgement says more than the last one.
+    /// Returns true if an acknowledgement is higher than the last one.
     pub(crate) fn is_news(&self, number: SeqNumber) -> bool {
         self.window.acknowledged().is_none_or(|last| last < number)
     }
 
-    /// What the fixed host acknowledged last.
+    /// Returns the last acknowledgement of the fixed host, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.window.last()
     }
 
-    /// The mobile host's SYN.
+    /// Notes the mobile host's SYN.
     pub(crate) fn synchronize(&mut self, header: &Header) {
         self.highest = Some(header.range().end);
     }
 
-    /// The fixed host's SYN.
+    /// Notes the fixed host's SYN.
     pub(crate) fn answer_synchronized(&mut self, header: &Header) {
         self.window.synchronize(header);
     }
 
-    /// A segment with data or a FIN from the mobile host; it goes on in any case.
+    /// Handles a segment with data or a FIN from the mobile host; it is forwarded in any case.
     pub(crate) fn data<P: Segment>(
         &mut self,
         context: &Context<'_>,
@@ -110,7 +110,7 @@ impl Upload {
         self.ask(context, effects);
     }
 
-    /// An acknowledgement of the fixed host, and what it may say of losses on the air.
+    /// Handles an acknowledgement of the fixed host. Returns the losses on the air that it may report.
     pub(crate) fn acknowledged(
         &mut self,
         context: &Context<'_>,
@@ -162,7 +162,7 @@ impl Upload {
         }
     }
 
-    /// When [`Upload::ask`] is due.
+    /// Returns the time at which [`Upload::ask`] is due.
     pub(crate) fn deadline(&self, context: &Context<'_>) -> Option<Instant> {
         let asks = context.config.negative_acknowledgments && self.window.last().is_some();
         let open = self
@@ -172,7 +172,7 @@ impl Upload {
         open.map(|hole| hole.due).min()
     }
 
-    /// Asks for the gaps whose time has come.
+    /// Requests the gaps whose time has come.
     pub(crate) fn ask<P: Segment>(&mut self, context: &Context<'_>, effects: &mut Effects<P>) {
         let Some(last) = self.window.last() else {
             return;
@@ -202,7 +202,7 @@ impl Upload {
         }
     }
 
-    /// Bytes that were missing have come.
+    /// Notes that missing bytes have arrived.
     fn fill(&mut self, context: &Context<'_>, range: SeqRange, highest: SeqNumber) {
         let mut rest = Vec::new();
         for hole in &mut self.holes {
@@ -230,7 +230,7 @@ impl Upload {
             .sort_by_key(|hole| hole.range.start.distance_from(base));
     }
 
-    /// Makes room for one more hole; a filled one is remembered only for its marks.
+    /// Returns true if there is room for one more hole. A filled one is dropped for it, since it serves only for marks.
     fn make_room(&mut self) -> bool {
         if self.holes.len() >= HOLES_MAX
             && let Some(place) = self.holes.iter().position(|hole| hole.filled.is_some())
@@ -263,9 +263,9 @@ impl Hole {
         self.filled.is_none() && self.asked < ASKED_MAX
     }
 
-    /// Whether an acknowledgement that asks for this hole is due to the air. Once it is filled, only those
-    /// are that were caused by what went on before: others mean that it was lost again, on
-    /// the wired side. `newest` is the end of the newest range that the fixed host got, which tells them apart;
+    /// Returns true if an acknowledgement that requests this hole is due to the air. Once the hole is filled, this
+    /// holds only for acknowledgements that earlier segments caused: others mean that it was lost again, on the wired
+    /// side. `newest` is the end of the newest range that the fixed host received, which distinguishes the two;
     /// without it duplicates are counted.
     fn explains(&mut self, duplicate: bool, newest: Option<SeqNumber>) -> bool {
         let Some(filled) = self.filled else {

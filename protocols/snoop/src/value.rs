@@ -1,4 +1,4 @@
-//! Segments as values, as simulated hosts exchange them.
+//! Segments of simulated hosts, which are exchanged as values.
 
 use std::net::{SocketAddr, SocketAddrV4};
 
@@ -20,7 +20,7 @@ impl Segment for TcpSegment {
         })
     }
 
-    /// What its packet would take.
+    /// Returns the length of its packet, in bytes.
     fn cost(&self) -> u64 {
         self.packet_length() as u64
     }
@@ -43,7 +43,7 @@ impl Segment for TcpSegment {
     }
 }
 
-/// The address itself: a header that comes from a [`TcpSegment`] has no other.
+/// Returns the IPv4 address: a header that comes from a [`TcpSegment`] has no other.
 fn version_4(address: SocketAddr) -> SocketAddrV4 {
     match address {
         SocketAddr::V4(address) => address,

@@ -1,13 +1,13 @@
-//! What the receiver of a direction said last, and what its sender may send.
+//! The last acknowledgement of the receiver of a direction, and the window of its sender.
 
 use units::SeqNumber;
 use wire::tcp::SeqRange;
 
 use crate::Header;
 
-/// The largest shift that RFC 7323 allows: assumed where the handshake was not seen.
+/// Largest shift that RFC 7323 allows: assumed if the handshake was not seen.
 const LARGEST_SCALE: u8 = 14;
-/// Sequence numbers further apart than this are no neighbours in a connection (RFC 7323 §2.3).
+/// Largest distance of sequence numbers within a connection (RFC 7323 §2.3).
 const FARTHEST: i32 = 1 << 30;
 
 /// The receiver's last acknowledgement and its window.
@@ -19,30 +19,30 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Nothing is known.
+    /// The initial state, without an acknowledgement.
     pub(crate) const NEW: Self = Self {
         last: None,
         scale: None,
         right_edge: None,
     };
 
-    /// The receiver's SYN. Windows are scaled only if both SYNs ask for it; assuming it where
-    /// one does not errs on the side of taking more.
+    /// Notes the receiver's SYN. Windows are scaled only if both SYNs have the option; if only one has it, the
+    /// assumed window is too large, which is the safe side.
     pub(crate) fn synchronize(&mut self, header: &Header) {
         self.scale = Some(header.options.window_scale.unwrap_or(0).min(LARGEST_SCALE));
     }
 
-    /// The last acknowledgement, as it came.
+    /// Returns the last acknowledgement as it came, if there was one.
     pub(crate) fn last(&self) -> Option<&Header> {
         self.last.as_ref()
     }
 
-    /// Everything before this has arrived.
+    /// Returns the acknowledgement number: everything before it has arrived.
     pub(crate) fn acknowledged(&self) -> Option<SeqNumber> {
         self.last.as_ref().map(|last| last.acknowledgment)
     }
 
-    /// The receiver acknowledged, no less than before.
+    /// Notes an acknowledgement of the receiver, no lower than before.
     pub(crate) fn note(&mut self, header: &Header) {
         let scale = self.scale.unwrap_or(LARGEST_SCALE);
         let edge = header.acknowledgment + (u32::from(header.window) << scale);
@@ -52,8 +52,9 @@ impl Window {
         self.last = Some(*header);
     }
 
-    /// Whether the receiver may be sent `range`: not far below what it acknowledged, and no more than a
-    /// byte (a window probe) beyond what it ever offered. Anything is taken before it spoke.
+    /// Returns true if `range` may be sent to the receiver: not far below the acknowledgement number, and at most a
+    /// byte (a window probe) beyond any window it has offered. Any range is accepted before the first
+    /// acknowledgement.
     pub(crate) fn takes(&self, range: SeqRange) -> bool {
         let (Some(last), Some(right)) = (&self.last, self.right_edge) else {
             return true;
@@ -63,7 +64,7 @@ impl Window {
         below > -FARTHEST && beyond <= 1
     }
 
-    /// Whether `number` can be an acknowledgement of this connection.
+    /// Returns true if `number` can be an acknowledgement of this connection.
     pub(crate) fn is_near(&self, number: SeqNumber) -> bool {
         let distance = self
             .acknowledged()

@@ -1,49 +1,49 @@
-//! By which way a TCP connection crosses the hop, where that is chosen for each: as packets, which the link layer
-//! repairs, or as a stream of the split transport.
+//! The choice between packets and streams for each TCP connection that crosses the hop: as packets, which the link
+//! layer repairs, or as a stream of the split transport.
 //!
-//! Packets leave TCP whole from end to end, and ask for no state at the gateway. A stream pays where TCP suffers from
-//! the hop although nothing is lost of it: it starts slowly on a long one, and repairs delay it on a lossy one.
+//! Packets keep TCP end to end, and need no state at the gateway. A stream is better if TCP suffers from the hop
+//! although it loses nothing of the connection: TCP starts slowly on a long hop, and repairs delay it on a lossy one.
 
 use serde::Serialize;
 use units::{Duration, Probability};
 
-/// From this round trip of the hop on a stream pays even where nothing is lost (`docs/performance.md`, "Packets or
-/// streams").
+/// Round-trip time of the hop from which on a stream is better even without losses (`docs/performance.md`, "Packets
+/// or streams").
 const LONG: Duration = Duration::from_millis(80);
-/// Below this one it does not, whatever is lost: the link layer repairs sooner than TCP notices.
+/// Round-trip time below which packets are better despite any losses: the link layer repairs before TCP notices.
 const SHORT: Duration = Duration::from_millis(15);
-/// Between both it pays from this share of lost frames on.
+/// Share of lost frames from which on a stream is better, between the two round-trip times: 1 of 100.
 const LOSSY: u64 = 1;
 const LOSSY_OF: u64 = 100;
 
-/// What is known of a hop.
+/// Measured condition of a hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct HopCondition {
-    /// Its smallest round trip of late.
+    /// Smallest recent round-trip time.
     pub round_trip: Option<Duration>,
-    /// The share of frames that it loses, in the direction that loses more.
+    /// Share of lost frames, in the direction that loses more.
     pub loss: Option<Probability>,
 }
 
-/// What makes one way the better one.
+/// Reason for a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// Too little has crossed the hop yet to know it.
+    /// Too few packets have crossed the hop for a measurement.
     #[default]
     Unmeasured,
-    /// Its round trip is short, so that repairs are soon there.
+    /// The round-trip time is short, so that repairs are fast.
     Short,
-    /// It loses next to nothing, and its round trip is not long.
+    /// The hop loses next to nothing, and its round-trip time is not long.
     Clean,
-    /// Its round trip is long.
+    /// The round-trip time is long.
     Long,
-    /// It loses much, and its round trip is not short.
+    /// The hop loses many frames, and its round-trip time is not short.
     Lossy,
 }
 
 impl Because {
-    /// All that there are.
+    /// All reasons.
     pub const ALL: [Self; 5] = [
         Self::Unmeasured,
         Self::Short,
@@ -52,26 +52,26 @@ impl Because {
         Self::Lossy,
     ];
 
-    /// Whether it speaks for a stream.
+    /// Returns true if the reason is one for a stream.
     pub const fn splits(self) -> bool {
         matches!(self, Self::Long | Self::Lossy)
     }
 }
 
-/// By which way connections that begin now cross a hop, and why.
+/// Way by which new connections cross a hop, with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Choice {
-    /// Whether as streams.
+    /// True if they cross as streams.
     pub split: bool,
-    /// Why.
+    /// Reason for the choice.
     pub because: Because,
-    /// The hop, as it was then.
+    /// Condition of the hop at that time.
     #[serde(flatten)]
     pub hop: HopCondition,
 }
 
 impl Choice {
-    /// The better way across such a hop.
+    /// Returns the better way across such a hop.
     pub fn of(hop: HopCondition) -> Self {
         let lossy = Probability::ratio(LOSSY, LOSSY_OF);
         let because = match (hop.round_trip, hop.loss) {

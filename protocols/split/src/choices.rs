@@ -1,4 +1,4 @@
-//! By which way connections were let across, where that was chosen for each, and why.
+//! The record of choices for connections, if each has its own choice.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -9,55 +9,55 @@ use wire::flow::Ends;
 
 use crate::{Because, Choice};
 
-/// So many choices are remembered, so that a request that comes again goes the same way.
+/// Number of choices that are kept, so that a repeated request goes the same way.
 const REMEMBERED: usize = 4_096;
-/// So many of them are told.
+/// Number of choices that are reported.
 const TOLD: usize = 16;
 
-/// A choice, for who asks.
+/// The choice for a connection, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Chosen {
-    /// Who asked for the connection.
+    /// Address of the host that requested the connection.
     pub source: SocketAddr,
-    /// Whom.
+    /// Destination address.
     pub destination: SocketAddr,
-    /// Which way, why, and what the hop was like.
+    /// Way, reason and condition of the hop.
     #[serde(flatten)]
     pub choice: Choice,
 }
 
-/// Connections for which the same was chosen.
+/// Number of connections with the same choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// Why.
+    /// Reason of the choice.
     pub because: Because,
-    /// Whether they were split.
+    /// True if they were split.
     pub split: bool,
-    /// How many.
+    /// Number of connections.
     pub connections: u64,
 }
 
-/// All that was chosen.
+/// Report of all choices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ChoiceStatus {
-    /// How many connections were let across for each reason.
+    /// Number of connections for each reason.
     pub counts: Vec<Count>,
-    /// The latest of them, the last one first.
+    /// Latest choices, the last one first.
     pub latest: Vec<Chosen>,
 }
 
-/// The choices of late.
+/// Recent choices.
 #[derive(Debug, Default)]
 pub(crate) struct Choices {
     counts: [u64; Because::ALL.len()],
     by_ends: BTreeMap<Ends, (SeqNumber, Choice)>,
-    /// In the order in which they were made.
+    /// Connections in the order of their choices.
     order: VecDeque<Ends>,
 }
 
 impl Choices {
-    /// Whether a connection between these ends is split, now that `choice` is the better way: what was chosen for it
-    /// before counts, since what went by that way may be underway still.
+    /// Records the choice for a connection. Returns true if it is split: `choice` is the better way now, but an earlier
+    /// choice for the same request has precedence, since its packets may still be in flight.
     pub(crate) fn splits(&mut self, ends: Ends, sequence: SeqNumber, choice: Choice) -> bool {
         if let Some((former, chosen)) = self.by_ends.get(&ends)
             && *former == sequence
@@ -76,7 +76,7 @@ impl Choices {
         choice.split
     }
 
-    /// What is told of them, if there are any.
+    /// Returns the report of choices, if there are any.
     pub(crate) fn status(&self) -> Option<ChoiceStatus> {
         let latest = self.order.iter().rev().take(TOLD).filter_map(|ends| {
             let (_, choice) = *self.by_ends.get(ends)?;

@@ -1,44 +1,44 @@
-//! How TCP is split.
+//! The configuration of a splitter.
 
 use ipnet::IpNet;
 use redirector::Side;
 use units::{Bytes, Duration};
 
-/// How a [`Splitter`](crate::Splitter) behaves.
+/// Configuration of a [`Splitter`](crate::Splitter).
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The end of the hop.
+    /// End of the hop.
     pub end: End,
-    /// Whose connections are split.
+    /// Mobile hosts whose connections are split.
     pub mobiles: Vec<Mobile>,
-    /// What a connection buffers here in each direction, beside its sockets or streams.
+    /// Buffer of a connection in each direction, besides its sockets or streams.
     pub buffer: Bytes,
-    /// Connections at one time. One mobile host has at most as many as there is room for more (dynamic thresholds,
-    /// Choudhury and Hahne 1998): alone half of them, and whoever comes later finds room.
+    /// Largest number of connections. One mobile host has at most as many as are still free (dynamic thresholds,
+    /// Choudhury and Hahne 1998): alone it has at most half of them, and other hosts always find room.
     pub connections: usize,
-    /// A connection on which nothing happens for so long is reset.
+    /// Time without data after which a connection is reset.
     pub idle: Duration,
-    /// Connections are accepted before the other host has answered, as in I-TCP's paper; else requests are held.
+    /// Accept connections before the other host has answered, as in I-TCP's paper; otherwise requests are held.
     pub accepts_at_once: bool,
-    /// The number from which challenges are made (see `guard.rs`). Nobody else may know it.
+    /// Secret number for challenges (see `guard.rs`). No other host may know it.
     pub secret: u64,
 }
 
-/// The end of the hop at which TCP is split.
+/// End of the hop at which TCP is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The gateway.
     Gateway {
-        /// Fixed hosts see the mobile's address and port, not this host's; then what they ask of mobile hosts is split
-        /// too.
+        /// True if fixed hosts see the mobile host's address and port, not this host's; then their connections to
+        /// mobile hosts are split too.
         transparent: bool,
     },
-    /// The mobile host, for its own applications, while streams cross the hop.
+    /// The mobile host, for its own applications, while streams can cross the hop.
     Mobile,
 }
 
 impl End {
-    /// The side on which the hop is.
+    /// Returns the side of the hop.
     pub(crate) fn hop_side(self) -> Side {
         match self {
             Self::Gateway { .. } => Side::Mobile,
@@ -50,27 +50,27 @@ impl End {
 /// A mobile host whose TCP is split.
 #[derive(Debug, Clone)]
 pub struct Mobile {
-    /// The peer across the hop: at the gateway the mobile host, there its gateway.
+    /// Index of the peer across the hop: at the gateway the mobile host, at the mobile host its gateway.
     pub peer: usize,
-    /// Its inner addresses.
+    /// Inner addresses of the mobile host.
     pub networks: Vec<IpNet>,
-    /// Which of its connections are split; at the mobile host its gateway says so.
+    /// Connections that are split; the mobile host gets this from its gateway.
     pub scope: Scope,
 }
 
-/// Which connections are split.
+/// Connections that are split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// All.
+    /// All connections.
     Every,
-    /// Those for which the hop is such that it pays ([`Choice`](crate::Choice)).
+    /// Connections for which the condition of the hop makes it better ([`Choice`](crate::Choice)).
     Chosen,
 }
 
 impl Config {
-    /// Bytes that the buffers of all connections take at most, beside sockets and streams.
+    /// Returns the largest total buffer of all connections in bytes, besides sockets and streams.
     pub fn memory(&self) -> Bytes {
-        // Two directions, and as much again while it is handed from one side to the other.
+        // Two directions, and twice that while bytes are handed from one side to the other.
         Bytes::new(4 * self.buffer.get() * self.connections as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! A connection that is split, and how far it is.
+//! A split connection and its state.
 
 use association::StreamId;
 use redirector::Side;
@@ -6,34 +6,34 @@ use units::SeqNumber;
 use wire::flow::Ends;
 use wire::packet::Packet;
 
-/// The name of a stream: its peer, and its name there.
+/// Identifier of a stream: its peer, and its ID there.
 pub(crate) type StreamName = (usize, StreamId);
 
-/// How a connection was asked for.
+/// Origin of a connection.
 #[derive(Debug)]
 pub(crate) enum Asker {
-    /// By a packet, which is held.
+    /// A packet, which is held.
     Packet {
-        /// The first number of its stream, by which copies of one request are known.
+        /// Initial sequence number of the packet, which identifies copies of one request.
         sequence: SeqNumber,
         packet: Packet,
     },
-    /// By the other end of the hop.
+    /// A stream from the other end of the hop.
     Stream(StreamName),
-    /// By a connection that was accepted at once.
+    /// A connection that was accepted at once.
     Accepted,
 }
 
-/// How far a connection is.
+/// State of a connection.
 #[derive(Debug)]
 pub(crate) enum Stage {
-    /// The other host is asked.
+    /// The request was sent to the destination.
     Asking(Asker),
-    /// The other host has answered, and the request was let in: the listener is to accept it.
+    /// The destination has answered, and the held request was passed to the listener, which is to accept it.
     LetIn,
-    /// Both halves are there.
+    /// Both halves exist.
     Joined,
-    /// Both halves are to end; what is written goes out still.
+    /// Both halves are to end; buffered bytes are still sent.
     Ending,
 }
 
@@ -46,12 +46,12 @@ pub(crate) enum Half {
     Stream(StreamName, Sending),
 }
 
-/// How far the sending direction of a half is.
+/// State of the sending direction of a half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sending {
-    /// It goes on.
+    /// More bytes may be written.
     Open,
-    /// It is to end when all is written.
+    /// It ends when all bytes are written.
     Finishing,
     /// It has ended.
     Finished,
@@ -65,25 +65,25 @@ impl Half {
     }
 }
 
-/// A connection that is split.
+/// A split connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) ends: Ends,
-    /// The side on which it was asked for.
+    /// Side that requested it.
     pub(crate) asker: Side,
-    /// The mobile host that has it: its place in the configuration.
+    /// Index of its mobile host in the configuration.
     pub(crate) owner: usize,
     pub(crate) stage: Stage,
-    /// The host that was asked has finished before the asker's half was there.
+    /// Set if the destination has finished before the requesting half existed.
     pub(crate) finished_early: bool,
-    /// Its stream across the hop, if it has one.
+    /// Stream across the hop, if it has one.
     pub(crate) stream: Option<StreamName>,
     fixed: Option<Half>,
     mobile: Option<Half>,
 }
 
 impl Connection {
-    /// Returns a connection that was asked for.
+    /// Returns a connection that was requested.
     pub(crate) fn asked(ends: Ends, asker: Side, owner: usize, by: Asker) -> Self {
         let stream = match by {
             Asker::Packet { .. } | Asker::Accepted => None,

@@ -1,55 +1,55 @@
-//! What is counted.
+//! The counters of a splitter.
 
 use serde::Serialize;
 
 use crate::ChoiceStatus;
 
-/// What a splitter has done.
+/// Counters of a splitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// Connections that exist.
+    /// Connections that exist now.
     pub open: u64,
-    /// Connections that were asked for.
+    /// Requests for connections.
     pub asked: u64,
-    /// Those of them that were made.
+    /// Requests that led to a connection.
     pub joined: u64,
-    /// Of these, the ones that cross the hop as streams.
+    /// Connections that cross the hop as streams, part of `joined`.
     pub on_streams: u64,
-    /// Those that the other host, or the way to it, refused.
+    /// Requests that the destination, or a router on the path, refused.
     pub refused: u64,
-    /// Those for which there was no room.
+    /// Requests for which there was no room.
     pub without_room: u64,
-    /// Requests of fixed hosts that had to prove first that they are there.
+    /// Requests by fixed hosts that first had to prove their address.
     pub challenged: u64,
-    /// Connections that came to the listener without having been let in.
+    /// Connections to the listener without a request that was let in.
     pub strangers: u64,
     /// Connections that both sides finished.
     pub finished: u64,
     /// Connections that were reset.
     pub reset: u64,
-    /// Connections on which nothing happened for too long.
+    /// Connections that were idle for too long.
     pub idle: u64,
-    /// What was carried.
+    /// Bytes carried.
     #[serde(flatten)]
     pub carried: Carried,
 }
 
-/// What a splitter has carried.
+/// Numbers of bytes that a splitter has carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Carried {
-    /// Bytes that were written towards mobile hosts.
+    /// Bytes written towards mobile hosts.
     pub bytes_to_mobiles: u64,
-    /// Bytes that were written towards fixed hosts.
+    /// Bytes written towards fixed hosts.
     pub bytes_to_fixed: u64,
 }
 
-/// Connections that are split, or were not.
+/// Report of split connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SplitStatus {
-    /// What became of them.
+    /// Counters of connections.
     #[serde(flatten)]
     pub counters: Counters,
-    /// The way by which connections were let across, where that is chosen for each.
+    /// Report of choices, if each connection has its own choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choices: Option<ChoiceStatus>,
 }

@@ -7,18 +7,18 @@ use redirector::Side;
 
 use crate::{End, Mobile, Scope};
 
-/// What is known of the ways to one mobile host.
+/// State of the ways to one mobile host.
 #[derive(Debug)]
 pub(crate) struct Crossing {
     pub(crate) peer: usize,
-    /// The profile of its streams, while there are any.
+    /// Profile of its streams, while there are any.
     pub(crate) profile: Option<Profile>,
-    /// Which of its connections are split.
+    /// Connections that are split.
     pub(crate) scope: Scope,
 }
 
 impl Crossing {
-    /// Returns the ways to a mobile host without streams.
+    /// Returns the state of a mobile host without streams.
     pub(crate) fn new(mobile: &Mobile) -> Self {
         Self {
             peer: mobile.peer,
@@ -36,13 +36,14 @@ impl Crossing {
         }
     }
 
-    /// Returns true if a connection that `asker` asks for may be split; `address` is the mobile host's.
+    /// Returns true if a connection that `asker` requests may be split; `address` is the mobile host's.
     pub(crate) fn may_split(&self, end: End, asker: Side, address: IpAddr) -> bool {
         match (end, self.scope) {
-            // A mobile host leaves connections alone where no streams cross the hop.
+            // A mobile host does not split connections if no streams can cross the hop.
             (End::Mobile, _) => self.carries(address),
             (End::Gateway { .. }, Scope::Every) => true,
-            // What comes as a packet was meant to, and what goes to a mobile host needs streams.
+            // A request that crosses the hop as a packet was left to packets on purpose, and a connection to a mobile
+            // host needs streams.
             (End::Gateway { .. }, Scope::Chosen) => asker == Side::Fixed && self.carries(address),
         }
     }

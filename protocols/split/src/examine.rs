@@ -1,4 +1,4 @@
-//! The packets that matter to a splitter: requests for connections, and some answers to its own.
+//! The packets that a splitter handles: requests for connections, and some answers to its own.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use wire::packet::Packet;
 
 use crate::{Choice, End, Refusal, Scope, Splitter};
 
-/// Where a packet comes from.
+/// Source of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// This host's own stack or the wired network.
@@ -20,42 +20,42 @@ pub enum Origin {
     Hop,
 }
 
-/// What was found in a packet.
+/// Meaning of a packet for the splitter.
 #[derive(Debug, Clone)]
 pub enum Found {
     /// A request for a connection, which is held.
     Request(Request),
-    /// There is no way to the host that was asked for a connection between these ends. The packet goes on.
+    /// There is no route to the destination of the connection between these ends. The packet is forwarded.
     NoRoute(Ends, Refusal),
-    /// A fixed host has proven that it is there, by a packet that was meant for nobody else.
+    /// A fixed host has proven its address, by a packet that answers a challenge.
     Proven(IpAddr),
 }
 
-/// A packet that asks for a connection.
+/// A packet that requests a connection.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub(crate) ends: Ends,
-    /// The first number of its stream.
+    /// Initial sequence number.
     pub(crate) sequence: SeqNumber,
-    /// The side on which it was asked for.
+    /// Side that requests it.
     pub(crate) asker: Side,
-    /// Which mobile host is one of both ends: its place in the configuration.
+    /// Index of its mobile host in the configuration.
     pub(crate) owner: usize,
-    /// The way that is better now for connections of that mobile host, where that is chosen for each.
+    /// Better way now for connections of that mobile host, if each has its own choice.
     pub(crate) choice: Option<Choice>,
     pub(crate) packet: Packet,
 }
 
 impl Found {
-    /// Returns true if the packet ends here.
+    /// Returns true if the packet is not forwarded.
     pub fn holds_packet(&self) -> bool {
         !matches!(self, Self::NoRoute(..))
     }
 }
 
 impl<C> Splitter<C> {
-    /// Returns what a packet means here, if it means anything. `choose` gives the better way for connections with a
-    /// peer that begin now.
+    /// Returns the meaning of a packet for this splitter, if it has any. `choose` returns the better way for new
+    /// connections with a peer.
     pub fn examine(
         &self,
         origin: Origin,
@@ -65,13 +65,14 @@ impl<C> Splitter<C> {
         let asker = match (origin, self.end) {
             (Origin::Host, end) => end.hop_side().other(),
             (Origin::Hop, End::Gateway { .. }) => Side::Mobile,
-            // That is for this host's kernel.
+            // This host's kernel handles such a packet.
             (Origin::Hop, End::Mobile) => return None,
         };
         let parsed = IpPacket::parse(&packet.buffer).ok()?;
         if origin == Origin::Host && self.end == (End::Gateway { transparent: true }) {
             if let Some((ends, refusal)) = no_route(&parsed) {
-                // Who asks in a mobile's name gets no answer from the kernel: it goes to the mobile.
+                // The kernel would not answer a host whose connection was requested in a mobile host's name: the
+                // packet goes to the mobile host.
                 return Some(Found::NoRoute(ends, refusal));
             }
             if let Some(host) = self.secret.proven(&parsed) {
@@ -82,7 +83,7 @@ impl<C> Splitter<C> {
         let mobile = match (asker, self.end) {
             (Side::Mobile, _) => ends.source,
             (Side::Fixed, End::Gateway { transparent: true }) => ends.destination,
-            // What fixed hosts ask for through address translation would have to be undone twice.
+            // Address translation of requests by fixed hosts would have to be undone twice.
             (Side::Fixed, _) => return None,
         };
         let owner = self.owner(mobile.ip())?;
@@ -101,14 +102,14 @@ impl<C> Splitter<C> {
         }))
     }
 
-    /// Returns the place of the mobile host that has `address`.
+    /// Returns the index of the mobile host that has `address`, if there is one.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<usize> {
         let mut mobiles = self.mobiles.iter();
         mobiles.position(|mobile| mobile.networks.iter().any(|one| one.contains(&address)))
     }
 }
 
-/// Returns the connection that could not be made, if a packet says that there is no way to the host that was asked.
+/// Returns the ends of the failed connection, if a packet reports that its destination is unreachable.
 fn no_route(packet: &IpPacket<'_>) -> Option<(Ends, Refusal)> {
     let Transport::Icmp(message) = packet.transport() else {
         return None;
@@ -117,7 +118,7 @@ fn no_route(packet: &IpPacket<'_>) -> Option<(Ends, Refusal)> {
         return None;
     };
     let (ends, _) = request(&IpPacket::parse(original).ok()?)?;
-    // Of the codes of both versions only those matter here that mean more than "no".
+    // Only the codes of both versions matter here that mean more than "unreachable".
     let refusal = match (packet.destination().is_ipv4(), code) {
         (true, 3) | (false, 4) => Refusal::Refused,
         (true, 0 | 6) | (false, 0) => Refusal::NetworkUnreachable,
@@ -126,7 +127,7 @@ fn no_route(packet: &IpPacket<'_>) -> Option<(Ends, Refusal)> {
     Some((ends, refusal))
 }
 
-/// Returns the ends of the connection that a packet asks for, and the first number of its stream.
+/// Returns the ends of the connection that a packet requests, and its initial sequence number; none for other packets.
 fn request(packet: &IpPacket<'_>) -> Option<(Ends, SeqNumber)> {
     match packet.transport() {
         Transport::Tcp(tcp) if tcp.asks_for_connection() => {

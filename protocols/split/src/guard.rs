@@ -1,9 +1,9 @@
-//! Fixed hosts that ask mobile hosts for connections, of which some may not exist.
+//! The guard against connection floods by fixed hosts, some of which may have forged addresses.
 //!
-//! A first segment costs next to nothing, and may bear any name; it takes a place here until nobody completes what it
-//! began, and frames on the hop. So of hosts that are not known only a few are believed at a time. The others are
-//! answered with what cannot be right: a host that is there says so at once, with the number that we chose, and asks
-//! again; it waits for one round trip more. Nothing is kept for one that is not there.
+//! A SYN costs its sender next to nothing, and may have any source address; it takes a place here until its handshake
+//! fails, and frames on the hop. So only a few unknown hosts are admitted at a time. The others get a challenge: an
+//! invalid acknowledgement, to which a real host replies at once with a reset that carries our number, and then
+//! repeats its request; it loses one round trip. No state is kept for a host that does not exist.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -15,15 +15,15 @@ use wire::ip::{IpPacket, Transport};
 use wire::packet::{Checksum, Packet};
 use wire::tcp::{TcpFlags, connection_challenged};
 
-/// So many hosts that are not known are believed at once, and so many more in a second: in the time that a kernel waits
-/// for who does not complete a connection, about a minute, fewer than may be half open.
+/// Burst of unknown hosts that are admitted at once, and their rate per second: in the time that a kernel waits for
+/// an incomplete handshake, about a minute, they are fewer than may be half open.
 const BELIEVED: u32 = 64;
 const BELIEVED_A_SECOND: u32 = 4;
-/// So many hosts are known at most, for so long.
+/// Largest number of known hosts, and the time that a host stays known.
 const KNOWN: usize = 4_096;
 const KNOWN_FOR: Duration = Duration::from_secs(600);
 
-/// The number from which challenges are made.
+/// Secret number for challenges.
 #[derive(Clone)]
 pub(crate) struct Secret(pub(crate) u64);
 
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The number with which a host that asks for a connection is challenged.
+    /// Returns the number with which a host that requests a connection is challenged.
     fn number(&self, ends: &Ends) -> SeqNumber {
         let words = |end: SocketAddr| {
             let address = match end.ip() {
@@ -43,7 +43,7 @@ impl Secret {
             };
             [(address >> 64) as u64, address as u64, end.port().into()]
         };
-        // Each step hides its state, so that who may choose addresses cannot find two with one number.
+        // Each step hides its state, so that a host that chooses addresses cannot find two with one number.
         let step = |state, word| RandomStream::named(state ^ word, "challenge").next_u64();
         let all = words(ends.source)
             .into_iter()
@@ -51,7 +51,8 @@ impl Secret {
         SeqNumber(all.fold(self.0, step) as u32)
     }
 
-    /// What a request is answered with. Nothing in the one case of 2³² in which it would be right.
+    /// Returns the challenge that answers a request. None in the one case of 2³² in which it would be a valid
+    /// acknowledgement.
     pub(crate) fn challenge(
         &self,
         request: &Packet,
@@ -67,7 +68,7 @@ impl Secret {
         })
     }
 
-    /// Which host a packet proves to be there, if it does.
+    /// Returns the host whose address a packet proves, if it does.
     pub(crate) fn proven(&self, packet: &IpPacket<'_>) -> Option<IpAddr> {
         let Transport::Tcp(tcp) = packet.transport() else {
             return None;
@@ -79,17 +80,17 @@ impl Secret {
     }
 }
 
-/// Whom it lets pass.
+/// Hosts that are admitted.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    /// How many that are not known are believed.
+    /// Token bucket for unknown hosts.
     belief: TokenBucket,
-    /// Until when hosts are known.
+    /// Known hosts, with the time until which they stay known.
     known: BTreeMap<IpAddr, Instant>,
 }
 
 impl Guard {
-    /// It knows nobody.
+    /// Returns a guard without known hosts.
     pub(crate) fn new() -> Self {
         Self {
             belief: TokenBucket::new(BELIEVED_A_SECOND, BELIEVED),
@@ -97,19 +98,19 @@ impl Guard {
         }
     }
 
-    /// Whether `host` may ask now.
+    /// Returns true if a request of `host` is admitted now.
     pub(crate) fn admits(&mut self, now: Instant, host: IpAddr) -> bool {
         let is_known = self.known.get(&host).is_some_and(|until| now < *until);
         is_known || self.belief.take(now)
     }
 
-    /// That host is there.
+    /// Notes that the address of `host` is proven.
     pub(crate) fn know(&mut self, now: Instant, host: IpAddr) {
         if self.known.len() >= KNOWN && !self.known.contains_key(&host) {
             self.known.retain(|_, until| now < *until);
         }
         if self.known.len() >= KNOWN && !self.known.contains_key(&host) {
-            // Whoever is forgotten proves it once more.
+            // A host that is dropped proves its address once more.
             self.known.pop_first();
         }
         self.known.insert(host, now + KNOWN_FOR);

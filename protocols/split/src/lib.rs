@@ -1,23 +1,24 @@
 //! TCP split at the gateway (I-TCP, Bakre and Badrinath 1995; Haas and Warkhedi 2000 §3): a mobile host's connection
-//! ends here and a second one goes on to the fixed host, in the mobile's own name if that is wanted, and neither
-//! notices.
+//! ends here and a second one continues to the fixed host, with the mobile host's own address if configured,
+//! transparently for both.
 //!
-//! A [`Splitter`] stands at one end of the hop, or at both. It holds the first segment of a connection until the other
-//! host has answered. Then the segment is let in, and a transparent listener of the driver accepts the connection; or
-//! it is refused as the other host, or the way to it, refused ours. Between the two connections a
+//! A [`Splitter`] runs at one end of the hop, or at both. It holds the SYN of a connection until the other host has
+//! answered. Then the SYN is let in, and a transparent listener of the driver accepts the connection; or it is
+//! refused with the error that the splitter's own connection got. Between the two connections a
 //! [`redirector::Redirector`] carries bytes in bounded buffers, so that a slow side closes the window of the other. A
 //! stream that ends early is reset.
 //!
-//! Across the hop goes TCP of the kernel, or a stream of the association. Then the mobile host has a splitter as well,
-//! which takes what its applications ask for, and no packet of the connection crosses the hop.
+//! The connection crosses the hop as TCP of the kernel, or as a stream of the association. In the latter case the
+//! mobile host has a splitter as well, which accepts its applications' connections, and no packet of them crosses the
+//! hop.
 //!
 //! # How to read it
-//! 1. `examine.rs`: which packets matter here.
+//! 1. `examine.rs`: the packets that a splitter handles.
 //! 2. `splitter.rs` is the machine; `splitter/ask.rs`: a connection from its request to its answer;
-//!    `splitter/carry.rs`: its bytes, and its end; `splitter/streams.rs`: streams across the hop. `connection.rs`: what
-//!    is known of one.
-//! 3. `guard.rs` and `shares.rs`: who may have how many connections. `choice.rs`: packets or streams.
-//! 4. `refusal.rs`: how a connection is refused that could not be made.
+//! `splitter/carry.rs`: its bytes, and its end; `splitter/streams.rs`: streams across the hop. `connection.rs`: the
+//! state of a connection.
+//! 3. `guard.rs` and `shares.rs`: limits on connections. `choice.rs`: packets or streams.
+//! 4. `refusal.rs`: the refusal of a connection.
 
 mod choice;
 mod choices;
@@ -44,135 +45,135 @@ use std::net::{IpAddr, SocketAddr};
 use wire::flow::Ends;
 use wire::packet::Packet;
 
-/// What can happen to a [`Splitter`].
+/// Inputs of a [`Splitter`].
 #[derive(Debug, Clone)]
 pub enum Input<C> {
-    /// A packet matters here: see [`Splitter::examine`].
+    /// A packet for the splitter: see [`Splitter::examine`].
     Found(Found),
-    /// Streams can cross the hop to a peer; none of an earlier time exists any more.
+    /// Streams can cross the hop to a peer; all earlier ones are gone.
     StreamsBegan {
-        /// The peer, as in [`Mobile::peer`].
+        /// Index of the peer, as in [`Mobile::peer`].
         peer: usize,
-        /// The profile of its streams.
+        /// Profile of its streams.
         profile: Profile,
-        /// Which of its connections are split.
+        /// Connections of it that are split.
         scope: Scope,
     },
-    /// They cannot any more, and those that existed are gone.
+    /// Streams can no longer cross the hop, and existing ones are gone.
     StreamsEnded {
-        /// The peer.
+        /// Index of the peer.
         peer: usize,
     },
-    /// News of a stream.
+    /// An event of a stream.
     Stream {
-        /// The peer.
+        /// Index of the peer.
         peer: usize,
-        /// The news.
+        /// Event.
         news: StreamNews<C>,
     },
-    /// Something happened in the driver's system.
+    /// An event of the driver's system.
     System(SystemEvent<C>),
 }
 
-/// What happens in the system of a splitter's driver: its sockets and addresses.
+/// Events of the driver's system: its sockets and addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemEvent<C> {
-    /// The answer to [`SystemRequest::Locate`].
+    /// Answer to [`SystemRequest::Locate`].
     Located {
-        /// The number of the question.
+        /// Number of the request.
         number: u64,
-        /// The address is one of this host's.
+        /// True if the address is one of this host's.
         is_local: bool,
     },
-    /// [`SystemRequest::Divert`] failed: the packets of this host's connections do not come to its listener.
+    /// [`SystemRequest::Divert`] failed: the packets of this host's connections do not reach its listener.
     NotDiverted,
     /// The listener has accepted a connection: answered by [`SystemRequest::Adopt`] or [`SystemRequest::Dismiss`].
     Accepted(Ends),
-    /// Something happened on a socket.
+    /// An event of a socket.
     Socket(SocketId, SocketEvent<C>),
 }
 
-/// What happens on a socket.
+/// Events of a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketEvent<C> {
-    /// The connection that was asked for is made.
+    /// The requested connection is established.
     Connected,
-    /// So many bytes can be read now, in all.
+    /// Total number of bytes that can be read now.
     Readable(u64),
-    /// The answer to [`SocketRequest::Read`].
+    /// Bytes for [`SocketRequest::Read`].
     Data(C),
-    /// So many bytes can be written now, in all.
+    /// Total number of bytes that can be written now.
     Writable(u64),
-    /// The other side has ended its direction: nothing comes after what is readable.
+    /// The other side has ended its direction: nothing follows the readable bytes.
     Finished,
-    /// All is written, and [`SocketRequest::Finish`] has been carried out.
+    /// All bytes are written, and [`SocketRequest::Finish`] was carried out.
     Flushed,
-    /// The connection is broken, or could not be made.
+    /// The connection was reset, or could not be established.
     Failed(Refusal),
 }
 
-/// What a [`Splitter`] asks of its driver.
+/// Outputs of a [`Splitter`] for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output<C> {
     /// Hand the packet to this host's own stack or the wired network.
     ToHost(Packet),
     /// Send the packet across the hop.
     ToHop(Packet),
-    /// Something is asked of the streams of a peer.
+    /// A request to the streams of a peer.
     Stream {
-        /// The peer.
+        /// Index of the peer.
         peer: usize,
-        /// The request.
+        /// Request.
         request: StreamRequest<C>,
     },
-    /// Something is asked of the system.
+    /// A request to the system.
     System(SystemRequest<C>),
 }
 
-/// What a splitter asks of its driver's system.
+/// Requests to the driver's system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemRequest<C> {
-    /// Find out whether an address is one of this host's.
+    /// Check if an address is one of this host's.
     Locate {
-        /// The number of the question.
+        /// Number of the request.
         number: u64,
-        /// The address.
+        /// Address.
         address: IpAddr,
     },
-    /// Lead the packets of this host's own connections to its listener from now on.
+    /// Divert the packets of this host's own connections to its listener from now on.
     Divert,
-    /// The connection that was accepted between these ends has this name from now on.
+    /// Give this identifier to the connection that was accepted between these ends.
     Adopt(Ends, SocketId),
-    /// Reset the connection that was accepted between these ends: nobody let it in.
+    /// Reset the connection that was accepted between these ends: it was not let in.
     Dismiss(Ends),
-    /// Something is asked of a socket.
+    /// A request to a socket.
     Socket(SocketId, SocketRequest<C>),
 }
 
-/// What is asked of a socket. Requests for sockets that are gone change nothing.
+/// Requests to a socket. Requests to sockets that no longer exist are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketRequest<C> {
     /// Connect.
     Connect(Connect),
-    /// Take up to so many of the bytes that are readable: [`SocketEvent::Data`] brings them.
+    /// Read up to this many of the readable bytes: [`SocketEvent::Data`] brings them.
     Read(u64),
     /// Write more bytes, now or when there is room.
     Write(C),
-    /// End the sending direction after what was written.
+    /// End the sending direction after the written bytes.
     Finish,
-    /// Reset the connection, and forget it.
+    /// Reset the connection, and drop it.
     Reset,
-    /// Leave the connection to the kernel, both of whose directions have ended.
+    /// Leave the connection to the kernel: both of its directions have ended.
     Release,
 }
 
-/// A connection that is to be made.
+/// A connection to establish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connect {
-    /// To whom.
+    /// Destination address.
     pub destination: SocketAddr,
-    /// In whose name; `None` stands for this host and a port of its choice.
+    /// Source address; `None` for this host and a port of its choice.
     pub source: Option<SocketAddr>,
-    /// It crosses the hop.
+    /// True if it crosses the hop.
     pub crosses_hop: bool,
 }

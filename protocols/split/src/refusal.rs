@@ -1,4 +1,4 @@
-//! How a connection is refused that could not be made.
+//! The refusal of a connection.
 
 use association::Reason;
 use wire::icmp::{Unreachable, unreachable};
@@ -6,26 +6,26 @@ use wire::ip::IpPacket;
 use wire::packet::{Checksum, Packet};
 use wire::tcp::connection_refused;
 
-/// Why a connection could not be made, or broke.
+/// Reason why a connection could not be established, or was reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The other host refused it (ECONNREFUSED, ECONNRESET).
     Refused,
-    /// There is no way to its network (ENETUNREACH).
+    /// There is no route to its network (ENETUNREACH).
     NetworkUnreachable,
-    /// There is no way to it (EHOSTUNREACH).
+    /// There is no route to it (EHOSTUNREACH).
     HostUnreachable,
     /// A firewall forbids it (EACCES, EPERM).
     Prohibited,
-    /// It is not split at this end, and may cross as packets.
+    /// This end does not split it; it may cross as packets.
     NotSplit,
-    /// The other host did not answer, or this host has no means to ask it.
+    /// The other host did not answer, or this host cannot send it a request.
     NoAnswer,
 }
 
 impl Refusal {
-    /// Returns the packet that gives the sender of `request` the error that its kernel would have found itself;
-    /// nothing where silence says it best: it asks again, and gives up as it would have without us.
+    /// Returns the packet that gives the sender of `request` the error that its kernel would have got itself; none if
+    /// silence is the best answer: the sender repeats its request, and gives up as it would have without a splitter.
     pub(crate) fn answer(self, request: &Packet) -> Option<Packet> {
         let original = IpPacket::parse(&request.buffer).ok()?;
         let buffer = match self {
@@ -41,7 +41,7 @@ impl Refusal {
         })
     }
 
-    /// Returns the same for the other end of the hop, whose splitter answers with the packet that fits.
+    /// Returns the same for the other end of the hop, whose splitter answers with the matching packet.
     pub(crate) fn reason(self) -> Reason {
         match self {
             Self::Refused => Reason::Refused,

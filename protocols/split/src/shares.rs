@@ -1,4 +1,4 @@
-//! Who may have how many connections.
+//! The limits on the numbers of connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -6,36 +6,38 @@ use std::net::IpAddr;
 use redirector::{BindingId, Side};
 use units::{Duration, Instant};
 
-/// The part of all connections that may be asked for by fixed hosts and not stand yet; and of these by one fixed host.
+/// Divisor of the limit of all connections: that share may be half open by requests of fixed hosts; then the divisor
+/// of that share for one fixed host.
 const HALF_OPEN: usize = 4;
 const BY_ONE: usize = 4;
-/// What was asked for so long ago makes room where there is none: whoever asked asks again after as long. For one with
-/// the host that all of them are with it is so much longer, and for others by their share of them. A host that leaves a
-/// thousand connections unanswered is not asked for a thousand more each second, which would leave no time for others.
+/// Time after which a half-open connection may be evicted to make room: its host repeats the request after as long.
+/// It is longer by `ANSWERED_BY_ONE` for a new request to a host that has all half-open connections, and in
+/// proportion for others. So a host that leaves a thousand connections unanswered is not sent a thousand more each
+/// second, which would leave no time for others.
 const ANSWERED: Duration = Duration::from_secs(1);
 const ANSWERED_BY_ONE: Duration = Duration::from_secs(15);
 
-/// What each mobile host has of all connections.
+/// Numbers of connections of all mobile hosts.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: usize,
     all: usize,
     each: Vec<Share>,
-    /// What fixed hosts have asked for and does not stand yet.
+    /// Connections requested by fixed hosts that are half open.
     half_open: HalfOpen,
-    /// What made room and was not given back yet.
+    /// Connections that were evicted and are not removed by the caller yet.
     evicted: BTreeSet<BindingId>,
 }
 
-/// What a mobile host has.
+/// Connections of a mobile host.
 #[derive(Debug, Clone, Default)]
 struct Share {
     connections: usize,
-    /// What it has asked for itself and does not stand yet.
+    /// Connections requested by it that are half open.
     half_open: HalfOpen,
 }
 
-/// Connections that do not stand yet, the oldest first: since when, and with which fixed host.
+/// Half-open connections, the oldest first: the time of the request, and the fixed host.
 #[derive(Debug, Clone, Default)]
 struct HalfOpen {
     asked: BTreeMap<BindingId, (Instant, IpAddr)>,
@@ -64,12 +66,12 @@ impl HalfOpen {
         self.by_host.get(&host).copied().unwrap_or(0)
     }
 
-    /// The one that goes first for one with `host`: the oldest with a host that has most of them, at once if that has
-    /// many more than `host`, otherwise if it was not answered in time.
+    /// Returns the connection to evict for a new one with `host`: the oldest with the host that has most of them, at
+    /// once if that has many more than `host`, otherwise if it was not answered in time.
     fn dispensable(&self, now: Instant, host: IpAddr) -> Option<BindingId> {
         let most = *self.by_host.values().max()?;
         let mut asked = self.asked.iter();
-        // Never one with a host of few, slow as its answer may be: it may be on its way.
+        // Never one with a host of few, even if its answer is slow: it may be on its way.
         let (id, (asked, _)) = asked.find(|(_, (_, host))| self.with(*host) == most)?;
         let own = self.with(host) as u64;
         let crowded = most as u64 >= 2 * (own + 1);
@@ -79,7 +81,7 @@ impl HalfOpen {
 }
 
 impl Shares {
-    /// At most `most` connections of so many mobile hosts.
+    /// Returns the limits for `most` connections of this many mobile hosts.
     pub(crate) fn new(most: usize, mobiles: usize) -> Self {
         Self {
             most,
@@ -90,9 +92,9 @@ impl Shares {
         }
     }
 
-    /// Takes a connection of the mobile host `owner` with that fixed host, asked for on that side, if there is room: a
-    /// mobile host leaves free as many as it has, and what floods in from the wired side leaves most of it, and of that
-    /// most to others than a single host.
+    /// Takes a connection of the mobile host `owner` with a fixed host, requested by the side `asker`, if there is
+    /// room. Returns false if there is none: a mobile host leaves free as many as it has, requests from the wired
+    /// side leave most of the total free, and one fixed host leaves most of those to others.
     pub(crate) fn take(
         &mut self,
         now: Instant,
@@ -118,8 +120,8 @@ impl Shares {
         true
     }
 
-    /// Takes back a connection that `owner` has asked for and nobody has answered, if there is no room for another one
-    /// with that fixed host; gives which one is to go.
+    /// Evicts a half-open connection requested by `owner` if there is no room for another one with that fixed host,
+    /// and returns it.
     pub(crate) fn make_room(
         &mut self,
         now: Instant,
@@ -140,13 +142,13 @@ impl Shares {
         free > 0 && self.each[owner].connections < free
     }
 
-    /// A connection of `owner` stands now.
+    /// Notes that a connection of `owner` is established.
     pub(crate) fn stands(&mut self, id: BindingId, owner: usize) {
         self.each[owner].half_open.remove(id);
         self.half_open.remove(id);
     }
 
-    /// A connection of `owner` is gone.
+    /// Notes that a connection of `owner` is gone.
     pub(crate) fn give_back(&mut self, id: BindingId, owner: usize) {
         if self.evicted.remove(&id) {
             return;
@@ -167,12 +169,12 @@ mod tests {
         IpAddr::V4((number as u32).into())
     }
 
-    /// Has a mobile host, or that fixed host, ask for a connection of mobile host `owner` under this name.
+    /// Takes a connection of mobile host `owner` with the fixed host `with` under this name, requested by `asker`.
     fn take(shares: &mut Shares, (id, owner): (u64, usize), asker: Side, with: u64) -> bool {
         shares.take(START, (BindingId(id), owner), (asker, host(with)))
     }
 
-    /// How many a mobile host gets that asks until it is refused, under names from `first` on.
+    /// Returns the number of connections that a mobile host gets until it is refused, under names from `first` on.
     fn taken(shares: &mut Shares, first: u64, owner: usize) -> usize {
         let got = (first..).take_while(|id| take(shares, (*id, owner), Side::Mobile, *id));
         got.count()
@@ -218,7 +220,7 @@ mod tests {
         assert_eq!((shares.all, shares.each[0].connections), (0, 0));
     }
 
-    /// A host that does not answer, or many of them, keep nobody from others for long.
+    /// Hosts that do not answer do not block connections to others for long.
     #[test]
     fn what_nobody_answers_makes_room() {
         let mut shares = Shares::new(96, 1);

@@ -20,7 +20,7 @@ use crate::shares::Shares;
 use crate::{Config, Counters, End, Found, Input, Mobile, Output, SystemEvent, SystemRequest};
 use ask::Question;
 
-/// How long the end of a connection may take to be written.
+/// Longest time to write the buffered bytes of a connection at its end.
 const ENDING: Duration = Duration::from_secs(120);
 
 /// All split connections of one end of the hop; see the crate's documentation.
@@ -34,33 +34,33 @@ pub struct Splitter<C> {
     redirector: Redirector<C>,
     table: Table,
     admission: Admission,
-    /// Whether the packets of this host's connections are led to its listener.
+    /// True if the packets of this host's connections are diverted to its listener.
     diverts: bool,
     counters: Counters,
-    /// What the redirector is to learn.
+    /// Inputs for the redirector.
     events: VecDeque<redirector::Input<C>>,
     outputs: VecDeque<Output<C>>,
 }
 
-/// The connections, and how they are found.
+/// Connections by their identifiers, by their ends and by their streams.
 #[derive(Debug, Default)]
 struct Table {
     connections: BTreeMap<BindingId, Connection>,
     by_ends: BTreeMap<Ends, BindingId>,
     by_stream: BTreeMap<StreamName, BindingId>,
-    /// When connections are given up in their stage, where they ever are.
+    /// Times at which connections are given up in their stage, if it has a limit.
     deadlines: Deadlines<BindingId>,
 }
 
-/// Who may have a connection, and by which way.
+/// Admission of connections, and the choice of their way.
 #[derive(Debug)]
 struct Admission {
     shares: Shares,
     guard: Guard,
     choices: Choices,
-    /// Requests that wait until the driver has said where an address is.
+    /// Requests that wait until the driver has located an address.
     questions: BTreeMap<u64, Question>,
-    /// Questions asked so far.
+    /// Number of requests to locate so far.
     asked: u64,
 }
 
@@ -94,7 +94,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Returns what has been done so far.
+    /// Returns the counters and choices.
     pub fn status(&self) -> SplitStatus {
         let done = self.redirector.counters();
         SplitStatus {

@@ -3,7 +3,7 @@ use std::fs;
 use super::{Sizes, UNFINISHED, compare, measure, parse, run, sources};
 use xtask::shell::{Failure, Shell};
 
-/// What the rules find in one file, with this list of exceptions.
+/// Returns the findings of the rules in one file, with this list of exceptions.
 fn findings(path: &str, text: &str, exceptions: &str) -> Vec<String> {
     let mut sizes = Sizes::new();
     measure(path, text, &mut sizes);

@@ -1,4 +1,4 @@
-//! The client of files as the user wants it: what `lasthop nfs` takes as flags, and `lasthop mount` behind `-o`.
+//! The user's settings of the NFS client: the flags of `lasthop nfs`, and the options of `lasthop mount -o`.
 
 pub(crate) mod values;
 
@@ -17,24 +17,24 @@ use units::Duration;
 use crate::entropy;
 use crate::failure::Failure;
 
-/// How long the server may take to answer at all, unless the user says it.
+/// Default of the time limit of the first connection to the server.
 pub(crate) const CONNECT_TIME: Duration = Duration::from_secs(30);
 
-/// What the user says of the client of files.
+/// The user's settings of the NFS client.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientOptions {
-    /// How it behaves.
+    /// Settings of files, such as block and window.
     pub(crate) files: files::Config,
-    /// How its calls are repeated.
+    /// Settings of calls, such as the retransmission policy.
     pub(crate) calls: rpc::Config,
-    /// In whose name it asks, if not in that of this process.
+    /// User and groups of the calls, if not those of this process.
     pub(crate) caller: Option<Identity>,
-    /// How long the server may take to answer at all.
+    /// Time limit of the first connection to the server.
     pub(crate) connect_time: Duration,
     pub(crate) source_port: SourcePort,
-    /// Where the hop's fades and hand-offs are told, unless nobody is to listen.
+    /// Socket with the fades and hand-offs of the hop; `None` to ignore them.
     pub(crate) signals: Option<PathBuf>,
-    /// What can also stand behind the address, and comes before what stands there.
+    /// Options that may also be part of the URL; these take precedence.
     pub(crate) url: UrlOptions,
 }
 
@@ -53,7 +53,7 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// As connections are made with them.
+    /// Returns the options for a connection.
     pub(crate) fn connect_options(&self) -> Result<ConnectOptions, Failure> {
         self.files.check().map_err(Failure::setting)?;
         self.calls.check().map_err(Failure::setting)?;
@@ -76,7 +76,7 @@ impl ClientOptions {
         })
     }
 
-    /// The address with what is said here of its server.
+    /// Returns the URL with these options of its server.
     pub(crate) fn address(&self, url: &Url) -> Url {
         Url {
             options: self.url.clone().or(url.options.clone()),
@@ -84,10 +84,10 @@ impl ClientOptions {
         }
     }
 
-    /// Lets a connection hear what a daemon tells of the hop, if there is one, now or later.
+    /// Passes the events of a daemon of the hop to a connection, as soon as a daemon runs.
     ///
     /// # Errors
-    /// When the system has no thread or no descriptor.
+    /// If the system has no thread or no descriptor left.
     pub(crate) fn hear_the_hop(&self, connection: &Connection) -> io::Result<Option<Reader>> {
         let hear = |path: &PathBuf| {
             let connection = connection.clone();
@@ -97,18 +97,18 @@ impl ClientOptions {
     }
 }
 
-/// Reads an address from the command line.
+/// Reads a URL from the command line.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The fault, and its place in the text.
 pub(crate) fn parse_url(text: &OsStr) -> Result<Url, String> {
     Url::parse(text.as_bytes()).map_err(|error| format!("{}: {error}", text.display()))
 }
 
-/// The server that an address names.
+/// Returns the server of a URL.
 ///
 /// # Errors
-/// What in the address contradicts itself.
+/// Options of the URL that contradict each other.
 pub(crate) fn server_of(url: &Url) -> Result<Server, String> {
     let options = &url.options;
     let nfs_port = match (url.port, options.nfs_port) {
@@ -132,13 +132,13 @@ pub(crate) fn server_of(url: &Url) -> Result<Server, String> {
     })
 }
 
-/// This host's name, which servers are told.
+/// Returns the name of this host, which is sent to servers.
 pub(crate) fn host_name() -> String {
     let system = rustix::system::uname();
     system.nodename().to_string_lossy().into_owned()
 }
 
-/// The user and the groups that this process belongs to; of many groups, the first 16.
+/// Returns the user and the groups of this process; of more than 16 groups, the first 16.
 fn own_identity() -> Result<Identity, Failure> {
     let group = rustix::process::getegid();
     let groups = rustix::process::getgroups()

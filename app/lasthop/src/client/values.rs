@@ -1,4 +1,4 @@
-//! Settings of the client of files as people write them.
+//! Settings of the NFS client as users write them.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -6,10 +6,10 @@ use files::{BlockSize, Window};
 use rpc::{Adaptive, Exponential, HybridLinear, Linear, Policy};
 use units::{Bytes, Duration};
 
-/// The most blocks of a window.
+/// Largest number of blocks in a window.
 const WINDOW_MAX: usize = 1_024;
 
-/// Which rule says when a call is sent again.
+/// Retransmission policy of calls.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum PolicyName {
     /// The classic client's doubling
@@ -33,7 +33,7 @@ impl From<PolicyName> for Policy {
     }
 }
 
-/// The rule of that name.
+/// Returns the policy of this name.
 pub(crate) fn policy(text: &str) -> Result<PolicyName, String> {
     PolicyName::from_str(text, false).map_err(|_| {
         let names = PolicyName::value_variants()
@@ -46,7 +46,7 @@ pub(crate) fn policy(text: &str) -> Result<PolicyName, String> {
     })
 }
 
-/// The bytes of a block, with a unit or without.
+/// Returns the number of bytes of a block, with or without a unit.
 pub(crate) fn block(text: &str) -> Result<BlockSize, String> {
     if text == "auto" {
         return Ok(BlockSize::Auto);
@@ -65,7 +65,7 @@ pub(crate) fn block(text: &str) -> Result<BlockSize, String> {
         .ok_or_else(|| "a block has 1024 to 32768 bytes, or 'auto'".into())
 }
 
-/// The blocks of a window.
+/// Returns the number of blocks of a window.
 pub(crate) fn window(text: &str) -> Result<Window, String> {
     match (text, text.parse()) {
         ("auto", _) => Ok(Window::Auto),
@@ -74,7 +74,7 @@ pub(crate) fn window(text: &str) -> Result<Window, String> {
     }
 }
 
-/// A time with its unit, or in seconds, as mount(8) has them.
+/// Returns a time with its unit, or in seconds as in mount(8).
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),

@@ -1,4 +1,4 @@
-//! What one mobile host may take of its gateway.
+//! Limits of one mobile host at its gateway.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use units::Bytes;
 
 use super::within;
 
-/// What one mobile host may take; what is not given is as for all, or as usual.
+/// Limits of one mobile host; a missing one is that for all mobile hosts, or the default.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Caps {
@@ -17,12 +17,12 @@ pub(crate) struct Caps {
     new_flows: Option<NewFlows>,
 }
 
-/// New flows in a second, unless a configuration says otherwise: many times what people open, and a small part of what
-/// address translation has room for.
+/// Default of new flows per second: many times what people open, and a small part of the capacity of address
+/// translation.
 const USUAL_NEW_FLOWS: u32 = 500;
 
 impl Caps {
-    /// These, and of others what these do not say.
+    /// Returns these limits; missing ones are taken from `others`.
     pub(crate) fn or(self, others: hosts::Caps) -> hosts::Caps {
         hosts::Caps {
             memory: self.memory.map_or(others.memory, |Memory(bytes)| bytes),
@@ -33,7 +33,7 @@ impl Caps {
         }
     }
 
-    /// What is usual at a gateway.
+    /// Returns the default limits of a gateway.
     pub(crate) fn usual() -> hosts::Caps {
         hosts::Caps {
             new_flows: Some(USUAL_NEW_FLOWS),
@@ -42,7 +42,7 @@ impl Caps {
     }
 }
 
-/// What is held for a mobile host.
+/// Limit of memory for a mobile host.
 #[derive(Debug, Clone, Copy)]
 struct Memory(Bytes);
 
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for Memory {
     }
 }
 
-/// What waits for a mobile host.
+/// Limit of the queue of a mobile host.
 #[derive(Debug, Clone, Copy)]
 struct Queue(Bytes);
 
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Queue {
     }
 }
 
-/// New flows in a second; nothing where they are not limited.
+/// Limit of new flows per second; `None` without a limit.
 #[derive(Debug, Clone, Copy)]
 struct NewFlows(Option<u32>);
 

@@ -1,4 +1,4 @@
-//! What carries frames across the hop.
+//! The bearer of frames across the hop.
 
 use serde::de::{self, Deserialize, Deserializer};
 use toml::Spanned;
@@ -9,7 +9,7 @@ use super::Source;
 use super::values::Remote;
 use crate::failure::Failure;
 
-/// How a configuration names it.
+/// Name of a bearer in a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -18,21 +18,21 @@ pub(super) enum Kind {
     Ethernet,
 }
 
-/// What carries frames across the hop.
+/// The bearer of frames across the hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Carrier {
     /// UDP datagrams.
     Udp,
     /// Ethernet frames.
     Ethernet {
-        /// The interface to the other end.
+        /// Interface to the other end.
         interface: String,
-        /// The `EtherType` of the frames.
+        /// `EtherType` of the frames.
         ether_type: u16,
     },
 }
 
-/// What a configuration says of the bearer.
+/// The bearer settings of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct Choice<'a> {
     pub(super) kind: Option<&'a Spanned<Kind>>,
@@ -41,7 +41,7 @@ pub(super) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Refuses what does not go together.
+    /// Returns the bearer; refuses settings that contradict each other.
     pub(super) fn settle(&self, source: &Source) -> Result<Carrier, Failure> {
         let kind = self.kind.map(|kind| *kind.get_ref()).unwrap_or_default();
         let of_ethernet = self.interface.map(Spanned::span);
@@ -68,7 +68,7 @@ impl Choice<'_> {
     }
 }
 
-/// A number that tells what a frame holds.
+/// An `EtherType`: the number that identifies the content of an Ethernet frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EtherType(u16);
 
@@ -85,20 +85,20 @@ impl<'de> Deserialize<'de> for EtherType {
     }
 }
 
-/// Where a gateway can be reached.
+/// Address of a gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    /// By UDP.
+    /// Reached by UDP.
     Udp(Remote),
-    /// On the same link.
+    /// On the same Ethernet link.
     Ethernet(MacAddress),
 }
 
 impl Endpoint {
-    /// Somewhere on the link.
+    /// Any host on the link.
     pub(super) const ANYWHERE: Self = Self::Ethernet(MacAddress::BROADCAST);
 
-    /// Its name and port, if it is known by a name.
+    /// Returns its name and port, if it is known by a name.
     pub(crate) fn name(&self) -> Option<(String, u16)> {
         match self {
             Self::Udp(remote) => remote.name(),
@@ -106,7 +106,7 @@ impl Endpoint {
         }
     }
 
-    /// Its address: by UDP the first that the resolver of the system gives.
+    /// Resolves its address: for UDP the first one of the system's resolver.
     pub(crate) fn resolve(&self) -> Result<HopAddress, Failure> {
         match self {
             Self::Udp(remote) => remote.resolve().map(HopAddress::Udp),

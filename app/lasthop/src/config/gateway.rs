@@ -18,18 +18,18 @@ use super::split::{Split, SplitTransport, Tcp};
 use super::values::{Key, Listen, Name};
 use crate::failure::Failure;
 
-/// A gateway.
+/// Configuration of a gateway.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GatewayConfig {
-    /// Names the instance: its socket, its rules.
+    /// Name of the instance, for its socket and rules.
     #[serde(default = "name")]
     pub(crate) name: Name,
-    /// Where mobiles reach it.
+    /// Address on which it receives from mobile hosts.
     listen: Option<Spanned<Listen>>,
-    /// The file of its key.
+    /// File of its private key.
     pub(crate) private_key_file: PathBuf,
-    /// Whether mobiles' packets leave with the gateway's address.
+    /// True if packets of mobile hosts leave with the address of the gateway (NAT).
     #[serde(default = "yes")]
     pub(crate) nat: bool,
     #[serde(default = "state_folder")]
@@ -43,28 +43,28 @@ pub(crate) struct GatewayConfig {
     pub(crate) snoop: Snoop,
     #[serde(default)]
     pub(crate) split: Split,
-    /// What one mobile may take.
+    /// Limits of each mobile host.
     #[serde(default)]
     pub(crate) caps: Caps,
-    /// The mobiles.
+    /// The mobile hosts.
     #[serde(default)]
     pub(crate) peers: Vec<Mobile>,
 }
 
-/// The air between gateway and mobiles.
+/// The air between gateway and mobile hosts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Air {
-    /// Whether all mobiles are on the same.
+    /// True if all mobile hosts share one air.
     shared: bool,
-    /// Whose turn it is then.
+    /// Scheduling discipline of a shared air.
     discipline: Option<Spanned<Discipline>>,
-    /// How fades are known then.
+    /// Detection of fades on a shared air.
     monitor: Option<Spanned<Monitor>>,
 }
 
 impl Air {
-    /// How the air is shared, if it is.
+    /// Returns the configuration of the scheduler, if the air is shared.
     pub(crate) fn sharing(&self) -> Option<scheduler::Config> {
         let usual = scheduler::Config::default();
         let discipline = self.discipline.as_ref().map(Spanned::get_ref);
@@ -75,7 +75,7 @@ impl Air {
         })
     }
 
-    /// Refuses what only a simulation can do.
+    /// Refuses settings that are only for simulations.
     fn check(&self, source: &Source) -> Result<(), Failure> {
         let persists = |given: &&Spanned<Discipline>| *given.get_ref() == Discipline::RoundRobin;
         if let Some(given) = self.discipline.as_ref().filter(persists) {
@@ -101,7 +101,7 @@ impl Air {
 }
 
 impl Air {
-    /// Refuses a weight where it would have no meaning.
+    /// Refuses a weight without effect.
     fn check_weight(&self, mobile: &Mobile, source: &Source) -> Result<(), Failure> {
         let Some(weight) = &mobile.weight else {
             return Ok(());
@@ -113,7 +113,7 @@ impl Air {
                 "a weight lies between 1 and 1000; usual: 1, and 2 gets twice as much"
             }
             None => {
-                "a weight is for mobiles on one air; set `shared = true` in `[air]`, or remove it"
+                "a weight is for mobile hosts on one air; set `shared = true` in `[air]`, or remove it"
             }
             Some(
                 Discipline::Airtime | Discipline::CsdpRoundRobin | Discipline::RoundRobinDeferring,
@@ -127,26 +127,26 @@ impl Air {
     }
 }
 
-/// Weights that a mobile may have.
+/// Permitted weights of a mobile host.
 const WEIGHTS: RangeInclusive<u16> = 1..=1_000;
 
-/// A mobile, as its gateway knows it.
+/// A mobile host in the configuration of its gateway.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mobile {
     pub(crate) name: Spanned<Name>,
     pub(crate) public_key: Spanned<Key>,
     pub(crate) preshared_key_file: Option<PathBuf>,
-    /// The inner addresses that it may use.
+    /// Inner addresses that it may use.
     pub(crate) addresses: Spanned<Vec<Network>>,
-    /// Who repairs its TCP on the hop.
+    /// Handling of its TCP on the hop.
     #[serde(default)]
     pub(crate) tcp: Tcp,
     split_transport: Option<Spanned<SplitTransport>>,
-    /// What it may take, where that is not as for all.
+    /// Its own limits, which override those for all.
     #[serde(default)]
     pub(crate) caps: Caps,
-    /// Its weight on a shared air.
+    /// Weight on a shared air.
     weight: Option<Spanned<u16>>,
 }
 
@@ -177,7 +177,7 @@ impl GatewayConfig {
 }
 
 impl GatewayConfig {
-    /// Where mobiles reach it by UDP.
+    /// Returns the UDP address on which it receives from mobile hosts.
     pub(crate) fn listen(&self) -> SocketAddr {
         let usual = (Ipv6Addr::UNSPECIFIED, crate::daemon::PORT).into();
         self.listen
@@ -185,7 +185,7 @@ impl GatewayConfig {
             .map_or(usual, |given| given.get_ref().0)
     }
 
-    /// Refuses a port where there are none.
+    /// Refuses a port for a bearer without ports.
     fn check_listen(&self, source: &Source) -> Result<(), Failure> {
         match (self.hop.carrier(source)?, &self.listen) {
             (Carrier::Udp, _) | (Carrier::Ethernet { .. }, None) => Ok(()),
@@ -199,13 +199,13 @@ impl GatewayConfig {
 }
 
 impl Mobile {
-    /// What carries its TCP across the hop where it is split.
+    /// Returns the transport of its split TCP across the hop.
     pub(crate) fn transport(&self) -> SplitTransport {
         let given = self.split_transport.as_ref().map(Spanned::get_ref);
         given.copied().unwrap_or_default()
     }
 
-    /// Whether streams cross the hop to it.
+    /// Returns the streams that it may have across the hop.
     pub(crate) fn streams(&self) -> SplitTerms {
         let profile = self.transport().profile();
         match profile.filter(|_| self.tcp.scope().is_some()) {
@@ -214,7 +214,7 @@ impl Mobile {
         }
     }
 
-    /// Refuses what would leave nothing to choose between.
+    /// Refuses settings that leave `auto` no choice.
     fn check_transport(&self, source: &Source) -> Result<(), Failure> {
         match &self.split_transport {
             Some(given)
@@ -228,12 +228,12 @@ impl Mobile {
         }
     }
 
-    /// Its weight on a shared air.
+    /// Returns its weight on a shared air.
     pub(crate) fn weight(&self) -> u16 {
         self.weight.as_ref().map_or(1, |weight| *weight.get_ref())
     }
 
-    /// The inner addresses that it may use.
+    /// Returns the inner addresses that it may use.
     pub(crate) fn networks(&self) -> impl Iterator<Item = IpNet> {
         self.addresses
             .get_ref()
@@ -241,7 +241,7 @@ impl Mobile {
             .map(|Network(network)| network.trunc())
     }
 
-    /// Refuses two mobiles that could be taken for each other.
+    /// Refuses two mobile hosts that have a name, key or address in common.
     fn differs(&self, other: &Self, source: &Source) -> Result<(), Failure> {
         let Name(name) = other.name.get_ref();
         if self.name.get_ref() == other.name.get_ref() {

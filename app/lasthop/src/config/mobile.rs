@@ -12,16 +12,16 @@ use super::split::Split;
 use super::values::{Key, Name};
 use crate::failure::Failure;
 
-/// A mobile host.
+/// Configuration of a mobile host.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MobileConfig {
-    /// Names the instance: its socket.
+    /// Name of the instance, for its socket.
     #[serde(default = "name")]
     pub(crate) name: Name,
-    /// The file of its key.
+    /// File of its private key.
     pub(crate) private_key_file: PathBuf,
-    /// What goes across the hop.
+    /// Destinations across the hop.
     #[serde(default)]
     pub(crate) routes: Routes,
     #[serde(default = "state_folder")]
@@ -36,11 +36,11 @@ pub(crate) struct MobileConfig {
     pub(crate) split: Split,
 }
 
-/// The gateway, as a mobile knows it.
+/// The gateway in the configuration of a mobile host.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Gateway {
-    /// Where it listens; on a shared link it is looked for if nothing is said.
+    /// Address of the gateway; if missing on a shared link, the mobile host searches for it.
     endpoint: Option<Spanned<Endpoint>>,
     pub(crate) public_key: Key,
     pub(crate) preshared_key_file: Option<PathBuf>,
@@ -53,13 +53,13 @@ impl MobileConfig {
         config.tun.check(source)?;
         config.place(source)?;
         if config.split.congestion_control.is_some() {
-            let what = "`congestion_control` of `[split]` is the gateway's to set; remove it here";
+            let what = "only the gateway sets `congestion_control` of `[split]`; remove it here";
             return Err(source.wrong(None, what));
         }
         Ok(config)
     }
 
-    /// What carries frames, and where the gateway is. By UDP its name is yet to be resolved.
+    /// Returns the bearer and the address of the gateway. A name is not resolved yet.
     pub(crate) fn place(&self, source: &Source) -> Result<(Carrier, Endpoint), Failure> {
         let carrier = self.hop.carrier(source)?;
         let given = self.gateway.get_ref().endpoint.as_ref();
@@ -81,8 +81,8 @@ impl MobileConfig {
             ),
             (Carrier::Ethernet { .. }, Some((Endpoint::Udp(_), span))) => (
                 span,
-                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write that, or remove \
-                 the line, and the gateway is looked for",
+                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write one, or remove \
+                 this line to search for the gateway",
             ),
         };
         Err(source.wrong(Some(span), what))

@@ -1,4 +1,4 @@
-//! Configuration files: TOML, in which every key is known, and every error has its place.
+//! Configuration files in TOML: unknown keys are errors, and every error names its place.
 
 pub(crate) mod caps;
 pub(crate) mod carrier;
@@ -19,10 +19,10 @@ use units::Bytes;
 
 use crate::failure::Failure;
 
-/// More than any configuration needs; what is longer is another file.
+/// Upper limit of a configuration file; a longer one is another file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A configuration file's text and place, to say where in it something is wrong.
+/// Text and path of a configuration file, for errors with their place.
 pub(crate) struct Source {
     path: PathBuf,
     text: String,
@@ -51,17 +51,17 @@ impl Source {
         })
     }
 
-    /// The values in it.
+    /// Parses the values in it.
     pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         toml::from_str(&self.text).map_err(|error| self.wrong(error.span(), error.message()))
     }
 
-    /// A file that the configuration names: relative to the configuration's own folder.
+    /// Returns the path of a file that the configuration names, relative to the folder of the configuration.
     pub(crate) fn file(&self, path: &Path) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(path)
     }
 
-    /// `file:line:column: what`, with the line and a mark under what is meant.
+    /// Returns the error `file:line:column: what`, with the line and a mark below the text in question.
     pub(crate) fn wrong(
         &self,
         span: Option<Range<usize>>,
@@ -94,7 +94,7 @@ impl Source {
     }
 }
 
-/// An amount of memory in a range.
+/// Parses an amount of memory within a range.
 fn within(text: &str, (least, most, usual): (Bytes, Bytes, Bytes)) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
     if (least..=most).contains(&size) {

@@ -1,4 +1,4 @@
-//! What the configurations of both ends have in common.
+//! The common part of both ends' configurations.
 
 use std::path::PathBuf;
 
@@ -11,22 +11,22 @@ use super::carrier::{Carrier, Choice, EtherType, Kind};
 pub(crate) use super::values::{Cache, LongestPacket, Mtu, Network, Rate, Routes};
 use crate::failure::Failure;
 
-/// The inner MTU, unless the configuration says otherwise.
+/// Default of the inner MTU.
 const USUAL_MTU: Mtu = Mtu(1500);
-/// What is tried at least where interfaces carry less: they may be others later; and at most.
+/// Least size to try even if interfaces carry less, because they may change later; and largest size to try.
 const USUAL: usize = 1_500;
 const WIDEST: usize = 9_216;
 
-/// The device that holds this end's inner addresses.
+/// The device with this end's inner addresses.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tun {
-    /// The interface's name.
+    /// Name of the interface.
     #[serde(default = "tun_name")]
     pub(crate) name: String,
-    /// This end's inner addresses, with the length of their subnet's prefix.
+    /// Inner addresses of this end, with the prefix length of their subnet.
     pub(crate) addresses: Spanned<Vec<Network>>,
-    /// The largest inner packet in bytes.
+    /// Largest inner packet in bytes.
     #[serde(default = "usual_mtu")]
     pub(crate) mtu: Mtu,
 }
@@ -46,9 +46,9 @@ impl Tun {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Hop {
-    /// The rate from here; measured unless given.
+    /// Rate from this end; measured if missing.
     pub(crate) rate: Rate,
-    /// The largest IP packet, or payload of an Ethernet frame, that crosses the hop: found, or found up to a bound.
+    /// Largest IP packet, or payload of an Ethernet frame, that crosses the hop: measured, or measured up to a limit.
     bearer_mtu: LongestPacket,
     bearer: Option<Spanned<Kind>>,
     interface: Option<Spanned<String>>,
@@ -56,7 +56,7 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
-    /// What carries frames.
+    /// Returns the bearer.
     pub(crate) fn carrier(&self, source: &Source) -> Result<Carrier, Failure> {
         let choice = Choice {
             kind: self.bearer.as_ref(),
@@ -66,8 +66,8 @@ impl Hop {
         choice.settle(source)
     }
 
-    /// How long packets may be across a link of its own; or across networks, from a host whose widest interface carries
-    /// so much.
+    /// Returns the limits of packets across a link of its own; or across networks, from a host whose widest interface
+    /// carries this much.
     pub(crate) fn bearer_mtu(&self, reach: Reach) -> BearerMtu {
         let given = self.bearer_mtu.0.map(|given| usize::from(given.0));
         let within = |most: usize| given.map_or(most, |given| given.min(most));
@@ -78,27 +78,27 @@ impl Hop {
     }
 }
 
-/// What a bearer crosses.
+/// The network that a bearer crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// One link, which carries so many bytes in a frame.
+    /// One link, with its largest frame in bytes.
     Link(usize),
-    /// Any networks, by interfaces of which the widest carries so many.
+    /// Any networks.
     Networks {
-        /// See above.
+        /// Largest packet of the widest interface, in bytes.
         widest: usize,
     },
 }
 
-/// The snoop protocol, where TCP goes by it.
+/// Settings of the snoop protocol.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Snoop {
-    /// What it may keep for each peer.
+    /// Limit of its cache for each peer.
     pub(crate) cache: Cache,
 }
 
-/// Where sockets and undo files stand.
+/// Returns the folder of sockets and undo files.
 pub(super) fn state_folder() -> PathBuf {
     edges::undo::STATE_FOLDER.into()
 }

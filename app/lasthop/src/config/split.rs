@@ -7,7 +7,7 @@ use units::{Bytes, Duration};
 
 use super::within;
 
-/// How TCP crosses to a mobile host.
+/// Handling of a mobile host's TCP on the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Tcp {
@@ -15,14 +15,14 @@ pub(crate) enum Tcp {
     Arq,
     Snoop,
     Plain,
-    /// It ends at the gateway, and another connection goes on from there.
+    /// It is split: it ends at the gateway, and another connection continues it.
     Split,
-    /// By `arq` or by `split`, as is better for each connection across the hop as it is.
+    /// `arq` or `split`, whichever is better for a new connection in the current state of the hop.
     Auto,
 }
 
 impl Tcp {
-    /// Its name in configurations.
+    /// Returns its name in configurations.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Arq => "arq",
@@ -33,7 +33,7 @@ impl Tcp {
         }
     }
 
-    /// How its packets cross the hop, where they do.
+    /// Returns the handling of its packets on the hop.
     pub(crate) fn on_the_hop(self) -> TcpMethod {
         match self {
             Self::Arq | Self::Auto => TcpMethod::Arq,
@@ -44,7 +44,7 @@ impl Tcp {
 }
 
 impl Tcp {
-    /// Which connections are split, if any are.
+    /// Returns the connections that are split, if any are.
     pub(crate) fn scope(self) -> Option<Scope> {
         match self {
             Self::Arq | Self::Snoop | Self::Plain => None,
@@ -54,13 +54,13 @@ impl Tcp {
     }
 }
 
-/// What carries split TCP across the hop.
+/// The transport of split TCP across the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SplitTransport {
-    /// MTCP as the paper has it, with 16-bit numbers.
+    /// MTCP as in the paper, with 16-bit sequence numbers.
     Mtcp,
-    /// MTCP with numbers for fast and long hops, and IPv6.
+    /// MTCP with sequence numbers for fast and long hops, and IPv6.
     #[default]
     MtcpWide,
     /// The kernel's TCP (I-TCP).
@@ -68,7 +68,7 @@ pub(crate) enum SplitTransport {
 }
 
 impl SplitTransport {
-    /// In which profile of MTCP.
+    /// Returns its profile of MTCP, if it is MTCP.
     pub(crate) fn profile(self) -> Option<Profile> {
         match self {
             Self::Mtcp => Some(Profile::Paper),
@@ -78,36 +78,36 @@ impl SplitTransport {
     }
 }
 
-/// Where TCP is split.
+/// Settings of split TCP.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Split {
-    /// The congestion control on the hop; the system's if none is given.
+    /// Congestion control on the hop; by default that of the system.
     pub(crate) congestion_control: Option<String>,
     pub(crate) buffer: Buffer,
     pub(crate) receive_buffer: ReceiveBuffer,
     pub(crate) connections: Connections,
     pub(crate) idle: Idle,
-    /// Whether this end keeps no timers for connections across the hop.
+    /// True if this end has no timers for connections across the hop.
     pub(crate) lean: bool,
 }
 
 impl Split {
-    /// What streams across the hop may take.
+    /// Returns the limits of streams across the hop.
     pub(crate) fn streams(&self) -> StreamLimits {
         StreamLimits {
             receive_buffer: self.receive_buffer.0,
-            // The tables of MTCP find free names as long as half of all are free.
+            // The tables of MTCP find free identifiers as long as half of all are free.
             connections: self.connections.0.min(STREAMS_MOST),
             lean: self.lean,
         }
     }
 }
 
-/// The most connections that MTCP takes at one time, with one peer.
+/// Largest number of simultaneous MTCP connections with one peer.
 const STREAMS_MOST: usize = 32_768;
 
-/// What a connection buffers in each direction.
+/// Limit of a connection's buffer in each direction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffer(pub(crate) Bytes);
 
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for Buffer {
     }
 }
 
-/// What a connection across the hop may hold of what arrived, where MTCP carries it; as it needs if nothing is given.
+/// Limit of received data that a connection across the hop buffers with MTCP; `None` for as much as it needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReceiveBuffer(pub(crate) Option<Bytes>);
 
@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for ReceiveBuffer {
     }
 }
 
-/// Connections at one time.
+/// Limit of simultaneous connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Connections(pub(crate) usize);
 
@@ -182,7 +182,7 @@ impl<'de> Deserialize<'de> for Connections {
     }
 }
 
-/// How long nothing may happen on a connection: RFC 5382 (REQ-5) asks of those in the middle at least so long.
+/// Idle time after which a connection is reset: RFC 5382 (REQ-5) demands at least this much of middleboxes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Idle(pub(crate) Duration);
 

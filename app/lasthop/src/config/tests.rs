@@ -1,4 +1,4 @@
-//! What is wrong in a configuration is said with its place and its remedy.
+//! Every error in a configuration names its place and its remedy.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ fn source(text: &str) -> Source {
     }
 }
 
-/// What is said of `text`, which must be wrong for the end whose example it is.
+/// Returns the error of `text`, which must be wrong for the end of its example.
 fn complaint(text: &str) -> String {
     let source = source(text);
     let (gateway, mobile) = (GatewayConfig::load(&source), MobileConfig::load(&source));
@@ -35,7 +35,7 @@ fn complaint(text: &str) -> String {
     failure.expect("the configuration is wrong").to_string()
 }
 
-/// The example with `old` replaced.
+/// Returns the example with `old` replaced.
 fn changed(example: &str, old: &str, new: &str) -> String {
     assert!(example.contains(old), "the example has no '{old}'");
     example.replacen(old, new, 1)
@@ -48,7 +48,7 @@ fn the_examples_are_valid_and_show_the_defaults() {
             if !shown {
                 return text.to_owned();
             }
-            // Every commented setting is taken in; the shorter one of two is the default.
+            // Every commented setting is enabled; the shorter one of two is the default.
             let setting = |line: &str| {
                 let rest = line
                     .strip_prefix("# ")
@@ -127,7 +127,7 @@ fn an_unknown_field_is_shown_in_its_line() {
     assert!(text.ends_with(mark), "{text}");
 }
 
-/// An example, what stands there, what is written in its place, and a part of the complaint.
+/// An example, a text in it, its replacement, and a part of the error.
 type WrongValue = (&'static str, &'static str, &'static str, &'static str);
 
 const WRONG_VALUES: &[WrongValue] = &[
@@ -314,7 +314,7 @@ fn a_wrong_value_is_met_with_a_right_one() {
     }
 }
 
-/// The mobile's example by Ethernet, with this line for the gateway's place.
+/// Returns the mobile host's example with Ethernet, with this line as the gateway's address.
 fn by_ethernet(endpoint: &str) -> String {
     let text = changed(MOBILE, "endpoint = \"gateway.example.org:51830\"", endpoint);
     let text = changed(&text, "# bearer = \"udp\"", "bearer = \"ethernet\"");

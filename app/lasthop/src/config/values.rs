@@ -1,4 +1,4 @@
-//! Values of a configuration, with words for what is wrong with them.
+//! Values of a configuration, with their error messages.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -11,10 +11,10 @@ use units::{BitRate, Bytes};
 
 use crate::failure::Failure;
 
-/// The longest name of an instance or peer, in bytes.
+/// Largest length of the name of an instance or peer, in bytes.
 const LONGEST_NAME: usize = 32;
 
-/// A value that is written as text.
+/// Implements `Deserialize` for a value that is written as text.
 macro_rules! from_text {
     ($name:ty, $read:expr) => {
         impl<'de> Deserialize<'de> for $name {
@@ -27,7 +27,7 @@ macro_rules! from_text {
     };
 }
 
-/// A name that can stand in files, rules and tables: letters, digits and `_`.
+/// A name that is valid in files, rules and tables: letters, digits and `_`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name(pub(crate) String);
 
@@ -35,7 +35,7 @@ from_text!(Name, |text| {
     let sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(sound) {
         return Err(format!(
-            "'{text}' is no name here; use 1 to {LONGEST_NAME} letters, digits and '_'"
+            "'{text}' is not a valid name; use 1 to {LONGEST_NAME} letters, digits and '_'"
         ));
     }
     Ok(Self(text.into()))
@@ -47,7 +47,7 @@ pub(crate) struct Listen(pub(crate) SocketAddr);
 
 from_text!(Listen, |text| {
     text.parse().map(Self).map_err(|_| format!(
-    "'{text}' is no address and port; write it like '[::]:51830' (both IP versions) or '0.0.0.0:51830'"
+    "'{text}' is not an address with a port; write it like '[::]:51830' (both IP versions) or '0.0.0.0:51830'"
 ))
 });
 
@@ -65,12 +65,12 @@ impl Remote {
         match port.map(|(_, port)| port.parse::<u16>()) {
             Some(Ok(1..)) => Ok(Self(text.into())),
             _ => Err(format!(
-                "'{text}' is no host and port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
+                "'{text}' is not a host with a port; write it like 'gateway.example.org:51830' or '[2001:db8::1]:51830'"
             )),
         }
     }
 
-    /// Its name and port, unless it is an address.
+    /// Returns its name and port, unless it is an address.
     pub(crate) fn name(&self) -> Option<(String, u16)> {
         let (host, port) = self.0.rsplit_once(':')?;
         let is_address = host.starts_with('[') || host.parse::<IpAddr>().is_ok();
@@ -78,7 +78,7 @@ impl Remote {
         Some((host.into(), port))
     }
 
-    /// Its address: the first that the resolver of the system gives.
+    /// Resolves its address: the first one of the system's resolver.
     pub(crate) fn resolve(&self) -> Result<SocketAddr, Failure> {
         let failed = |why: String| {
             let host = &self.0;
@@ -96,14 +96,14 @@ impl Remote {
     }
 }
 
-/// An inner address with its prefix; an address alone stands for itself only.
+/// An inner address with its prefix; without a prefix, only the address itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Network(pub(crate) IpNet);
 
 from_text!(Network, |text| {
     let network = IpNet::from_str(text).or_else(|_| IpAddr::from_str(text).map(IpNet::from));
     network.map(Self).map_err(|_| {
-        format!("'{text}' is no IP address or prefix; write it like '10.73.0.2' or 'fd73::/64'")
+        format!("'{text}' is not an IP address or prefix; write it like '10.73.0.2' or 'fd73::/64'")
     })
 });
 
@@ -132,7 +132,7 @@ from_text!(Rate, |text| {
     Ok(Self(Some(rate)))
 });
 
-/// What the snoop protocol may keep: at least some windows of TCP, at most what a host can spare.
+/// Limit of the snoop cache: at least some windows of TCP, at most what a host can spare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cache(pub(crate) Bytes);
 
@@ -141,7 +141,7 @@ impl Cache {
     const MOST: Bytes = Bytes::mebi(1024);
 }
 
-/// Room for a window of 100 Mbit/s × 600 ms, twice over.
+/// Two windows of 100 Mbit/s × 600 ms.
 impl Default for Cache {
     fn default() -> Self {
         Self(Bytes::mebi(32))
@@ -159,7 +159,7 @@ from_text!(Cache, |text| {
     ))
 });
 
-/// The largest packet, in bytes: what a link must carry for IPv6 (RFC 8200 §5) up to a jumbo frame.
+/// Largest packet, in bytes: from the minimum of IPv6 (RFC 8200 §5) up to a jumbo frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mtu(pub(crate) u16);
 
@@ -174,7 +174,7 @@ impl<'de> Deserialize<'de> for Mtu {
     }
 }
 
-/// What the packets of the bearer may become: as long as the path carries, or at most so many bytes.
+/// Limit of the bearer's packets: as large as the path carries, or at most this many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct LongestPacket(pub(crate) Option<Mtu>);
 
@@ -206,10 +206,10 @@ impl Visitor<'_> for LongestPacketVisitor {
     }
 }
 
-/// What a mobile sends across the hop.
+/// Destinations that a mobile host reaches across the hop.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Routes {
-    /// Everything that has no closer route, in each IP version of which it has an inner address.
+    /// Everything without a more specific route, in each IP version of its inner addresses.
     #[default]
     Default,
     /// These destinations.

@@ -1,4 +1,4 @@
-//! Opening what carries frames across the hop.
+//! Opens the bearer of frames across the hop.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,18 +13,18 @@ use crate::config::carrier::Carrier;
 use crate::config::shared::{Hop, Reach};
 use crate::failure::Failure;
 
-/// A bearer that is to be opened.
+/// Settings of a bearer to open.
 pub(super) struct Plan<'a> {
     pub(super) carrier: Carrier,
     pub(super) hop: &'a Hop,
-    /// Where UDP datagrams come to.
+    /// Local address of UDP datagrams.
     pub(super) bind: SocketAddr,
-    /// The mark of UDP datagrams, by which rules know them.
+    /// Mark of UDP datagrams, which rules match.
     pub(super) mark: Option<u32>,
 }
 
 impl Plan<'_> {
-    /// The bearer, and how long its packets may be.
+    /// Opens the bearer; also returns the limits of its packets.
     pub(super) fn open(&self) -> Result<(Bearer, BearerMtu), Failure> {
         match &self.carrier {
             Carrier::Udp => {
@@ -68,8 +68,8 @@ impl Plan<'_> {
     }
 }
 
-/// What the widest interface of this host carries that has hardware, or what stands for it, in bytes; zero if that
-/// cannot be found out. The loopback's own does not count.
+/// Returns the largest packet of this host's widest interface with hardware, or with a substitute for it, in bytes;
+/// zero if it is unknown. The loopback interface does not count.
 fn widest_interface() -> usize {
     let links = Netlink::open().and_then(|mut netlink| netlink.links());
     let widths = links.unwrap_or_default().into_iter();

@@ -28,7 +28,7 @@ Examples:
 
 app/lasthop/examples/gateway.toml shows every setting. It needs root or CAP_NET_ADMIN (and
 CAP_NET_RAW to open an Ethernet bearer), and `nft` unless `nat = false`. SIGTERM
-or Ctrl-C ends it, and takes back what it added to the system.";
+or Ctrl-C ends it; it then removes what it added to the system.";
 
 /// Run the wired end of the hop: take in the traffic of mobile hosts and send it on.
 #[derive(Debug, Args)]
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     if peers.is_empty() {
-        tracing::warn!("no peers are configured: nobody can connect");
+        tracing::warn!("no peers are configured, so no mobile host can connect");
     }
     let plan = bearer::Plan {
         carrier: config.hop.carrier(&source)?,
@@ -104,20 +104,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             mobiles: split,
             settings: config.split,
         }),
-        // It says when the mobile of which name is in reach, and so perhaps where its owner is.
+        // The signals show when a mobile host is reachable, and so perhaps where its owner is.
         audience: Audience::Owner,
         name_of_peer: None,
     };
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
 
-/// What a gateway adds to the system.
+/// Changes of a gateway to the system.
 struct Wiring {
-    /// Its name, if it translates addresses.
+    /// Name of the instance, if it translates addresses.
     instance: Option<String>,
-    /// Its inner addresses.
+    /// Inner addresses of the gateway.
     own: Vec<IpNet>,
-    /// The mobiles' inner addresses.
+    /// Inner addresses of the mobile hosts.
     networks: Vec<IpNet>,
 }
 
@@ -149,7 +149,8 @@ impl Wiring {
         }
     }
 
-    /// Mobiles' packets leave with this host's address, unless theirs is known in the world.
+    /// Returns the rules by which packets of mobile hosts leave with this host's address, unless theirs is globally
+    /// routable.
     fn masquerade(&self, instance: &str, link: &str) -> Masquerade {
         let all: Vec<_> = self
             .own
@@ -163,7 +164,7 @@ impl Wiring {
             ipv4: Vec::new(),
             ipv6: Vec::new(),
         };
-        // Aggregated, because a set of nftables takes no prefix within another.
+        // Aggregated, because a set of nftables refuses overlapping prefixes.
         for network in IpNet::aggregate(&all) {
             match network {
                 IpNet::V4(network) => masquerade.ipv4.push(network),
@@ -175,7 +176,7 @@ impl Wiring {
     }
 }
 
-/// RFC 4193.
+/// Returns true if the network is in the range of RFC 4193.
 fn is_unique_local(network: &Ipv6Net) -> bool {
     network.addr().is_unique_local()
 }

@@ -25,11 +25,11 @@ use crate::config::split::Split;
 use crate::failure::Failure;
 use crate::key_file;
 
-/// Marks the bearer's datagrams ("lh").
+/// Mark of the bearer's datagrams ("lh").
 const MARK: u32 = 0x6c68;
-/// The table of the routes across the hop.
+/// Table of the routes across the hop.
 const TABLE: u32 = 51_830;
-/// The places of our rules: before that of the main table (32,766), after those of administrators.
+/// Priorities of our rules: before that of the main table (32,766), after those of administrators.
 const CLOSER_ROUTES: u32 = 32_700;
 const ACROSS_THE_HOP: u32 = 32_701;
 
@@ -39,7 +39,7 @@ Examples:
   LASTHOP_LOG=debug lasthop mobile --config mobile.toml
 
 app/lasthop/examples/mobile.toml shows every setting. It needs root or CAP_NET_ADMIN (and
-CAP_NET_RAW to open an Ethernet bearer). SIGTERM or Ctrl-C ends it, and takes back what it added to the system.";
+CAP_NET_RAW to open an Ethernet bearer). SIGTERM or Ctrl-C ends it; it then removes what it added to the system.";
 
 /// Run the mobile host: send all IP traffic across the hop to the gateway.
 #[derive(Debug, Args)]
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (public, secret) = (gateway.public_key.0, gateway.preshared_key_file.as_deref());
     let gateway = peer("gateway", public, secret, &source)?;
     let (name, endpoint) = (endpoint.name(), endpoint.resolve()?);
-    // Where it is missing, TCP goes as packets, and the gateway is told so.
+    // Without nftables, TCP crosses as packets, and the gateway is notified of that.
     let splits = edges::nft::is_installed();
     let everything = [Ipv4Net::default().into(), Ipv6Net::default().into()].into_iter();
     let gateway = hosts::Peer {
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         tun: config.tun,
         state_dir: source.file(&config.state_dir),
         split: splits.then(|| wiring.split(config.split)),
-        // It says no more than any user finds out by sending something.
+        // The signals contain only what any user can observe by sending packets.
         audience: Audience::Everyone,
         name_of_peer: name.map(|(host, port)| Name {
             host,
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     daemon.run(|undo, link| wiring.set_up(undo, link))
 }
 
-/// Addresses that the socket for datagrams to `endpoint` can send to.
+/// Returns the addresses to which the socket for datagrams to `endpoint` can send.
 fn kind_of(endpoint: HopAddress) -> AddressKind {
     match endpoint {
         HopAddress::Udp(SocketAddr::V6(_)) => AddressKind::V6,
@@ -130,7 +130,7 @@ fn kind_of(endpoint: HopAddress) -> AddressKind {
     }
 }
 
-/// Any port, for datagrams to `endpoint`.
+/// Returns the local address for datagrams to `endpoint`: any port.
 fn any_port(endpoint: HopAddress) -> SocketAddr {
     match endpoint {
         HopAddress::Udp(SocketAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -140,21 +140,21 @@ fn any_port(endpoint: HopAddress) -> SocketAddr {
     }
 }
 
-/// What a mobile adds to the system: a table of routes across the hop, and rules that lead everything
-/// there but the bearer's own datagrams, which it knows by their mark.
+/// Changes of a mobile host to the system: a table of routes across the hop, and rules that send everything there
+/// except the datagrams of the bearer, which they recognise by their mark.
 ///
-/// A route to the gateway beside two half-defaults in the main table would do the same, but it would
-/// point the wrong way as soon as the host changes its network. By a mark the bearer follows whatever
-/// default route the host has, and no route of anybody else is touched.
+/// A route to the gateway beside two half-defaults in the main table would do the same, but it would be wrong as soon
+/// as the host changes its network. With a mark the bearer follows whatever default route the host has, and no other
+/// route changes.
 struct Wiring {
     routes: Routes,
-    /// Our inner addresses.
+    /// Inner addresses of the mobile host.
     own: Vec<IpNet>,
     endpoint: HopAddress,
 }
 
 impl Wiring {
-    /// How connections of this host are split, should its gateway want streams.
+    /// Returns the settings of split connections of this host, for a gateway that uses streams.
     fn split(&self, settings: Split) -> split::Plan {
         let own = self.own.iter().map(|own| IpNet::from(own.addr()));
         split::Plan {
@@ -204,7 +204,7 @@ impl Wiring {
     /// Adds the rules of one IP version.
     fn lead(&self, undo: &mut UndoLog, version: IpVersion) -> Result<(), UndoError> {
         if self.routes == Routes::Default {
-            // The main table first, but for its default route: the local network stays near.
+            // The main table first, but without its default route: the local network stays reachable directly.
             undo.add_rule(&Rule {
                 priority: Some(CLOSER_ROUTES),
                 suppressed_prefix_length: Some(0),
@@ -220,9 +220,9 @@ impl Wiring {
     }
 }
 
-/// Replies on the hop come by another link than the routes of their source say.
+/// Loosens the source check, because replies on the hop arrive on another link than the routes to their source name.
 fn loosen_on_the_way_to(undo: &mut UndoLog, gateway: IpAddr) -> Result<(), UndoError> {
-    // Without any route to the gateway yet, "all" and "default" still say what a link will have.
+    // Without a route to the gateway yet, "all" and "default" still determine the setting of a link.
     let route = undo.netlink().route_to(gateway);
     let link = route.ok().and_then(|route| route.link);
     loosen_source_check(undo, ["all", "default"].into_iter().chain(link.as_deref()))

@@ -1,4 +1,4 @@
-//! What both daemons do: set the system up, run the host, and take everything back.
+//! The common part of both daemons: set the system up, run the host, and undo all changes.
 
 mod bearer;
 mod gateway;
@@ -31,28 +31,28 @@ use crate::{entropy, log};
 pub(crate) use gateway::{Arguments as GatewayArguments, run as run_gateway};
 pub(crate) use mobile::{Arguments as MobileArguments, run as run_mobile};
 
-/// The UDP port of a gateway unless its configuration says otherwise.
+/// Default UDP port of a gateway.
 pub(crate) const PORT: u16 = 51_830;
 
-/// Set, it has a daemon record what its host is given, and check at the end that another one does the same with it.
+/// If set, a daemon records the inputs of its host, and checks at the end that a second host gives the same outputs.
 const REPLAY: &str = "LASTHOP_REPLAY";
 
-/// A daemon that is to run.
+/// A daemon before it runs.
 struct Daemon {
     name: String,
     host: hosts::Config,
     bearer: Bearer,
     tun: Tun,
     state_dir: PathBuf,
-    /// How TCP is split, if that of any peer is.
+    /// Settings of split TCP, if any peer has it.
     split: Option<split::Plan>,
-    /// Who may hear of fades and hand-offs.
+    /// Users that may receive the signals of fades and hand-offs.
     audience: Audience,
-    /// The name of the other end, if it is known by one.
+    /// Name of the other end, if it is known by one.
     name_of_peer: Option<Name>,
 }
 
-/// What comes before any secret is read: the log, and memory that no dump shows.
+/// Starts the log, and protects memory from dumps; called before any secret is read.
 fn prepare() -> Result<(), Failure> {
     log::start()?;
     protect_memory()
@@ -60,8 +60,8 @@ fn prepare() -> Result<(), Failure> {
 }
 
 impl Daemon {
-    /// Runs until a signal. `network` adds to the system what this end needs beside its device,
-    /// whose name it is told.
+    /// Runs until a signal. `network` makes the changes to the system that this end needs besides its device; its
+    /// second argument is the name of the device.
     fn run(
         self,
         network: impl FnOnce(&mut UndoLog, &str) -> Result<(), UndoError>,
@@ -83,7 +83,7 @@ impl Daemon {
             None => Box::new(entropy::fill),
         };
         let host = Host::new(config, entropy).map_err(Failure::setting)?;
-        // From here on a signal waits until the loop sees it, so nothing is left half done.
+        // From here on a signal waits for the event loop, so nothing is left half done.
         let signals = Signals::catch().map_err(Failure::setting)?;
         let mut undo = open_undo(&self.state_dir, &self.name)?;
         let device = TunDevice::open(&TunOptions::new(&self.tun.name)).map_err(Failure::setting)?;
@@ -101,7 +101,7 @@ impl Daemon {
         let publisher = Publisher::bind(&socket.with_extension(signals::ENDING), self.audience);
         let announcer = Announcer::new(publisher.map_err(Failure::setting)?, peers.into_iter());
         privileges::keep_network_administration()
-            .map_err(|error| Failure::setting(format!("cannot give up privileges: {error}")))?;
+            .map_err(|error| Failure::setting(format!("cannot drop privileges: {error}")))?;
         let news = NetworkWatch::open().map_err(Failure::setting)?;
         let here = bearer.local_address();
         let ports = Ports {
@@ -125,7 +125,7 @@ impl Daemon {
     }
 }
 
-/// Drives a host until a signal, and takes back what was added to the system.
+/// Drives a host until a signal, and undoes the changes to the system.
 fn drive<H: Driven>(
     name: &str,
     host: H,
@@ -134,9 +134,9 @@ fn drive<H: Driven>(
 ) -> Result<H, Failure> {
     let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
     let memory = event_loop.memory_most();
-    tracing::info!("{name} takes at most {memory} of memory");
+    tracing::info!("{name} uses at most {memory} of memory");
     let stopped = event_loop.run();
-    // The system is as it was before anybody hears why the loop ended.
+    // The system is restored before the reason why the loop ended is reported.
     let undone = undo.undo();
     let stopped = stopped.map_err(Failure::broken)?;
     undone.map_err(Failure::broken)?;
@@ -144,14 +144,15 @@ fn drive<H: Driven>(
     Ok(event_loop.into_host())
 }
 
-/// What a second host is made from, to which the end of a run is replayed (`LASTHOP_REPLAY`, see CONTRIBUTING.md).
+/// Configuration and random draws of a second host, on which a run is replayed at its end (`LASTHOP_REPLAY`, see
+/// CONTRIBUTING.md).
 struct Twin {
     config: hosts::Config,
     draws: Draws,
 }
 
 impl Twin {
-    /// Returns one if a replay is wanted.
+    /// Returns a twin if a replay is requested.
     fn of(config: &hosts::Config) -> Option<Self> {
         std::env::var_os(REPLAY).map(|_| Self {
             config: config.clone(),
@@ -159,7 +160,7 @@ impl Twin {
         })
     }
 
-    /// Has a second host do what the first one did.
+    /// Replays the inputs of the first host on a second one.
     fn compare(self, recorder: &Recorder<Host>) -> Result<(), Failure> {
         let draws = self.draws.replay();
         let mut second = Host::new(self.config, draws).map_err(Failure::setting)?;
@@ -169,7 +170,7 @@ impl Twin {
     }
 }
 
-/// What looks for a host that does not answer where its name led at first.
+/// Returns the search for a host that does not answer at the first address of its name.
 fn finder(name: Name) -> Result<Finder, Failure> {
     let find = move || match name.addresses() {
         Ok(found) => found.into_iter().map(HopAddress::Udp).collect(),
@@ -180,15 +181,15 @@ fn finder(name: Name) -> Result<Finder, Failure> {
         }
     };
     Finder::start(find)
-        .map_err(|error| Failure::setting(format!("cannot start a thread for names: {error}")))
+        .map_err(|error| Failure::setting(format!("cannot start the name resolver: {error}")))
 }
 
-/// The record of changes to the system, after what a dead process has left is taken back.
+/// Opens the record of changes to the system, and undoes the changes that a dead process has left.
 fn open_undo(state_dir: &Path, name: &str) -> Result<UndoLog, Failure> {
     let (undo, left) = UndoLog::open(state_dir, name).map_err(Failure::setting)?;
     for recovery in &left {
         let (path, undone) = (recovery.path.display(), recovery.undone);
-        tracing::info!("took back {undone} changes that a dead process left ({path})");
+        tracing::info!("undid {undone} changes that a dead process had left ({path})");
         recovery
             .warnings
             .iter()
@@ -197,7 +198,7 @@ fn open_undo(state_dir: &Path, name: &str) -> Result<UndoLog, Failure> {
     Ok(undo)
 }
 
-/// Gives the device its MTU and addresses, and takes it up.
+/// Sets the MTU and addresses of the device, and its state to up.
 fn bring_up(undo: &mut UndoLog, link: &str, tun: &Tun) -> Result<(), UndoError> {
     undo.netlink().set_mtu(link, tun.mtu.0.into())?;
     for Network(address) in tun.addresses.get_ref() {

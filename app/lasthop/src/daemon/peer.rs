@@ -1,4 +1,4 @@
-//! Peers, as a host wants them.
+//! Configurations of peers for a host.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::config::Source;
 use crate::failure::Failure;
 use crate::key_file;
 
-/// A peer of which nobody knows yet where it is, with the secret in `preshared_key_file`, if any; it may
-/// choose how TCP crosses.
+/// Returns a peer without a known address, with the secret in `preshared_key_file`, if any, and with its choice of TCP
+/// handling.
 pub(super) fn peer(
     name: &str,
     public: PublicKey,
@@ -35,7 +35,7 @@ pub(super) fn peer(
     })
 }
 
-/// Prefixes, as a host wants them.
+/// Converts prefixes to the form of a host's configuration.
 pub(super) fn prefixes(networks: impl Iterator<Item = IpNet>) -> Vec<(std::net::IpAddr, u8)> {
     networks
         .map(|network| (network.network(), network.prefix_len()))

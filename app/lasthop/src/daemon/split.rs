@@ -1,4 +1,4 @@
-//! What a daemon that splits TCP has beside the others.
+//! The additional parts of a daemon that splits TCP.
 
 use std::io;
 
@@ -17,17 +17,17 @@ use crate::config::split::Split;
 use crate::entropy;
 use crate::failure::Failure;
 
-/// The mark of packets that stay here, and the table that keeps them.
+/// Mark of packets for this host, and the routing table that delivers them here.
 const MARK: u32 = 0x6c69;
 const TABLE: u32 = 51_831;
-/// The place of our rule: before those that lead packets out.
+/// Priority of our rule: before those that send packets out.
 const PRIORITY: u32 = 30_000;
 
-/// Open files of a connection, one for each side, and all others.
+/// Open files of a connection, one for each side, and of everything else.
 const FILES_EACH: u64 = 2;
 const FILES_BESIDE: u64 = 256;
 
-/// How a daemon is to split TCP.
+/// Settings of split TCP in a daemon.
 pub(super) struct Plan {
     pub(super) end: End,
     pub(super) mobiles: Vec<Mobile>,
@@ -35,7 +35,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns what the host is to know of it.
+    /// Returns the configuration of the splitter.
     pub(super) fn config(&self) -> Config {
         let mut secret = [0; 8];
         entropy::fill(&mut secret);
@@ -51,7 +51,7 @@ impl Plan {
     }
 }
 
-/// A listener that stands, before whoever is to answer it runs.
+/// An open listener, before the sockets that answer on it run.
 pub(super) struct Opened {
     plan: Plan,
     listener: TransparentListener,
@@ -66,13 +66,13 @@ impl Opened {
             TransparentListener::open(name).map_err(|error| match (error.kind(), name) {
                 (io::ErrorKind::NotFound, Some(name)) => Failure::setting(format!(
                     "this kernel has no congestion control '{name}'; \
-                     /proc/sys/net/ipv4/tcp_available_congestion_control lists what it has"
+                     /proc/sys/net/ipv4/tcp_available_congestion_control lists those that it has"
                 )),
-                _ => Failure::setting(format!("cannot listen for TCP that is split: {error}")),
+                _ => Failure::setting(format!("cannot listen for split TCP connections: {error}")),
             })?;
         let mobiles = || plan.mobiles.iter();
         let networks = |mobile: &Mobile| mobile.networks.clone();
-        // Of hosts for whose connections it is chosen those that come as packets are let pass.
+        // Connections of hosts with a choice per connection are not diverted if they cross as packets.
         let split = mobiles().filter(|mobile| mobile.scope == Scope::Every);
         let is_own = plan.end == End::Mobile;
         let diversion = Diversion {
@@ -91,7 +91,7 @@ impl Opened {
         })
     }
 
-    /// Leads the mobiles' connections to the listener; at the mobile host itself only when there are streams.
+    /// Diverts the mobile hosts' connections to the listener; at the mobile host itself only while there are streams.
     pub(super) fn divert(
         &mut self,
         undo: &mut UndoLog,
@@ -110,14 +110,14 @@ impl Opened {
         match self.plan.end {
             End::Gateway { transparent } => {
                 if transparent && has_ipv4 {
-                    // What a fixed host asks for, and is let in, comes by a link that is not the way back to it.
+                    // Accepted connections of a fixed host arrive on a link that is not the route back to it.
                     loosen_source_check(undo, ["all", link])?;
                 }
                 undo.install_diversion(diversion)
             }
             End::Mobile => {
                 if has_ipv4 {
-                    // What this host asks for itself comes back by the device when it is let in.
+                    // Accepted connections of this host itself come back through the device.
                     undo.set_sysctl(&format!("net/ipv4/conf/{link}/accept_local"), "1")?;
                     loosen_source_check(undo, ["all", link])?;
                 }
@@ -126,14 +126,14 @@ impl Opened {
         }
     }
 
-    /// Returns the sockets that answer.
+    /// Starts the sockets that answer.
     pub(super) fn start(self) -> Result<Sockets, Failure> {
         let config = self.plan.config();
         let files = FILES_BESIDE + FILES_EACH * config.connections as u64;
         let allowed = allow_open_files(files).map_err(Failure::setting)?;
         if allowed < files {
             tracing::warn!(
-                "{} connections need {files} open files, of which {allowed} are allowed: raise the limit (ulimit -n, \
+                "{} connections need {files} open files, but only {allowed} are allowed: raise the limit (ulimit -n, \
                  LimitNOFILE), or lower `connections` of `[split]`",
                 config.connections
             );
@@ -147,7 +147,7 @@ impl Opened {
     }
 }
 
-/// Keeps what is marked here, whomever it is for.
+/// Delivers marked packets to this host, whatever their destination.
 fn keep(undo: &mut UndoLog, (version, everything): (IpVersion, IpNet)) -> Result<(), UndoError> {
     undo.add_route(&Route {
         kind: RouteKind::Local,

@@ -1,5 +1,5 @@
-//! What a link could have carried at the most: its rate, for as long as the air was good, less what the
-//! air loses anyway. Headers are not deducted.
+//! The upper bound of what a link could have carried: its rate, for as long as the air was good, less the losses of the
+//! air. Headers are not deducted.
 
 use channel::errors::ErrorConfig;
 use channel::{Direction, Link, OPPORTUNITY, Rate};
@@ -14,8 +14,8 @@ pub(crate) struct Span {
     pub(crate) until: Instant,
 }
 
-/// The upper bound of goodput over `span` in bits per second; `None` if the link has no rate. For error
-/// models that know no state in time and no chance of each packet, `report` says what was lost.
+/// Returns the upper bound of goodput over `span` in bits per second; `None` if the link has no rate. For error models
+/// without states in time and without a loss probability per packet, the losses are those of `report`.
 pub(crate) fn upper_bound(
     link: &Link,
     direction: Direction,
@@ -41,7 +41,7 @@ pub(crate) fn upper_bound(
     Some(bits / span.until.since(span.from).as_secs_f64())
 }
 
-/// How long the air lets everything through, or the equal of it where it lets a part through.
+/// Returns the time in which the air passes everything, in seconds, or the equivalent if it passes a part.
 fn passing_seconds(link: &Link, direction: Direction, span: Span, report: &Report) -> f64 {
     let all = span.until.since(span.from).as_secs_f64();
     let good = link
@@ -70,7 +70,7 @@ fn passing_seconds(link: &Link, direction: Direction, span: Span, report: &Repor
     }
 }
 
-/// The bad periods of `direction` in `span`.
+/// Returns the bad periods of `direction` in `span`.
 pub(crate) fn fades(link: &Link, seed: u64, direction: Direction, span: Span) -> Vec<Span> {
     let Some(timeline) = link.timeline(direction, seed) else {
         return Vec::new();

@@ -14,7 +14,7 @@ use crate::emulate::Report;
 pub(crate) struct Hop {
     air: Air,
     origin: Instant,
-    /// Those of the scheme, in the order of their start.
+    /// Processes of the scheme, in the order of their start.
     tunnel: Vec<Process>,
 }
 
@@ -53,13 +53,13 @@ impl Hop {
         self.origin
     }
 
-    /// Returns an error if one of the processes has ended of itself.
+    /// Returns an error if one of the processes has ended early.
     pub(crate) fn check(&mut self) -> Result<(), DemoError> {
         self.air.check()?;
         Ok(self.tunnel.iter_mut().try_for_each(Process::check)?)
     }
 
-    /// Returns what the processes of the tunnel have used, if there is one.
+    /// Returns the resource usage of the tunnel's processes, if there is a tunnel.
     pub(crate) fn usage(&self) -> Option<Usage> {
         self.tunnel.iter().map(Process::usage).reduce(Usage::and)
     }

@@ -1,4 +1,4 @@
-//! The file: made from the seed as it is sent, so that it can be of any size and both ends know it.
+//! The file: generated from the seed as it is sent, so that it can be of any size and both ends know its content.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use ring::digest::{Context, Digest, SHA256};
 
 const BLOCK: usize = 1 << 16;
 
-/// The file's bytes, from the first one on.
+/// The bytes of the file, from the first one on.
 pub(crate) struct Content {
     stream: RandomStream,
     block: Box<[u8]>,
@@ -16,7 +16,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// The file of `size` bytes of the run with `seed`.
+    /// Creates the file of `size` bytes of the run with `seed`.
     pub(crate) fn new(seed: u64, size: u64) -> Self {
         Self {
             stream: RandomStream::named(seed, "demo/content"),
@@ -26,7 +26,7 @@ impl Content {
         }
     }
 
-    /// The SHA-256 of its first `count` bytes.
+    /// Returns the SHA-256 of its first `count` bytes.
     pub(crate) fn digest(seed: u64, count: u64) -> Digest {
         let mut content = Self::new(seed, count);
         let mut context = Context::new(&SHA256);
@@ -36,10 +36,10 @@ impl Content {
         context.finish()
     }
 
-    /// The next bytes, `most` at most.
+    /// Returns the next bytes, at most `most`.
     fn next_bytes(&mut self, most: usize) -> &[u8] {
         if self.used == BLOCK {
-            // Always whole blocks: the generator drops what is left of its own.
+            // Always whole blocks: the generator drops the rest of its own block.
             self.stream.fill(&mut self.block);
             self.used = 0;
         }

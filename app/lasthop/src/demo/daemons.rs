@@ -1,4 +1,4 @@
-//! lasthop's two daemons, told nothing about the air.
+//! The two daemons of lasthop, without any knowledge of the air.
 
 use edges::namespace::Namespace;
 use rig::Process;
@@ -9,11 +9,11 @@ use super::network::GATEWAY_ON_AIR;
 use super::plan::Machinery;
 use crate::config::split::Tcp;
 
-/// Where the gateway listens on the air.
+/// Port of the gateway on the air.
 const PORT: u16 = 51_830;
 
-/// Starts gateway and mobile host with keys of their own; TCP between them goes by `tcp`, with that congestion control
-/// where the gateway is a sender itself.
+/// Starts gateway and mobile host with keys of their own; TCP between them is handled by `tcp`, with this congestion
+/// control if the gateway is a sender itself.
 pub(crate) fn start(
     machinery: &Machinery,
     hosts: [&Namespace; 2],

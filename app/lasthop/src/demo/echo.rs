@@ -1,5 +1,5 @@
-//! A small request and its reply, again and again: what somebody notices who works across the hop
-//! while a file goes by.
+//! A small request and its reply, again and again: the delay for a user who works across the hop during a file
+//! transfer.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,13 +11,13 @@ use units::{Duration, Instant};
 use super::meter::{Meter, is_pause};
 use super::plan::Echo;
 
-/// Bytes in a request, and in its reply.
+/// Bytes of a request, and of its reply.
 const SIZE: usize = 200;
 const INTERVAL: Duration = Duration::from_millis(100);
 /// A read timeout must not be zero.
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 
-/// Sends back what comes at `listener` until the process ends.
+/// Sends back everything received at `listener` until the process ends.
 pub(crate) fn serve(listener: TcpListener) {
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
@@ -35,7 +35,7 @@ fn reflect(mut stream: &TcpStream) -> io::Result<()> {
     }
 }
 
-/// Sends a request each 100 ms from `start` until `meter` says stop, whether replies come or not.
+/// Sends a request every 100 ms from `start` until `meter` stops it, independent of the replies.
 pub(crate) fn probe(
     mut stream: &TcpStream,
     start: Instant,
@@ -63,7 +63,7 @@ pub(crate) fn probe(
         }
         if filled == SIZE {
             filled = 0;
-            // Replies come in the order of the requests.
+            // Replies arrive in the order of the requests.
             let asked = sent[echoes.len()];
             let took = clock::monotonic().since(asked);
             echoes.push(Echo {

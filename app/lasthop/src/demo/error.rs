@@ -1,4 +1,4 @@
-//! Why the demo cannot run, or did not come to its end.
+//! Errors of the demo.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,68 +9,68 @@ use thiserror::Error;
 use crate::failure::Failure;
 use crate::links::LinkChoiceError;
 
-/// Why there is no result.
+/// Reason why there is no result.
 #[derive(Debug, Error)]
 pub(crate) enum DemoError {
-    /// There is no such link.
+    /// The link does not exist.
     #[error(transparent)]
     Link(#[from] LinkChoiceError),
-    /// Neither root nor a user namespace.
+    /// The process has neither root rights nor a user namespace.
     #[error("the demo builds network namespaces: {0}")]
     Unprivileged(#[from] UserNamespaceError),
-    /// A host, a link between hosts or a process of the demo cannot be built, or does not do its part.
+    /// A host, a link between hosts or a process of the demo cannot be created, or does not work.
     #[error("{0}{remedy}", remedy = tun_remedy(.0))]
     Rig(#[from] rig::Failure),
-    /// A host cannot be entered.
+    /// A namespace of a host cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
     /// The kernel lacks a congestion control.
     #[error(
-        "this kernel has no congestion control '{name}'; it has {known} (`modprobe tcp_{name}` may bring it)"
+        "this kernel has no congestion control '{name}'; it has {known} (`modprobe tcp_{name}` may load it)"
     )]
     NoSender {
-        /// What was asked for.
+        /// Name of the requested one.
         name: String,
-        /// What there is.
+        /// Names of the available ones.
         known: String,
     },
-    /// The report would have no place.
+    /// The folder of the report cannot be used.
     #[error("cannot write the report to {}: {source}; choose another folder by --report", folder.display())]
     Report {
-        /// Where it was to go.
+        /// Path of the folder.
         folder: PathBuf,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A process of ours did not do its part.
+    /// A process of the demo failed.
     #[error("{0}")]
     Child(String),
-    /// A file, a socket or a process is refused.
+    /// An operation on a file, a socket or a process failed.
     #[error("cannot {operation}: {source}")]
     Failed {
-        /// What was tried.
+        /// The operation that failed, as a verb.
         operation: &'static str,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Ctrl-C, or the terminal is gone.
+    /// Ctrl-C, or the terminal was closed.
     #[error("interrupted; every namespace, process and file of the demo is gone")]
     Interrupted,
 }
 
-/// Whoever may make namespaces may still be kept from `/dev/net/tun`.
+/// Returns a remedy if `/dev/net/tun` is not permitted, although namespaces are.
 fn tun_remedy(failure: &rig::Failure) -> &'static str {
     match failure {
         rig::Failure::Device(_) => {
-            "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, rights to it (`chmod 666 \
-            /dev/net/tun`, the usual ones)"
+            "; the demo needs /dev/net/tun (`modprobe tun`) and, without root, the right to open it (`chmod 666 \
+            /dev/net/tun`, as usual)"
         }
         _ => "",
     }
 }
 
 impl DemoError {
-    /// For `map_err`.
+    /// Returns a conversion of an I/O error, for `map_err`.
     pub(crate) fn failed(operation: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Failed { operation, source }
     }

@@ -1,4 +1,4 @@
-//! The file by HTTP/1.1 (RFC 9112): a server for GET and PUT of one resource, and a client.
+//! File transfer by HTTP/1.1 (RFC 9112): a server for GET and PUT of one resource, and a client.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,20 +9,20 @@ use std::thread;
 use super::content::Content;
 use super::meter::{Meter, Received, Window, is_pause, receive};
 
-/// The longest head of a request or response.
+/// Limit of the head of a request or response, in bytes.
 const LONGEST_HEAD: u64 = 8192;
 const HEADERS: usize = 32;
 const RESOURCE: &str = "/file";
-/// A peer that is silent for so long has gone.
+/// Time without data after which a peer counts as gone.
 const PATIENCE: std::time::Duration = std::time::Duration::from_mins(5);
 
-/// The file that the server has, and what to do with one that it gets.
+/// The file that the server offers, and the destination of uploads.
 pub(crate) struct Site {
     pub(crate) seed: u64,
     pub(crate) size: u64,
-    /// Watches an upload.
+    /// Counts the bytes of an upload.
     pub(crate) meter: Arc<Meter>,
-    /// Told of an upload's end.
+    /// Receives the result of an upload.
     pub(crate) uploads: Sender<Received>,
     pub(crate) window: Window,
 }
@@ -33,7 +33,7 @@ pub(crate) fn serve(listener: TcpListener, site: Site) {
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let site = Arc::clone(&site);
-            // A client that goes away early, as one whose time is over does, is no fault.
+            // A client that closes early, for example at the end of its time, is not an error.
             thread::spawn(move || answer(&stream, &site));
         }
     });
@@ -60,7 +60,7 @@ fn answer(stream: &TcpStream, site: &Site) -> io::Result<()> {
         (_, Some("PUT"), Some(RESOURCE), Some(size)) => {
             let received = receive((&mut reader, stream), size, site.window, &site.meter);
             let whole = received.whole;
-            // Nobody waits for it any more if the run was broken off.
+            // Nobody receives it if the run was interrupted.
             let _ = site.uploads.send(received);
             respond(
                 stream,
@@ -86,7 +86,7 @@ fn respond(mut stream: &TcpStream, status: &str, length: u64) -> io::Result<()> 
     stream.write_all(head.as_bytes())
 }
 
-/// Fetches the file through `stream`.
+/// Downloads the file through `stream`.
 pub(crate) fn get(
     mut stream: &TcpStream,
     server: SocketAddr,
@@ -118,10 +118,10 @@ pub(crate) fn get(
     }
 }
 
-/// A read timeout must not be zero.
+/// Read timeout, which must not be zero.
 const GIVE_UP: units::Duration = units::Duration::from_millis(100);
 
-/// Sends the file through `stream` until it is whole, the time is over, or `meter` says stop.
+/// Sends the file through `stream` until it is complete, the time is over, or `meter` stops it.
 pub(crate) fn put(
     mut stream: &TcpStream,
     server: SocketAddr,
@@ -152,7 +152,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Everything up to the empty line.
+/// Reads everything up to the empty line.
 fn read_head(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut limited = reader.take(LONGEST_HEAD);

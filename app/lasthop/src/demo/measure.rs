@@ -1,4 +1,4 @@
-//! One run: hosts, air, daemons where they take part, the file, and the small requests beside it.
+//! One run: hosts, air, daemons if the scheme has them, the file, and the small requests beside it.
 
 use std::io;
 use std::net::TcpStream;
@@ -20,30 +20,30 @@ use super::network::{ECHO_SERVER, FILE_SERVER, Network};
 use super::plan::{Echo, Machinery, RunPlan, RunResult, Sample, Transfer};
 use super::{echo, http, socket};
 
-/// The transfer begins at this time of the link, in every run: so every run meets the same fades.
+/// Time of the link at which the transfer begins; equal in every run, so that every run meets the same fades.
 const START: Duration = Duration::from_secs(2);
-/// How long the small requests may take to find their way at the beginning.
+/// Time limit of the first small request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long one attempt of it lasts.
+/// Time limit of one attempt of it.
 const ATTEMPT: std::time::Duration = std::time::Duration::from_secs(3);
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
-/// How long ends may take to notice that the run is over.
+/// Time that the ends get to notice that the run is over.
 const FAREWELL: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// What there is to see while a run lasts.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
-    /// Since the start of the transfer.
+    /// Time since the start of the transfer.
     pub(crate) elapsed: Duration,
-    /// What has arrived, both ways together.
+    /// Bytes that have arrived, in both directions together.
     pub(crate) bytes: u64,
 }
 
-/// Watches a run, and may break it off.
+/// A callback that receives the progress of a run, and can stop it.
 pub(crate) type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// Carries out `plan`. To be called from a thread that outlives it, since child processes end with
-/// the thread that started them.
+/// Carries out `plan`. Must be called from a thread that outlives it, because child processes end with the thread that
+/// started them.
 pub(crate) fn measure(
     plan: &RunPlan,
     machinery: &Machinery,
@@ -121,8 +121,8 @@ fn watch(observer: Observer<'_>, progress: Progress) -> Result<(), DemoError> {
 type Connect<'a> =
     dyn Fn(std::net::SocketAddr, std::time::Duration) -> io::Result<TcpStream> + Sync + 'a;
 
-/// The connection of the small requests: it stands before the file begins, so that the daemons'
-/// own beginning is no part of any figure.
+/// Opens the connection of the small requests: before the file begins, so that the start of the daemons is not part of
+/// any figure.
 fn first_contact(
     connect: &dyn Fn(std::time::Duration) -> io::Result<TcpStream>,
     hop: &mut Hop,
@@ -145,7 +145,7 @@ fn first_contact(
     }
 }
 
-/// What the parts of a run share.
+/// State that the parts of a run share.
 struct Run<'a> {
     plan: &'a RunPlan,
     window: Window,
@@ -154,7 +154,7 @@ struct Run<'a> {
     echo: Meter,
 }
 
-/// A transfer's client: for a download it gives what was received.
+/// Direction and thread of a transfer's client; for a download, the thread returns the received data.
 type Worker<'scope> = (
     Direction,
     ScopedJoinHandle<'scope, io::Result<Option<Received>>>,
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the HTTP server; gives what is uploaded to it.
+    /// Starts the HTTP server; returns the receiver of uploads.
     fn serve(&self, listener: std::net::TcpListener) -> Receiver<Received> {
         let (uploads, received) = mpsc::channel();
         let site = http::Site {
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    /// The mobile host's part of one transfer.
+    /// Runs the mobile host's part of one transfer.
     fn transfer(
         &self,
         direction: Direction,
@@ -221,7 +221,7 @@ impl<'a> Run<'a> {
                 let size = self.plan.size.get();
                 let content = (Content::new(self.plan.seed, size), size);
                 http::put(&stream, FILE_SERVER, content, (self.window, &self.up))?;
-                // The server says when it has everything; leaving earlier would cut it off.
+                // The server reports when it has everything; closing earlier would cut it off.
                 stream.set_read_timeout(Some(PAUSE))?;
                 let mut answer = [0; 1];
                 while !self.up.is_stopped() && clock::monotonic() < self.window.end {
@@ -235,7 +235,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Until every transfer is done, its time is over, or the observer has seen enough.
+    /// Waits until every transfer is done, its time is over, or the observer stops it.
     fn watch(
         &self,
         workers: &[Worker<'_>],
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
         let mut samples = received.samples;
         let bytes = samples.last().map_or(0, |sample| sample.bytes);
         if !received.whole {
-            // What was waited for in vain until the end counts.
+            // A request without a reply counts with its waiting time until the end.
             let at = self
                 .window
                 .end
@@ -316,8 +316,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The small requests that say something: those that were answered, and of the others those that
-/// have waited longer than most of the answered ones.
+/// Returns the delays of the significant small requests: those with a reply, and of the others those that have waited
+/// longer than most of the answered ones.
 pub(crate) fn telling(echoes: &[Echo]) -> Vec<Duration> {
     let mut answered: Vec<_> = echoes
         .iter()

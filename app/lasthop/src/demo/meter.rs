@@ -1,4 +1,4 @@
-//! Taking in a file, and who watches it arrive.
+//! Reception of a file, and the counter of its bytes.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -10,16 +10,16 @@ use units::{Duration, Instant};
 
 use super::plan::Sample;
 
-/// How finely arrivals are kept in time.
+/// Resolution of the samples in time.
 const GRAIN: Duration = Duration::from_millis(10);
-/// How soon a transfer notices that it is to end.
+/// Time until a transfer notices that it was stopped.
 const ATTENTION: Duration = Duration::from_millis(50);
 const BUFFER: usize = 256 << 10;
 
-/// What is shared with a transfer while it runs.
+/// State that is shared with a transfer while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    /// Bytes that have arrived.
+    /// Number of bytes that have arrived.
     bytes: AtomicU64,
     stop: AtomicBool,
 }
@@ -29,7 +29,7 @@ impl Meter {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Ends the transfer soon.
+    /// Stops the transfer soon.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -39,16 +39,16 @@ impl Meter {
     }
 }
 
-/// What has arrived.
+/// The data that were received.
 pub(crate) struct Received {
     pub(crate) samples: Vec<Sample>,
     pub(crate) digest: Digest,
-    /// Whether it is all of the file.
+    /// True if it is all of the file.
     pub(crate) whole: bool,
     pub(crate) failure: Option<io::Error>,
 }
 
-/// When a transfer began, and when it ends at the latest.
+/// Start of a transfer, and its latest end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     pub(crate) start: Instant,
@@ -98,13 +98,13 @@ pub(crate) fn receive(
     received
 }
 
-/// Whether nothing came for a while, and nothing else is wrong.
+/// Returns true if the error is only a read timeout.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
 }
 
-/// Keeps the first and the last sample of each grain of time.
+/// Keeps the first and the last sample of each interval of [`GRAIN`].
 fn note(samples: &mut Vec<Sample>, at: Duration, bytes: u64) {
     let sample = Sample { at, bytes };
     if let [.., before, last] = samples.as_mut_slice()

@@ -34,7 +34,7 @@ use plan::{Machinery, RunPlan, RunResult, Scheme, Way};
 use report::Report;
 use row::Row;
 
-/// How long a transfer of the usual size takes on an ideal link.
+/// Duration of a transfer of the default size on an ideal link.
 const USUAL_TIME: Duration = Duration::from_secs(10);
 const LEAST_SIZE: Bytes = Bytes::mebi(1);
 const MOST_SIZE: Bytes = Bytes::mebi(512);
@@ -86,7 +86,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Runs every comparison that is asked for.
+/// Runs every requested comparison.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plans = plans(arguments)?;
     let report = Report::in_folder(&arguments.report)?;
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         println!("{json}");
     } else {
         println!("\n{}", row::table(&rows));
-        println!("share: of what the link could carry");
+        println!("share: goodput over what the link could carry");
         if !arguments.skip.is_zero() {
             println!("goodput and share without the first {}", arguments.skip);
         }
@@ -112,8 +112,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 .failure
                 .as_deref()
                 .unwrap_or(match row.goodput.payload_bytes {
-                    0 => "nothing of it came in the time given; see --time",
-                    _ => "its SHA-256 is another",
+                    0 => "no byte of it arrived in the given time; see --time",
+                    _ => "its SHA-256 differs",
                 });
             Err(Failure::broken(format!(
                 "the file did not arrive intact ({}, {}): {why}",
@@ -129,7 +129,7 @@ fn compare(plans: &[RunPlan], is_shown: bool) -> Result<Vec<RunResult>, DemoErro
     let mut signals = Signals::catch().map_err(DemoError::failed("catch signals"))?;
     let folder = tempfile::tempdir().map_err(DemoError::failed("make a temporary folder"))?;
     let machinery = Machinery {
-        program: std::env::current_exe().map_err(DemoError::failed("find the own program"))?,
+        program: std::env::current_exe().map_err(DemoError::failed("find this program"))?,
         folder: folder.path().into(),
     };
     if is_shown {
@@ -146,7 +146,7 @@ fn compare(plans: &[RunPlan], is_shown: bool) -> Result<Vec<RunResult>, DemoErro
     Ok(results)
 }
 
-/// One run for each scheme and sender.
+/// Returns one run for each scheme and sender.
 fn plans(arguments: &Arguments) -> Result<Vec<RunPlan>, DemoError> {
     let link = links::choose(&arguments.link)?;
     let known = socket::congestion_controls();
@@ -179,7 +179,7 @@ fn plans(arguments: &Arguments) -> Result<Vec<RunPlan>, DemoError> {
     Ok(pairs.map(plan).collect())
 }
 
-/// What the link carries in the usual time, of the slower direction, in whole MiB.
+/// Returns the bytes that the link carries in the default time, in its slower direction, in whole MiB.
 fn usual_size(link: &Link, way: Way) -> Bytes {
     let carried = way.directions().iter().map(|direction| {
         let (step, _) = link.plan(*direction).at(Instant::ZERO);
@@ -192,7 +192,7 @@ fn usual_size(link: &Link, way: Way) -> Bytes {
     Bytes::mebi(size).clamp(LEAST_SIZE, MOST_SIZE)
 }
 
-/// Becomes root in a namespace of its own where it may not make network namespaces already.
+/// Becomes root in a user namespace if the process cannot create network namespaces already.
 fn gain_privilege() -> Result<(), DemoError> {
     match Namespace::create() {
         Ok(_) => Ok(()),

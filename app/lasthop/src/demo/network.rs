@@ -13,35 +13,35 @@ use rig::End;
 use super::error::DemoError;
 use super::plan::Scheme;
 
-/// The largest IP packet on any link.
+/// Largest IP packet on any link.
 pub(crate) const MTU: u32 = 1500;
 pub(crate) const GATEWAY_ON_AIR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const MOBILE_ON_AIR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const GATEWAY_ON_WIRE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 const FIXED_HOST: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
-/// Where the fixed host serves the file, and where it echoes.
+/// Addresses of the fixed host's file server and echo server.
 pub(crate) const FILE_SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(FIXED_HOST), 80);
 pub(crate) const ECHO_SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(FIXED_HOST), 7);
 
-/// The largest window of the servers' TCP and the mobile's: above the bandwidth-delay product of every
-/// link with a name, with queue and repair. The kernel grows buffers only as far as it must.
+/// Largest buffers of the servers' TCP and the mobile host's: above the bandwidth-delay product of every named link,
+/// with queue and repair. The kernel grows buffers only as far as needed.
 const LARGEST_BUFFER: u64 = 64 << 20;
 const BUFFERS: [&str; 2] = ["net/ipv4/tcp_wmem", "net/ipv4/tcp_rmem"];
 
-/// The three hosts. They are gone with this handle and the processes in them.
+/// The three hosts. They end with this handle and the processes in them.
 pub(crate) struct Network {
     pub(crate) mobile: Namespace,
     pub(crate) gateway: Namespace,
     pub(crate) fixed: Namespace,
-    /// The TUN devices on both ends of the air, by the direction that they feed.
+    /// The TUN devices on both ends of the air, by the direction of their input.
     pub(crate) air: PerDirection<TunDevice>,
 }
 
 impl Network {
-    /// Builds the hosts and everything between them but the air itself.
+    /// Creates the hosts and all links between them except the air itself.
     ///
-    /// Without lasthop the mobile host has a route to the world by the air; with a tunnel, the
-    /// tunnel must bring the route: nothing can slip by.
+    /// Without lasthop the mobile host has a default route over the air; with a tunnel, the tunnel must add that route,
+    /// so that no packet bypasses it.
     pub(crate) fn build(scheme: &Scheme) -> Result<Self, DemoError> {
         let [mobile, gateway, fixed] = [
             Namespace::create()?,
@@ -56,7 +56,7 @@ impl Network {
             up: device(&mobile, MOBILE_ON_AIR)?,
         };
         for host in [&gateway, &fixed] {
-            // Keeps the kernel's own IPv6 chatter out; a kernel without IPv6 has none.
+            // Suppresses the kernel's own IPv6 traffic; a kernel without IPv6 has none.
             let _ = rig::set(host, "net/ipv6/conf/default/disable_ipv6", "1");
         }
         let [near, far] = [GATEWAY_ON_WIRE, FIXED_HOST].map(|address| network(address).to_string());
@@ -66,7 +66,7 @@ impl Network {
         ])?;
         rig::set(&gateway, "net/ipv4/ip_forward", "1")?;
         rig::route(&fixed, "0.0.0.0/0", &GATEWAY_ON_WIRE.to_string())?;
-        // The gateway is a sender and a receiver too where TCP is split.
+        // With split TCP the gateway is a sender and a receiver too.
         for host in [&mobile, &gateway, &fixed] {
             rig::on(host, || Ok(grow_buffers()?))?;
         }
@@ -82,7 +82,7 @@ impl Network {
         })
     }
 
-    /// The buffer bounds of the fixed host's and the mobile's TCP, for the report.
+    /// Returns the buffer limits of the fixed host's and the mobile host's TCP, for the report.
     pub(crate) fn buffers(&self) -> Result<String, DemoError> {
         let read = |host: &Namespace, name| -> Result<String, DemoError> {
             let text = rig::on(host, || Ok(sysctl::read(name)?))?;

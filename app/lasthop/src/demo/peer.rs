@@ -14,20 +14,20 @@ use super::network::{ECHO_SERVER, FILE_SERVER};
 use crate::config::Source;
 use crate::failure::Failure;
 
-/// A tunnel that is not ours.
+/// A tunnel of another project.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Peer {
-    /// What it is called in tables and plots.
+    /// Name in tables and plots.
     pub(crate) name: String,
-    /// The programs with their arguments that run on the gateway until the end.
+    /// Programs with their arguments that run on the gateway until the end.
     gateway: Vec<Vec<String>>,
-    /// The same for the mobile host.
+    /// Programs with their arguments that run on the mobile host until the end.
     mobile: Vec<Vec<String>>,
-    /// Where the mobile host reaches the file server, if not at its own address.
+    /// Address at which the mobile host reaches the file server, if not its own.
     #[serde(default = "file_server")]
     pub(crate) file_server: SocketAddr,
-    /// Where it reaches the server that answers small requests.
+    /// Address at which it reaches the echo server.
     #[serde(default = "echo_server")]
     pub(crate) echo_server: SocketAddr,
 }
@@ -41,7 +41,7 @@ fn echo_server() -> SocketAddr {
 }
 
 impl Peer {
-    /// Reads a peer's file.
+    /// Reads the file of a peer.
     pub(crate) fn read(path: &Path) -> Result<Arc<Self>, Failure> {
         let source = Source::read(path)?;
         let peer: Self = source.parse()?;

@@ -1,4 +1,4 @@
-//! What is measured, and what came out: plain data, so that benchmarks are built on it too.
+//! Plans and results of measurements: plain data, so that benchmarks use them too.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use super::peer::Peer;
 use crate::config::split::Tcp;
 use crate::emulate::Report;
 
-/// Who crosses the hop.
+/// Scheme that carries the transfer across the hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scheme {
     /// The kernel's TCP alone.
     Plain,
-    /// The kernel's TCP through lasthop, with its losses repaired in one way or another.
+    /// The kernel's TCP through lasthop, with this handling of TCP on the hop.
     Lasthop(Tcp),
-    /// The kernel's TCP through somebody else's tunnel.
+    /// The kernel's TCP through the tunnel of another project.
     Peer(Arc<Peer>),
 }
 
 impl Scheme {
-    /// A scheme as the command line names it; the error is a sentence.
+    /// Returns the scheme with this name on the command line; the error is a sentence.
     pub(crate) fn choose(choice: &str) -> Result<Self, String> {
         match choice {
             "plain" => Ok(Self::Plain),
@@ -57,7 +57,7 @@ impl Scheme {
         }
     }
 
-    /// A sender by this scheme, for people.
+    /// Describes a sender with this scheme, for people.
     pub(crate) fn describe(&self, sender: &str) -> String {
         match self {
             Self::Plain => format!("TCP {sender} alone"),
@@ -65,7 +65,7 @@ impl Scheme {
         }
     }
 
-    /// Where the mobile host reaches the servers: that of the file, that of the small requests.
+    /// Returns the addresses at which the mobile host reaches the file server and the echo server.
     pub(crate) fn servers(&self) -> (SocketAddr, SocketAddr) {
         match self {
             Self::Plain | Self::Lasthop(_) => (FILE_SERVER, ECHO_SERVER),
@@ -74,7 +74,7 @@ impl Scheme {
     }
 }
 
-/// Which way the file goes.
+/// Direction of the file transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Way {
     /// The mobile host fetches it.
@@ -86,7 +86,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// The directions of its transfers.
+    /// Returns the directions of its transfers.
     pub(crate) const fn directions(self) -> &'static [Direction] {
         match self {
             Self::Down => &[Direction::Down],
@@ -99,66 +99,66 @@ impl Way {
 /// One run: one link, one scheme, one file.
 #[derive(Debug, Clone)]
 pub(crate) struct RunPlan {
-    /// What the air is like.
+    /// Model of the air.
     pub(crate) link: Link,
-    /// The link as the emulator is told it: a name or a file.
+    /// Name or file of the link, as an argument of the emulator.
     pub(crate) link_choice: String,
-    /// Decides losses, fades and the file's content.
+    /// Seed of losses, fades and the content of the file.
     pub(crate) seed: u64,
     pub(crate) scheme: Scheme,
-    /// The congestion control of whoever sends, as the kernel names it.
+    /// Congestion control of the senders, by its name in the kernel.
     pub(crate) sender: String,
     pub(crate) way: Way,
-    /// The size of the file.
+    /// Size of the file.
     pub(crate) size: Bytes,
-    /// When the transfer is broken off.
+    /// Time limit of the transfer.
     pub(crate) time: Duration,
-    /// What is left out of the figures at the beginning.
+    /// Time at the beginning that the figures leave out.
     pub(crate) skip: Duration,
 }
 
-/// What a run needs of the machine.
+/// Program and folder that a run needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Machinery {
-    /// Our own binary, which plays emulator, gateway and mobile host.
+    /// Our own binary, which is emulator, gateway and mobile host.
     pub(crate) program: PathBuf,
-    /// A folder for what they exchange, for nobody else to write.
+    /// Folder for files that they exchange; nobody else may write there.
     pub(crate) folder: PathBuf,
 }
 
-/// How many bytes had arrived at a time, from the start of the transfer.
+/// Number of bytes that had arrived at a time, from the start of the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub(crate) at: Duration,
     pub(crate) bytes: u64,
 }
 
-/// What one transfer brought.
+/// The result of one transfer.
 #[derive(Debug, Clone)]
 pub(crate) struct Transfer {
     pub(crate) direction: Direction,
     /// In the order of time; the last one is the end.
     pub(crate) samples: Vec<Sample>,
-    /// Whether what arrived has the SHA-256 of what was sent.
+    /// True if the received data have the SHA-256 of the sent data.
     pub(crate) intact: bool,
-    /// Why it ended before its time, if it did.
+    /// Reason why it ended early, if it did.
     pub(crate) failure: Option<String>,
 }
 
 impl Transfer {
-    /// What had arrived at `time` after the start.
+    /// Returns the bytes that had arrived at `time` after the start.
     pub(crate) fn bytes_at(&self, time: Duration) -> u64 {
         let next = self.samples.partition_point(|sample| sample.at <= time);
         next.checked_sub(1)
             .map_or(0, |last| self.samples[last].bytes)
     }
 
-    /// What had arrived at the end.
+    /// Returns the bytes that had arrived at the end.
     pub(crate) fn bytes(&self) -> u64 {
         self.samples.last().map_or(0, |sample| sample.bytes)
     }
 
-    /// When the last byte came.
+    /// Returns the time of the last byte.
     pub(crate) fn end(&self) -> Duration {
         self.samples
             .last()
@@ -169,22 +169,22 @@ impl Transfer {
 /// A small request and its reply during the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Echo {
-    /// When it was sent, from the start of the transfer.
+    /// Time at which it was sent, from the start of the transfer.
     pub(crate) sent: Duration,
-    /// The time to its reply, or to the end if none came.
+    /// Time until its reply, or until the end if there was none.
     pub(crate) took: Duration,
     pub(crate) answered: bool,
 }
 
-/// What a run brought.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunResult {
     pub(crate) plan: RunPlan,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) echoes: Vec<Echo>,
-    /// The start of the transfer, in the time of the link.
+    /// Start of the transfer, in the time of the link.
     pub(crate) start: Instant,
     pub(crate) emulator: Report,
-    /// What the tunnel's processes used: of the processor during the transfer, of memory at any time.
+    /// Resource usage of the tunnel's processes: processor time during the transfer, largest memory at any time.
     pub(crate) tunnel: Option<Usage>,
 }

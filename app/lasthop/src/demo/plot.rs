@@ -1,4 +1,4 @@
-//! The picture: bytes over time of every transfer, with the fades shaded.
+//! The plot: bytes over time of every transfer, with the fades shaded.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use super::plan::{RunResult, Scheme, Transfer};
 
 const SIZE: (u32, u32) = (960, 540);
 const FADE: RGBColor = RGBColor(205, 205, 205);
-/// For transfers through lasthop, and for the others (both from the palette of Okabe and Ito, 2008,
-/// which those who see colours differently can tell apart).
+/// Colours of transfers through lasthop, and of the others (both from the palette of Okabe and Ito, 2008, which people
+/// with colour blindness can distinguish).
 const LASTHOP: [RGBColor; 3] = [
     RGBColor(0, 114, 178),
     RGBColor(0, 158, 115),

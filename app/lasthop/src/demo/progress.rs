@@ -1,4 +1,4 @@
-//! One line for each run, while it lasts.
+//! One line of progress for each run.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A line for `plan`; one that nobody sees unless `visible`.
+    /// Creates a line for `plan`; it is hidden unless `visible`.
     pub(crate) fn new(plan: &RunPlan, visible: bool) -> Self {
         let length = plan.size.get() * plan.way.directions().len() as u64;
         let bar = bar("{prefix:<26} {bar:36} {bytes:>11} {msg}", visible);
@@ -25,7 +25,7 @@ impl Line {
         Self { bar }
     }
 
-    /// Shows how far it is; breaks off when a signal asks for the end.
+    /// Shows the progress; stops the run when a signal requests the end.
     pub(crate) fn show(&self, progress: Progress, signals: &mut Signals) -> ControlFlow<()> {
         self.bar.set_position(progress.bytes);
         let rate = BitRate::of(Bytes::new(progress.bytes), progress.elapsed).unwrap_or_default();

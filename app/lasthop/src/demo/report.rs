@@ -9,14 +9,14 @@ use super::plan::RunResult;
 use super::plot;
 use crate::failure::Failure;
 
-/// A folder that takes files. If it did not exist and nothing comes into it, it goes again.
+/// A writable folder. If it did not exist and stays empty, it is removed again.
 pub(super) struct Report {
     folder: PathBuf,
     is_new: bool,
 }
 
 impl Report {
-    /// Makes the folder, and makes sure that it takes files before anyone waits for results.
+    /// Creates the folder, and checks that it is writable before the measurements begin.
     pub(super) fn in_folder(folder: &Path) -> Result<Self, DemoError> {
         let failed = |source: io::Error| DemoError::Report {
             folder: folder.into(),
@@ -41,7 +41,7 @@ impl Report {
         plot::draw(results, &self.plot()).map_err(Failure::broken)
     }
 
-    /// Where the plot stands.
+    /// Returns the path of the plot.
     pub(super) fn plot(&self) -> PathBuf {
         self.folder.join("bytes.svg")
     }
@@ -50,7 +50,7 @@ impl Report {
 impl Drop for Report {
     fn drop(&mut self) {
         if self.is_new {
-            // Refused where there is a file in it.
+            // Fails if there is a file in it.
             let _ = fs::remove_dir(&self.folder);
         }
     }

@@ -17,7 +17,7 @@ pub(crate) struct Row {
     pub(crate) link: String,
     pub(crate) seed: u64,
     pub(crate) scheme: String,
-    /// The congestion control of the sender.
+    /// Congestion control of the sender.
     pub(crate) sender: String,
     pub(crate) direction: &'static str,
     #[serde(flatten)]
@@ -26,56 +26,56 @@ pub(crate) struct Row {
     pub(crate) pings: Pings,
     #[serde(flatten)]
     pub(crate) cost: Cost,
-    /// Whether what arrived is what was sent.
+    /// True if the received data are equal to the sent data.
     pub(crate) sha256_ok: bool,
-    /// Why the transfer ended early, if it did.
+    /// Reason why the transfer ended early, if it did.
     pub(crate) failure: Option<String>,
 }
 
-/// How much arrived, without what was skipped at the beginning.
+/// Received payload after the skipped beginning.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Goodput {
-    /// Whole, from the start.
+    /// Bytes of payload, counted from the start.
     pub(crate) payload_bytes: u64,
-    /// From the start to the last byte, or to the end of the time.
+    /// Time from the start to the last byte, or to the end of the run.
     pub(crate) seconds: f64,
     /// Bits of payload per second.
     #[serde(rename = "goodput_bps")]
     pub(crate) bits_per_second: f64,
-    /// What the link could have carried in the same time; none if it has no rate.
+    /// Upper bound of the link in the same time; `None` if it has no rate.
     pub(crate) bound_bps: Option<f64>,
-    /// The quotient.
+    /// Measured value divided by the bound.
     pub(crate) share: Option<f64>,
 }
 
-/// The small requests beside the transfer, without those that were skipped.
+/// The small requests beside the transfer, without the skipped ones.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Pings {
     #[serde(rename = "pings")]
     pub(crate) count: usize,
     pub(crate) ping_p50_ms: Option<f64>,
     pub(crate) ping_p99_ms: Option<f64>,
-    /// The 99th percentile, over all requests, of the wait for the end of the fade that they met.
+    /// The 99th percentile, over all requests, of the time until the end of the fade that they met.
     pub(crate) fade_wait_p99_ms: Option<f64>,
 }
 
-/// What it took.
+/// Resources used.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Cost {
     /// Bytes offered to the air for each byte of payload, in the direction of the file.
     pub(crate) wire_bytes_per_payload_byte: Option<f64>,
-    /// What the tunnel's processes used of the processor.
+    /// Processor time of the tunnel's processes.
     pub(crate) cpu_seconds_per_gb: Option<f64>,
-    /// The most memory that one of them ever had resident.
+    /// Largest resident memory of one of them.
     pub(crate) memory_peak_bytes: Option<u64>,
-    /// How late the emulator was, in the mean, in microseconds.
+    /// Mean delay of the emulator, in microseconds.
     pub(crate) emulator_late_us: f64,
-    /// How often it was late by more than 2 ms.
+    /// Number of delays of more than 2 ms.
     pub(crate) emulator_over_2_ms: u64,
 }
 
 impl Row {
-    /// The rows of a run: one for each of its transfers.
+    /// Returns the rows of a run: one for each of its transfers.
     pub(crate) fn of(result: &RunResult) -> Vec<Self> {
         result
             .transfers
@@ -163,7 +163,7 @@ impl Pings {
     }
 }
 
-/// How long somebody who comes at `time` waits for the end of the fade.
+/// Returns the time from `time` until the end of the fade, if there is one.
 fn wait(fades: &[Span], time: Instant) -> Duration {
     let next = fades.partition_point(|fade| fade.until <= time);
     fades
@@ -172,7 +172,7 @@ fn wait(fades: &[Span], time: Instant) -> Duration {
         .map_or(Duration::ZERO, |fade| fade.until.since(time))
 }
 
-/// The nearest rank, in milliseconds.
+/// Returns the percentile by the nearest rank, in milliseconds.
 fn percentile(sorted: &[Duration], percent: usize) -> Option<f64> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).map(|span| span.as_secs_f64() * 1e3)
@@ -214,7 +214,7 @@ const TITLES: [&str; 10] = [
     "sha256",
 ];
 
-/// The rows as text; numbers stand under each other.
+/// Returns the rows as text with aligned numbers.
 pub(crate) fn table(rows: &[Row]) -> String {
     let lines: Vec<_> = std::iter::once(TITLES.map(str::to_owned))
         .chain(rows.iter().map(cells))

@@ -1,4 +1,4 @@
-//! TCP sockets in a namespace, with the congestion control that is asked for.
+//! TCP sockets in a namespace, with a chosen congestion control.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-/// A listener at `address` whose connections send by `congestion_control`.
+/// Opens a listener at `address` whose connections send with `congestion_control`.
 pub(crate) fn listen(address: SocketAddr, congestion_control: &str) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_tcp_congestion(congestion_control.as_bytes())?;
@@ -15,7 +15,7 @@ pub(crate) fn listen(address: SocketAddr, congestion_control: &str) -> io::Resul
     Ok(socket.into())
 }
 
-/// A connection to `address` that sends by `congestion_control`.
+/// Opens a connection to `address` that sends with `congestion_control`.
 pub(crate) fn connect(
     address: SocketAddr,
     congestion_control: &str,
@@ -27,7 +27,7 @@ pub(crate) fn connect(
     Ok(socket.into())
 }
 
-/// The congestion controls that this kernel has.
+/// Returns the names of the congestion controls that this kernel has.
 pub(crate) fn congestion_controls() -> Vec<String> {
     let all = edges::sysctl::read("net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     all.split_whitespace().map(str::to_owned).collect()

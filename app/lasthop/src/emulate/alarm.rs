@@ -1,32 +1,31 @@
-//! Being there when a packet is due.
+//! An alarm clock for the deadlines of packets.
 
 use edges::clock;
 use units::{Duration, Instant};
 
-/// The most that is slept less than wanted, and so the most that is spent in busy waiting at once.
+/// Largest time that a sleep is shortened, and so the longest busy waiting at once.
 const MOST_EARLY: Duration = Duration::from_micros(200);
-/// The shortest sleep. Packets that are due within it are handled together: no link looks
-/// different for it, and high rates cost far fewer wake-ups.
+/// Shortest sleep. Packets that are due within it are handled together: this makes no visible difference to a link, and
+/// high rates need far fewer wake-ups.
 const SHORTEST: Duration = Duration::from_micros(60);
-/// How fast the estimate follows.
+/// Step of the estimate.
 const STEP: Duration = Duration::from_micros(2);
-/// A machine that is this late distorts the link.
+/// Delay from which the machine counts as too late, which distorts the link.
 const TOO_LATE: Duration = Duration::from_millis(2);
 
 /// Sleeps until a deadline.
 ///
-/// Waking takes a machine 20 to 150 µs: most where it is virtual and was idle. So the alarm rings earlier
-/// by the median of what it took so far, and the little that is left, in half of the cases, is waited for
-/// busily.
+/// Waking takes a machine 20 to 150 µs: the most if it is virtual and was idle. So the alarm is set earlier by the
+/// median of the previous delays, and the small rest, in half of the cases, is busy waiting.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     early: Duration,
     set_for: Instant,
-    /// How late deadlines were met.
+    /// Delays of the deadlines.
     pub(super) lateness: Lateness,
 }
 
-/// How late deadlines were met, added up.
+/// Sum of the delays of deadlines.
 #[derive(Debug, Default)]
 pub(super) struct Lateness {
     pub(super) deadlines: u64,
@@ -36,7 +35,7 @@ pub(super) struct Lateness {
 }
 
 impl Alarm {
-    /// How long to sleep now for `due`.
+    /// Returns the time to sleep now for `due`.
     pub(super) fn set(&mut self, due: Instant) -> Duration {
         let now = clock::monotonic();
         let span = (due.since(now) - self.early).max(SHORTEST);
@@ -44,7 +43,7 @@ impl Alarm {
         span
     }
 
-    /// After the sleep for `due`. If nothing else has ended it (`rang`), waits for the rest.
+    /// Waits for the rest after the sleep for `due`, if no event has ended the sleep (`rang`); then records the delay.
     pub(super) fn ring(&mut self, due: Instant, rang: bool) {
         let mut now = clock::monotonic();
         if rang && now >= self.set_for {

@@ -1,4 +1,4 @@
-//! The emulator as the one who tells applications of outages: it knows them all beforehand.
+//! Signals of the emulator on outages, which it knows in advance.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,27 +11,27 @@ use runtime::signals::{Audience, Publisher};
 use signals::{Event, Signal};
 use units::{Duration, Instant};
 
-/// How the other end is called.
+/// Name of the other end.
 const PEER: &str = "air";
 const PUBLISHER: u64 = 0;
 const FIRST_SUBSCRIBER: u64 = 1;
 
-/// The outages to tell of.
+/// The outages to announce.
 pub(super) struct Outlook {
-    /// Those to come, in the time of the link.
+    /// Outages to come, in the time of the link.
     outages: Box<dyn Iterator<Item = Outage> + Send>,
     /// Time zero of the link, by the monotonic clock.
     origin: Instant,
-    /// How long ahead an outage is told of, if it is.
+    /// Time between the announcement and the outage, if outages are announced.
     lead: Option<Duration>,
-    /// The end of the one before.
+    /// End of the previous outage.
     free_from: Instant,
     queue: VecDeque<Signal>,
 }
 
 impl Outlook {
-    /// The outages of `link` in a run with `seed` that began at `origin`; each is told as it begins and ends, and, as
-    /// a hand-off, `lead` before it, or when the one before it is over.
+    /// Creates the outages of `link` in a run with `seed` that began at `origin`; there is a signal at the beginning
+    /// and at the end of each, and, as a hand-off, `lead` before it, or at the end of the previous one.
     pub(super) fn new((link, seed): (&Link, u64), origin: Instant, lead: Option<Duration>) -> Self {
         Self {
             outages: Box::new(link.outages(seed)),
@@ -42,7 +42,7 @@ impl Outlook {
         }
     }
 
-    /// When the next signal is due, if one is to come.
+    /// Returns the time of the next signal, if there is one.
     fn due(&mut self) -> Option<Instant> {
         if self.queue.is_empty() {
             let outage = self.outages.next()?;
@@ -51,7 +51,7 @@ impl Outlook {
         self.queue.front().map(|signal| signal.at)
     }
 
-    /// The next signal, if it is due.
+    /// Returns the next signal, if it is due.
     fn take(&mut self, now: Instant) -> Option<Signal> {
         self.due().filter(|due| *due <= now)?;
         self.queue.pop_front()
@@ -69,7 +69,7 @@ impl Outlook {
         if let Some(until) = outage.until {
             let until = self.origin + until.since_origin();
             let lasted = until.since(from);
-            // What the air has swallowed is gone.
+            // Packets lost on the air are neither kept nor held.
             let (kept, held) = (false, false);
             self.queue
                 .push_back(signal(until, Event::Restored { kept, held, lasted }));
@@ -87,13 +87,13 @@ fn signal(at: Instant, event: Event) -> Signal {
     }
 }
 
-/// Tells outages until it is dropped, in a thread of its own: who listens must not delay packets.
+/// Publishes outages until it is dropped, in a thread of its own: subscribers must not delay packets.
 pub(super) struct Announcements(
     #[expect(dead_code, reason = "it ends when it is dropped")] WaitingThread,
 );
 
 impl Announcements {
-    /// Tells the outages in `outlook` on a socket at `path`.
+    /// Publishes the outages in `outlook` on a socket at `path`.
     pub(super) fn start(path: &Path, outlook: Outlook) -> io::Result<Self> {
         let mut publisher = Publisher::bind(path, Audience::Everyone)?;
         let well = Event::Restored {
@@ -106,14 +106,14 @@ impl Announcements {
         waiter.add(&publisher, PUBLISHER, Interest::Readable)?;
         let telling = move |waiter| {
             if let Err(error) = tell(publisher, waiter, outlook) {
-                tracing::warn!("outages cannot be told any more: {error}");
+                tracing::warn!("cannot report outages any more: {error}");
             }
         };
         WaitingThread::start("signals", waiter, telling).map(Self)
     }
 }
 
-/// Until it is woken.
+/// Publishes outages until it is woken.
 fn tell(mut publisher: Publisher, mut waiter: Waiter, mut outlook: Outlook) -> io::Result<()> {
     edges::wait::sharpen_timers()?;
     loop {
@@ -144,7 +144,7 @@ mod tests {
         Link::from_toml_with(text, "link.toml", &|_| Ok(script.into())).unwrap()
     }
 
-    /// Time, name and lead of all signals, in milliseconds after the origin.
+    /// Returns time, name and lead of all signals, in milliseconds after the origin.
     fn told(script: &str, lead: Option<u64>) -> Vec<(u64, &'static str, u64)> {
         let origin = Instant::from_millis(10_000);
         let lead = lead.map(Duration::from_millis);

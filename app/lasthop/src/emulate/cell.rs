@@ -15,17 +15,17 @@ use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
 use super::relay::RelayError;
 use super::report::{CellReport, DirectionReport, MobileReport};
 
-/// The token of the gateway's device; a mobile host's is its number.
+/// Token of the gateway's device; a mobile host's is its number.
 const LEFT: u64 = u64::MAX - 2;
 
-/// A mobile host as it is set up.
+/// Settings of a mobile host on the air.
 pub(super) struct Member<D> {
-    /// What its interface is called.
+    /// Name of its interface.
     pub(super) name: String,
     pub(super) device: D,
-    /// Where packets to it go; no other has these.
+    /// Destinations of its packets; no other member has these.
     pub(super) addresses: Vec<IpAddr>,
-    /// It meets the errors of this link.
+    /// Link whose error model applies to it.
     pub(super) errors: Link,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Cell<D> {
 }
 
 impl<D: PacketDevice> Cell<D> {
-    /// Begins to emulate `link` with `seed` between `left`, the gateway's device, and `members`. No packet may exceed
+    /// Starts to emulate `link` with `seed` between `left`, the gateway's device, and `members`. No packet may exceed
     /// `mtu` bytes.
     pub(super) fn new(
         (link, seed): (&Link, u64),
@@ -74,13 +74,13 @@ impl<D: PacketDevice> Cell<D> {
         })
     }
 
-    /// What it waits by.
+    /// Returns its clockwork.
     pub(super) fn clockwork(&self) -> &Clockwork {
         &self.clockwork
     }
 
-    /// Moves what is there, then waits for more, for the next delivery, or for `limit` (by the monotonic clock). True
-    /// if the watched descriptor is readable.
+    /// Moves the waiting packets, then waits for more, for the next delivery, or for `limit` (by the monotonic clock).
+    /// Returns true if the watched descriptor is readable.
     pub(super) fn step(&mut self, limit: Option<Instant>) -> Result<bool, RelayError> {
         let now = self.clockwork.now();
         let mut more = false;
@@ -98,7 +98,7 @@ impl<D: PacketDevice> Cell<D> {
         self.clockwork.wait(due, limit, more)
     }
 
-    /// Takes in what the gateway sends; true if more may be there.
+    /// Takes packets of the gateway; returns true if there may be more.
     fn take_down(&mut self, now: Instant) -> Result<bool, RelayError> {
         for _ in 0..BATCH {
             let Some(packet) = receive(&mut self.left, "left", self.mtu)? else {
@@ -112,7 +112,7 @@ impl<D: PacketDevice> Cell<D> {
         Ok(true)
     }
 
-    /// Takes in what a mobile host sends; true if more may be there.
+    /// Takes packets of a mobile host; returns true if there may be more.
     fn take_up(&mut self, now: Instant, mobile: usize) -> Result<bool, RelayError> {
         for _ in 0..BATCH {
             let device = &mut self.members[mobile].device;
@@ -143,13 +143,13 @@ impl<D: PacketDevice> Cell<D> {
             Direction::Down => &mut self.members[output.mobile].device,
             Direction::Up => &mut self.left,
         };
-        // An interface that is down or full loses packets like any other; it is counted.
+        // An interface that is down or full loses packets like any other; the loss is counted.
         if far.send(&mut output.payload).is_err() {
             self.refused[output.mobile][output.direction] += 1;
         }
     }
 
-    /// What the air has seen so far, as the last report or one before it.
+    /// Returns the counters of the air so far, as the last report or an earlier one.
     pub(super) fn report(&self, ended: bool) -> CellReport {
         let now = self.clockwork.now();
         CellReport {
@@ -186,7 +186,7 @@ impl<D: PacketDevice> Cell<D> {
     }
 }
 
-/// Where an IP packet goes; whatever it carries need not be sound.
+/// Returns the destination of an IP packet, whose payload may be invalid.
 fn destination(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = || Some(Ipv4View::parse(bytes).ok()?.destination().into());
     let v6 = || Some(Ipv6View::parse(bytes).ok()?.destination().into());

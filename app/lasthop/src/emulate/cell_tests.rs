@@ -1,4 +1,4 @@
-//! One air between twins in memory.
+//! One air between in-memory twins.
 
 use std::net::Ipv4Addr;
 
@@ -23,7 +23,8 @@ fn address(mobile: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, 2 + mobile as u8)
 }
 
-/// An air of `link`, the far end of the gateway's device, and those of the mobile hosts, which meet `errors`.
+/// Returns an air of `link`, the far end of the gateway's device, and those of the mobile hosts, with the error models
+/// `errors`.
 fn cell(link: &Link, errors: &[&Link]) -> (Cell<MemoryDevice>, MemoryDevice, Vec<MemoryDevice>) {
     let (left, gateway) = MemoryDevice::pair(4096).unwrap();
     let mut mobiles = Vec::new();
@@ -45,7 +46,7 @@ fn cell(link: &Link, errors: &[&Link]) -> (Cell<MemoryDevice>, MemoryDevice, Vec
     )
 }
 
-/// An IPv4 packet to that address with a number in its payload, of a protocol for experiments (RFC 3692).
+/// Returns an IPv4 packet to this address with a number in its payload, of a protocol for experiments (RFC 3692).
 fn numbered(to: Ipv4Addr, number: u32) -> Packet {
     let mut bytes = vec![0; 100];
     (bytes[0], bytes[3], bytes[8], bytes[9]) = (0x45, 100, 64, 253);
@@ -60,7 +61,7 @@ fn numbers(device: &mut MemoryDevice) -> Vec<u32> {
     received.map(number).collect()
 }
 
-/// Steps until nothing waits at a device nor is inside the air.
+/// Steps until no packet waits at a device or is inside the air.
 fn drain(cell: &mut Cell<MemoryDevice>) {
     loop {
         let limit = clock::monotonic() + Duration::from_millis(1);

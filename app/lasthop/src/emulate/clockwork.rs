@@ -1,4 +1,4 @@
-//! Virtual time of a channel, as it passes.
+//! Virtual time of a channel, driven by real time.
 
 use std::os::fd::AsFd;
 
@@ -13,18 +13,18 @@ use super::alarm::Alarm;
 use super::relay::RelayError;
 use super::report::Lateness;
 
-/// What an Ethernet frame has before its IP packet; the frame check sequence is not counted.
+/// Bytes of an Ethernet frame before its IP packet; the frame check sequence is not counted.
 pub(super) const FRAME_HEADER: usize = 14;
-/// How many packets are read from one device before deliveries are looked at again.
+/// Number of packets read from one device before deliveries are handled again.
 pub(super) const BATCH: usize = 32;
 const CONTROL: u64 = u64::MAX - 1;
 
-/// Waits for packets at devices and for deadlines. Time zero of the link is when it was made.
+/// A waiter for packets at devices and for deadlines. Time zero of the link is its creation.
 pub(super) struct Clockwork {
     waiter: Waiter,
     origin: Instant,
     alarm: Alarm,
-    /// The tokens of the devices that ended the last wait.
+    /// Tokens of the devices that ended the last wait.
     ready: Vec<u64>,
 }
 
@@ -38,28 +38,28 @@ impl Clockwork {
         })
     }
 
-    /// Lets a packet at `device` end a [`wait`](Self::wait).
+    /// Makes a packet at `device` end a [`wait`](Self::wait).
     pub(super) fn add(&self, device: impl AsFd, token: u64) -> Result<(), RelayError> {
         Ok(self.waiter.add(device, token, Interest::Readable)?)
     }
 
-    /// Lets `descriptor`, when it is readable, end a [`wait`](Self::wait), which says so.
+    /// Makes `descriptor`, when it is readable, end a [`wait`](Self::wait), which then returns true.
     pub(super) fn watch(&self, descriptor: impl AsFd) -> Result<(), RelayError> {
         self.add(descriptor, CONTROL)
     }
 
-    /// Time zero of the link, by the monotonic clock.
+    /// Returns time zero of the link, by the monotonic clock.
     pub(super) fn origin(&self) -> Instant {
         self.origin
     }
 
-    /// The time on the link.
+    /// Returns the time of the link.
     pub(super) fn now(&self) -> Instant {
         clock::monotonic() - self.origin.since_origin()
     }
 
-    /// Waits until `due` on the link or until `limit` by the monotonic clock, unless something is there before; not
-    /// at all if `more` is. True if the watched descriptor is readable.
+    /// Waits until `due` on the link or until `limit` by the monotonic clock, or until a device or descriptor is
+    /// readable; not at all if `more` is true. Returns true if the watched descriptor is readable.
     pub(super) fn wait(
         &mut self,
         due: Option<Instant>,
@@ -88,12 +88,12 @@ impl Clockwork {
         Ok(signalled)
     }
 
-    /// The tokens of the devices at which something was there after the last [`wait`](Self::wait).
+    /// Returns the tokens of the devices with packets after the last [`wait`](Self::wait).
     pub(super) fn ready(&self) -> &[u64] {
         &self.ready
     }
 
-    /// How late deadlines were met.
+    /// Returns the delays of deadlines.
     pub(super) fn lateness(&self) -> Lateness {
         let sum = &self.alarm.lateness;
         let micros = |span: Duration| span.as_secs_f64() * 1e6;
@@ -106,7 +106,7 @@ impl Clockwork {
     }
 }
 
-/// The next packet from a device on that side, if one is there.
+/// Returns the next packet from a device on that side, if there is one.
 pub(super) fn receive(
     device: &mut impl PacketDevice,
     side: &'static str,

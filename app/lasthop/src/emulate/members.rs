@@ -1,4 +1,4 @@
-//! The mobile hosts of an emulated air, as the command line states them.
+//! The mobile hosts of an emulated air, from the command line.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,51 +13,51 @@ use super::side::{SideError, SideSpec};
 use super::{Arguments, EmulateError};
 use crate::links;
 
-/// Why several right sides cannot be on one air.
+/// Reason why several right sides cannot share one air.
 #[derive(Debug, Error)]
 pub(crate) enum MembersError {
-    /// Packets could not find it.
+    /// A side has no address, so no packet would reach it.
     #[error(
-        "right side {0} has no address, and packets find one of several sides by its addresses; write it like \
+        "right side {0} has no address, and packets reach one of several sides by address; write it like \
         'netns:mobile,air0,10.0.0.2/24'"
     )]
     NoAddress(usize),
-    /// Packets could not choose.
+    /// Two sides have the same address.
     #[error("right sides {0} and {1} both have the address {2}; give each an address of its own")]
     SameAddress(usize, usize, IpAddr),
-    /// There is no such side.
+    /// The side does not exist.
     #[error(
-        "--errors speaks of right side {0}, but there {are} {1}; they are counted from 1",
+        "--errors names right side {0}, but there {are} {1}; they are counted from 1",
         are = if *.1 == 1 { "is only" } else { "are" }
     )]
     NoSuchSide(usize, usize),
-    /// It is said twice.
+    /// The errors of a side are given twice.
     #[error("--errors is given twice for right side {0}; leave one out")]
     ErrorsTwice(usize),
-    /// With one side it is the link's own.
+    /// `--errors` with a single side, which has the errors of the link.
     #[error(
         "--errors is for one of several right sides; with a single one, name the link itself with --link"
     )]
     ErrorsOfOne,
-    /// It is not told whose outages.
+    /// The outages of several sides cannot be on one socket.
     #[error(
-        "--signals tells of the outages of one mobile host, and there are {0} right sides; leave it out"
+        "--signals reports the outages of one mobile host, but there are {0} right sides; remove it"
     )]
     Signals(usize),
-    /// What one air for many has not.
+    /// A feature of the link that one air for many does not have.
     #[error("the link's `{0}` is for a single right side; leave it out, or name one side only")]
     NotForMany(String),
-    /// An `--errors` that cannot be read.
+    /// An `--errors` that cannot be parsed.
     #[error("'{0}' does not say whose errors; write it like '8=l2-b80' or '8=./link.toml'")]
     Malformed(String),
 }
 
-/// The errors of one right side.
+/// The error model of one right side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ErrorsOf {
-    /// Which side, from 1.
+    /// Number of the side, from 1.
     side: usize,
-    /// The link that has them.
+    /// Link with the error model.
     link: String,
 }
 
@@ -77,13 +77,13 @@ impl FromStr for ErrorsOf {
     }
 }
 
-/// What is to be emulated: a link to one side, or an air that several share.
+/// The network to emulate: a link to one side, or an air that several share.
 pub(super) enum Plan {
     Pair(SideSpec),
     Shared(Vec<Member<SideSpec>>),
 }
 
-/// What the command line asks for, checked.
+/// Checks the sides of the command line.
 pub(super) fn plan(arguments: &Arguments, link: &Link) -> Result<Plan, EmulateError> {
     let sides = arguments.right.len();
     if let [only] = arguments.right.as_slice() {
@@ -122,7 +122,7 @@ pub(super) fn plan(arguments: &Arguments, link: &Link) -> Result<Plan, EmulateEr
     ))
 }
 
-/// Each side has an address, and none has that of another.
+/// Checks that each side has an address, and no two have the same.
 fn check_addresses(sides: &[SideSpec]) -> Result<(), MembersError> {
     let mut owners = BTreeMap::new();
     for (side, number) in sides.iter().zip(1..) {
@@ -140,7 +140,7 @@ fn check_addresses(sides: &[SideSpec]) -> Result<(), MembersError> {
 }
 
 impl Member<SideSpec> {
-    /// Makes its device.
+    /// Creates its device.
     pub(super) fn open(self, mtu: u32) -> Result<Member<TunDevice>, SideError> {
         Ok(Member {
             name: self.name,

@@ -1,8 +1,7 @@
-//! `lasthop emulate`: a link in real time between two TUN interfaces, for who has no radio.
+//! `lasthop emulate`: a link in real time between two TUN interfaces, if you have no radio.
 //!
-//! What enters the left interface leaves the right one as the air would have let it ("down"), and the
-//! other way round ("up"). A byte on the wire is a byte of the Ethernet frame. With several right sides, all are on
-//! one air.
+//! Packets enter the left interface and leave the right one as the air would have passed them ("down"), or the reverse
+//! ("up"). A byte on the wire is a byte of the Ethernet frame. With several right sides, all are on one air.
 
 mod alarm;
 mod announce;
@@ -82,13 +81,13 @@ pub(crate) struct Arguments {
     pub(crate) announce: Option<Duration>,
 }
 
-/// Why no link is emulated.
+/// Reason why no link is emulated.
 #[derive(Debug, Error)]
 pub(crate) enum EmulateError {
-    /// There is no such link.
+    /// The link does not exist.
     #[error(transparent)]
     Link(#[from] LinkChoiceError),
-    /// An interface cannot be had.
+    /// An interface cannot be created or opened.
     #[error(transparent)]
     Side(#[from] SideError),
     /// Packets cannot be moved any more.
@@ -99,16 +98,16 @@ pub(crate) enum EmulateError {
     Report {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// Several right sides that cannot be told apart, or options that do not go with them.
+    /// Right sides or options that do not fit together.
     #[error(transparent)]
     Members(#[from] MembersError),
     /// Standard output is an interface already.
     #[error("the right side is standard output; name a file for the counters with --json")]
     NoReport,
-    /// Outages cannot be told.
+    /// Outages cannot be published.
     #[error("{0}; name another file with --signals")]
     Announce(std::io::Error),
     /// Signals cannot be caught.
@@ -125,7 +124,7 @@ impl From<EmulateError> for Failure {
     }
 }
 
-/// Emulates a link until it is told to end.
+/// Emulates a link until a signal ends it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(emulate(arguments)?)
 }
@@ -163,7 +162,7 @@ fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
     write(air.report(true), arguments.json.as_deref())
 }
 
-/// What is emulated.
+/// The emulated network.
 enum Air {
     Pair(Box<Relay<TunDevice>>),
     Shared(Box<Cell<TunDevice>>),
@@ -184,7 +183,7 @@ impl Air {
         }
     }
 
-    /// The counters, as JSON.
+    /// Returns the counters, as JSON.
     fn report(&self, ended: bool) -> String {
         match self {
             Self::Pair(relay) => report::to_json(&relay.report(ended)),
@@ -193,7 +192,7 @@ impl Air {
     }
 }
 
-/// Makes the devices, and the air between them.
+/// Creates the devices, and the air between them.
 fn open(arguments: &Arguments, link: &Link, plan: Plan) -> Result<Air, EmulateError> {
     let (seed, mtu) = (arguments.seed, arguments.mtu);
     let left = arguments.left.open(mtu)?;
@@ -214,7 +213,7 @@ fn open(arguments: &Arguments, link: &Link, plan: Plan) -> Result<Air, EmulateEr
     })
 }
 
-/// Tells outages, if that is wanted, for as long as the result lives. Its thread must not go first.
+/// Publishes outages, if requested, for as long as the result lives. The thread of the result must not end first.
 fn announce(
     arguments: &Arguments,
     link: &Link,
@@ -228,14 +227,14 @@ fn announce(
     started.map_err(EmulateError::Announce)
 }
 
-/// What signals ask for; an end counts more than a report.
+/// The request of a signal; an end takes precedence over a report.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Wish {
     Report,
     End,
 }
 
-/// What the signals that came ask for.
+/// Returns the request of the signals that arrived.
 fn wish(signals: &mut Signals) -> Option<Wish> {
     let wishes = signals.pending().map(|signal| match signal {
         Signal::User1 => Wish::Report,
@@ -244,7 +243,7 @@ fn wish(signals: &mut Signals) -> Option<Wish> {
     wishes.max()
 }
 
-/// A device that a parent handed over is of no use without that parent.
+/// Ends this process with its parent, without which an inherited device is useless.
 fn end_with_parent() -> std::io::Result<()> {
     let signal = rustix::process::Signal::TERM;
     Ok(rustix::process::set_parent_process_death_signal(Some(
@@ -252,8 +251,8 @@ fn end_with_parent() -> std::io::Result<()> {
     ))?)
 }
 
-/// A packet that waits for the processor is late, so the emulator goes first where it may. Where it
-/// may not, its report tells how late it was.
+/// Raises the priority of this process if it may, because a packet that waits for the processor is late. If it may not,
+/// its report shows the delays.
 fn hurry() {
     if edges::process::go_first().is_err() {
         let _ = rustix::process::setpriority_process(None, -20);
@@ -261,7 +260,7 @@ fn hurry() {
     let _ = edges::wait::sharpen_timers();
 }
 
-/// Writes a report whole or not at all, so that a reader never sees half of one.
+/// Writes a report atomically, so that a reader never sees half of one.
 fn write(text: String, path: Option<&Path>) -> Result<(), EmulateError> {
     let Some(path) = path else {
         println!("{text}");

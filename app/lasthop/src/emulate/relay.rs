@@ -12,36 +12,36 @@ use wire::packet::Packet;
 use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
 use super::report::{DirectionReport, Report};
 
-/// Why packets cannot be moved any more.
+/// Reason why packets cannot be moved any more.
 #[derive(Debug, Error)]
 pub(crate) enum RelayError {
-    /// A device handed over what the link cannot carry.
+    /// A device returned a packet that the link cannot carry.
     #[error(
-        "an interface handed over {bytes} bytes at once, above the link's MTU of {mtu}; turn its \
-        segmentation offload off"
+        "an interface passed {bytes} bytes at once, more than the link's MTU of {mtu}; turn off its \
+        segmentation offload"
     )]
     AboveMtu {
-        /// The packet's length.
+        /// Length of the packet.
         bytes: usize,
-        /// The largest allowed.
+        /// Largest permitted length.
         mtu: usize,
     },
-    /// A device is gone.
+    /// A device failed.
     #[error("cannot read from the {side} interface: {source}")]
     Device {
         /// `left` or `right`.
         side: &'static str,
-        /// The system's reason.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The system cannot wait.
+    /// The system call that waits failed.
     #[error("cannot wait for packets: {0}")]
     Wait(#[from] io::Error),
 }
 
-/// A link in real time between two devices. Time zero of the link is when the relay was made.
+/// A link in real time between two devices. Time zero of the link is the creation of the relay.
 pub(crate) struct Relay<D> {
-    /// By the direction that they feed: left feeds down and receives what goes up.
+    /// By the direction of their input: left feeds down and receives packets of up.
     devices: PerDirection<D>,
     channel: Channel<Packet>,
     clockwork: Clockwork,
@@ -52,8 +52,8 @@ pub(crate) struct Relay<D> {
 }
 
 impl<D: PacketDevice> Relay<D> {
-    /// Begins to emulate `link` with `seed` between `devices`: the left one, the gateway's, is
-    /// `devices.down`. No packet may exceed `mtu` bytes.
+    /// Starts to emulate `link` with `seed` between `devices`: the left one, the gateway's, is `devices.down`. No
+    /// packet may exceed `mtu` bytes.
     pub(crate) fn new(
         link: &Link,
         seed: u64,
@@ -75,13 +75,13 @@ impl<D: PacketDevice> Relay<D> {
         })
     }
 
-    /// What it waits by.
+    /// Returns its clockwork.
     pub(super) fn clockwork(&self) -> &Clockwork {
         &self.clockwork
     }
 
-    /// Moves what is there, then waits for more, for the next delivery, or for `limit` (by the
-    /// monotonic clock). True if the watched descriptor is readable.
+    /// Moves the waiting packets, then waits for more, for the next delivery, or for `limit` (by the monotonic clock).
+    /// Returns true if the watched descriptor is readable.
     pub(crate) fn step(&mut self, limit: Option<Instant>) -> Result<bool, RelayError> {
         let now = self.clockwork.now();
         let mut more = false;
@@ -96,7 +96,7 @@ impl<D: PacketDevice> Relay<D> {
             .wait(self.channel.poll_timeout(), limit, more)
     }
 
-    /// Gives the channel what entered in `direction`; true if more may be there.
+    /// Passes the packets of `direction` to the channel; returns true if there may be more.
     fn take_in(&mut self, direction: Direction, now: Instant) -> Result<bool, RelayError> {
         for _ in 0..BATCH {
             let device = &mut self.devices[direction];
@@ -123,7 +123,7 @@ impl<D: PacketDevice> Relay<D> {
                 mut payload,
             } => {
                 let far = direction.reverse();
-                // An interface that is down or full loses packets like any other; it is counted.
+                // An interface that is down or full loses packets like any other; the loss is counted.
                 if self.devices[far].send(&mut payload).is_err() {
                     self.refused[direction] += 1;
                 }
@@ -132,7 +132,7 @@ impl<D: PacketDevice> Relay<D> {
         }
     }
 
-    /// What the link has seen so far, as the last report or one before it.
+    /// Returns the counters of the link so far, as the last report or an earlier one.
     pub(crate) fn report(&self, ended: bool) -> Report {
         let now = self.clockwork.now();
         let direction = |direction: Direction| {
@@ -161,7 +161,7 @@ const fn token(direction: Direction) -> u64 {
     }
 }
 
-/// Where the packets of `direction` enter.
+/// Returns the side at which the packets of `direction` enter.
 const fn side(direction: Direction) -> &'static str {
     match direction {
         Direction::Down => "left",

@@ -1,4 +1,4 @@
-//! The relay between twins in memory: nothing is lost, doubled or swapped but by the channel.
+//! The relay between in-memory twins: only the channel loses, duplicates or reorders packets.
 
 use channel::{Link, PerDirection};
 use edges::clock;
@@ -15,7 +15,7 @@ fn link(text: &str) -> Link {
     Link::from_toml(text, "test").unwrap()
 }
 
-/// A relay, and the far ends of its left and right device.
+/// Returns a relay, and the far ends of its left and right device.
 fn relay(link: &Link, seed: u64) -> (Relay<MemoryDevice>, MemoryDevice, MemoryDevice) {
     let (left, gateway) = MemoryDevice::pair(4096).unwrap();
     let (right, mobile) = MemoryDevice::pair(4096).unwrap();
@@ -44,7 +44,7 @@ fn numbers(device: &mut MemoryDevice) -> Vec<u32> {
     numbers
 }
 
-/// Steps until nothing is inside the link any more.
+/// Steps until no packet is inside the link.
 fn drain(relay: &mut Relay<MemoryDevice>) {
     loop {
         let limit = clock::monotonic() + Duration::from_millis(1);
@@ -118,7 +118,7 @@ fn a_full_queue_drops_the_tail() {
     let now = clock::monotonic();
     relay.step(Some(now)).unwrap();
     let down = relay.report(false).down;
-    // One is being transmitted and ten wait.
+    // One is in transmission and ten wait.
     assert_eq!((down.offered.packets, down.dropped_queue.packets), (30, 19));
     assert_eq!(down.inside.packets, 11);
 }

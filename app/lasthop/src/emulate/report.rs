@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Packets and their bytes on the wire (of their Ethernet frames).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Traffic {
-    /// How many packets.
+    /// Number of packets.
     pub(crate) packets: u64,
-    /// Their bytes on the wire.
+    /// Number of their bytes on the wire.
     pub(crate) bytes: u64,
 }
 
@@ -21,46 +21,46 @@ impl From<Amount> for Traffic {
     }
 }
 
-/// What happened to the packets of one direction:
+/// Counters of the packets of one direction:
 /// `offered = delivered + dropped_queue + dropped_too_long + dropped_policer + dropped_air + damaged + inside`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct DirectionReport {
-    /// Taken from the interface where they entered.
+    /// Packets read from the interface where they entered.
     pub(crate) offered: Traffic,
-    /// Handed out at the far end.
+    /// Packets written to the far interface.
     pub(crate) delivered: Traffic,
-    /// Of those delivered, how many the far interface refused (it was down, or had no room).
+    /// Delivered packets that the far interface refused (it was down or full).
     pub(crate) refused_packets: u64,
-    /// Refused because the link's queue was full.
+    /// Packets dropped because the queue of the link was full.
     pub(crate) dropped_queue: Traffic,
-    /// Refused by a policer.
+    /// Packets dropped by a policer.
     #[serde(default)]
     pub(crate) dropped_policer: Traffic,
-    /// Refused because they were longer than the link carries.
+    /// Packets dropped because they were longer than the link carries.
     #[serde(default)]
     pub(crate) dropped_too_long: Traffic,
-    /// Lost on the air.
+    /// Packets lost on the air.
     pub(crate) dropped_air: Traffic,
-    /// Dropped at the far end, as they had been changed on their way.
+    /// Packets dropped at the far end because they were changed on their way.
     #[serde(default)]
     pub(crate) damaged: Traffic,
-    /// Handed out once more than they came.
+    /// Additional copies of delivered packets.
     #[serde(default)]
     pub(crate) duplicated: Traffic,
-    /// Waiting, being transmitted, or on their way.
+    /// Packets that wait, are in transmission, or are in flight.
     pub(crate) inside: Traffic,
-    /// Whose transmission has started.
+    /// Packets whose transmission has started.
     pub(crate) transmitted: Traffic,
-    /// The most that waited at once.
+    /// Largest content of the queue.
     pub(crate) queue_peak: Traffic,
-    /// The mean time in the queue, in milliseconds.
+    /// Mean time in the queue, in milliseconds.
     pub(crate) mean_wait_ms: f64,
-    /// How much of the time so far the air was in its good state, from 0 to 1.
+    /// Share of the time so far in the good state of the air, from 0 to 1.
     pub(crate) good_share: f64,
 }
 
 impl DirectionReport {
-    /// A report of `counters`.
+    /// Creates a report of `counters`.
     pub(crate) fn new(counters: &Counters, refused_packets: u64, good_share: f64) -> Self {
         Self {
             offered: counters.offered.into(),
@@ -81,79 +81,79 @@ impl DirectionReport {
     }
 }
 
-/// How late the emulator was for the deadlines of its channel.
+/// Delays of the emulator at the deadlines of its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Lateness {
-    /// How many deadlines there were.
+    /// Number of deadlines.
     pub(crate) deadlines: u64,
-    /// The mean, in microseconds.
+    /// Mean delay, in microseconds.
     pub(crate) mean_us: f64,
-    /// The worst, in microseconds.
+    /// Largest delay, in microseconds.
     pub(crate) worst_us: f64,
-    /// How many were missed by more than 2 ms: then the machine was too busy to be trusted.
+    /// Number of delays of more than 2 ms: then the machine was too busy for reliable results.
     pub over_2_ms: u64,
 }
 
-/// What an emulated link has seen.
+/// Counters of an emulated link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// The link's name.
+    /// Name of the link.
     pub(crate) link: String,
-    /// The seed of its losses and fades.
+    /// Seed of its losses and fades.
     pub(crate) seed: u64,
-    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Beginning, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) origin_ns: u64,
-    /// How long it has lasted, in nanoseconds.
+    /// Duration so far, in nanoseconds.
     pub(crate) elapsed_ns: u64,
-    /// Whether this is the last report.
+    /// True if this is the last report.
     pub(crate) ended: bool,
     /// From left to right: from the gateway to the mobile host.
     pub(crate) down: DirectionReport,
     /// From right to left.
     pub(crate) up: DirectionReport,
-    /// Whether the machine kept up.
+    /// Delays of the emulator.
     pub(crate) lateness: Lateness,
 }
 
-/// What an emulated air with several mobile hosts has seen.
+/// Counters of an emulated air with several mobile hosts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct CellReport {
-    /// The link's name.
+    /// Name of the link.
     pub(crate) link: String,
-    /// The seed of all losses and fades.
+    /// Seed of all losses and fades.
     pub(crate) seed: u64,
-    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Beginning, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(crate) origin_ns: u64,
-    /// How long it has lasted, in nanoseconds.
+    /// Duration so far, in nanoseconds.
     pub(crate) elapsed_ns: u64,
-    /// Whether this is the last report.
+    /// True if this is the last report.
     pub(crate) ended: bool,
-    /// Packets from the left to an address that no mobile host has.
+    /// Packets from the left to an address of no mobile host.
     pub(crate) unroutable_packets: u64,
     /// In the order of the command line.
     pub(crate) mobiles: Vec<MobileReport>,
-    /// Whether the machine kept up.
+    /// Delays of the emulator.
     pub(crate) lateness: Lateness,
 }
 
-/// What one of several mobile hosts has seen.
+/// Counters of one of several mobile hosts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct MobileReport {
-    /// Its interface.
+    /// Name of its interface.
     pub(crate) device: String,
-    /// The link whose errors it meets.
+    /// Name of the link with its error model.
     pub(crate) errors: String,
-    /// From the gateway to it; the peak is that of the gateway's whole queue.
+    /// From the gateway to the mobile host; the peak is that of the gateway's whole queue.
     pub(crate) down: DirectionReport,
-    /// From it to the gateway.
+    /// From the mobile host to the gateway.
     pub(crate) up: DirectionReport,
-    /// How long its packets down have occupied the air, lost ones with them, in milliseconds.
+    /// Airtime of its packets down, lost ones included, in milliseconds.
     pub(crate) airtime_down_ms: f64,
-    /// The same for those up.
+    /// Airtime of its packets up, lost ones included, in milliseconds.
     pub(crate) airtime_up_ms: f64,
 }
 
-/// As indented JSON, without a line end.
+/// Returns indented JSON, without a line end.
 pub(crate) fn to_json(report: &impl Serialize) -> String {
     serde_json::to_string_pretty(report).expect("a report is numbers under names")
 }

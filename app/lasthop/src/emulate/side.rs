@@ -1,4 +1,4 @@
-//! One side of an emulated link, as the command line states it.
+//! One side of an emulated link, from the command line.
 
 use std::io;
 use std::net::IpAddr;
@@ -10,39 +10,39 @@ use edges::tun::TunDevice;
 use ipnet::IpNet;
 use thiserror::Error;
 
-/// Where the packets of one side come from and go to.
+/// Source and destination of the packets of one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SideSpec {
-    /// A TUN device that is made.
+    /// A TUN device to create.
     Device {
-        /// The network namespace, by its name in `/run/netns`; by default the caller's.
+        /// Network namespace, by its name in `/run/netns`; by default the caller's.
         namespace: Option<String>,
-        /// The interface's name.
+        /// Name of the interface.
         name: String,
-        /// Its addresses.
+        /// Addresses of the interface.
         addresses: Vec<IpNet>,
     },
     /// A TUN device that the parent process has opened, as standard input.
     StandardInput,
-    /// The same as standard output.
+    /// A TUN device that the parent process has opened, as standard output.
     StandardOutput,
 }
 
-/// Why there is no such side.
+/// Reason why a side cannot be opened.
 #[derive(Debug, Error)]
 pub(crate) enum SideError {
-    /// The text cannot be read.
+    /// The text cannot be parsed.
     #[error(
-        "'{0}' is no side of a link; write it like 'air0', 'netns:mobile,air0,10.0.0.2/24', or 'stdin'"
+        "'{0}' is not a side of a link; write it like 'air0', 'netns:mobile,air0,10.0.0.2/24', or 'stdin'"
     )]
     Malformed(String),
     /// The namespace cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The device cannot be made.
+    /// The device cannot be created.
     #[error(transparent)]
     Made(#[from] rig::Failure),
-    /// An open device cannot be taken over.
+    /// An inherited device cannot be used.
     #[error("{0}")]
     Device(#[from] io::Error),
 }
@@ -79,12 +79,12 @@ impl FromStr for SideSpec {
 }
 
 impl SideSpec {
-    /// Whether the device comes from the parent process.
+    /// Returns true if the device comes from the parent process.
     pub(crate) fn is_inherited(&self) -> bool {
         !matches!(self, Self::Device { .. })
     }
 
-    /// What its device is called here.
+    /// Returns the name of its device.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Device { name, .. } => name,
@@ -93,7 +93,7 @@ impl SideSpec {
         }
     }
 
-    /// Its addresses, as far as they are stated.
+    /// Returns its addresses, if they are given.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         let stated: &[IpNet] = match self {
             Self::Device { addresses, .. } => addresses,
@@ -102,7 +102,7 @@ impl SideSpec {
         stated.iter().map(IpNet::addr)
     }
 
-    /// Makes the device, up and with its addresses, or takes over an open one.
+    /// Creates the device, up and with its addresses, or takes an inherited one.
     pub(crate) fn open(&self, mtu: u32) -> Result<TunDevice, SideError> {
         let inherited =
             |descriptor: io::Result<OwnedFd>| Ok(TunDevice::from_descriptor(descriptor?)?);

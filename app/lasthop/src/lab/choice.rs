@@ -1,4 +1,4 @@
-//! What to run, as the command line says it.
+//! The experiments and plans that the command line selects.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use experiment::{Experiment, Override, Plan};
 use super::registry;
 use crate::failure::Failure;
 
-/// More than any plan needs; what is longer is another file.
+/// Upper limit of a plan; a longer file is not one.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// An experiment with a plan for it.
+/// An experiment with its plan.
 pub(crate) struct Choice {
     pub(crate) experiment: &'static dyn Experiment,
     pub(crate) plan: Plan,
@@ -28,8 +28,8 @@ pub(crate) fn known_scheme(plan: &Plan, scheme: &str) -> Result<(), Failure> {
     )))
 }
 
-/// The experiments that `name` means (one, all of a group, or that of a plan's file: what has a `/` or a
-/// `.` in it is a file), each with its plan, changed by `overrides`.
+/// Returns the experiments of `name` (one, all of a group, or that of a plan's file: a name with a `/` or a `.` is a
+/// file), each with its plan, changed by `overrides`.
 pub(crate) fn choose(name: &str, overrides: &[Override]) -> Result<Vec<Choice>, Failure> {
     if name.contains(['/', '.']) {
         let plan = Plan::parse(name, &read(name)?, overrides).map_err(Failure::setting)?;
@@ -46,7 +46,7 @@ pub(crate) fn choose(name: &str, overrides: &[Override]) -> Result<Vec<Choice>, 
     choices.collect()
 }
 
-/// The same of several names; none of them twice.
+/// Returns the experiments of several names, without duplicates.
 pub(crate) fn choose_all(names: &[String], overrides: &[Override]) -> Result<Vec<Choice>, Failure> {
     let mut choices: Vec<Choice> = Vec::new();
     for choice in names.iter().map(|name| choose(name, overrides)) {

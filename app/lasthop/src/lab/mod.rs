@@ -1,4 +1,4 @@
-//! `lasthop lab`: experiments in the simulator, beside what papers published.
+//! `lasthop lab`: experiments in the simulator, compared with published results.
 
 mod choice;
 mod program;
@@ -18,10 +18,10 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  lasthop lab list                                  what there is
+  lasthop lab list                                  all experiments
   lasthop lab run channel-errors                    run it on all cores; tables follow
   lasthop lab run channel-errors --set 'size=200 B' --seeds 100 --out ./small
-  lasthop lab report                                one HTML page of all that was run";
+  lasthop lab report                                one HTML page of all results";
 
 /// Run experiments in the simulator and compare them with what papers published.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ enum Command {
     Trace(trace::Arguments),
 }
 
-/// Does what is asked of the lab.
+/// Runs the requested subcommand.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::List(arguments) => show::list(arguments),
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Writes to standard output. Whoever reads it may have seen enough; a full disk is an error.
+/// Writes to standard output. A closed pipe is no error, but a full disk is one.
 fn output(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout

@@ -1,4 +1,4 @@
-//! What the running program is.
+//! The identity of the running program.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use ring::digest::{Context, SHA256};
 
 use crate::failure::Failure;
 
-/// This program, for the provenance of results.
+/// Returns this program, for the provenance of results.
 pub(crate) fn this() -> Result<Program, Failure> {
     let digest = digest().map_err(|error| {
         Failure::broken(format!(
@@ -24,7 +24,7 @@ pub(crate) fn this() -> Result<Program, Failure> {
     })
 }
 
-/// The first 128 bits of the SHA-256 of the program's file.
+/// Returns the first 128 bits of the SHA-256 of the program's file.
 fn digest() -> io::Result<String> {
     let mut file = File::open("/proc/self/exe")?;
     let (mut context, mut buffer) = (Context::new(&SHA256), vec![0; 1 << 16]);

@@ -1,4 +1,4 @@
-//! How far it is: a bar on a terminal, a line now and then elsewhere.
+//! The progress of experiments: a bar on a terminal, otherwise a line from time to time.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use crate::bar::{bar, say};
 use crate::failure::INTERRUPTED;
 
-/// How often a line is written where there is no terminal.
+/// Time between two lines without a terminal.
 const LINE: Duration = Duration::from_secs(10);
 
 /// The progress of one experiment, on standard error.
@@ -42,7 +42,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Shows how far it is; breaks off when a signal asks for the end, and ends the program at the second.
+    /// Shows the progress; stops the run at the first signal that requests the end, and exits at the second.
     pub(crate) fn show(&mut self, progress: Progress) -> ControlFlow<()> {
         if self.is_first {
             self.begin(progress);
@@ -55,12 +55,12 @@ impl<'a> Line<'a> {
         }
         let asked = self.signals.pending().any(Signal::ends);
         if asked && self.is_ending {
-            // What ended is stored; runs in flight are dropped with us.
+            // Finished runs are stored; runs in flight are lost.
             std::process::exit(INTERRUPTED.into());
         }
         if asked {
             self.is_ending = true;
-            self.say("runs in flight end now; once more drops them");
+            self.say("waiting for the runs in flight; interrupt again to drop them");
         }
         if self.is_ending {
             return ControlFlow::Break(());
@@ -75,7 +75,7 @@ impl<'a> Line<'a> {
             self.say(&format!("{resumed} of {total} runs are there already"));
         }
         if progress.dropped > 0 {
-            self.say(&format!("{} torn lines are run again", progress.dropped));
+            self.say(&format!("{} damaged runs are repeated", progress.dropped));
         }
         self.bar.set_position(progress.resumed);
         self.bar.reset_eta();

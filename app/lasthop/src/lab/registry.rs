@@ -1,4 +1,4 @@
-//! The experiments that this program knows.
+//! The experiments of this program.
 
 use experiment::Experiment;
 use experiment::channel_errors;
@@ -6,7 +6,7 @@ use papers::{csdp96, matrix, mtcp00, nfs_csdp, nfs95, nfs97, ton97};
 
 use crate::failure::Failure;
 
-/// The experiments of each group, in the order in which they are listed.
+/// The experiments of each group, in the order of the list.
 const GROUPS: &[&[&dyn Experiment]] = &[
     channel_errors::EXPERIMENTS,
     nfs95::EXPERIMENTS,
@@ -18,12 +18,12 @@ const GROUPS: &[&[&dyn Experiment]] = &[
     matrix::EXPERIMENTS,
 ];
 
-/// All experiments.
+/// Returns all experiments.
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Experiment> {
     GROUPS.iter().copied().flatten().copied()
 }
 
-/// The experiment called `name`.
+/// Returns the experiment `name`.
 pub(crate) fn named(name: &str) -> Result<&'static dyn Experiment, Failure> {
     let found = all().find(|experiment| experiment.about().name == name);
     found.ok_or_else(|| {
@@ -35,7 +35,7 @@ pub(crate) fn named(name: &str) -> Result<&'static dyn Experiment, Failure> {
     })
 }
 
-/// The experiment called `name`, or all of the group of that name.
+/// Returns the experiment `name`, or all experiments of the group `name`.
 pub(crate) fn named_or_group(name: &str) -> Result<Vec<&'static dyn Experiment>, Failure> {
     let group: Vec<_> = all()
         .filter(|experiment| experiment.about().group == name)

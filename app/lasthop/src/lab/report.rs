@@ -1,4 +1,4 @@
-//! `lasthop lab report`: a page of what was run.
+//! `lasthop lab report`: a page of results.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output(&format!("page: {}\n", path.display()))
 }
 
-/// Of every experiment that has a folder here, in the order of the list.
+/// Returns the chapters of all experiments that have a folder here, in the order of the list.
 fn chapters(folder: &Path) -> Result<Vec<Chapter>, LabError> {
     let mut chapters = Vec::new();
     for experiment in registry::all() {

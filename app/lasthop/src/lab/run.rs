@@ -13,7 +13,7 @@ use super::output;
 use super::progress::Line;
 use crate::failure::Failure;
 
-/// Where results go unless told otherwise.
+/// Default folder of results.
 pub(crate) const FOLDER: &str = "lasthop-lab";
 
 const EXAMPLES: &str = "\
@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     check: bool,
 }
 
-/// What one experiment brought.
+/// The result of one experiment.
 struct Outcome {
     experiment: &'static dyn Experiment,
     folder: PathBuf,
@@ -69,12 +69,12 @@ struct Outcome {
     judged: Vec<Judged>,
 }
 
-/// Runs what is asked for, and prints it.
+/// Runs the requested experiments, and prints the results.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut overrides = arguments.overrides.clone();
     overrides.extend(arguments.seeds.map(Override::seeds));
     let choices = choose_all(&arguments.what, &overrides)?;
-    // A plan that makes no sense is refused before the first of them runs.
+    // An invalid plan is refused before the first run of any of them.
     for choice in &choices {
         experiment::check(choice.experiment, &choice.plan)?;
         if let Some(against) = &arguments.against {

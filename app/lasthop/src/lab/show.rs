@@ -20,7 +20,7 @@ pub(crate) struct ShowArguments {
     plan: bool,
 }
 
-/// One line for each experiment.
+/// Prints one line for each experiment.
 pub(crate) fn list(_: &ListArguments) -> Result<(), Failure> {
     let lines: Vec<_> = registry::all()
         .map(|experiment| {
@@ -33,7 +33,7 @@ pub(crate) fn list(_: &ListArguments) -> Result<(), Failure> {
     output(&text::aligned(&lines, 3))
 }
 
-/// All that is known of an experiment without running it.
+/// Prints everything about an experiment without a run.
 pub(crate) fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let experiment = registry::named(&arguments.experiment)?;
     let about = experiment.about();
@@ -51,7 +51,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     add("Metrics", &columns(metrics));
     let keys = about.calibration.iter();
     let keys = keys.map(|known| [known.key, known.reason]);
-    add("Calibration: what the paper does not state", &columns(keys));
+    add("Calibration: not stated in the paper", &columns(keys));
     let claims = experiment.claims();
     let claims = claims.iter();
     let claims = claims.map(|claim| [claim.name, claim.source, claim.text]);

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     output(&format!("{}, {case}, seed {seed}: {file}\n", about.name))
 }
 
-/// The first case, or the first of that scheme.
+/// Returns the first case, or the first of that scheme.
 fn choose(plan: &Plan, scheme: Option<&str>) -> Result<Case, Failure> {
     if let Some(scheme) = scheme {
         known_scheme(plan, scheme)?;
@@ -54,7 +54,7 @@ fn choose(plan: &Plan, scheme: Option<&str>) -> Result<Case, Failure> {
     Ok(case.expect("every plan has a case of each of its schemes, and at least one scheme"))
 }
 
-/// Writes a draft beside the file and renames it once it is whole.
+/// Writes a draft beside the file, and renames it when it is complete.
 fn record(
     experiment: &dyn Experiment,
     (case, seed): (&Case, u64),

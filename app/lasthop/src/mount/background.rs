@@ -1,17 +1,17 @@
-//! A process in the background, of which the one in the foreground tells how it began.
+//! A background process, whose start the foreground process reports.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
 
-/// What the process in the background says when all is well.
+/// Message of the background process when its mount works.
 pub(super) const READY: &str = "mounted";
 
-/// Starts this command once more, in the background, and waits until its mount works.
+/// Starts this command again in the background, and waits until its mount works.
 ///
 /// # Errors
-/// With its exit code; it has said why.
+/// The exit code of the background process, which has printed the reason.
 pub(super) fn start() -> Result<(), Failure> {
     let failed =
         |error| Failure::broken(format!("cannot start a process in the background: {error}"));
@@ -36,8 +36,7 @@ pub(super) fn start() -> Result<(), Failure> {
     std::process::exit(status.code().unwrap_or(1));
 }
 
-/// Tells the process in the foreground that all is well, and leaves its terminal: what is logged from now on goes to
-/// the file.
+/// Notifies the foreground process that the mount works, and leaves its terminal: the log goes to the file from now on.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -54,11 +53,11 @@ pub(super) fn leave(log: &std::path::Path) -> Result<(), Failure> {
     let file = std::fs::File::create(log).map_err(failed)?;
     let failed = |error: rustix::io::Errno| failed(error.into());
     writeln!(std::io::stdout(), "{READY}").map_err(|error| {
-        Failure::broken(format!("whoever started this process has gone: {error}"))
+        Failure::broken(format!("the process that started it has ended: {error}"))
     })?;
     // A process that leads a session already has no terminal to leave.
     let _ = rustix::process::setsid();
-    // No file system is kept from being unmounted because this process was started there.
+    // The working directory must not keep any file system mounted.
     rustix::process::chdir("/").map_err(failed)?;
     rustix::stdio::dup2_stdout(&file).map_err(failed)?;
     rustix::stdio::dup2_stderr(&file).map_err(failed)

@@ -1,4 +1,4 @@
-//! The process that keeps a mount: from the address to a file system that works.
+//! The process of a mount: from the URL to a working file system.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -28,19 +28,19 @@ use crate::client::{host_name, parse_url, server_of};
 use crate::failure::Failure;
 use crate::{interrupt, log};
 
-/// How long a mount in the background waits before it tries again.
+/// Time between two attempts to connect of a mount in the background.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Who waits for the mount to work.
+/// The process that waits for the mount to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parent {
-    /// Nobody: it stays in the foreground.
+    /// None: the mount stays in the foreground.
     None,
-    /// The process in the foreground.
+    /// The foreground process.
     Waits,
 }
 
-/// What is to be mounted.
+/// The mount that was requested.
 pub(super) struct Wanted {
     pub(super) url: Url,
     server: Server,
@@ -49,7 +49,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// The address with what the options say of it.
+    /// Creates the request from the URL and the options.
     pub(super) fn new(url: &OsStr, point: PathBuf, options: Options) -> Result<Self, Failure> {
         let url = parse_url(url).map_err(Failure::setting)?;
         let url = options.client.address(&url);
@@ -62,13 +62,13 @@ impl Wanted {
     }
 }
 
-/// Mounts, and keeps the mount until it ends.
+/// Mounts, and serves the mount until it ends.
 pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     log::start()?;
     let (sender, news) = channel();
     let signalled = sender.clone();
     interrupt::watch(move |_| {
-        // Nobody hears it once the process ends.
+        // Nobody receives it once the process ends.
         let _ = signalled.send(News::Signal);
     })?;
     let options = wanted.options.client.connect_options()?;
@@ -99,14 +99,14 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     keeper.run(&news)
 }
 
-/// Whoever waits for the mount to work, and the log once nobody does.
+/// The terminal of a foreground process that waits for the mount, and the log afterwards.
 struct Terminal {
     parent: Parent,
     log: Option<PathBuf>,
 }
 
 impl Terminal {
-    /// Lets go whoever waits. Without a choice of the user's the log has this number in its name.
+    /// Releases the waiting process. If the user has not chosen a log, its name contains `number`.
     fn leave(&mut self, options: &Options, number: u32) -> Result<(), Failure> {
         if self.parent == Parent::Waits {
             let log = options.log.clone().unwrap_or_else(|| place::log(number));
@@ -118,7 +118,7 @@ impl Terminal {
     }
 }
 
-/// Shows the files to the kernel, which waits for that since it has mounted them.
+/// Serves the files to the kernel, which waits for that since it mounted them.
 fn serve(
     descriptor: OwnedFd,
     root: FileHandle,
@@ -147,7 +147,7 @@ fn serve(
     connection.mount(mount).map_err(Failure::broken)
 }
 
-/// Takes questions, and lets go whoever waits for that.
+/// Opens the control socket, and releases the waiting process.
 fn begin(
     mut keeper: Keeper,
     mut terminal: Terminal,
@@ -176,7 +176,7 @@ fn begin(
     Ok((keeper, (control, hop)))
 }
 
-/// Unmounts what was mounted before something failed.
+/// Unmounts after a later step has failed.
 fn undo(point: &Path, failure: Failure) -> Failure {
     if let Err(error) = edges::fuse::unmount(point, true) {
         tracing::warn!("cannot unmount again: {error}");
@@ -184,7 +184,7 @@ fn undo(point: &Path, failure: Failure) -> Failure {
     failure
 }
 
-/// Connects; in the background, as often as it takes.
+/// Connects; in the background, with as many attempts as needed.
 fn reach(
     wanted: &Wanted,
     options: &ConnectOptions,
@@ -199,14 +199,14 @@ fn reach(
         };
         tracing::warn!("{error}; trying again");
         terminal.leave(&wanted.options, std::process::id())?;
-        // Before there is a mount, there is no other news than that somebody wants it to end.
+        // Before there is a mount, the only possible event is a request to end.
         if news.recv_timeout(PAUSE).is_ok() {
             return Err(Failure::interrupted("interrupted"));
         }
     }
 }
 
-/// The directory that the address names.
+/// Returns the directory of the URL.
 fn directory(
     url: &Url,
     connection: &Connection,
@@ -233,7 +233,7 @@ fn directory(
     }
 }
 
-/// The number that the kernel gave the mount; the folder of its socket is there afterwards.
+/// Returns the device number that the kernel gave the mount; creates the folder of its socket.
 fn device_number(point: &Path) -> Result<u32, Failure> {
     let folder = place::folder();
     std::fs::create_dir_all(&folder)

@@ -1,4 +1,4 @@
-//! What a mount's process does while it is used: it answers questions, tells of silences, and ends.
+//! The main loop of a mount's process: it answers requests, reports when the server is silent, and ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,68 +17,68 @@ use super::daemon::Wanted;
 use super::page;
 use crate::failure::Failure;
 
-/// How often a silence is told.
+/// Time between two reports of a silent server.
 const TELL: Duration = Duration::from_mins(1);
-/// How long after it is unmounted the kernel may take to say so. Longer it takes where another mount namespace, of a
-/// container or a service, has a copy of the mount.
+/// Time that the kernel gets to report an unmount. It takes longer if another mount namespace, of a container or a
+/// service, has a copy of the mount.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// What happens to a mount.
+/// An event of a mount.
 pub(super) enum News {
-    /// Somebody asks.
+    /// A request on the control socket.
     Asked(Question, Asker),
-    /// Somebody wants it to end.
+    /// A signal that requests the end.
     Signal,
-    /// Nothing is mounted any more.
+    /// The file system is not mounted anywhere any more.
     Ended,
-    /// All that was written is safe, or not.
+    /// All written data are on the server's disk, or an error occurred.
     Synced(Purpose, Result<Reply, CallError>),
-    /// The server has fallen silent, or answers again.
+    /// The server is silent, or answers again.
     Server(Event),
 }
 
-/// Why everything was to be safe.
+/// Reason of a synchronisation.
 pub(super) enum Purpose {
-    /// Somebody asked for that.
+    /// A request to synchronise.
     Sync(Asker),
-    /// Somebody asked to unmount.
+    /// A request to unmount.
     Unmount(Asker),
-    /// A signal did.
+    /// A signal that requests the end.
     Leave,
-    /// It is unmounted already.
+    /// The file system is unmounted already.
     End,
 }
 
-/// The process of a mount.
+/// The main loop of a mount's process.
 pub(super) struct Keeper {
     pub(super) wanted: Wanted,
     pub(super) connection: Connection,
     pub(super) caller: Arc<Credentials>,
     pub(super) mounted: Mounted,
-    /// The log, if it is a file.
+    /// Path of the log, if it is a file.
     pub(super) log: Option<PathBuf>,
     pub(super) begun: Instant,
     pub(super) sender: Sender<News>,
 }
 
-/// How far the end is.
+/// State of the end.
 #[derive(Default)]
 struct Progress {
-    /// Who waits for it.
+    /// Clients that wait for it.
     askers: Vec<Asker>,
-    /// A signal has come.
+    /// True after a signal.
     leaving: bool,
-    /// It is not mounted here any more.
+    /// True if it is not mounted here any more.
     unmounted: bool,
-    /// Nothing is mounted any more, anywhere.
+    /// True if it is not mounted anywhere any more.
     ended: bool,
 }
 
-/// What comes after a piece of news; an end has a reason if not all is well.
+/// Result of the process if it ends now; an error has the reason.
 type Next = Option<Result<(), Failure>>;
 
 impl Keeper {
-    /// Goes on until nothing is mounted and all is safe, or somebody does not want to wait for that.
+    /// Runs until nothing is mounted and all data are safe, or a request ends it earlier.
     pub(super) fn run(self, news: &Receiver<News>) -> Result<(), Failure> {
         let mut progress = Progress::default();
         loop {
@@ -107,7 +107,7 @@ impl Keeper {
                 && let Some(log) = &self.log
                 && self.wanted.options.log.is_none()
             {
-                // It tells of nothing that anybody has to know any more.
+                // It contains nothing that is still of use.
                 let _ = std::fs::remove_file(log);
             }
             return outcome;
@@ -152,12 +152,12 @@ impl Keeper {
         None
     }
 
-    /// Makes all that was written safe.
+    /// Synchronises all written data to the server's disk.
     fn sync(&self, purpose: Purpose) {
         let sender = self.sender.clone();
         self.connection
             .submit(&self.caller, Operation::Sync, move |result| {
-                // Nobody hears it once the process ends.
+                // Nobody receives it once the process ends.
                 let _ = sender.send(News::Synced(purpose, result));
             });
     }
@@ -204,7 +204,7 @@ impl Keeper {
         None
     }
 
-    /// A signal wants it to end: also what is busy, which then goes when this process does.
+    /// Ends the mount after a signal, even if it is busy: a busy one ends with this process.
     fn leave(&self, progress: &mut Progress) -> Next {
         match unmount(&self.wanted.point, false) {
             Ok(()) => {
@@ -212,7 +212,7 @@ impl Keeper {
                 None
             }
             Err(MountError::Busy { point }) => {
-                tracing::warn!("{} is busy: what is open in it fails", point.display());
+                tracing::warn!("{} is busy: open files in it will fail", point.display());
                 if let Err(error) = self.discard() {
                     return Some(Err(Failure::broken(error)));
                 }
@@ -223,7 +223,8 @@ impl Keeper {
         }
     }
 
-    /// It is unmounted, but other mount namespaces have it still: they keep it, unless this process is to end.
+    /// Handles an unmounted file system that other mount namespaces still have: they keep it, unless this process is to
+    /// end.
     fn go_on_elsewhere(&self, progress: &mut Progress) {
         progress.unmounted = false;
         let point = self.wanted.point.display();
@@ -231,10 +232,10 @@ impl Keeper {
             asker.answer(&json!({ "elsewhere": true }));
         }
         if progress.leaving {
-            tracing::warn!("other mount namespaces lose {point}, which they have still");
+            tracing::warn!("{point} is removed from other mount namespaces, which still have it");
             self.sync(Purpose::End);
         } else {
-            tracing::info!("{point} is unmounted here; other mount namespaces have it still");
+            tracing::info!("{point} is unmounted here; other mount namespaces still have it");
         }
     }
 

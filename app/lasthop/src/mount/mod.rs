@@ -1,4 +1,4 @@
-//! `lasthop mount`, `unmount` and `sync`: files at a server as a part of this host's tree.
+//! `lasthop mount`, `unmount` and `sync`: files of a server as a part of this host's file tree.
 
 mod background;
 mod daemon;
@@ -22,7 +22,7 @@ use place::Place;
 
 pub(crate) use unmount::{Arguments as UnmountArguments, run as run_unmount};
 
-/// How long a mount may take to say how it does.
+/// Time limit of a mount's reply on its control socket.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = "\
@@ -30,25 +30,25 @@ Examples:
   lasthop mount nfs://files/srv/export /mnt
   lasthop mount nfs://files/srv/export /mnt -o soft=1min,ro
   lasthop mount --status /mnt
-  lasthop sync /mnt                    until all that was written is on the server's disk
+  lasthop sync /mnt                    wait until all written data are on the server's disk
   lasthop unmount /mnt
 
-Options (-o, separated by commas; those of mount(8) and nfs(5) that mean something here):
-  hard, soft=TIME        wait for a silent server for ever (default), or fail with ETIMEDOUT after TIME; nothing that
-                         was written is given up by that
+Options (-o, separated by commas; options of mount(8) and nfs(5) that have a meaning here):
+  hard, soft=TIME        wait for a silent server for ever (default), or fail with ETIMEDOUT after TIME; no written
+                         data are dropped by that
   ro, rw                 whether anything can be changed
   block=SIZE|auto        bytes of one READ or WRITE, 1024 to 32768; rsize=N and wsize=N: at most so many
-  window=N|auto          READs and WRITEs on their way at once
+  window=N|auto          READs and WRITEs in flight at once
   policy=NAME            when a call is sent again: adaptive, exponential, linear, hybrid-linear
-  actimeo=TIME, noac     for how long attributes are taken for true (also acregmin, acregmax, acdirmin, acdirmax)
+  actimeo=TIME, noac     for how long attributes are believed (also acregmin, acregmax, acdirmin, acdirmax)
   proto=udp|tcp|auto     the transport; port=N, mountport=N, export=PATH, noresvport
-  allow_other, noallow_other  whether other users may look into it (default: if root mounts)
+  allow_other, noallow_other  whether other users have access (default: if root mounts)
   bg, fg                 whether to go on in the background while the server does not answer
-  durability=server      fsync and close wait for the server's disk: the only one there is so far
-  signals=SOCKET         where a daemon tells of fades and hand-offs (default: the mobile host's), or nosignals
+  durability=server      fsync and close wait for the server's disk: the only value so far
+  signals=SOCKET         where a daemon reports fades and hand-offs (default: the mobile host's), or nosignals
   log=FILE               where the process in the background writes its log
 
-close() and fsync() tell of errors of earlier writes; sync(2) does not reach a FUSE mount: use `lasthop sync`.
+close() and fsync() report errors of earlier writes; sync(2) does not reach a FUSE mount: use `lasthop sync`.
 Root mounts by itself; other users need `fusermount3` (package fuse3).
 Exit codes: 0 mounted, 1 something failed, 2 the command line or a setting is wrong, 130 interrupted.";
 
@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
     child: bool,
 }
 
-/// Mounts, or tells of mounts.
+/// Mounts, or shows mounts.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.list {
         return list(arguments.json);
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return status(point, arguments.json);
     }
     let (Some(url), Some(point)) = (&arguments.url, &arguments.point) else {
-        return Err(Failure::setting("say what to mount, and where"));
+        return Err(Failure::setting("name what to mount, and where"));
     };
     let options = Options::parse(&arguments.options)?;
     let wanted = daemon::Wanted::new(url, place::directory(point)?, options)?;
@@ -146,14 +146,14 @@ fn list(json: bool) -> Result<(), Failure> {
 
 /// Wait until all that was written to a mount is on the server's disk.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 all is safe, 1 something is not, 2 there is no such mount.")]
+#[command(after_help = "Exit codes: 0 all data safe, 1 not all safe, 2 there is no such mount.")]
 pub(crate) struct SyncArguments {
     /// Where it is mounted
     #[arg(value_name = "DIR")]
     point: PathBuf,
 }
 
-/// Waits for the server's disk.
+/// Waits until the data are on the server's disk.
 pub(crate) fn run_sync(arguments: &SyncArguments) -> Result<(), Failure> {
     let place = Place::find(&arguments.point)?;
     let answer =

@@ -1,4 +1,4 @@
-//! What stands behind `-o`.
+//! The options of `-o`.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 #[cfg(test)]
 mod tests;
 
-/// What of mount(8) changes nothing here, and is what holds anyway.
+/// Options of mount(8) without effect, because their meaning holds anyway.
 const WITHOUT_EFFECT: [&str; 16] = [
     "defaults",
     "_netdev",
@@ -32,38 +32,38 @@ const WITHOUT_EFFECT: [&str; 16] = [
     "nolock",
     "nfs",
 ];
-/// How long a soft mount waits if it is not said.
+/// Default timeout of a soft mount.
 const SOFT: Duration = Duration::from_secs(60);
 
 const UNKNOWN: &str = "unknown; `lasthop mount --help` lists the options";
 
-/// When `fsync` and `close` say that all is well.
+/// Condition for success of `fsync` and `close`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Durability {
-    /// When it is on the server's disk.
+    /// The data are on the server's disk.
     #[default]
     Server,
 }
 
-/// How to mount.
+/// The options of a mount.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Options {
-    /// How the client of files behaves.
+    /// Settings of the NFS client.
     pub(super) client: ClientOptions,
     pub(super) durability: Durability,
     pub(super) read_only: bool,
-    /// Whether other users may look into it, if it is said.
+    /// True if other users may access it; `None` if not given.
     pub(super) allow_other: Option<bool>,
-    /// Whether to go on in the background while the server does not answer.
+    /// True if the mount continues in the background while the server does not answer.
     pub(super) background: bool,
     pub(super) log: Option<PathBuf>,
 }
 
-/// Why an option is not taken.
+/// Reason why an option is refused.
 type Reason = String;
 
 impl Options {
-    /// Reads options; of two that say the same, the last counts.
+    /// Parses options; of two that set the same, the last one counts.
     pub(super) fn parse(texts: &[String]) -> Result<Self, Failure> {
         let mut options = Self::default();
         for text in texts.iter().map(|text| text.trim()) {
@@ -96,7 +96,7 @@ impl Options {
             "resvport" => client.source_port = SourcePort::Reserved,
             "noresvport" => client.source_port = SourcePort::Any,
             "nosignals" => client.signals = None,
-            "lock" => return Err("locks hold on this host only; say nolock".into()),
+            "lock" => return Err("locks work on this host only; use nolock".into()),
             word if WITHOUT_EFFECT.contains(&word) => {}
             _ => return Err(UNKNOWN.into()),
         }
@@ -136,11 +136,11 @@ impl Options {
                 self.log = Some(std::path::absolute(value).map_err(|error| error.to_string())?);
             }
             "durability" if value == "server" => self.durability = Durability::Server,
-            "durability" => return Err("only `server` is there so far".into()),
+            "durability" => return Err("only `server` is supported so far".into()),
             "vers" | "nfsvers" if value == "3" => {}
-            "vers" | "nfsvers" => return Err("only version 3 is spoken".into()),
+            "vers" | "nfsvers" => return Err("only version 3 is supported".into()),
             "sec" if value == "sys" => {}
-            "sec" => return Err("only `sys` is there".into()),
+            "sec" => return Err("only `sys` is supported".into()),
             "local_lock" => {}
             _ => return Err(UNKNOWN.into()),
         }

@@ -1,11 +1,11 @@
-//! How a mount does, for people.
+//! The status of a mount, for people.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 use units::{Bytes, Duration};
 
-/// The page.
+/// Returns the page.
 pub(super) fn render(status: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let mut page = format!(
@@ -38,7 +38,7 @@ pub(super) fn render(status: &Value) -> String {
     page
 }
 
-/// What would be lost if the mount ended now.
+/// Describes the data that would be lost if the mount ended now.
 pub(super) fn unsafe_data(status: &Value) -> String {
     let bytes = status["unsafe_bytes"].as_u64().unwrap_or_default();
     match status["unsafe_files"].as_u64().unwrap_or_default() {
@@ -57,7 +57,7 @@ fn waiting(status: &Value) -> String {
     }
 }
 
-/// How long the server has been silent, if it is.
+/// Returns the time since the last reply of the server, if it is silent.
 pub(super) fn silence(status: &Value) -> Option<String> {
     status["silent_for_s"].as_f64().map(seconds_of)
 }

@@ -1,4 +1,4 @@
-//! Where things are mounted, and the sockets of the processes that keep them.
+//! Mount points, and the sockets of the processes of mounts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use runtime::mount::control::{Question, ask};
 
 use crate::failure::Failure;
 
-/// Where root's mounts keep their sockets and logs.
+/// Folder of the sockets and logs of root's mounts.
 const SYSTEM: &str = edges::undo::STATE_FOLDER;
 
-/// The folder of this user's sockets and logs.
+/// Returns the folder of this user's sockets and logs.
 pub(super) fn folder() -> PathBuf {
     if rustix::process::geteuid().is_root() {
         return SYSTEM.into();
@@ -24,13 +24,13 @@ pub(super) fn folder() -> PathBuf {
         .join("lasthop")
 }
 
-/// The control socket of the mount with this device number. It is not called like a daemon's, which `lasthop status`
-/// looks for in the same folder.
+/// Returns the control socket of the mount with this device number. Its name differs from that of a daemon, for which
+/// `lasthop status` searches the same folder.
 pub(super) fn socket(device: u32) -> PathBuf {
     file(device, "control")
 }
 
-/// The log of the mount with this device number.
+/// Returns the log of the mount with this device number.
 pub(super) fn log(device: u32) -> PathBuf {
     file(device, "log")
 }
@@ -39,14 +39,14 @@ fn file(device: u32, ending: &str) -> PathBuf {
     folder().join(format!("mount-{device}.{ending}"))
 }
 
-/// A mount and the way to its process.
+/// A mount and the socket of its process.
 pub(super) struct Place {
     pub(super) mounted: Mounted,
     pub(super) socket: PathBuf,
 }
 
 impl Place {
-    /// The mount at `point`. Nothing in it is looked at, since that might wait for the server.
+    /// Returns the mount at `point`. Does not access its files, which might wait for the server.
     pub(super) fn find(point: &Path) -> Result<Self, Failure> {
         let point = resolve(point)?;
         let mut mounted = mounted_at(&point)?;
@@ -67,15 +67,15 @@ impl Place {
         }
     }
 
-    /// Why its process does not answer, and what helps.
+    /// Returns the error that its process does not answer, with a remedy.
     pub(super) fn unanswered(&self, error: &io::Error) -> Failure {
         let point = self.mounted.point.display();
         Failure::setting(match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
-                "the process that kept {point} is gone; `lasthop unmount {point}` removes what is left"
+                "the process that kept {point} is gone; `lasthop unmount {point}` removes the mount"
             ),
             io::ErrorKind::PermissionDenied => {
-                format!("{point} belongs to another user; ask as that user")
+                format!("{point} belongs to another user; run this as that user")
             }
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 format!("the process that keeps {point} does not answer")
@@ -87,15 +87,15 @@ impl Place {
         })
     }
 
-    /// Removes what a process left that is gone.
+    /// Unmounts what a dead process has left.
     pub(super) fn remove(&self) -> Result<(), Failure> {
         edges::fuse::unmount(&self.mounted.point, true).map_err(Failure::setting)?;
-        // It may have had none yet.
+        // There may be no socket yet.
         let _ = std::fs::remove_file(&self.socket);
         Ok(())
     }
 
-    /// Whether its process is gone.
+    /// Returns true if its process is dead.
     pub(super) fn is_abandoned(&self) -> bool {
         let gone = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
         let patience = Some(super::PATIENCE);
@@ -104,14 +104,14 @@ impl Place {
     }
 }
 
-/// What is mounted of ours at exactly this path, on top.
+/// Returns our topmost mount at exactly this path.
 fn mounted_at(point: &Path) -> Result<Option<Mounted>, Failure> {
     let all = edges::fuse::mounted()
         .map_err(|error| Failure::broken(format!("cannot read the list of mounts: {error}")))?;
     Ok(all.into_iter().rev().find(|mounted| mounted.point == point))
 }
 
-/// The path with everything but its last part resolved: that one may be a mount whose server is silent.
+/// Returns the path with all but its last part resolved: the last part may be a mount whose server is silent.
 fn resolve(point: &Path) -> Result<PathBuf, Failure> {
     let failed = |error: io::Error| Failure::setting(format!("{}: {error}", point.display()));
     let absolute = std::path::absolute(point).map_err(failed)?;
@@ -121,7 +121,7 @@ fn resolve(point: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The directory to mount at. What a dead process left there is removed first.
+/// Returns the directory to mount at. A mount of a dead process there is removed first.
 pub(super) fn directory(point: &Path) -> Result<PathBuf, Failure> {
     let resolved = resolve(point)?;
     if let Some(mounted) = mounted_at(&resolved)? {

@@ -13,18 +13,18 @@ use super::{PATIENCE, page};
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// How often it is said what is left.
+/// Time between two messages about the remaining data.
 const TELL: Duration = Duration::from_secs(2);
-/// How often it is looked whether the user breaks it off.
+/// Time between two checks for the user's interruption.
 const LOOK: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
 Examples:
-  lasthop unmount /mnt               waits until all that was written is on the server's disk
-  lasthop unmount --discard /mnt     does not wait: what is not safe is lost, and it is said how much
+  lasthop unmount /mnt               waits until all written data are on the server's disk
+  lasthop unmount --discard /mnt     does not wait: unsafe data are lost; prints how much
 
-Ctrl-C ends the waiting, says what would be lost, and leaves the mount as it is.
-Exit codes: 0 unmounted and all is safe, 1 not, 2 there is no such mount, 130 interrupted.";
+Ctrl-C ends the wait, prints what would be lost, and does not change the mount.
+Exit codes: 0 unmounted and all data are safe, 1 not, 2 there is no such mount, 130 interrupted.";
 
 /// Unmount what `lasthop mount` has mounted.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = Place::find(&arguments.point)?;
     if place.is_abandoned() {
-        eprintln!("its process is gone, and with it what was not safe; unmounting what is left");
+        eprintln!("its process is gone, and its unsafe data are lost; removing the mount");
         return place.remove();
     }
     let question = if arguments.discard {
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (sender, receiver) = channel();
     let socket = place.socket.clone();
     std::thread::spawn(move || {
-        // Nobody receives it once the user has broken it off.
+        // Nobody receives it after an interruption.
         let _ = sender.send(ask(&socket, question, None));
     });
     let mut until_told = TELL;
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         match receiver.recv_timeout(LOOK) {
             Ok(answer) => return ended(&answer.map_err(|error| place.unanswered(&error))?),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::broken("the thread that asks has ended"));
+                return Err(Failure::broken("the waiting thread has ended"));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -86,7 +86,7 @@ fn status(place: &Place) -> Option<Value> {
     ask(&place.socket, Question::Status, Some(PATIENCE)).ok()
 }
 
-/// What is not safe yet, and why.
+/// Describes the data that are not safe yet, and the reason.
 fn left(status: &Value) -> String {
     let unsafe_data = page::unsafe_data(status);
     match page::silence(status) {

@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::session::{Sessions, parse_url};
 use super::transfer::{Arrival, RemoteFile, Sink, Transfer};
 
-/// Bytes that are asked for ahead.
+/// Bytes of read-ahead.
 const WINDOW: u64 = 8 << 20;
 
 /// Write the content of files to standard output.
@@ -30,7 +30,7 @@ impl Sink for Out {
         let mut out = std::io::stdout().lock();
         for data in data {
             let result = match out.write_all(&data) {
-                // Whoever reads it has had enough.
+                // The reader has closed the pipe.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
                 result => result.map_err(|error| Problem::at("standard output", error)),
             };
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         let place = sessions.place(&url)?;
         let found = place.resolve(true)?;
         if found.attributes.kind != FileType::Regular {
-            return Err(Problem::at(place.shown(), "this is no regular file"));
+            return Err(Problem::at(place.shown(), "this is not a regular file"));
         }
         let opened = place.session.open(found.file);
         let (open, found) = opened.map_err(|error| place.problem(&error))?;

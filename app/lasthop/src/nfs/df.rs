@@ -1,4 +1,4 @@
-//! `lasthop nfs df`: how full a file system is.
+//! `lasthop nfs df`: the free space of a file system.
 
 use std::ffi::OsString;
 use std::fmt::Write;

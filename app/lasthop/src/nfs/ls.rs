@@ -1,4 +1,4 @@
-//! `lasthop nfs ls`: what is in a directory.
+//! `lasthop nfs ls`: the content of a directory.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
     Ok(())
 }
 
-/// Writes to standard output. Whoever reads it may have had enough.
+/// Writes to standard output. A closed pipe is no error.
 pub(super) fn print(bytes: &[u8]) -> Result<(), Problem> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -70,7 +70,7 @@ pub(super) fn print(bytes: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// The entries of a directory by name, or what is no directory.
+/// Returns the entries of a directory by name, or the file itself.
 fn rows(place: &Place, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
     let found = place.resolve(!arguments.long)?;
     let session = &place.session;

@@ -22,12 +22,12 @@ pub(super) struct Arguments {
     mode: u32,
 }
 
-/// Rights in octal.
+/// Parses a mode in octal.
 fn octal(text: &str) -> Result<u32, String> {
     u32::from_str_radix(text, 8)
         .ok()
         .filter(|mode| *mode <= 0o7777)
-        .ok_or_else(|| "rights are up to four octal digits, such as 750".into())
+        .ok_or_else(|| "permissions are up to four octal digits, such as 750".into())
 }
 
 pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), Problem> {
@@ -56,7 +56,7 @@ fn make(place: &Place, entry: Entry, mode: u32) -> Result<Found, Problem> {
         .map_err(|error| place.problem(&error))
 }
 
-/// Makes what is missing of a path.
+/// Creates the missing directories of a path.
 fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
     let session = &place.session;
     let mut path = Vec::new();
@@ -71,7 +71,7 @@ fn make_all(place: &Place, mode: u32) -> Result<(), Problem> {
             Ok(_) => {
                 return Err(Problem::at(
                     place.shown(),
-                    "a part of the path is no directory",
+                    "a part of the path is not a directory",
                 ));
             }
             Err(error) if error.status() == Some(Status::NoEntry) => {

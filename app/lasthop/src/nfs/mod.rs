@@ -31,10 +31,10 @@ Examples:
   lasthop nfs df nfs://files/srv/export
 
 An address is nfs://HOST[:PORT]/PATH[?OPTION=VALUE&...]. PATH is the server's own: the directory that it exports, and
-what is below. Which part is the export is asked from the server's list (the longest that fits); where it has no such
-list, each part of the path is tried, the longest first; ?export=/PART says it. Other options: mountport, nfsport
+the path below it. The server's list shows which part is the export (the longest that fits). If it has no such list,
+each part of the path is tried, the longest first; ?export=/PART sets it. Other options: mountport, nfsport
 (without them the port mapper is asked), proto=udp|tcp|auto, rsize and wsize (the largest READ and WRITE in bytes).
-In names `?` is written %3F and `%` is written %25; every other byte can be written as it is.
+In names `?` is written %3F and `%` is written %25; every other byte stands for itself.
 
 Exit codes: 0 done, 1 something failed, 2 the command line or a setting is wrong, 130 interrupted.";
 
@@ -59,7 +59,7 @@ enum Command {
     Df(df::Arguments),
 }
 
-/// Does what was asked.
+/// Runs the requested subcommand.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     interrupt::watch(|again| {
         if again {

@@ -1,4 +1,4 @@
-//! What all subcommands understand.
+//! The options that all subcommands have.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -25,7 +25,7 @@ impl FromStr for Caller {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("'{text}' is not UID:GID, or UID:GID,GID,... with up to 16 groups more");
+            || format!("'{text}' is not UID:GID, or UID:GID,GID,... with up to 16 more groups");
         let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
         let (user, groups) = text.split_once(':').ok_or_else(wrong)?;
         let mut groups = groups.split(',').map(number);
@@ -43,7 +43,7 @@ impl FromStr for Caller {
     }
 }
 
-/// What a configuration file can say.
+/// The content of a configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Configuration {
@@ -53,7 +53,7 @@ struct Configuration {
 
 /// How the server is reached and asked.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How the server is reached and asked")]
+#[command(next_help_heading = "Access to the server")]
 pub(super) struct Options {
     /// When a call is sent again [default: adaptive]
     #[arg(long, value_enum, global = true)]
@@ -93,7 +93,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The client that they describe.
+    /// Returns the settings of the client.
     pub(super) fn client(&self) -> Result<ClientOptions, Failure> {
         let Configuration {
             mut files,

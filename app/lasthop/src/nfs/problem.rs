@@ -1,4 +1,4 @@
-//! Why something was not done, as the user sees it.
+//! Reasons why an operation failed, as the user sees them.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use runtime::files::{CallError, ResolveError};
 
 use crate::failure::Failure;
 
-/// Why something was not done.
+/// Reason why an operation failed.
 #[derive(Debug, Clone)]
 pub(super) enum Problem {
-    /// The user broke it off.
+    /// The user interrupted it.
     Interrupted,
-    /// The command line or the environment does not allow it.
+    /// The command line or the environment is wrong.
     Setting(String),
-    /// What is wrong, where, and what helps.
+    /// The problem, its place, and a remedy.
     Broken(String),
 }
 
 impl Problem {
-    /// Something is wrong with `place`.
+    /// Creates an error at `place`.
     pub(super) fn at(place: impl fmt::Display, what: impl fmt::Display) -> Self {
         Self::Broken(format!("{place}: {what}"))
     }
 
-    /// An operation on `place` failed.
+    /// Creates the error of an operation on `place`.
     pub(super) fn of_call(place: impl fmt::Display, error: &CallError) -> Self {
         match error {
             CallError::Cancelled => Self::Interrupted,
@@ -32,7 +32,7 @@ impl Problem {
         }
     }
 
-    /// `place` was not found.
+    /// Creates the error that `place` was not found.
     pub(super) fn of_way(place: impl fmt::Display, error: &ResolveError) -> Self {
         match error {
             ResolveError::Call { at, error } if !matches!(error, CallError::Cancelled) => {
@@ -43,7 +43,7 @@ impl Problem {
         }
     }
 
-    /// As the command ends with it.
+    /// Converts it to the result of the command.
     pub(super) fn into_failure(self) -> Failure {
         match self {
             Self::Interrupted => Failure::interrupted("interrupted"),
@@ -62,7 +62,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What helps against an error, if anything that we know of does.
+/// Returns the remedy of an error, if there is a known one.
 fn remedy(error: &CallError) -> &'static str {
     let Some(error) = error.files() else {
         return "";
@@ -72,7 +72,7 @@ fn remedy(error: &CallError) -> &'static str {
     }
     match error.status() {
         Some(Status::AccessDenied | Status::NotOwner) => {
-            "; call as a user who may (--caller UID:GID), or have it permitted at the server"
+            "; act as a user with the right (--caller UID:GID), or change the permissions at the server"
         }
         Some(Status::NoSpace) => "; make room at the server, then go on with --resume",
         Some(Status::QuotaExceeded) => "; make room within the quota, then go on with --resume",
@@ -80,7 +80,7 @@ fn remedy(error: &CallError) -> &'static str {
         Some(Status::Stale | Status::BadHandle) => {
             "; somebody removed or replaced it at the server: try again"
         }
-        Some(Status::NotEmpty) => "; remove what is in it too (-r)",
+        Some(Status::NotEmpty) => "; remove its content too (-r)",
         _ => "",
     }
 }

@@ -1,4 +1,4 @@
-//! `lasthop nfs rm`: removes files, and directories with all that is in them.
+//! `lasthop nfs rm`: removes files, and directories with their content.
 
 use std::ffi::OsString;
 
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
     Ok(())
 }
 
-/// Whether something is not there (any more), which is what was wanted.
+/// Returns true if the file does not exist (any more), which is the wanted result.
 fn is_missing(error: &CallError) -> bool {
     error.status() == Some(Status::NoEntry)
 }
@@ -63,13 +63,13 @@ fn remove(place: &Place, entry: Entry) -> Result<(), Problem> {
     content(place.session.perform(Operation::Remove(entry)), place)
 }
 
-/// What is to be done yet.
+/// A step of the removal.
 enum Step {
     Empty(Entry, FileHandle),
     Remove(Entry),
 }
 
-/// Removes a directory: what is in it first. Symbolic links are removed, not followed.
+/// Removes a directory after its content. Symbolic links are removed, not followed.
 fn remove_tree(place: &Place, entry: Entry, found: Found) -> Result<(), Problem> {
     let session = &place.session;
     let problem = |error: &_| place.problem(error);
@@ -89,7 +89,7 @@ fn remove_tree(place: &Place, entry: Entry, found: Found) -> Result<(), Problem>
             names.push(listed);
             Ok(())
         };
-        // Listed to its end before anything goes: servers lose their place in a directory that shrinks.
+        // The list is complete before the first removal: servers lose the position in a directory that shrinks.
         session.list(directory, &mut collect, &problem)?;
         let mut files = Vec::new();
         for listed in &names {

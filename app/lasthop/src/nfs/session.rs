@@ -1,4 +1,4 @@
-//! Servers that the command talks to, and what it asks them.
+//! The servers of a command, and the requests to them.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::client::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// How many small operations are on their way at once.
+/// Largest number of small operations in flight.
 const AT_ONCE: usize = 256;
-/// How often it is looked whether the user breaks it off.
+/// Time between two checks for the user's interruption.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Reads an address from the command line.
+/// Parses a URL of the command line.
 pub(super) fn parse_url(text: &OsStr) -> Result<Url, Problem> {
     client::parse_url(text).map_err(Problem::Setting)
 }
 
-/// The connections of a command: one for each server and way to it.
+/// The connections of a command: one for each server and transport.
 pub(super) struct Sessions {
     client: ClientOptions,
     options: ConnectOptions,
@@ -46,7 +46,7 @@ impl Sessions {
         })
     }
 
-    /// The place that an address names.
+    /// Returns the place of a URL.
     pub(super) fn place(&mut self, url: &Url) -> Result<Place, Problem> {
         let known = self.open.iter().find_map(|(known, session)| {
             let is_same = known.with_path(Vec::new()) == url.with_path(Vec::new());
@@ -64,12 +64,12 @@ impl Sessions {
         })
     }
 
-    /// All connections there are.
+    /// Returns all connections.
     pub(super) fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.open.iter().map(|(_, session)| &session.connection)
     }
 
-    /// A connection of its own to the server of a place, which has nothing of it in memory.
+    /// Returns the same place on a new connection to its server, with empty caches.
     pub(super) fn afresh(&mut self, place: &Place) -> Result<Place, Problem> {
         let (session, path) = self.connect(&place.url)?;
         Ok(Place {
@@ -101,24 +101,24 @@ impl Sessions {
     }
 }
 
-/// What an address names: there may be something, or not.
+/// The place of a URL, at which there may be a file or not.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) url: Url,
     pub(super) session: Arc<Session>,
-    /// Below the export.
+    /// Path below the export.
     pub(super) path: Vec<u8>,
 }
 
 impl Place {
-    /// What is there.
+    /// Returns the file at this place.
     pub(super) fn resolve(&self, follow_last: bool) -> Result<Found, Problem> {
         self.session
             .resolve(&self.path, follow_last)
             .map_err(|error| Problem::of_way(self.shown(), &error))
     }
 
-    /// The directory that the place is in, and its name there.
+    /// Returns the directory of the place, and the name in it.
     pub(super) fn parent(&self) -> Result<(Found, Vec<u8>), Problem> {
         let path = self.path.strip_suffix(b"/").unwrap_or(&self.path);
         let cut = path.iter().rposition(|&byte| byte == b'/');
@@ -127,7 +127,7 @@ impl Place {
             None => (&b""[..], path),
         };
         if matches!(name, b"" | b"." | b"..") {
-            let what = "this is an export, or has no name of its own: name something in it";
+            let what = "this is an export, or has no name of its own: name an entry of it";
             return Err(Problem::at(self.shown(), what));
         }
         let found = self
@@ -137,7 +137,7 @@ impl Place {
         Ok((found, name.to_vec()))
     }
 
-    /// The place as people know it: without what is said of the server.
+    /// Returns the URL of the place without options of the server, for people.
     pub(super) fn shown(&self) -> Url {
         Url {
             options: UrlOptions::default(),
@@ -145,13 +145,13 @@ impl Place {
         }
     }
 
-    /// An operation on the place failed.
+    /// Returns the error of an operation on the place.
     pub(super) fn problem(&self, error: &CallError) -> Problem {
         Problem::of_call(self.shown(), error)
     }
 }
 
-/// A connection, and in whose name it is used.
+/// A connection, and the credentials with which it is used.
 pub(super) struct Session {
     _reader: Option<Reader>,
     pub(super) connection: Connection,
@@ -159,7 +159,7 @@ pub(super) struct Session {
     pub(super) caller: Arc<Credentials>,
 }
 
-/// The reply of the one kind that an operation has.
+/// Returns the reply of the only kind that an operation has.
 macro_rules! reply {
     ($result:expr, $pattern:pat => $value:expr) => {
         match $result? {
@@ -170,7 +170,7 @@ macro_rules! reply {
 }
 
 impl Session {
-    /// Does an operation, unless the user breaks it off.
+    /// Runs an operation, unless the user interrupts it.
     pub(super) fn call(&self, operation: Operation) -> Result<Reply, CallError> {
         let wanted = || !interrupt::is_set();
         self.connection.call_while(&self.caller, operation, &wanted)
@@ -238,12 +238,12 @@ impl Session {
         reply!(self.call(Operation::Open(file)), Reply::Opened(open, found) => (open, found))
     }
 
-    /// Does what is answered by nothing but that it is done.
+    /// Runs an operation whose reply has no content.
     pub(super) fn perform(&self, operation: Operation) -> Result<(), CallError> {
         reply!(self.call(operation), Reply::Done => ())
     }
 
-    /// Does operations, many at once, and tells `each` how they ended, in whichever order.
+    /// Runs many operations at once, and passes their results to `each`, in any order.
     pub(super) fn perform_all(
         &self,
         operations: Vec<Operation>,
@@ -273,13 +273,13 @@ impl Session {
         Ok(())
     }
 
-    /// Closes a file, of which nobody wants to hear any more.
+    /// Closes a file without waiting for the result.
     pub(super) fn close(&self, open: OpenFile) {
         self.connection
             .submit(&self.caller, Operation::Close(open), drop);
     }
 
-    /// Calls `visit` with every entry of a directory but `.` and `..`.
+    /// Calls `visit` for each entry of a directory but `.` and `..`.
     pub(super) fn list(
         &self,
         directory: FileHandle,
@@ -306,7 +306,7 @@ impl Session {
         Ok(())
     }
 
-    /// What a directory's entry is: as it was listed, or as the server says when asked.
+    /// Returns the attributes of an entry: from the list, or from a request to the server.
     pub(super) fn found(&self, directory: FileHandle, entry: &Listed) -> Result<Found, CallError> {
         match entry.found {
             Some(found) => Ok(found),
@@ -315,7 +315,7 @@ impl Session {
     }
 }
 
-/// The next that comes, unless the user breaks it off.
+/// Returns the next message, unless the user interrupts.
 pub(super) fn receive<T>(receiver: &Receiver<T>) -> Result<T, Problem> {
     loop {
         match receiver.recv_timeout(LOOK) {
@@ -329,12 +329,12 @@ pub(super) fn receive<T>(receiver: &Receiver<T>) -> Result<T, Problem> {
     }
 }
 
-/// The entry of a directory by a name that the client has checked.
+/// Returns the entry of a directory with a name that the client has checked.
 pub(super) fn entry_of(directory: FileHandle, name: &[u8]) -> Entry {
     Entry::new(directory, name).expect("listed names were checked by the client")
 }
 
-/// The entry of a directory by a name that the user gave.
+/// Returns the entry of a directory with a name of the user.
 pub(super) fn named(place: &Place, directory: FileHandle, name: &[u8]) -> Result<Entry, Problem> {
     Entry::new(directory, name).map_err(|fault| Problem::at(place.shown(), fault))
 }

@@ -1,4 +1,4 @@
-//! `lasthop nfs stat`: what is known of a file.
+//! `lasthop nfs stat`: the attributes of a file.
 
 use std::ffi::OsString;
 use std::fmt::Write;

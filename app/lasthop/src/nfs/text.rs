@@ -1,11 +1,11 @@
-//! Attributes and names as people read them.
+//! Attributes and names as text for people.
 
 use std::fmt::Write;
 
 use nfs::{Attributes, FileType, Time};
 use serde_json::{Value, json};
 
-/// The kind of a file as a word.
+/// Returns the kind of a file as a word.
 pub(super) fn kind(kind: FileType) -> &'static str {
     match kind {
         FileType::Regular => "file",
@@ -18,7 +18,7 @@ pub(super) fn kind(kind: FileType) -> &'static str {
     }
 }
 
-/// Kind and rights as in `drwxr-xr-x`.
+/// Returns kind and mode as in `drwxr-xr-x`.
 pub(super) fn mode(attributes: &Attributes) -> String {
     let mode = attributes.mode;
     let mut text = String::with_capacity(10);
@@ -31,7 +31,7 @@ pub(super) fn mode(attributes: &Attributes) -> String {
         FileType::Socket => 's',
         FileType::Pipe => 'p',
     });
-    // Of owner, group and others: where the rights stand, and the bit that shows in place of `x`.
+    // For owner, group and others: the shift of the bits, and the special bit with its letter in place of `x`.
     for (shift, special, letter) in [(6, 0o4000, 's'), (3, 0o2000, 's'), (0, 0o1000, 't')] {
         let rights = mode >> shift;
         text.push(if rights & 4 == 0 { '-' } else { 'r' });
@@ -46,7 +46,7 @@ pub(super) fn mode(attributes: &Attributes) -> String {
     text
 }
 
-/// A time in UTC, as in `2026-11-21T15:04:05Z`.
+/// Returns a time in UTC, as in `2026-11-21T15:04:05Z`.
 pub(super) fn time(time: Time) -> String {
     let (days, second) = (time.seconds / 86_400, time.seconds % 86_400);
     let (year, month, day) = date(days);
@@ -54,7 +54,8 @@ pub(super) fn time(time: Time) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Year, month and day, so many days after 1970 began: the year is counted from March, so that the odd day is its last.
+/// Returns year, month and day of a number of days since 1970: the year begins in March, so that the leap day is its
+/// last.
 fn date(days: u32) -> (u32, u32, u32) {
     let days = days + 719_468; // since 1 March of year 0
     let (era, day) = (days / 146_097, days % 146_097);
@@ -70,7 +71,7 @@ fn date(days: u32) -> (u32, u32, u32) {
     (era * 400 + year + later, month, day - first + 1)
 }
 
-/// A name as it is, or with everything escaped that a terminal would obey.
+/// Returns a name unchanged, or with all control characters escaped for a terminal.
 pub(super) fn name(bytes: &[u8], for_terminal: bool) -> Vec<u8> {
     if !for_terminal {
         return bytes.to_vec();
@@ -91,7 +92,7 @@ pub(super) fn name(bytes: &[u8], for_terminal: bool) -> Vec<u8> {
     shown
 }
 
-/// A size with a unit of at most four characters before it.
+/// Returns a size with at most four characters before its unit.
 pub(super) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1_024 {
@@ -107,7 +108,7 @@ pub(super) fn size(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// What is known of a file, for programs. A name that is no UTF-8 has its bytes beside it, in hexadecimal.
+/// Returns the attributes of a file, for programs. A name that is not UTF-8 also has its bytes in hexadecimal.
 pub(super) fn json(name: &[u8], attributes: &Attributes) -> Value {
     let mut value = json!({
         "name": String::from_utf8_lossy(name),
@@ -130,7 +131,7 @@ pub(super) fn json(name: &[u8], attributes: &Attributes) -> Value {
     value
 }
 
-/// Bytes in hexadecimal.
+/// Returns bytes in hexadecimal.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -138,7 +139,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Seconds since 1970 began.
+/// Returns the seconds since 1970.
 fn stamp(time: Time) -> f64 {
     let time = time.clamped();
     f64::from(time.seconds) + f64::from(time.nanoseconds) / 1e9

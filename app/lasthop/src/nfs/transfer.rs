@@ -1,4 +1,4 @@
-//! Bytes from a source to a sink, with much of it under way at once.
+//! Transfers from a source to a sink, with many bytes in flight.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,46 +12,46 @@ use files::{OpenFile, Operation, Reply};
 use super::problem::Problem;
 use super::session::{Session, receive};
 
-/// What is asked for at once: many blocks.
+/// Bytes of one request: many blocks.
 pub(super) const PIECE: u64 = 256 << 10;
 
-/// What a transfer waits for.
+/// An event of a transfer.
 pub(super) enum Arrival {
-    /// What was read from this place on.
+    /// Data from this offset on, or the error.
     Read(u64, Result<Vec<Bytes>, Problem>),
-    /// The sink has so many bytes from this place on.
+    /// Number of bytes that the sink has stored from this offset on, or the error.
     Written(u64, Result<u64, Problem>),
 }
 
-/// Where bytes come from.
+/// The source of a transfer.
 pub(super) trait Source {
-    /// Has so many bytes read, which arrive together.
+    /// Requests this many bytes from `offset` on, which arrive together.
     fn ask(&self, offset: u64, count: u64, to: &Sender<Arrival>);
 }
 
-/// Where bytes go to.
+/// The destination of a transfer.
 pub(super) trait Sink {
-    /// Takes bytes, those of the lowest place first, and tells when it has them.
+    /// Takes data, in the order of offsets, and reports when they are stored.
     fn put(&mut self, offset: u64, data: Vec<Bytes>, to: &Sender<Arrival>);
 
-    /// Is told that it has all bytes before this place. A failure is told as one of writing.
+    /// Notes that all bytes before this offset are stored. An error is reported like one of a write.
     fn reached(&mut self, _place: u64, _to: &Sender<Arrival>) {}
 }
 
-/// The bytes of a source from one place to another, to the same places of a sink.
+/// A range of a source, to be copied to the same range of a sink.
 pub(super) struct Transfer<'t> {
     pub(super) source: &'t dyn Source,
     pub(super) sink: &'t mut dyn Sink,
     pub(super) from: u64,
     pub(super) until: u64,
-    /// How many bytes may be under way, asked again and again.
+    /// Returns the limit of bytes in flight; it is called repeatedly.
     pub(super) window: &'t dyn Fn() -> u64,
-    /// Is told how many bytes more the sink has.
+    /// Takes the number of further bytes that the sink has stored.
     pub(super) progress: &'t dyn Fn(u64),
 }
 
 impl Transfer<'_> {
-    /// Moves all of it.
+    /// Transfers the whole range.
     pub(super) fn run(self) -> Result<(), Problem> {
         let (sender, receiver) = channel();
         let (mut asked, mut put, mut reached) = (self.from, self.from, self.from);
@@ -93,7 +93,7 @@ impl Transfer<'_> {
     }
 }
 
-/// A file at a server, open.
+/// An open file at a server.
 pub(super) struct RemoteFile {
     pub(super) session: Arc<Session>,
     pub(super) open: OpenFile,
@@ -120,7 +120,7 @@ impl Source for RemoteFile {
                 Reply::Data(data) => data,
                 other => unreachable!("a read is answered by data, not {other:?}"),
             });
-            // Nobody receives it once the transfer has failed.
+            // Nobody receives it after an error of the transfer.
             let _ = to.send(Arrival::Read(offset, data));
         };
         self.session
@@ -166,12 +166,12 @@ impl Source for LocalFile {
             data.truncate(read);
             vec![data.into()]
         });
-        // The receiver is our caller's.
+        // The receiver belongs to the caller.
         let _ = to.send(Arrival::Read(offset, result));
     }
 }
 
-/// Fills `data` from a place on, as far as the file reaches.
+/// Fills `data` from `offset` on, up to the end of the file; returns the number of bytes.
 fn read_at(file: &File, data: &mut [u8], offset: u64) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < data.len() {

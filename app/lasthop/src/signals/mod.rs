@@ -1,4 +1,4 @@
-//! `lasthop signals`: shows what a daemon, or the emulator, tells applications of the hop.
+//! `lasthop signals`: shows the signals of a daemon, or of the emulator, on the hop.
 
 mod page;
 
@@ -20,7 +20,7 @@ Examples:
   lasthop signals --socket air.signals   of `lasthop emulate --signals air.signals`
   lasthop signals --json | jq .event     for programs: each signal as a line of JSON
 
-The first lines tell the present state. docs/signals.md says how a program listens by itself.";
+The first lines show the present state. docs/signals.md explains how a program subscribes.";
 
 /// Show fades, hand-offs and disconnections as they happen.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     socket: Option<PathBuf>,
 }
 
-/// Prints signals until the daemon ends, or nobody reads them any more.
+/// Prints signals until the daemon ends, or the reader closes the pipe.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = match (&arguments.socket, &arguments.name) {
         (Some(socket), _) => socket.clone(),

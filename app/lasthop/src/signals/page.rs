@@ -6,14 +6,14 @@ use units::{Duration, Instant};
 
 const SECONDS_A_DAY: u64 = 86_400;
 
-/// The wall clock's time, since 1970-01-01 UTC, at a time of the monotonic clock.
+/// Returns the wall-clock time, since 1970-01-01 UTC, at a time of the monotonic clock.
 pub(super) fn wall_of(at: Instant) -> Duration {
     let now = clock::monotonic();
-    // What is announced may lie ahead.
+    // The time of an announced outage may be in the future.
     clock::wall() + at.since(now) - now.since(at)
 }
 
-/// The line, without its end; `wall` is when it happened.
+/// Returns the line, without its end; `wall` is the time of the signal.
 pub(super) fn line(signal: &Signal, wall: Duration) -> String {
     let second = wall.as_millis() / 1_000 % SECONDS_A_DAY;
     let (hour, minute) = (second / 3_600, second / 60 % 60);
@@ -39,7 +39,7 @@ pub(super) fn line(signal: &Signal, wall: Duration) -> String {
     format!("{hour:02}:{minute:02}:{second:02}.{millis:03} UTC  {peer}: {what}")
 }
 
-/// Without what is below a millisecond.
+/// Returns the span rounded down to milliseconds.
 fn rounded(span: Duration) -> Duration {
     Duration::from_millis(span.as_millis())
 }

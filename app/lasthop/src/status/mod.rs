@@ -1,4 +1,4 @@
-//! `lasthop status`: asks a daemon how it does.
+//! `lasthop status`: the status of a daemon.
 
 mod page;
 mod registration;
@@ -18,7 +18,7 @@ Examples:
   lasthop status --name gateway    of one of several
   lasthop status --json            for programs: one line of JSON";
 
-/// How a control socket's file name ends.
+/// Extension of a control socket's file name.
 const ENDING: &str = "sock";
 
 /// Ask a daemon how the hop does.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     state_dir: PathBuf,
 }
 
-/// Asks, and prints the answer.
+/// Requests the status, and prints it.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let socket = match &arguments.name {
         Some(name) => arguments.state_dir.join(format!("{name}.{ENDING}")),
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The socket of the only daemon in `folder`, whose file name has that ending.
+/// Returns the socket of the only daemon in `folder`, by the extension of its file name.
 pub(crate) fn only_socket(folder: &Path, ending: &str) -> Result<PathBuf, Failure> {
     let list = || -> io::Result<Vec<PathBuf>> {
         let paths = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
@@ -79,13 +79,13 @@ pub(crate) fn only_socket(folder: &Path, ending: &str) -> Result<PathBuf, Failur
                 .collect();
             let names = names.join(", ");
             Err(Failure::setting(format!(
-                "several daemons run here; choose by --name: {names}"
+                "several daemons run here; choose one with --name: {names}"
             )))
         }
     }
 }
 
-/// Why nobody answers at `path`, as the user sees it.
+/// Returns the error that no daemon answers at `path`, as the user sees it.
 pub(crate) fn unanswered(path: &Path, error: &io::Error) -> Failure {
     let path = path.display();
     Failure::setting(match error.kind() {
@@ -96,7 +96,7 @@ pub(crate) fn unanswered(path: &Path, error: &io::Error) -> Failure {
             format!("the daemon of {path} is dead; start it again, and it cleans up")
         }
         io::ErrorKind::PermissionDenied => {
-            format!("{path} is closed to this user; ask as the user that runs the daemon (root)")
+            format!("{path} is closed to this user; run this as the user of the daemon (root)")
         }
         io::ErrorKind::WouldBlock => format!("the daemon of {path} does not answer"),
         io::ErrorKind::UnexpectedEof => format!("the daemon of {path} ended before it answered"),

@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Probability};
 
 use super::{registration, transport};
 
-/// The page.
+/// Returns the page.
 pub(super) fn render(status: &Value) -> String {
     let host = &status["host"];
     let mut page = format!(
@@ -125,7 +125,7 @@ fn render_peer(page: &mut String, peer: &Value) {
     render_traffic(page, peer);
 }
 
-/// How long packets to the peer may be, and how long those from there were.
+/// Describes the path MTU to the peer, and the largest packet that came from it.
 fn path_mtu(hop: &Value) -> String {
     let bytes = |name: &str| match hop[name].as_u64() {
         Some(bytes) => format!("{bytes} B"),
@@ -135,7 +135,7 @@ fn path_mtu(hop: &Value) -> String {
     format!("{out} outwards; longest from there {back}")
 }
 
-/// What crosses the hop, and how.
+/// Adds the traffic of the hop.
 fn render_traffic(page: &mut String, peer: &Value) {
     let hop = &peer["hop"];
     let (sent, received) = (&hop["stats"]["sent"], &hop["stats"]["received"]);
@@ -160,7 +160,7 @@ fn render_traffic(page: &mut String, peer: &Value) {
     }
 }
 
-/// What is held for it, and what was dropped since that may be no more.
+/// Describes the memory that is held for a peer, and the packets that were dropped by its limits.
 fn memory(hop: &Value) -> String {
     let sent = &hop["stats"]["sent"];
     let common = number(&sent["packets_in_common"]);
@@ -178,7 +178,7 @@ fn memory(hop: &Value) -> String {
     )
 }
 
-/// Its part in an air that it shares with others.
+/// Describes its share of an air that it shares with others.
 fn turns(air: &Value) -> String {
     let marked = if air["is_marked"] == true {
         "comes last, since it hears nothing; "
@@ -200,7 +200,7 @@ fn turns(air: &Value) -> String {
     )
 }
 
-/// The sum of two counters.
+/// Returns the sum of two counters.
 pub(super) fn sum(counters: &Value, names: [&str; 2]) -> u64 {
     names
         .iter()
@@ -208,7 +208,7 @@ pub(super) fn sum(counters: &Value, names: [&str; 2]) -> u64 {
         .sum()
 }
 
-/// In words whether the peer can be reached.
+/// Describes whether the peer is reachable.
 fn state(peer: &Value) -> String {
     let fading = peer["hop"]["fading_for"].as_str().unwrap_or_default();
     match peer["keys_age"].as_str() {
@@ -220,7 +220,7 @@ fn state(peer: &Value) -> String {
     }
 }
 
-/// Why frames were lost, as far as it is known; nothing where none were.
+/// Describes the causes of losses, as far as they are known; empty without losses.
 fn causes(causes: &Value) -> String {
     let named = [
         ("fade", "in fades"),
@@ -239,7 +239,7 @@ fn causes(causes: &Value) -> String {
     }
 }
 
-/// How often how many transmissions in a row were lost; class n holds 2ⁿ to 2ⁿ⁺¹ − 1.
+/// Describes the numbers of bursts of losses by their length; class n has bursts of 2ⁿ to 2ⁿ⁺¹ − 1 transmissions.
 fn bursts(classes: &Value) -> String {
     let classes: Vec<_> = classes
         .as_array()
@@ -290,7 +290,7 @@ pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("-")
 }
 
-/// What is measured, or that it is not yet.
+/// Returns a measured value, or that there is none yet.
 fn measured(value: &Value) -> &str {
     value.as_str().unwrap_or("not measured yet")
 }
@@ -303,7 +303,7 @@ pub(super) fn bytes(value: &Value) -> Bytes {
     Bytes::from(number(value) as usize)
 }
 
-/// A span as the page shows ages.
+/// Returns a span in the form in which the page shows ages.
 pub(super) fn seconds(span: &str) -> String {
     span.parse().map_or_else(
         |_| span.into(),

@@ -1,10 +1,10 @@
-//! Whether a peer is here, in words.
+//! The registration of a peer, in words.
 
 use serde_json::Value;
 
 use super::page::{seconds, text};
 
-/// Since when the peer is here, or has gone; nothing if it has never been here.
+/// Describes since when the peer is registered, or gone; `None` if it was never registered.
 pub(super) fn describe(registration: &Value) -> Option<String> {
     let part = |name: &str| seconds(text(&registration[name]));
     match text(&registration["state"]) {
@@ -20,7 +20,7 @@ pub(super) fn describe(registration: &Value) -> Option<String> {
     }
 }
 
-/// What is said of a peer without keys.
+/// Returns the word for a peer without keys.
 pub(super) fn absence(registration: &Value) -> &'static str {
     match text(&registration["state"]) {
         "left" => "left",

@@ -1,11 +1,11 @@
-//! How TCP crosses, for people.
+//! The handling of TCP, for people.
 
 use serde_json::Value;
 use units::Probability;
 
 use super::page::{bytes, line, number, some, sum, text};
 
-/// Adds how TCP crosses the hop to a peer.
+/// Adds the handling of a peer's TCP on the hop.
 pub(super) fn render_hop(page: &mut String, peer: &Value) {
     let hop = &peer["hop"];
     match peer.get("choice") {
@@ -17,7 +17,7 @@ pub(super) fn render_hop(page: &mut String, peer: &Value) {
     }
 }
 
-/// Adds what became of connections that are split here, or were not.
+/// Adds the results of connections that are split here, or were not.
 pub(super) fn render(page: &mut String, split: &Value) {
     line(page, "split", &split_tcp(split));
     if let Some(choices) = split.get("choices") {
@@ -28,7 +28,7 @@ pub(super) fn render(page: &mut String, split: &Value) {
     }
 }
 
-/// Why new connections cross in one way or the other.
+/// Texts for the reasons why new connections cross in one way or the other.
 const REASONS: [(&str, &str); 5] = [
     ("unmeasured", "as the hop is not measured yet"),
     ("short", "as the hop is short"),
@@ -54,7 +54,7 @@ fn way(choice: &Value) -> &'static str {
     }
 }
 
-/// By which way connections cross that begin now.
+/// Describes the handling of connections that begin now.
 fn chosen(choice: &Value) -> String {
     format!(
         "chosen for each connection; now {}, {} ({})",
@@ -64,7 +64,7 @@ fn chosen(choice: &Value) -> String {
     )
 }
 
-/// What the hop was like when it was chosen.
+/// Describes the state of the hop at the choice.
 fn hop(choice: &Value) -> String {
     let round_trip = choice["round_trip"].as_str();
     let loss: Option<Probability> = choice["loss"].as_str().and_then(|loss| loss.parse().ok());
@@ -78,7 +78,7 @@ fn hop(choice: &Value) -> String {
     )
 }
 
-/// How many connections went which way, and why.
+/// Describes the number of connections by choice and reason.
 fn counts(counts: &Value) -> String {
     let counts = counts.as_array().into_iter().flatten();
     let counts = counts.filter(|count| number(&count["connections"]) > 0);
@@ -94,7 +94,7 @@ fn counts(counts: &Value) -> String {
     counts.join("; ")
 }
 
-/// A connection for which it was chosen.
+/// Describes the latest connection with a choice.
 fn latest(choice: &Value) -> String {
     format!(
         "{} to {}: {}, {} ({})",
@@ -106,7 +106,7 @@ fn latest(choice: &Value) -> String {
     )
 }
 
-/// What became of connections that are split here.
+/// Describes the results of connections that are split here.
 fn split_tcp(split: &Value) -> String {
     let ends = [
         ("refused", "refused by fixed hosts"),
@@ -127,7 +127,7 @@ fn split_tcp(split: &Value) -> String {
     )
 }
 
-/// How connections fare that cross as MTCP.
+/// Describes the state of connections that cross as MTCP.
 fn streams(streams: &Value) -> String {
     let counters = &streams["counters"];
     let sent = &counters["traffic"]["sent"];
@@ -142,7 +142,7 @@ fn streams(streams: &Value) -> String {
     )
 }
 
-/// Who repairs TCP, and what snoop did for it.
+/// Describes the handling of TCP, and the work of the snoop agent.
 fn tcp(tcp: &Value) -> String {
     let method = match text(&tcp["method"]) {
         "snoop" => "repaired by snoop",

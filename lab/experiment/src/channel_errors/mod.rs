@@ -1,5 +1,5 @@
-//! `channel-errors`: what an error model does, measured and by theory. Also the smallest whole
-//! experiment, to start another one from.
+//! `channel-errors`: the losses of an error model, measured and by theory. Also the smallest whole experiment: a
+//! template for a new one.
 
 use channel::errors::ErrorConfig;
 use channel::{
@@ -15,7 +15,7 @@ use crate::measurements::Measurements;
 use crate::plan::{Case, PlanError};
 use crate::table::Table;
 
-/// More packets than a run needs to be exact.
+/// Upper limit of packets per run; more are not needed for an exact result.
 const MOST_PACKETS: u64 = 10_000_000;
 
 /// The experiments of the group `channel`.
@@ -48,15 +48,15 @@ const ABOUT: About = About {
     deviations: "",
 };
 
-/// The plan's `[parameters]`.
+/// The `[parameters]` of the plan.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// How many packets are sent.
+    /// Number of packets sent.
     packets: u64,
-    /// The size of each.
+    /// Size of each packet.
     size: Bytes,
-    /// How fast the air takes them.
+    /// Rate of the channel.
     rate: BitRate,
 }
 
@@ -115,7 +115,7 @@ impl Experiment for ChannelErrors {
     }
 }
 
-/// Whether measurement and theory agree in every case that has a theory.
+/// Returns a verdict that holds if measurement and theory agree in every case that has a theory.
 fn judge(
     table: &Table,
     metric: &str,
@@ -146,7 +146,7 @@ fn judge(
     Ok(Verdict::of(holds, numbers.join("; ")))
 }
 
-/// The link of a case: the scheme's errors in both directions.
+/// Returns the link of a case, with the scheme's errors in both directions.
 fn link(case: &Case, parameters: &Parameters) -> Result<Link, PlanError> {
     let rate = Rate::Limited(parameters.rate);
     let queue = QueueBound::Packets(1);
@@ -160,7 +160,7 @@ fn link(case: &Case, parameters: &Parameters) -> Result<Link, PlanError> {
         .map_err(|error| case.wrong_scheme("", error))
 }
 
-/// Which packets are lost, each sent when the one before it has left.
+/// Sends each packet when the one before it has left; returns for each packet if it was lost.
 fn send(parameters: &Parameters, mut channel: Channel<()>) -> Vec<bool> {
     let (direction, size) = (Direction::Down, parameters.size);
     let mut now = Instant::ZERO;
@@ -183,7 +183,7 @@ fn send(parameters: &Parameters, mut channel: Channel<()>) -> Vec<bool> {
     lost
 }
 
-/// The share of packets that a model loses, where a short formula says it.
+/// Returns the share of packets that a model loses, where a short formula exists.
 fn expected_loss(model: &ErrorConfig, size: Bytes) -> Option<f64> {
     let size = size.get() as f64;
     match model {
@@ -192,8 +192,7 @@ fn expected_loss(model: &ErrorConfig, size: Bytes) -> Option<f64> {
         ErrorConfig::Distance(config) => Some(1.0 - (-size / config.mean.get() as f64).exp()),
         ErrorConfig::Burst(config) => {
             let begins = 1.0 - (-size / config.spacing.get() as f64).exp();
-            // A cycle is a burst and the packets up to the next one, of which there are
-            // (1 - begins) / begins in the mean.
+            // A cycle is a burst and the packets up to the next one, on average (1 - begins) / begins of them.
             let packets = config.packets as f64;
             Some(packets / (packets + (1.0 - begins) / begins))
         }
@@ -201,8 +200,8 @@ fn expected_loss(model: &ErrorConfig, size: Bytes) -> Option<f64> {
     }
 }
 
-/// The mean number of packets that a model loses in a row, where a short formula says it: after each
-/// lost packet the row ends with the chance that the next one gets through.
+/// Returns the mean number of packets that a model loses in a row, where a short formula exists: after each lost
+/// packet, the row ends with the probability that the next one gets through.
 fn expected_burst(model: &ErrorConfig, size: Bytes) -> Option<f64> {
     let goes_on = match model {
         ErrorConfig::Independent(_) | ErrorConfig::Distance(_) => expected_loss(model, size)?,

@@ -1,14 +1,14 @@
-//! What a plan varies.
+//! The axes of a plan: the parameters that it varies.
 
 use toml::Value;
 
 use super::AXES;
 use super::source::{Place, PlanError, Source, join};
 
-/// The key that names a point which sets several parameters.
+/// Key with the name of a point that sets several parameters.
 const NAME: &str = "name";
 
-/// A parameter, or several that vary together, and the values that it takes.
+/// A parameter, or several that vary together, with its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     pub(super) name: String,
@@ -24,23 +24,23 @@ pub(super) struct Point {
     pub(super) settings: Vec<Setting>,
 }
 
-/// A parameter's value at a point.
+/// The value of a parameter at a point.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Setting {
-    /// Within the plan's parameters.
+    /// Path within the parameters of the plan.
     pub(super) path: Vec<String>,
     pub(super) value: Value,
-    /// Where in the plan it is written.
+    /// Path in the plan where the value is written.
     pub(super) origin: String,
 }
 
 impl Axis {
-    /// Its name: of the parameter, or whatever the plan calls a group of them.
+    /// Returns its name: that of the parameter, or the one that the plan gives to a group of them.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its values as the plan writes them.
+    /// Returns its values as the plan writes them.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.points.iter().map(|point| point.label.as_str())
     }
@@ -79,7 +79,7 @@ impl Axis {
     }
 }
 
-/// How a value of an axis is shown.
+/// Returns the text that stands for a value of an axis; `None` for a table without a name.
 pub(super) fn label(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -104,7 +104,7 @@ fn settings(axis: &str, value: &Value, origin: &str) -> Vec<Setting> {
     settings
 }
 
-/// Every value below `value` that is no table, so that a point changes single keys of nested tables.
+/// Collects every value below `value` that is not a table, so that a point changes single keys of nested tables.
 fn leaves(path: Vec<String>, value: &Value, origin: &str, into: &mut Vec<Setting>) {
     let Value::Table(table) = value else {
         into.push(Setting {

@@ -10,7 +10,7 @@ use super::axis::Point;
 use super::source::{Place, PlanError, Source, join};
 use super::{PARAMETERS, SCHEMES};
 
-/// One combination of scheme and axis values: what an experiment runs.
+/// One combination of scheme and axis values, as an experiment runs it.
 #[derive(Debug, Clone)]
 pub struct Case {
     source: Arc<Source>,
@@ -22,7 +22,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The case of a scheme at one point on each axis.
+    /// Creates the case of a scheme at one point on each axis.
     pub(super) fn new(
         source: &Arc<Source>,
         scheme: (&str, &Table),
@@ -49,50 +49,50 @@ impl Case {
         case
     }
 
-    /// The scheme's name.
+    /// Returns the name of the scheme.
     pub fn scheme_name(&self) -> &str {
         &self.scheme_name
     }
 
-    /// The axes with their values here, as the plan writes them, in the plan's order.
+    /// Returns the axes with their values in this case, as the plan writes them, in the order of the plan.
     pub fn labels(&self) -> &[(String, String)] {
         &self.labels
     }
 
-    /// The value of one axis here, as the plan writes it.
+    /// Returns the value of one axis in this case, as the plan writes it.
     pub fn label(&self, axis: &str) -> Option<&str> {
         let found = self.labels.iter().find(|(name, _)| name == axis);
         found.map(|(_, label)| label.as_str())
     }
 
-    /// The plan's `[parameters]` with the values of the axes, as the experiment's own type. The error
-    /// names key, place and what is allowed.
+    /// Reads the `[parameters]` of the plan, with the values of the axes, into the experiment's own type. The error
+    /// names the key, its place and the allowed values.
     pub fn parameters<P: DeserializeOwned>(&self) -> Result<P, PlanError> {
         let place = Place::moved(PARAMETERS, &self.moved);
         self.source
             .read(&Value::Table(self.parameters.clone()), &place)
     }
 
-    /// The table `[schemes.NAME]`, as the experiment's own type.
+    /// Reads the table `[schemes.NAME]` into the experiment's own type.
     pub fn scheme<S: DeserializeOwned>(&self) -> Result<S, PlanError> {
         let place = Place::new(join(SCHEMES, &self.scheme_name));
         self.source.read(&Value::Table(self.scheme.clone()), &place)
     }
 
-    /// That the parameter at the dotted path `key` is wrong; `what` says what is allowed.
+    /// Returns the error that the parameter at the dotted path `key` is wrong; `what` names the allowed values.
     pub fn wrong_parameter(&self, key: &str, what: impl fmt::Display) -> PlanError {
         let place = Place::moved(join(PARAMETERS, key), &self.moved);
         self.source.wrong(&place, what)
     }
 
-    /// That `key` of the scheme is wrong (or the scheme as a whole, if `key` is empty); `what` says what
-    /// is allowed.
+    /// Returns the error that `key` of the scheme is wrong (or the scheme as a whole, if `key` is empty); `what` names
+    /// the allowed values.
     pub fn wrong_scheme(&self, key: &str, what: impl fmt::Display) -> PlanError {
         let place = Place::new(join(&join(SCHEMES, &self.scheme_name), key));
         self.source.wrong(&place, what)
     }
 
-    /// What tells this case from the others, for people: `LL, size = 100 B`.
+    /// Returns the scheme and axis values as text for people: `LL, size = 100 B`.
     pub fn describe(&self) -> String {
         let labels = self.labels.iter();
         let labels = labels.map(|(axis, label)| format!(", {axis} = {label}"));
@@ -100,7 +100,7 @@ impl Case {
     }
 }
 
-/// Puts `value` at `path`; tables on the way are made, and replace what is no table.
+/// Puts `value` at `path`; creates the tables on the way, and replaces values that are not tables.
 pub(super) fn put(table: &mut Table, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         return;

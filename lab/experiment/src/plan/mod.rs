@@ -1,4 +1,4 @@
-//! What is run: a text in TOML.
+//! Plans of experiments, read from TOML.
 
 mod axis;
 mod case;
@@ -28,10 +28,10 @@ const SEEDS: &str = "seeds";
 /// The tables of a plan.
 const TABLES: [&str; 4] = [EXPERIMENT, PARAMETERS, AXES, SCHEMES];
 
-/// More cases than anyone reads.
+/// Upper limit of cases in a plan.
 const MOST_CASES: usize = 100_000;
 
-/// What is run.
+/// The plan of an experiment.
 ///
 /// ```toml
 /// [experiment]
@@ -75,7 +75,7 @@ fn first_seed() -> u64 {
     1
 }
 
-/// The tables, unread.
+/// The tables of a plan before they are checked.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Draft {
@@ -88,7 +88,7 @@ struct Draft {
 }
 
 impl Plan {
-    /// Reads a plan and applies `overrides`, the later ones last; `name` stands in errors.
+    /// Reads a plan and applies `overrides`, the later ones last; errors contain `name`.
     pub fn parse(name: &str, text: &str, overrides: &[Override]) -> Result<Self, PlanError> {
         let (mut source, mut table) = Source::parse(name, text)?;
         for change in overrides {
@@ -137,32 +137,32 @@ impl Plan {
             .try_fold(1, usize::checked_mul)
     }
 
-    /// The experiment that this is a plan of.
+    /// Returns the name of its experiment.
     pub fn experiment(&self) -> &str {
         &self.header.name
     }
 
-    /// How often each case is run.
+    /// Returns the number of seeds for each case.
     pub fn seeds(&self) -> &Seeds {
         &self.seeds
     }
 
-    /// The first seed of every case.
+    /// Returns the first seed of every case.
     pub fn first_seed(&self) -> u64 {
         self.header.first_seed
     }
 
-    /// What varies.
+    /// Returns the axes.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// The plan with its overrides, as TOML.
+    /// Returns the plan with its overrides, as TOML.
     pub fn text(&self) -> String {
         toml::to_string(&self.table).expect("what was read from TOML can be written as TOML")
     }
 
-    /// The parameters that are the same in all cases, by their dotted paths, as the plan writes them.
+    /// Returns the parameters that are the same in all cases, by dotted path, as the plan writes them.
     pub fn constants(&self) -> Vec<(String, String)> {
         let mut constants = Vec::new();
         flatten("", &self.table_of(PARAMETERS), &mut constants);
@@ -171,7 +171,7 @@ impl Plan {
         constants
     }
 
-    /// The schemes, with their keys as the plan writes them.
+    /// Returns the schemes, with their keys as the plan writes them.
     pub fn schemes(&self) -> Vec<(String, Vec<(String, String)>)> {
         let schemes = self.table_of(SCHEMES);
         let schemes = schemes.iter().map(|(name, scheme)| {
@@ -187,7 +187,7 @@ impl Plan {
         table.cloned().unwrap_or_default()
     }
 
-    /// Every combination, schemes varying fastest and the first axis slowest.
+    /// Returns every combination; schemes vary fastest and the first axis slowest.
     pub fn cases(&self) -> Vec<Case> {
         let (parameters, schemes) = (self.table_of(PARAMETERS), self.table_of(SCHEMES));
         let mut combinations = vec![Vec::new()];
@@ -207,8 +207,8 @@ impl Plan {
         cases.collect()
     }
 
-    /// A hash of what is run: of all content but the number of seeds, which only says how often.
-    /// Comments, spaces and the order of keys do not change it; the order of axis values does.
+    /// Returns a hash of all content but the number of seeds, which changes only the number of runs. Comments, spaces
+    /// and the order of keys do not change it; the order of axis values does.
     pub fn hash(&self) -> String {
         let mut text = format!("{}\n", self.header.name);
         for table in [PARAMETERS, AXES, SCHEMES] {
@@ -221,13 +221,13 @@ impl Plan {
         hex(&Blake2s256::digest(text)[..16])
     }
 
-    /// The error that `key` of the plan is wrong.
+    /// Returns the error that `key` of the plan is wrong.
     pub(crate) fn wrong(&self, key: &str, what: impl std::fmt::Display) -> PlanError {
         self.source.wrong(&Place::new(key), what)
     }
 }
 
-/// Lower-case hexadecimal digits.
+/// Returns `bytes` as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut digits, byte| {
         // Writing to a String does not fail.
@@ -247,7 +247,7 @@ fn flatten(path: &str, table: &Table, into: &mut Vec<(String, String)>) {
     }
 }
 
-/// A text of `value` in which keys are sorted.
+/// Appends a text of `value` in which keys are sorted.
 fn canonical(value: &Value, into: &mut String) {
     match value {
         Value::Table(table) => {

@@ -1,4 +1,4 @@
-//! `--set key=value`.
+//! The command line option `--set key=value`.
 
 use std::str::FromStr;
 
@@ -11,9 +11,9 @@ use super::{AXES, EXPERIMENT, PARAMETERS, SEEDS, TABLES};
 
 /// A change of a plan from the command line: `key=value`.
 ///
-/// The key is a dotted path: a whole one (`parameters.link.rate`, `schemes.LL.suppress`), or one within
-/// `[parameters]`. Where the key is an axis, the axis is held at that value. The value is TOML, or else text
-/// as it stands, so quantities need no quotes.
+/// The key is a dotted path: a whole one (`parameters.link.rate`, `schemes.LL.suppress`), or one within `[parameters]`.
+/// If the key is an axis, the axis has only that value. The value is TOML, or else plain text, so quantities need no
+/// quotes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Override {
     text: String,
@@ -52,7 +52,7 @@ fn read(value: &str) -> Value {
 }
 
 impl Override {
-    /// So many seeds for each case, as `--seeds` asks for.
+    /// Sets the number of seeds for each case, as `--seeds` does.
     pub fn seeds(count: u64) -> Self {
         Self {
             text: format!("--seeds {count}"),
@@ -61,7 +61,7 @@ impl Override {
         }
     }
 
-    /// Changes the plan `table`.
+    /// Applies the change to the plan `table`.
     pub(super) fn apply(&self, table: &mut Table, source: &mut Source) -> Result<(), PlanError> {
         let (mut path, mut value) = (self.path.clone(), self.value.clone());
         if !TABLES.contains(&path[0].as_str()) {
@@ -80,7 +80,7 @@ impl Override {
         Ok(())
     }
 
-    /// The point of `axis` that this means: the one of that name, or the value itself.
+    /// Returns the point of `axis` that the value selects: the point of that name, or the value itself.
     fn on(&self, axis: &Value, source: &Source) -> Result<Value, PlanError> {
         let points = axis.as_array().map(Vec::as_slice).unwrap_or_default();
         let named: Vec<_> = points.iter().filter(|point| point.is_table()).collect();

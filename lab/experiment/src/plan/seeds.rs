@@ -1,4 +1,4 @@
-//! How often each case is run.
+//! The number of seeds for each case.
 
 use serde::Deserialize;
 use toml::Value;
@@ -7,16 +7,16 @@ use units::Probability;
 use super::source::{Place, PlanError, Source};
 use crate::statistics::Summary;
 
-/// More seeds than any table needs; what is more is a slip.
+/// Upper limit of seeds per case; more is a slip of the user.
 const MOST_SEEDS: u64 = 1_000_000;
 
-/// How many seeds each case gets. Seeds count up from the plan's first one, and are the same for
-/// every case, so that schemes meet the same fades (common random numbers).
+/// Number of seeds for each case. Seeds count up from the first one of the plan, and are the same for every case, so
+/// that schemes meet the same fades (common random numbers).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seeds {
-    /// So many.
+    /// A fixed number.
     Fixed(u64),
-    /// As many as a narrow confidence interval needs, for each case on its own.
+    /// As many as a narrow confidence interval needs, for each case separately.
     Adaptive(Adaptive),
 }
 
@@ -24,13 +24,13 @@ pub enum Seeds {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adaptive {
-    /// At least so many; 2 or more.
+    /// Least number of seeds; 2 or more.
     pub min: u64,
-    /// At most so many, however wide the interval still is.
+    /// Largest number of seeds, however wide the interval still is.
     pub max: u64,
-    /// The half-width that is narrow enough, as a share of the mean.
+    /// Half-width that is narrow enough, as a share of the mean.
     pub ci95: Probability,
-    /// The metric that decides; by default the experiment's first.
+    /// Name of the metric that decides; by default the first one of the experiment.
     pub metric: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Seeds {
         })
     }
 
-    /// How many seeds a case gets before anything is known of it.
+    /// Returns the number of seeds that each case starts with.
     pub(crate) fn initial(&self) -> u64 {
         match self {
             Self::Fixed(count) => *count,
@@ -63,8 +63,8 @@ impl Seeds {
         }
     }
 
-    /// How many it gets after `count` seeds gave `summary`; `None` if that was enough. A function of
-    /// the values alone, so the answer does not depend on the order in which runs ended.
+    /// Returns the new number of seeds after `count` seeds gave `summary`; `None` if they were enough. Depends on the
+    /// values alone, not on the order in which runs ended.
     pub(crate) fn next(&self, count: u64, summary: Option<&Summary>) -> Option<u64> {
         let Self::Adaptive(rule) = self else {
             return None;

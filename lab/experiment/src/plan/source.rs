@@ -1,4 +1,4 @@
-//! A plan's text, and where in it each key stands, so that every error has its place.
+//! The text of a plan and the place of each key in it, so that every error names its place.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// What is wrong with a plan: the place, the key, and what is allowed there.
+/// Error in a plan: the place, the key, and the allowed values.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct PlanError(String);
 
 impl PlanError {
-    /// An error whose sentence says its place already.
+    /// Creates an error from a sentence that names its place already.
     pub(crate) fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
     }
@@ -25,16 +25,16 @@ impl PlanError {
 /// The text of a plan with the places of its keys. Keys are dotted paths such as `axes.size.0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// The file's name, as errors show it.
+    /// Name of the file, as errors show it.
     name: String,
     text: String,
     spans: BTreeMap<String, Range<usize>>,
-    /// Keys that an override stated, with the override's own text.
+    /// Keys that an override set, with the text of the override.
     overrides: BTreeMap<String, String>,
 }
 
 impl Source {
-    /// Reads TOML; `name` stands in errors.
+    /// Reads TOML; errors contain `name`.
     pub(crate) fn parse(name: &str, text: &str) -> Result<(Self, Table), PlanError> {
         let mut source = Self {
             name: name.into(),
@@ -59,7 +59,7 @@ impl Source {
         self.overrides.insert(key.into(), text.into());
     }
 
-    /// Reads `value`, which stands at `key`, into a type.
+    /// Reads `value`, which is the value of `key`, into a type.
     pub(crate) fn read<T: DeserializeOwned>(
         &self,
         value: &Value,
@@ -68,7 +68,7 @@ impl Source {
         serde_path_to_error::deserialize(value.clone()).map_err(|error| {
             let mut inside: Vec<String> = error.path().iter().filter_map(segment).collect();
             let message = error.inner().message().trim_end();
-            // Inside of a tagged enum serde names the unknown field, but loses the path to it.
+            // Inside a tagged enum, serde names the unknown field but loses the path to it.
             let unknown = message
                 .strip_prefix("unknown field `")
                 .and_then(|rest| rest.split_once('`'))
@@ -89,7 +89,7 @@ impl Source {
         })
     }
 
-    /// The error `what` at `key`, or at the closest table around it that has a place.
+    /// Returns the error `what` at `key`, or at the closest table around it that has a place.
     pub(crate) fn wrong(&self, key: &Place<'_>, what: impl fmt::Display) -> PlanError {
         let (shown, mut origin) = (key.shown(), key.origin());
         loop {
@@ -106,7 +106,7 @@ impl Source {
         }
     }
 
-    /// `name:line:column: what`, with the line and a mark under what is meant.
+    /// Returns the error `name:line:column: what`, with the line and a mark below the text in question.
     fn at(&self, span: Option<Range<usize>>, what: impl fmt::Display) -> PlanError {
         let name = &self.name;
         let Some(span) = span else {
@@ -127,9 +127,9 @@ impl Source {
     }
 }
 
-/// A key as the experiment sees it, and where its value was written.
+/// A key as the experiment sees it, and the place where its value was written.
 ///
-/// They differ where an axis gives a parameter its value: `parameters.size` stands in `axes.size.1`.
+/// They differ if an axis gives a parameter its value: `parameters.size` is written in `axes.size.1`.
 #[derive(Debug, Clone)]
 pub(crate) struct Place<'a> {
     path: String,
@@ -177,7 +177,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// `outer.inner`, without a dot where one of them is empty.
+/// Returns `outer.inner`, without a dot if one of them is empty.
 pub(crate) fn join(outer: &str, inner: &str) -> String {
     match (outer, inner) {
         ("", only) | (only, "") => only.into(),
@@ -204,7 +204,7 @@ fn descend<'a>(value: &'a Value, part: &str) -> Option<&'a Value> {
 fn collect_table(table: &DeTable<'_>, path: &str, spans: &mut BTreeMap<String, Range<usize>>) {
     for (key, value) in table {
         let path = join(path, key.get_ref());
-        // A table's own place is its name: its value may be spread over the file.
+        // The place of a table is its name, because its values may be spread over the file.
         let span = match value.get_ref() {
             DeValue::Table(_) => key.span(),
             _ => value.span(),

@@ -1,9 +1,9 @@
-//! Markdown as HTML that fits into a page and fetches nothing.
+//! Markdown as HTML that fits into a page and loads nothing.
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// The text as HTML. Its headings stand below those of the page, pictures become their descriptions, and
-/// HTML within it is shown as text.
+/// Returns the text as HTML. Its headings are below those of the page, pictures become their descriptions, and HTML
+/// within it is shown as text.
 pub(super) fn to_html(text: &str) -> String {
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),

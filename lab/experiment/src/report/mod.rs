@@ -1,4 +1,4 @@
-//! One page of results, for people: self-contained HTML.
+//! The page of results for people: self-contained HTML.
 
 mod markdown;
 mod plot;
@@ -18,9 +18,9 @@ use crate::table::{Row, Table};
 use crate::text::{cell, lines};
 
 const STYLE: &str = include_str!("style.css");
-/// How much of the colour the darkest cell of a grid has, in percent: text stays legible on it.
+/// Share of the colour in the darkest cell of a grid, in percent: text stays legible on it.
 const DARKEST: f64 = 45.0;
-/// What the provenance of a page shows, in this order.
+/// Entries of the provenance on a page, in this order.
 const SHOWN: [(&str, &str); 8] = [
     ("commit", "commit"),
     ("dirty", "source differs from the commit"),
@@ -39,12 +39,12 @@ pub struct Chapter {
     plan: Plan,
     table: Table,
     judged: Vec<Judged>,
-    /// `None` while the experiment has not been run to its end.
+    /// `None` until the experiment was run to its end.
     provenance: Option<Value>,
 }
 
 impl Chapter {
-    /// The chapter of an experiment whose results are in `folder`.
+    /// Creates the chapter of an experiment whose results are in `folder`.
     pub fn new(
         experiment: &'static dyn Experiment,
         plan: Plan,
@@ -67,12 +67,12 @@ impl Chapter {
     }
 }
 
-/// Stores a page, whole or not at all.
+/// Stores a page atomically.
 pub fn save(path: &Path, page: &str) -> Result<(), LabError> {
     write_atomically(path, page.as_bytes())
 }
 
-/// The page of these chapters. It refers to nothing outside of itself.
+/// Returns the page of these chapters. It refers to nothing outside itself.
 pub fn page(chapters: &[Chapter]) -> Result<String, LabError> {
     let bodies = chapters
         .iter()
@@ -155,7 +155,7 @@ fn chapter(chapter: &Chapter) -> Result<Markup, LabError> {
     })
 }
 
-/// A table that scrolls on its own where the screen is narrow.
+/// Returns a table that scrolls separately on a narrow screen.
 fn grid(caption: &str, titles: &[&str], body: &Markup) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label=(caption) {
@@ -186,7 +186,7 @@ fn claims(judged: &[Judged]) -> Markup {
     )
 }
 
-/// A grid whose cells are the darker, the nearer they come to the most in their column.
+/// Returns a grid whose cells are darker the nearer they are to the largest value in their column.
 fn shaded(many: &Grid, table: &Table, metric: usize) -> Markup {
     let Some(cells) = many.cells(table, metric) else {
         return html! { p { "No run has a value of it." } };

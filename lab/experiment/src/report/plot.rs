@@ -11,11 +11,11 @@ use crate::plan::Plan;
 use crate::table::{Row, Table};
 
 const SIZE: (u32, u32) = (860, 400);
-/// Of the labels below the horizontal axis, in pixels: what a letter takes, more or less, and what a line does.
+/// Approximate width of a letter and height of a line in the labels below the horizontal axis, in pixels.
 const LETTER: usize = 7;
 const LINE: u32 = 18;
-/// The palette of Okabe and Ito (2008), which those who see colours differently can tell apart; its black
-/// and yellow are left out, as one of them vanishes on each background.
+/// The palette of Okabe and Ito (2008), which people with colour blindness can distinguish. Its black and yellow are
+/// left out, because each vanishes on one of the two backgrounds.
 const COLORS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -24,10 +24,10 @@ const COLORS: [RGBColor; 6] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
 ];
-/// What plotters writes for black, and what takes the colour of the text around the plot instead.
+/// The text that plotters writes for black; it is replaced by the colour of the text around the plot.
 const BLACK_TEXT: &str = "\"#000000\"";
 
-/// What stands at one place of the horizontal axis, in one colour.
+/// A point of a series: its position on the horizontal axis and its row.
 struct Point {
     at: f64,
     row: Row,
@@ -39,7 +39,7 @@ struct Series {
     points: Vec<Point>,
 }
 
-/// A figure for each metric, in their order.
+/// Returns a figure for each metric, in their order.
 pub(super) fn draw(table: &Table, plan: &Plan) -> Result<Vec<String>, LabError> {
     let metrics = 0..table.metrics().len();
     let figures = metrics.map(|metric| {
@@ -48,7 +48,8 @@ pub(super) fn draw(table: &Table, plan: &Plan) -> Result<Vec<String>, LabError> 
     figures.collect()
 }
 
-/// Places on the horizontal axis, by their labels: the combinations of axis values, in the plan's order.
+/// Returns the places on the horizontal axis by their labels: the combinations of axis values, in the order of the
+/// plan.
 fn places(table: &Table) -> Vec<Vec<String>> {
     let mut places: Vec<Vec<String>> = Vec::new();
     for case in table.cases() {
@@ -61,9 +62,9 @@ fn places(table: &Table) -> Vec<Vec<String>> {
     places
 }
 
-/// The lines of labels below the horizontal axis, each label with the middle of what it stands below. There is one
-/// line where all labels of a place fit into it, and else one for each axis, the last axis first; a label stands in its
-/// line once for all neighbours that share it.
+/// Returns the lines of labels below the horizontal axis, each label with the centre of its places. There is one line
+/// if all labels of a place fit into it, and otherwise one for each axis, the last axis first; neighbours with the same
+/// label share one.
 fn lines(places: &[Vec<String>]) -> Vec<Vec<(f64, String)>> {
     let joined = places.iter().map(|place| place.join(", "));
     let joined: Vec<_> = (0..).map(f64::from).zip(joined).collect();
@@ -96,13 +97,13 @@ fn series(table: &Table, plan: &Plan, metric: usize) -> Vec<Series> {
             points: Vec::new(),
         })
         .collect();
-    // Cases come place by place, and within a place scheme by scheme.
+    // Cases are ordered by place, and within a place by scheme.
     for case in 0..table.cases().len() {
         let Some(row) = table.row(case, metric) else {
             continue;
         };
         let (place, scheme) = (case / count, case % count);
-        // Schemes stand side by side, so that their error bars do not cover each other.
+        // Schemes are side by side, so that their error bars do not cover each other.
         let aside = (scheme as f64 + 0.5) / count as f64 - 0.5;
         let at = place as f64 + 0.7 * aside;
         series[scheme].points.push(Point { at, row });
@@ -148,17 +149,17 @@ fn figure(table: &Table, plan: &Plan, metric: usize) -> Result<String, Box<dyn E
     Ok(figure.into_string())
 }
 
-/// The colour of a series; a seventh has that of the first, and is told from it by its place.
+/// Returns the colour of a series; a seventh series has the colour of the first, and differs by its position.
 fn color(number: usize) -> RGBColor {
     COLORS[number % COLORS.len()]
 }
 
-/// A colour as CSS writes it.
+/// Returns a colour in the notation of CSS.
 fn hexadecimal(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// A text as it may stand in an attribute.
+/// Returns a text escaped for an attribute.
 fn escaped(text: &str) -> String {
     html! { (text) }.into_string()
 }

@@ -1,4 +1,4 @@
-//! Campaigns: the same bytes whatever the cores and interruptions, and errors that lose nothing.
+//! Campaigns: the same bytes for any number of cores and interruptions, and errors that lose nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -72,7 +72,7 @@ fn broken_off(
     run(campaign, observer)
 }
 
-/// The results that must be the same bytes each time.
+/// Returns the results that must be the same bytes each time.
 fn results(folder: &Path) -> Vec<(&'static str, String)> {
     let names = ["plan.toml", "runs.csv", "summary.csv", "runs.journal"];
     let read = |name| (name, fs::read_to_string(folder.join(name)).unwrap());
@@ -175,7 +175,7 @@ fn a_folder_of_other_runs_is_refused() {
     assert!(matches!(load_plan(empty.path()), Err(LabError::Nothing(_))));
 }
 
-/// An experiment whose runs do as they are told; it notes the seeds of each scheme.
+/// An experiment with runs as the test defines them; it notes the seeds of each scheme.
 struct Told {
     measure: fn(&str, u64) -> Result<Measurements, RunError>,
     seen: Mutex<BTreeSet<(String, u64)>>,

@@ -1,4 +1,4 @@
-//! Plans: what they say, and what is said of wrong ones.
+//! Plans: their content, and the errors of wrong ones.
 
 use experiment::channel_errors::ChannelErrors;
 use experiment::{Experiment, Override, Plan, check};
@@ -23,7 +23,7 @@ model = "distance"
 mean = "64 KiB"
 "#;
 
-/// What is said of the plan with `new` in place of `old`, under these overrides.
+/// Returns the error of the plan with `new` in place of `old`, with these overrides.
 fn error(old: &str, new: &str, overrides: &[&str]) -> String {
     assert!(PLAN.contains(old), "{old}");
     let overrides = overrides.iter().map(|text| text.parse());

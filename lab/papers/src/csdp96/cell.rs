@@ -1,4 +1,4 @@
-//! The air with all who stand on it: the base station and the mobile hosts.
+//! The air with all its stations: the base station and the mobile hosts.
 
 use std::collections::VecDeque;
 
@@ -12,19 +12,19 @@ use super::node::WIRED;
 use super::packet::{Carried, OfMobile};
 use super::station::Station;
 
-/// The air and its stations. It decides nothing: it hands on what they have for each other.
+/// The air and its stations. It decides nothing: it passes frames and events between them.
 #[derive(Debug)]
 pub(crate) struct Cell<H: Node> {
     air: CsmaAir<Carried<H::Packet>>,
     station: Station<H::Packet>,
     mobiles: Vec<Mobile<H>>,
-    /// When each of them wants to act.
+    /// Next deadline of each mobile host.
     deadlines: Vec<Option<Instant>>,
     outputs: VecDeque<Output<H::Packet, H::Event>>,
 }
 
 impl<H: Node<Packet: OfMobile>> Cell<H> {
-    /// An idle air and its stations.
+    /// Creates an idle air with its stations.
     pub(crate) fn new(
         air: CsmaAir<Carried<H::Packet>>,
         station: Station<H::Packet>,
@@ -39,22 +39,22 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
         }
     }
 
-    /// What happened on the air.
+    /// Returns the counters of the air.
     pub(crate) fn air(&self) -> &CsmaCounters {
         self.air.counters()
     }
 
-    /// The base station.
+    /// Returns the base station.
     pub(crate) fn station(&self) -> &Station<H::Packet> {
         &self.station
     }
 
-    /// The mobile hosts, by number.
+    /// Returns the mobile hosts, by number.
     pub(crate) fn mobiles(&self) -> &[Mobile<H>] {
         &self.mobiles
     }
 
-    /// Hands on until nobody has anything for another.
+    /// Passes frames and events on until no station has any for another.
     fn settle(&mut self, now: Instant) {
         loop {
             let Some(heard) = self.air.poll_output() else {
@@ -93,12 +93,12 @@ impl<H: Node<Packet: OfMobile>> Cell<H> {
                 at: OnAir::Mobile(mobile),
                 joined,
             } => self.station.damaged(mobile, joined),
-            // What the base station did not get it cannot tell the sender of.
+            // The base station cannot report a frame that it did not receive to its sender.
             Heard::Damaged { .. } => {}
         }
     }
 
-    /// Something happens at a mobile host, which then acts.
+    /// Applies an event to a mobile host, which then acts.
     fn with_mobile(&mut self, now: Instant, number: u16, happens: impl FnOnce(&mut Mobile<H>)) {
         let index = usize::from(number);
         let Some(mobile) = self.mobiles.get_mut(index) else {

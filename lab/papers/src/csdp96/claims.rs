@@ -1,5 +1,5 @@
-//! What the paper says in words, each judged on common seeds: a difference counts where its 95 % confidence interval
-//! leaves out zero.
+//! The statements of the paper, each judged on common seeds: a difference counts if its 95 % confidence interval
+//! excludes zero.
 
 mod costs;
 mod crowd;
@@ -57,7 +57,7 @@ macro_rules! best {
     };
 }
 
-/// The claims over [`csdp96-finish`](super::tables::FINISH).
+/// Returns the claims over [`csdp96-finish`](super::tables::FINISH).
 pub(super) fn finish() -> Vec<Claim> {
     [
         utilisation(),
@@ -272,7 +272,7 @@ const fn at_least(
     }
 }
 
-/// The claims over the experiment on isolation.
+/// Returns the claims over the experiment on isolation.
 pub(super) fn isolation() -> Vec<Claim> {
     vec![at_least(
         "aim-isolation",
@@ -302,7 +302,7 @@ pub(super) fn isolation() -> Vec<Claim> {
     )]
 }
 
-/// The claims over random errors.
+/// Returns the claims over random errors.
 pub(super) fn random() -> Vec<Claim> {
     vec![
         Claim {
@@ -351,7 +351,7 @@ pub(super) fn random() -> Vec<Claim> {
     ]
 }
 
-/// The claims over burst lengths at a constant ratio.
+/// Returns the claims over burst lengths at a constant ratio.
 pub(super) fn burst() -> Vec<Claim> {
     vec![
         less_in_each_case!(
@@ -381,7 +381,7 @@ pub(super) fn burst() -> Vec<Claim> {
     ]
 }
 
-/// The claims over monitors.
+/// Returns the claims over monitors.
 pub(super) fn monitor() -> Vec<Claim> {
     vec![
         at_least(

@@ -1,4 +1,4 @@
-//! What fades cost many mobile hosts on one air, and what their monitor sees of them, over a span of time.
+//! The cost of fades for many mobile hosts on one air, and the fades that their monitor detects, over a span of time.
 
 use experiment::{Measurements, Metric, RunError};
 use units::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::watch::Account;
 use crate::csdp96::mobile::Mobile;
 use crate::metric;
 
-/// What is measured of a crowd.
+/// The metrics of a crowd.
 pub(crate) const CROWD_METRICS: &[Metric] = &[
     metric(
         "lost",
@@ -40,7 +40,7 @@ pub(crate) const CROWD_METRICS: &[Metric] = &[
     metric("throughput", "kbit/s", "of all connections together"),
 ];
 
-/// A run until its time is over, under the names of [`CROWD_METRICS`].
+/// Runs until the time is over, and measures it under the names of [`CROWD_METRICS`].
 pub(crate) fn measure(set_up: &SetUp) -> Result<Measurements, RunError> {
     let mut network = set_up.build()?;
     let end = Instant::ZERO + set_up.parameters.until;

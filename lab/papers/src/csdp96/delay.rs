@@ -1,4 +1,4 @@
-//! What connections do to each other and to flows beside them, over a span of time.
+//! The delay of connections and of the flows beside them, over a span of time.
 
 use experiment::{Measurements, Metric, RunError};
 use units::Instant;
@@ -11,7 +11,7 @@ use super::queue::Queue;
 use super::receiver::Receiver;
 use crate::metric;
 
-/// What is measured of connections and flows.
+/// The metrics of connections and flows.
 pub(crate) const DELAY_METRICS: &[Metric] = &[
     metric(
         "queueing",
@@ -68,7 +68,7 @@ pub(crate) const DELAY_METRICS: &[Metric] = &[
     ),
 ];
 
-/// A run until its time is over, under the names of [`DELAY_METRICS`].
+/// Runs until the time is over, and measures it under the names of [`DELAY_METRICS`].
 pub(crate) fn measure(set_up: &SetUp) -> Result<Measurements, RunError> {
     let mut network = set_up.build()?;
     let end = Instant::ZERO + set_up.parameters.until;
@@ -120,14 +120,14 @@ pub(crate) fn measure(set_up: &SetUp) -> Result<Measurements, RunError> {
     })
 }
 
-/// The share that never arrived, in per cent; what is on its way counts as lost.
+/// Returns the share that never arrived, in per cent; datagrams in flight count as lost.
 fn lost(delays: &Delays, talker: &Talker) -> Option<f64> {
     let sent = talker.sent();
     let missing = sent.saturating_sub(delays.count());
     (sent > 0).then(|| 100.0 * missing as f64 / sent as f64)
 }
 
-/// In seconds.
+/// Returns the mean in seconds; `None` without any durations.
 fn mean(durations: impl Iterator<Item = units::Duration>) -> Option<f64> {
     let durations: Vec<_> = durations.collect();
     let sum: units::Duration = durations.iter().copied().sum();

@@ -1,4 +1,4 @@
-//! The fixed hosts: one TCP each, and an application that writes all that it has at once.
+//! The fixed hosts: each has one TCP, and an application that writes all its data at once.
 
 use std::collections::VecDeque;
 
@@ -15,13 +15,13 @@ use super::packet::{Content, Packet};
 #[derive(Debug)]
 pub(crate) struct FixedHosts {
     hosts: Vec<Host>,
-    /// Those that send flows; their mobile hosts' numbers follow.
+    /// Senders of flows; the numbers of their mobile hosts follow those of the connections.
     talkers: Vec<Talker>,
-    /// When all connect, and what they then write, in bytes; nothing once they did.
+    /// Time at which all hosts connect, and the bytes that each then writes; `None` once they did.
     begin: Option<(Instant, u64)>,
-    /// Datagrams that are to be sent.
+    /// Datagrams to send.
     spoken: VecDeque<Packet>,
-    /// The host whose outputs are taken next.
+    /// Index of the host whose outputs are taken next.
     next: usize,
 }
 
@@ -33,12 +33,12 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Its TCP.
+    /// Returns its TCP.
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The longest retransmission timeout that it had since it knows its round trip.
+    /// Returns the longest retransmission timeout since it has measured its round-trip time.
     pub(crate) fn longest_timeout(&self) -> Duration {
         self.longest_timeout
     }
@@ -52,7 +52,7 @@ impl Host {
 }
 
 impl FixedHosts {
-    /// Hosts that each connect at `begin` and send so many bytes, and those that send flows.
+    /// Creates hosts that each connect at `begin` and send `transfer` bytes, and the senders of flows.
     pub(crate) fn new(
         endpoints: Vec<Endpoint>,
         (begin, transfer): (Instant, u64),
@@ -71,12 +71,12 @@ impl FixedHosts {
         }
     }
 
-    /// The hosts, by the number of the mobile host that they send to.
+    /// Returns the hosts, by the number of the mobile host that they send to.
     pub(crate) fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// Those that send flows.
+    /// Returns the senders of flows.
     pub(crate) fn talkers(&self) -> &[Talker] {
         &self.talkers
     }

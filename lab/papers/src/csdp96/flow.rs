@@ -1,4 +1,4 @@
-//! A flow of datagrams that nobody repeats, and how late they are.
+//! A flow of datagrams without retransmission, and the delays of its datagrams.
 
 use machine::RandomStream;
 use serde::Deserialize;
@@ -8,22 +8,22 @@ use units::{Bytes, Duration, Instant};
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowConfig {
-    /// The length of each datagram, headers included.
+    /// Length of each datagram, headers included.
     pub(crate) length: Bytes,
-    /// The time between two.
+    /// Time between two datagrams.
     pub(crate) every: Duration,
-    /// That time is exponential, with `every` as its mean; else it is constant.
+    /// True if that time is exponential, with `every` as its mean; else it is constant.
     #[serde(default)]
     pub(crate) random: bool,
 }
 
-/// The flows that stand beside the connections.
+/// The flows beside the connections.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flows {
-    /// A call.
+    /// A voice call.
     pub(crate) voice: FlowConfig,
-    /// What somebody types, echoed.
+    /// Interactive traffic: key strokes, echoed.
     pub(crate) interactive: FlowConfig,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Talker {
 }
 
 impl Talker {
-    /// A sender whose first datagram comes within one interval.
+    /// Creates a sender whose first datagram is due within one interval.
     pub(crate) fn new(config: FlowConfig, mut chance: RandomStream) -> Self {
         Self {
             config,
@@ -47,17 +47,17 @@ impl Talker {
         }
     }
 
-    /// When it sends next.
+    /// Returns the time of the next datagram.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
 
-    /// How many it sent.
+    /// Returns the number of datagrams sent.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// The length of the datagram that is due, if one is.
+    /// Returns the length of the datagram that is due, if there is one.
     pub(crate) fn talk(&mut self, now: Instant) -> Option<Bytes> {
         if self.next > now {
             return None;
@@ -78,22 +78,22 @@ impl Talker {
 pub(crate) struct Delays(Vec<Duration>);
 
 impl Delays {
-    /// A datagram arrived so late.
+    /// Adds the delay of a datagram that arrived.
     pub(crate) fn arrived(&mut self, delay: Duration) {
         self.0.push(delay);
     }
 
-    /// How many arrived.
+    /// Returns the number of datagrams that arrived.
     pub(crate) fn count(&self) -> u64 {
         self.0.len() as u64
     }
 
-    /// Their mean, in milliseconds.
+    /// Returns the mean delay in milliseconds.
     pub(crate) fn mean(&self) -> Option<f64> {
         mean(self.0.iter().copied())
     }
 
-    /// The delay that all but one in a hundred keep, in milliseconds.
+    /// Returns the 99th percentile of the delays in milliseconds.
     pub(crate) fn percentile_99(&self) -> Option<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -101,7 +101,7 @@ impl Delays {
         Some(milliseconds(*delay))
     }
 
-    /// The mean difference between the delays of successive datagrams (RFC 3550 §6.4.1, not smoothed), in
+    /// Returns the mean difference between the delays of successive datagrams (RFC 3550 §6.4.1, not smoothed), in
     /// milliseconds.
     pub(crate) fn jitter(&self) -> Option<f64> {
         let pairs = self.0.windows(2);

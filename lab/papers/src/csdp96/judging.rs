@@ -1,14 +1,14 @@
-//! How claims judge a table: on common seeds, beyond chance.
+//! Judgement of claims against a table: on common seeds, at 95 % confidence.
 
 use experiment::{Table, Unknown, Verdict};
 
-/// The mean lengths of a burst in `csdp96-finish`.
+/// Mean lengths of a burst in `csdp96-finish`.
 const BURSTS: [&str; 2] = ["50 ms", "100 ms"];
 
 /// A place in the table: axes and their values.
 pub(super) type At<'a> = [(&'a str, &'a str)];
 
-/// That `schemes[0]` has less of a metric than `schemes[1]`, beyond chance.
+/// Returns a verdict that holds if `schemes[0]` has significantly less of a metric than `schemes[1]`.
 pub(super) fn less(
     table: &Table,
     schemes: [&str; 2],
@@ -21,7 +21,7 @@ pub(super) fn less(
     Ok(Verdict::of(paired.difference.mean + half < 0.0, numbers))
 }
 
-/// That none of the others has, beyond chance, more of a metric (times `sign`) than the first.
+/// Returns a verdict that holds if no other has significantly more of a metric (times `sign`) than the first.
 pub(super) fn extreme(
     table: &Table,
     (first, others): (&str, &[&str]),
@@ -38,7 +38,7 @@ pub(super) fn extreme(
     all(verdicts)
 }
 
-/// That a metric is at least so much, beyond chance.
+/// Returns a verdict that holds if a metric is at least this large at 95 % confidence.
 pub(super) fn least(
     table: &Table,
     scheme: &str,
@@ -51,7 +51,7 @@ pub(super) fn least(
     Ok(Verdict::of(summary.mean - half >= bound, numbers))
 }
 
-/// That all hold.
+/// Returns a verdict that holds if all of these hold.
 pub(crate) fn all(
     verdicts: impl IntoIterator<Item = Result<Verdict, Unknown>>,
 ) -> Result<Verdict, Unknown> {
@@ -64,7 +64,7 @@ pub(crate) fn all(
     Ok(Verdict::of(holds, numbers.join("; ")))
 }
 
-/// That it holds at both burst lengths.
+/// Returns a verdict that holds if `judge` does at both burst lengths.
 pub(super) fn at_bursts(
     judge: impl Fn(&At<'_>) -> Result<Verdict, Unknown>,
 ) -> Result<Verdict, Unknown> {
@@ -75,14 +75,14 @@ pub(super) fn at_bursts(
     }))
 }
 
-/// Where the cases of a scheme stand.
+/// Returns the places of a scheme's cases.
 pub(super) fn places(table: &Table, scheme: &str) -> Vec<Vec<(String, String)>> {
     let cases = table.cases().iter();
     let own = cases.filter(|case| case.scheme_name() == scheme);
     own.map(|case| case.labels().to_vec()).collect()
 }
 
-/// A judgement at a place, with the place in its numbers.
+/// Judges at a place, and adds the place to the numbers.
 pub(super) fn judge_at(
     place: &[(String, String)],
     judge: impl Fn(&At<'_>) -> Result<Verdict, Unknown>,
@@ -97,7 +97,7 @@ pub(super) fn judge_at(
     Ok(Verdict { numbers, ..verdict })
 }
 
-/// That it holds wherever the scheme was run.
+/// Returns a verdict that holds if `judge` does wherever the scheme was run.
 pub(super) fn each_case(
     table: &Table,
     scheme: &str,
@@ -107,8 +107,8 @@ pub(super) fn each_case(
     all(places.map(|place| judge_at(&place, &judge)))
 }
 
-/// That `schemes[0]` has less of a metric than `schemes[1]` in every combination of the sweep. The numbers say how
-/// often it has, and where it has more; elsewhere chance decides.
+/// Returns a verdict that holds if `schemes[0]` has significantly less of a metric than `schemes[1]` in every
+/// combination of the sweep. The numbers count these combinations, and name those where it has significantly more.
 pub(super) fn count(table: &Table, schemes: [&str; 2], metric: &str) -> Result<Verdict, Unknown> {
     let places = places(table, "FIFO");
     let [first, second] = schemes;
@@ -139,7 +139,7 @@ pub(super) fn count(table: &Table, schemes: [&str; 2], metric: &str) -> Result<V
     Ok(Verdict::of(held == places.len(), numbers))
 }
 
-/// A share as people read it.
+/// Formats a share in per cent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -1,4 +1,4 @@
-//! What is known of channels, and what is seen of that.
+//! The knowledge of channels, and its observation.
 
 use channel::errors::ErrorConfig;
 use channel::{Frame, Station as OnAir};

@@ -1,10 +1,10 @@
-//! News that come late.
+//! Events that become known late.
 
 use std::collections::VecDeque;
 
 use units::{Duration, Instant};
 
-/// What is known only some time after it happened, in its order.
+/// Events that become known some time after they happened, in their order.
 #[derive(Debug, Clone)]
 pub(crate) struct Late<T> {
     delay: Duration,
@@ -12,7 +12,7 @@ pub(crate) struct Late<T> {
 }
 
 impl<T> Late<T> {
-    /// News that come so much later.
+    /// Creates an empty queue with this delay.
     pub(crate) fn by(delay: Duration) -> Self {
         Self {
             delay,
@@ -20,17 +20,17 @@ impl<T> Late<T> {
         }
     }
 
-    /// Something happens.
+    /// Adds an event that happens now.
     pub(crate) fn push(&mut self, now: Instant, news: T) {
         self.news.push_back((now + self.delay, news));
     }
 
-    /// When the next is known.
+    /// Returns the time at which the next event becomes known.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.news.front().map(|(known, _)| *known)
     }
 
-    /// What is known by now.
+    /// Removes the first event that is known by now.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<T> {
         let (_, news) = self.news.pop_front_if(|(known, _)| *known <= now)?;
         Some(news)

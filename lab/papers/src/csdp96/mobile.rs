@@ -1,4 +1,4 @@
-//! A mobile host's driver, with one frame at a time, below the host itself.
+//! A mobile host and its driver, which sends one frame at a time.
 
 use channel::{Fate, Frame, Station as OnAir};
 use simulator::{Input, Node, Output};
@@ -20,7 +20,7 @@ pub(crate) struct Mobile<H: Node> {
 }
 
 impl<H: Node> Mobile<H> {
-    /// The mobile host of that number.
+    /// Creates the mobile host of this number.
     pub(crate) fn new(number: u16, host: H, driver: Driver) -> Self {
         Self {
             number,
@@ -31,17 +31,17 @@ impl<H: Node> Mobile<H> {
         }
     }
 
-    /// What is above its driver.
+    /// Returns the host above the driver.
     pub(crate) fn host(&self) -> &H {
         &self.host
     }
 
-    /// Its driver's queue.
+    /// Returns the queue of its driver.
     pub(crate) fn queue(&self) -> &Queue<H::Packet> {
         &self.queue
     }
 
-    /// A frame came from the air.
+    /// Takes a frame from the air.
     pub(crate) fn hear(&mut self, now: Instant, carried: Carried<H::Packet>) {
         if let Some(packet) = self.filter.take(carried) {
             let port = HOP;
@@ -49,7 +49,7 @@ impl<H: Node> Mobile<H> {
         }
     }
 
-    /// The card is done with a frame.
+    /// Takes the result of a frame from the card.
     pub(crate) fn ended(&mut self, now: Instant, fate: Fate) {
         self.is_card_free = true;
         if fate == Fate::Acknowledged {
@@ -59,7 +59,7 @@ impl<H: Node> Mobile<H> {
         }
     }
 
-    /// Takes what the host puts out, up to the next thing that it tells.
+    /// Takes the outputs of the host, up to its next event.
     pub(crate) fn act(&mut self, now: Instant) -> Option<H::Event> {
         loop {
             match self.host.poll_output()? {
@@ -69,7 +69,7 @@ impl<H: Node> Mobile<H> {
         }
     }
 
-    /// The frame that the driver hands to the card.
+    /// Returns the frame that the driver hands to the card.
     pub(crate) fn poll_frame(&mut self) -> Option<Frame<Carried<H::Packet>>> {
         let payload = self.queue.head().filter(|_| self.is_card_free)?;
         self.is_card_free = false;

@@ -2,20 +2,20 @@
 //! Packet Scheduling", INFOCOM 1996.
 //!
 //! Fixed hosts send to mobile hosts across a wire, a base station and one air that all share by carrier sense, whose
-//! channels fade independently; the base station's driver decides whose frame is next. The paper's numbers are lost:
-//! docs/papers/csdp96.md says what was assumed in their place, and which of its findings hold.
+//! channels fade independently; the driver of the base station decides which mobile host is served next. The paper's
+//! numbers are lost: docs/papers/csdp96.md states the assumptions in their place, and which of its findings hold.
 //!
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters; its schemes are [`scheduler::Config`]; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes of a case. `fixed.rs`: the fixed hosts. `cell.rs`: the air with `station.rs` (the base
-//!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: what crosses wire and air.
-//!    `receiver.rs`: what runs on a mobile host; `flow.rs`: datagrams beside the connections.
-//! 3. `opportunity.rs`: the channels' states, and for how long there was something to send to a good one; `oracle.rs`:
-//!    how rightly channels tell them; `receivers.rs`: what mobile hosts tell of losses; `late.rs`: that this is known
-//!    late; `watch.rs`: what the monitor sees of fades; `transmit_buffer.rs`: what putting a frame back costs.
-//! 4. `run.rs`: a run and what is measured; `trace.rs`: one connection over time; `delay.rs`: what
-//!    others wait; `crowd.rs`: what fades cost many; `tables.rs`: the experiments; `claims.rs` and `claims/` with
-//!    `judging.rs`: what they show.
+//!    station) and `mobile.rs`, whose drivers have the queues of `queue.rs`; `packet.rs`: the packets of wire and air.
+//!    `receiver.rs`: the application of a mobile host; `flow.rs`: datagrams beside the connections.
+//! 3. `opportunity.rs`: the states of the channels, and the time with packets for a good one; `oracle.rs`: the accuracy
+//!    with which these states are known; `receivers.rs`: the reports of mobile hosts on losses; `late.rs`: their delay;
+//!    `watch.rs`: the fades that the monitor detects; `transmit_buffer.rs`: the cost of putting a frame back.
+//! 4. `run.rs`: a run and its metrics; `trace.rs`: one connection over time; `delay.rs`: the delay of others;
+//!    `crowd.rs`: the cost of fades for many; `tables.rs`: the experiments; `claims.rs` and `claims/` with
+//!    `judging.rs`: the findings.
 
 pub(crate) mod cell;
 mod claims;
@@ -44,7 +44,7 @@ mod watch;
 
 use experiment::Experiment;
 
-/// The experiments of the group `csdp96`: the paper's figures and what it says in words, then what goes beyond it.
+/// The experiments of the group `csdp96`: the paper's figures and its statements in words, then those beyond the paper.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::FINISH,
     &tables::CONNECTIONS,

@@ -19,7 +19,8 @@ use super::parameters::Parameters;
 use super::receiver::{Receiver, Role};
 use super::station::Station;
 
-/// Where connections begin and end; each has hosts of its own, told apart by the last number of their addresses.
+/// Ports of the fixed and the mobile end of each connection; each has hosts of its own, which differ in the last number
+/// of their addresses.
 const PORTS: [u16; 2] = [5_001, 5_002];
 
 /// A case with its seed, ready to be built.
@@ -27,20 +28,20 @@ const PORTS: [u16; 2] = [5_001, 5_002];
 pub(crate) struct SetUp {
     /// The plan's parameters.
     pub(crate) parameters: Parameters,
-    /// The plan's scheme: how the base station picks.
+    /// The plan's scheme: the policy of the base station.
     pub(crate) scheme: scheduler::Config,
-    /// Of all chance.
+    /// Seed of all randomness.
     pub(crate) seed: u64,
 }
 
-/// The network, at rest.
+/// The network before its first event.
 pub(crate) struct Network {
     pub(crate) simulation: Simulation<Node>,
     pub(crate) fixed: NodeId,
     pub(crate) cell: NodeId,
 }
 
-/// An error of a part as that of the run.
+/// Converts the error of a part to that of the run.
 fn failed(error: impl std::fmt::Display) -> RunError {
     RunError::Failed(error.to_string())
 }
@@ -60,7 +61,7 @@ impl SetUp {
         })
     }
 
-    /// The network.
+    /// Builds the network.
     pub(crate) fn build(&self) -> Result<Network, RunError> {
         let mut simulation = Simulation::new();
         let fixed = simulation.add("fixed", Node::Fixed(Box::new(self.fixed()?)));
@@ -127,7 +128,7 @@ impl SetUp {
     }
 }
 
-/// The connection of that number as its fixed and its mobile host see it.
+/// Returns the connection of this number as its fixed and its mobile host see it.
 fn connections(number: u16) -> [Connection; 2] {
     let [high, low] = number.to_be_bytes();
     let [fixed, mobile] = [(1, PORTS[0]), (2, PORTS[1])]

@@ -1,4 +1,4 @@
-//! What stands in the network: the fixed hosts, and the air with its stations.
+//! The nodes of the network: the fixed hosts, and the air with its stations.
 
 use machine::Machine;
 use simulator::{Input, Output, Port};
@@ -11,13 +11,13 @@ use super::receiver::Receiver;
 
 /// The port towards the wire.
 pub(crate) const WIRED: Port = Port(0);
-/// A mobile host's only port.
+/// The only port of a mobile host.
 pub(crate) const HOP: Port = Port(0);
 
-/// What a node tells of, with the number of the mobile host.
+/// An event at a node, with the number of the mobile host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// All data have arrived at the application.
+    /// All data have reached the application.
     Done(u16),
     /// A connection broke.
     Broken(u16),

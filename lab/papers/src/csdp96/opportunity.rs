@@ -1,22 +1,22 @@
-//! The states of the channels, and for how long there was something to send to a good one.
+//! The states of the channels, and the time with packets for a good one.
 
 use channel::CsmaAir;
 use channel::errors::{ErrorConfig, Timeline};
 use machine::Deadlines;
 use units::{Duration, Instant};
 
-/// The channels of all mobile hosts. One is *open* while it is good and something waits for its host.
+/// The channels of all mobile hosts. A channel is *open* while it is good and packets wait for its host.
 #[derive(Debug, Clone)]
 pub(crate) struct Channels {
     each: Vec<Channel>,
-    /// When which channel changes.
+    /// Time at which each channel changes next.
     changes: Deadlines<u16>,
-    /// How many are open, since when, and for how long any was before.
+    /// Number of open channels, and the time during which any was open.
     open: u32,
     any: Span,
 }
 
-/// For how long something was so.
+/// Total time during which a condition held.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     since: Option<Instant>,
@@ -51,7 +51,7 @@ struct Channel {
 }
 
 impl Channels {
-    /// The channels of a run with `seed`; one whose model has no states is always good.
+    /// Creates the channels of a run with `seed`; a channel whose model has no states is always good.
     pub(crate) fn new(errors: &[ErrorConfig], seed: u64) -> Self {
         let mut changes = Deadlines::default();
         let each = (0..).zip(errors).map(|(mobile, errors)| {
@@ -79,24 +79,24 @@ impl Channels {
         }
     }
 
-    /// Whether a channel is good.
+    /// Returns true if a channel is good.
     pub(crate) fn is_good(&self, mobile: u16) -> bool {
         self.each
             .get(usize::from(mobile))
             .is_some_and(|channel| channel.is_good)
     }
 
-    /// Whether something waits for a mobile host.
+    /// Notes whether packets wait for a mobile host.
     pub(crate) fn backlog(&mut self, now: Instant, mobile: u16, is_backlogged: bool) {
         self.set(now, mobile, |channel| channel.is_backlogged = is_backlogged);
     }
 
-    /// When the next channel changes.
+    /// Returns the time at which the next channel changes.
     pub(crate) fn next_change(&self) -> Option<Instant> {
         self.changes.first()
     }
 
-    /// A channel that has changed by now, and whether it is good.
+    /// Returns a channel that has changed by now, and true if it is good.
     pub(crate) fn change(&mut self, now: Instant) -> Option<(u16, bool)> {
         let at = self.next_change()?;
         let mobile = self.changes.pop_due(now)?;
@@ -124,18 +124,18 @@ impl Channels {
         self.any.set(now, self.open > 0);
     }
 
-    /// For how long any channel was open.
+    /// Returns the time during which any channel was open.
     pub(crate) fn any_open(&self, now: Instant) -> Duration {
         self.any.total(now)
     }
 
-    /// For how long a channel was good.
+    /// Returns the time during which a channel was good.
     pub(crate) fn good(&self, now: Instant, mobile: u16) -> Duration {
         let channel = self.each.get(usize::from(mobile));
         channel.map_or(Duration::ZERO, |channel| channel.good.total(now))
     }
 
-    /// For how long a channel was open.
+    /// Returns the time during which a channel was open.
     pub(crate) fn open(&self, now: Instant, mobile: u16) -> Duration {
         let channel = self.each.get(usize::from(mobile));
         channel.map_or(Duration::ZERO, |channel| channel.open.total(now))

@@ -1,4 +1,4 @@
-//! A channel that tells its state, now and then wrongly.
+//! A source of channel states that is wrong now and then.
 
 use machine::RandomStream;
 use serde::Deserialize;
@@ -6,14 +6,14 @@ use units::{Duration, Instant, Probability};
 
 use super::opportunity::Channels;
 
-/// How often what channels tell is right.
+/// The accuracy of reported channel states.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Accuracy {
-    /// The chance that a look at a channel gives its state; else it gives the opposite. All looks are independent, so
-    /// at 50 % what is seen has nothing to do with the state, and at 0 % it is always wrong.
+    /// Probability that an observation of a channel gives its state; else it gives the opposite. All observations are
+    /// independent, so at 50 % they say nothing about the state, and at 0 % they are always wrong.
     pub(crate) right: Probability,
-    /// The time between two looks at a channel within one of its periods; without it each period is looked at once,
+    /// Time between two observations of a channel within one of its periods; if `None`, each period is observed once,
     /// when it begins.
     pub(crate) every: Option<Duration>,
 }
@@ -27,19 +27,19 @@ impl Default for Accuracy {
     }
 }
 
-/// What is seen of all channels.
+/// The observed states of all channels.
 #[derive(Debug, Clone)]
 pub(crate) struct Oracle {
     accuracy: Accuracy,
     chance: RandomStream,
-    /// When all are looked at again.
+    /// Time at which all channels are observed again.
     next: Option<Instant>,
-    /// Whether each seems good.
+    /// For each channel, true if it seems good.
     seems_good: Vec<bool>,
 }
 
 impl Oracle {
-    /// All of so many channels are about to be looked at for the first time.
+    /// Creates an oracle for this many channels, none of which was observed yet.
     pub(crate) fn new(accuracy: Accuracy, channels: u16, seed: u64) -> Self {
         Self {
             accuracy,
@@ -49,12 +49,12 @@ impl Oracle {
         }
     }
 
-    /// When all are looked at next.
+    /// Returns the time at which all channels are observed next.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Looks at a channel; whether it seems good, if it did not seem so before, or no longer does.
+    /// Observes a channel; returns its observed state (true for good) if that has changed.
     pub(crate) fn look(&mut self, mobile: u16, is_good: bool) -> Option<bool> {
         let is_right = self.chance.chance(self.accuracy.right);
         let seems_good = is_good == is_right;
@@ -62,7 +62,7 @@ impl Oracle {
         (std::mem::replace(before, seems_good) != seems_good).then_some(seems_good)
     }
 
-    /// Looks at all, if that is due; gives those that seem to have changed.
+    /// Observes all channels if that is due; returns those whose observed state has changed.
     pub(crate) fn look_around(&mut self, now: Instant, channels: &Channels) -> Vec<(u16, bool)> {
         if self.next.is_none_or(|next| next > now) {
             return Vec::new();

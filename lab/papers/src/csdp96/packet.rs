@@ -1,35 +1,35 @@
-//! What crosses the wire and the air.
+//! The packets of the wire and the frames of the air.
 
 use simulator::Packet as Crossing;
 use units::{Bytes, Instant};
 use wire::TcpSegment;
 
-/// A packet of one mobile host's.
+/// A packet from or to one mobile host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packet {
-    /// The mobile host that it comes from or goes to.
+    /// Number of the mobile host that it comes from or goes to.
     pub(crate) mobile: u16,
-    /// What it carries.
+    /// Content of the packet.
     pub(crate) content: Content,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A segment of a connection.
     Segment(TcpSegment),
     /// A datagram of a flow.
     Datagram {
-        /// Its length, headers included.
+        /// Length, headers included.
         length: Bytes,
-        /// When it was sent.
+        /// Time at which it was sent.
         sent: Instant,
     },
 }
 
-/// What a base station sends or receives for mobile hosts.
+/// A packet that a base station sends or receives for mobile hosts.
 pub(crate) trait OfMobile: Crossing {
-    /// The number of the mobile host that it comes from or goes to; none if it is no mobile host's.
+    /// Returns the number of the mobile host that it comes from or goes to; `None` if it belongs to no mobile host.
     fn mobile(&self) -> Option<u16>;
 }
 
@@ -54,17 +54,17 @@ impl Crossing for Packet {
     }
 }
 
-/// What a frame of the air carries.
+/// Content of a frame of the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carried<P> {
-    /// A packet; the number tells copies of one frame from the next frame (IEEE 802.11-1997 §9.2.9).
+    /// A packet; the number distinguishes copies of one frame from the next frame (IEEE 802.11-1997 §9.2.9).
     Packet { number: u64, packet: P },
-    /// Nothing: its acknowledgement is what it is sent for.
+    /// An empty frame, which is sent for its acknowledgement.
     Probe,
 }
 
 impl<P: Crossing> Carried<P> {
-    /// Bytes besides the MAC's own.
+    /// Returns the number of bytes besides those of the MAC.
     pub(crate) fn length(&self) -> Bytes {
         match self {
             Self::Packet { packet, .. } => packet.length(),
@@ -73,14 +73,14 @@ impl<P: Crossing> Carried<P> {
     }
 }
 
-/// Takes each frame of one sender once.
+/// A filter that drops repeated copies of the frames of one sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Filter {
     next: u64,
 }
 
 impl Filter {
-    /// The packet of a frame, if it is no copy of one that came.
+    /// Returns the packet of a frame, if the frame is not a copy of an earlier one.
     pub(crate) fn take<P>(&mut self, carried: Carried<P>) -> Option<P> {
         match carried {
             Carried::Packet { number, packet } if number >= self.next => {

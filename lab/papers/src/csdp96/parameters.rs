@@ -1,4 +1,4 @@
-//! What a plan says: the network, its hosts, the channels, and how the base station's driver works.
+//! The parameters of a plan: the network, its hosts, the channels, and the driver of the base station.
 
 use channel::errors::ErrorConfig;
 use channel::{CsmaConfig, DirectionConfig, Link, LinkConfig, QueueBound, Rate};
@@ -11,90 +11,90 @@ use super::flow::{FlowConfig, Flows};
 use super::oracle::Accuracy;
 use crate::links::Wire;
 
-/// More than any run needs, and little enough to wait for.
+/// Upper limit of a transfer; more than any run needs, and still short enough to wait for.
 const TRANSFER_MAX: Bytes = Bytes::new(1 << 28);
-/// Mobile hosts on one air.
+/// Upper limit of mobile hosts on one air.
 const CONNECTIONS_MAX: u16 = 256;
-/// Packets that wait for one mobile host.
+/// Upper limit of packets that wait for one mobile host.
 const QUEUE_MAX: usize = 100_000;
-/// How late outcomes are known.
+/// Upper limit of the delay of outcomes.
 const LATE_MAX: Duration = Duration::from_secs(10);
 
-/// The plan's `[parameters]`.
+/// The `[parameters]` of the plan.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
-    /// Mobile hosts, each with one connection from a fixed host of its own.
+    /// Number of mobile hosts, each with one connection from a fixed host of its own.
     pub(crate) connections: u16,
-    /// When all connections begin.
+    /// Time at which all connections begin.
     #[serde(default)]
     pub(crate) begin: Duration,
-    /// What each connection moves.
+    /// Bytes that each connection transfers.
     pub(crate) transfer: Bytes,
-    /// When a run is given up; when it ends, in experiments that look at a span of time or at a moment.
+    /// Time at which a run is given up; or at which it ends, in experiments over a span of time or at a moment.
     pub(crate) until: Duration,
-    /// The connection that is looked at, from 1 on, in experiments that show one.
+    /// Number of the connection to measure, from 1 on, in experiments that show one.
     pub(crate) connection: Option<u16>,
-    /// All hosts.
+    /// TCP of all hosts.
     #[serde(default)]
     pub(crate) tcp: tcp::Config,
-    /// From the fixed hosts to the base station; they share it.
+    /// The wire from the fixed hosts to the base station; they share it.
     pub(crate) wire: Wire,
     /// The medium access.
     #[serde(default)]
     pub(crate) air: CsmaConfig,
     /// The drivers of base station and mobile hosts.
     pub(crate) driver: Driver,
-    /// What each channel loses, in both directions.
+    /// Error model of each channel, in both directions.
     #[serde(default)]
     pub(crate) errors: ErrorConfig,
-    /// What the channel of the last mobile host with a connection loses, if it differs.
+    /// Error model of the channel of the last mobile host with a connection, if it differs.
     pub(crate) last: Option<ErrorConfig>,
     /// Flows beside the connections.
     pub(crate) flows: Option<Flows>,
-    /// What each mobile host with a connection sends besides, to its fixed host.
+    /// Flow that each mobile host with a connection also sends to its fixed host.
     pub(crate) uplink: Option<FlowConfig>,
 }
 
-/// How drivers hand frames to their card.
+/// The way in which drivers hand frames to their card.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Driver {
-    /// A frame is dropped when more tries than this have failed.
+    /// Retry limit: a frame is dropped when more tries than this have failed.
     pub(crate) retries: u32,
-    /// Packets that may wait for one mobile host, or at one.
+    /// Largest number of packets that wait for one mobile host, or at one.
     pub(crate) queue: usize,
-    /// What receivers tell of losses.
+    /// Reports of receivers on losses.
     #[serde(default)]
     pub(crate) hints: Hints,
-    /// How rightly channels tell their states, to whom they do.
+    /// Accuracy of the channel states, for schemes that get them.
     #[serde(default)]
     pub(crate) accuracy: Accuracy,
-    /// So much later than the card the scheduler knows what became of a frame, as across a link with a longer round
-    /// trip than the MAC's.
+    /// Delay until the scheduler knows the result of a frame, after the card does; as across a link with a longer
+    /// round-trip time than the MAC's.
     #[serde(default)]
     pub(crate) late: Duration,
-    /// How fast frames are copied to the card; nothing where that takes no time.
+    /// Rate at which frames are copied to the card; `None` if copying takes no time.
     pub(crate) copy: Option<BitRate>,
 }
 
-/// What receivers tell of losses (the paper: a collision raises the signal, a fade lowers it).
+/// Reports of receivers on losses (the paper: a collision raises the signal, a fade lowers it).
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Hints {
-    /// When.
+    /// Time at which reports arrive.
     pub(crate) come: Coming,
-    /// The share of losses whose cause is told.
+    /// Share of losses whose cause is reported.
     pub(crate) told: Probability,
-    /// Of the collisions whose cause is told, the share that is taken for fades.
+    /// Share of the reported collisions that are mistaken for fades.
     pub(crate) mistaken: Probability,
 }
 
-/// When what a receiver tells of a loss is known.
+/// Time at which a report on a loss is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Coming {
-    /// As soon as the acknowledgement is missing: the most that any way of telling can reach.
+    /// As soon as the acknowledgement is missing: the upper limit for any kind of report.
     #[default]
     AtOnce,
     /// With the receiver's next acknowledgement or frame that gets through.
@@ -102,7 +102,7 @@ pub(crate) enum Coming {
 }
 
 impl Driver {
-    /// Refuses what makes no sense.
+    /// Refuses invalid values.
     pub(crate) fn check(&self, case: &Case) -> Result<(), PlanError> {
         if !(1..=QUEUE_MAX).contains(&self.queue) {
             return Err(case.wrong_parameter("driver.queue", "allowed: 1 to 100000 packets"));
@@ -159,7 +159,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// What each channel loses, by the number of its mobile host.
+    /// Returns the error model of each channel, by the number of its mobile host.
     pub(crate) fn channels(&self) -> Vec<ErrorConfig> {
         let mut channels = vec![self.errors.clone(); usize::from(self.connections)];
         if let (Some(channel), Some(errors)) = (channels.last_mut(), &self.last) {
@@ -169,13 +169,13 @@ impl Parameters {
         channels
     }
 
-    /// The flows, if there are any.
+    /// Returns the flows, if there are any.
     pub(crate) fn flows(&self) -> impl Iterator<Item = FlowConfig> + use<> {
         let flows = self.flows.map(|flows| [flows.voice, flows.interactive]);
         flows.into_iter().flatten()
     }
 
-    /// The TCP of a host, which ticks in its own time.
+    /// Returns the TCP of a host, whose timer ticks have their own phase.
     pub(crate) fn host(&self, name: &str, number: u16, seed: u64) -> tcp::Config {
         let mut config = self.tcp.clone();
         let mut chance = RandomStream::named(seed, &format!("csdp96/tick/{name}/{number}"));
@@ -184,7 +184,7 @@ impl Parameters {
         config
     }
 
-    /// The same network without errors, which moves a quarter of the data: what utilisation is compared with.
+    /// Returns the same network without errors and with a quarter of the data: the reference of utilisation.
     pub(crate) fn without_errors(&self) -> Self {
         Self {
             begin: Duration::ZERO,
@@ -197,7 +197,7 @@ impl Parameters {
     }
 }
 
-/// Says what is wrong with an error model, if anything is.
+/// Returns an error if an error model is invalid.
 pub(crate) fn check_errors(errors: &ErrorConfig) -> Result<(), String> {
     let bound = QueueBound::Packets(1);
     let each = DirectionConfig::steady(Rate::Unlimited, Duration::ZERO, bound);

@@ -1,4 +1,4 @@
-//! Packets that wait for one receiver, and the tries of the one at their head.
+//! Packets that wait for one receiver, and the tries of the first one.
 
 use std::collections::VecDeque;
 
@@ -9,38 +9,38 @@ use units::{Bytes, Duration, Instant};
 use super::packet::Carried;
 use super::parameters::Driver;
 
-/// A queue whose head is tried until it is acknowledged or given up (the paper, on scheduler operation).
+/// A queue whose first packet is tried until it is acknowledged or given up (the paper, on scheduler operation).
 #[derive(Debug, Clone)]
 pub(crate) struct Queue<P> {
     driver: Driver,
     packets: VecDeque<(Instant, P)>,
     bytes: Bytes,
-    /// Tries of the head that failed.
+    /// Failed tries of the first packet.
     failures: u32,
-    /// The head's number: how many have left.
+    /// Number of the first packet: the count of packets that have left.
     number: u64,
     tally: Tally,
 }
 
-/// What happened in a queue.
+/// Counters of a queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
     /// Bytes that were acknowledged.
     pub(crate) delivered: Bytes,
     /// Frames that were acknowledged.
     pub(crate) frames: u64,
-    /// From the wire to the acknowledgement, all of these frames together.
+    /// Time from the wire to the acknowledgement, summed over these frames.
     pub(crate) waited: Duration,
     /// Failed tries after which the frame was put back.
     pub(crate) put_back: u64,
     /// Frames that were dropped after the last try.
     pub(crate) given_up: u64,
-    /// Packets that the queue had no room for.
+    /// Packets that were dropped because the queue was full.
     pub(crate) refused: u64,
 }
 
 impl<P: Crossing> Queue<P> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub(crate) fn new(driver: Driver) -> Self {
         Self {
             driver,
@@ -52,12 +52,12 @@ impl<P: Crossing> Queue<P> {
         }
     }
 
-    /// What happened so far.
+    /// Returns the counters.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// A packet comes.
+    /// Adds a packet, or drops it if the queue is full.
     pub(crate) fn push(&mut self, now: Instant, packet: P) {
         if self.packets.len() >= self.driver.queue {
             self.tally.refused += 1;
@@ -67,7 +67,7 @@ impl<P: Crossing> Queue<P> {
         self.packets.push_back((now, packet));
     }
 
-    /// What waits.
+    /// Returns the state of the queue for the scheduler; `None` if it is empty.
     pub(crate) fn waiting(&self) -> Option<Waiting> {
         let (oldest, _) = self.packets.front()?;
         Some(Waiting {
@@ -76,7 +76,7 @@ impl<P: Crossing> Queue<P> {
         })
     }
 
-    /// The frame at the head.
+    /// Returns the frame at the head.
     pub(crate) fn head(&self) -> Option<Carried<P>> {
         let (_, packet) = self.packets.front()?;
         Some(Carried::Packet {
@@ -85,7 +85,7 @@ impl<P: Crossing> Queue<P> {
         })
     }
 
-    /// The head was acknowledged.
+    /// Removes the first packet, which was acknowledged.
     pub(crate) fn delivered(&mut self, now: Instant) {
         if let Some((came, packet)) = self.leave() {
             self.tally.delivered += packet.length();
@@ -94,7 +94,7 @@ impl<P: Crossing> Queue<P> {
         }
     }
 
-    /// A try of the head failed; whether it was given up.
+    /// Counts a failed try of the first packet; returns true if the packet was given up.
     pub(crate) fn failed(&mut self) -> bool {
         self.failures += 1;
         if self.failures <= self.driver.retries {

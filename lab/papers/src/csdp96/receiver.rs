@@ -1,4 +1,4 @@
-//! What runs on a mobile host: TCP and an application that reads, or the receiver of a flow.
+//! The application of a mobile host: TCP and a reader, or the receiver of a flow.
 
 use machine::{Machine, earlier};
 use simulator::{Input, Output};
@@ -9,13 +9,13 @@ use super::flow::{Delays, Talker};
 use super::node::{Event, HOP};
 use super::packet::{Content, Packet};
 
-/// What a mobile host is there for.
+/// Role of a mobile host.
 #[derive(Debug)]
 pub(crate) enum Role {
     /// It receives a file.
     Connection {
         endpoint: Box<Endpoint>,
-        /// What its application still waits for, in bytes.
+        /// Bytes that its application still waits for.
         missing: u64,
     },
     /// It receives a flow.
@@ -28,12 +28,12 @@ pub(crate) struct Receiver {
     number: u16,
     role: Role,
     now: Instant,
-    /// What it sends to its fixed host besides.
+    /// Flow that it also sends to its fixed host.
     uplink: Option<Talker>,
 }
 
 impl Receiver {
-    /// The host of that number.
+    /// Creates the host of this number.
     pub(crate) fn new(number: u16, role: Role) -> Self {
         Self {
             number,
@@ -43,12 +43,12 @@ impl Receiver {
         }
     }
 
-    /// The same host, which also sends a flow.
+    /// Returns the same host with a flow that it sends.
     pub(crate) fn with_uplink(self, uplink: Option<Talker>) -> Self {
         Self { uplink, ..self }
     }
 
-    /// Its TCP, if it receives a file.
+    /// Returns its TCP, if it receives a file.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
         match &self.role {
             Role::Connection { endpoint, .. } => Some(endpoint),
@@ -56,7 +56,7 @@ impl Receiver {
         }
     }
 
-    /// How late datagrams were, if it receives a flow.
+    /// Returns the delays of datagrams, if it receives a flow.
     pub(crate) fn delays(&self) -> Option<&Delays> {
         match &self.role {
             Role::Connection { .. } => None,

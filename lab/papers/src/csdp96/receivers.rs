@@ -1,4 +1,4 @@
-//! What mobile hosts' cards notice of frames that they did not get, until they can tell.
+//! The observations of the mobile hosts' cards on lost frames, until they are reported.
 
 use machine::RandomStream;
 use scheduler::Hint;
@@ -6,9 +6,9 @@ use units::{Duration, Instant};
 
 use super::parameters::Hints;
 
-/// The cards of all mobile hosts, by number. Each hears the base station every few milliseconds, whomever that sends
-/// to, so that it sees at once when the signal falls or rises again; what it saw goes with its next acknowledgement or
-/// frame that gets through.
+/// The cards of all mobile hosts, by number. Each receives the base station every few milliseconds, whatever the
+/// destination, so that it detects at once when the signal falls or rises again; it reports with its next
+/// acknowledgement or frame that gets through.
 #[derive(Debug, Clone)]
 pub(crate) struct Receivers {
     hints: Hints,
@@ -16,19 +16,19 @@ pub(crate) struct Receivers {
     each: Vec<Receiver>,
 }
 
-/// What one card has not told yet.
+/// The unreported observations of one card.
 #[derive(Debug, Clone, Copy, Default)]
 struct Receiver {
-    /// Frames that came damaged while the signal had not fallen.
+    /// Number of frames that arrived damaged at full signal.
     damaged: u32,
-    /// Since when the signal has been too weak.
+    /// Time since which the signal has been too weak.
     weak: Option<Instant>,
-    /// For how long it was, before it rose.
+    /// Duration of the last fade, once the signal has risen.
     faded: Option<Duration>,
 }
 
 impl Receivers {
-    /// Cards with nothing to tell, so many of them.
+    /// Creates `count` cards with nothing to report.
     pub(crate) fn new(hints: Hints, count: u16, seed: u64) -> Self {
         Self {
             hints,
@@ -37,7 +37,7 @@ impl Receivers {
         }
     }
 
-    /// A frame came damaged while the signal had not fallen; others joined it, or none did.
+    /// Notes a frame that arrived damaged at full signal; `joined` is true if other frames collided with it.
     pub(crate) fn damaged(&mut self, mobile: u16, joined: bool) {
         let is_noticed = self.chance.chance(self.hints.told);
         let is_mistaken = self.chance.chance(self.hints.mistaken) && joined;
@@ -49,7 +49,7 @@ impl Receivers {
         }
     }
 
-    /// The signal fell, or rose again.
+    /// Notes that the signal fell, or rose again.
     pub(crate) fn changed(&mut self, now: Instant, mobile: u16, is_good: bool) {
         let is_noticed = self.chance.chance(self.hints.told);
         let Some(receiver) = self.each.get_mut(usize::from(mobile)) else {
@@ -62,7 +62,7 @@ impl Receivers {
         }
     }
 
-    /// Something of a mobile host's gets through, and with it what its card has to tell.
+    /// Returns the report of a mobile host's card when a frame of that host gets through.
     pub(crate) fn tell(&mut self, mobile: u16) -> impl Iterator<Item = Hint> + use<> {
         let receiver = self.each.get_mut(usize::from(mobile));
         let hints = receiver.map(|receiver| {

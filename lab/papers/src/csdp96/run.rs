@@ -1,4 +1,4 @@
-//! A run, and what is measured of it.
+//! A run and its metrics.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use super::queue::{Queue, Tally};
 use super::receiver::Receiver;
 use crate::metric;
 
-/// What transfers by all connections measure.
+/// The metrics of transfers by all connections.
 pub(crate) const METRICS: &[Metric] = &[
     metric(
         "finish_max",
@@ -83,11 +83,11 @@ pub(crate) const METRICS: &[Metric] = &[
     ),
 ];
 
-/// What is shown of each connection.
+/// The metrics of each connection.
 pub(crate) const CONNECTION_METRICS: &[Metric] =
     &[metric("finish", "s", "when the connection ends")];
 
-/// What a span of time measures.
+/// The metrics of a span of time.
 pub(crate) const SPAN_METRICS: &[Metric] = &[
     metric(
         "others",
@@ -114,16 +114,16 @@ pub(crate) const SPAN_METRICS: &[Metric] = &[
 /// Transfers that have ended.
 pub(crate) struct Transfers {
     network: Network,
-    /// When each connection's data had arrived, or it was given up, by number.
+    /// Time at which the data of each connection had arrived, or the connection was given up; by number.
     pub(crate) ends: Vec<Instant>,
-    /// Jain's index when the first had.
+    /// Jain's index at the first of these times.
     fairness: Option<f64>,
-    /// Connections that were given up before.
+    /// Number of connections that were given up before.
     broken: u64,
 }
 
 impl Network {
-    /// The fixed hosts.
+    /// Returns the fixed hosts.
     pub(crate) fn fixed(&self) -> Result<&FixedHosts, RunError> {
         match self.simulation.node(self.fixed) {
             Node::Fixed(hosts) => Ok(hosts),
@@ -131,7 +131,7 @@ impl Network {
         }
     }
 
-    /// The air with its stations.
+    /// Returns the air with its stations.
     pub(crate) fn cell(&self) -> Result<&Cell<Receiver>, RunError> {
         match self.simulation.node(self.cell) {
             Node::Cell(cell) => Ok(cell),
@@ -171,7 +171,7 @@ impl Transfers {
             if ends.iter().all(Option::is_none) {
                 fairness = jain(network.cell()?, now);
             }
-            // What breaks once the data have arrived does not matter.
+            // A connection that breaks after its data have arrived does not matter.
             if let Some(end) = ends
                 .get_mut(usize::from(mobile))
                 .filter(|end| end.is_none())
@@ -188,7 +188,7 @@ impl Transfers {
         })
     }
 
-    /// What the base station delivered in a second in which it had something for a good channel, in bytes.
+    /// Returns the bytes that the base station delivered per second with packets for a good channel.
     fn rate(&self) -> Result<f64, RunError> {
         let station = self.network.cell()?.station();
         let open = station.channels().any_open(self.network.simulation.now());
@@ -197,7 +197,7 @@ impl Transfers {
         Ok(delivered as f64 / open.as_secs_f64())
     }
 
-    /// As the lab stores it, under the names of [`METRICS`].
+    /// Returns the measurements, under the names of [`METRICS`].
     pub(crate) fn measurements(&self, set_up: &SetUp) -> Result<Measurements, RunError> {
         let (cell, fixed) = (self.network.cell()?, self.network.fixed()?);
         let ends = self.ends.iter().map(|end| end.since_origin().as_secs_f64());
@@ -243,7 +243,7 @@ impl Transfers {
 }
 
 impl SetUp {
-    /// The run without errors that utilisation is compared with.
+    /// Returns the run without errors that is the reference of utilisation.
     fn reference(&self) -> Self {
         Self {
             parameters: self.parameters.without_errors(),
@@ -255,7 +255,7 @@ impl SetUp {
         }
     }
 
-    /// Runs a case until its time is over; as the lab stores it, under the names of [`SPAN_METRICS`].
+    /// Runs a case until its time is over; returns the measurements under the names of [`SPAN_METRICS`].
     pub(crate) fn span(&self) -> Result<Measurements, RunError> {
         let mut network = self.build()?;
         let end = Instant::ZERO + self.parameters.until;
@@ -282,7 +282,7 @@ impl SetUp {
     }
 }
 
-/// The mean of all but the last, and the last.
+/// Returns the mean of all but the last, and the last.
 fn apart(values: &[f64]) -> (Option<f64>, Option<f64>) {
     let Some((last, others)) = values.split_last() else {
         return (None, None);
@@ -291,7 +291,7 @@ fn apart(values: &[f64]) -> (Option<f64>, Option<f64>) {
     (Some(mean).filter(|mean| mean.is_finite()), Some(*last))
 }
 
-/// Jain's index of airtime by time good and backlogged; nothing if there was no such time.
+/// Returns Jain's index of airtime divided by time good and backlogged; `None` without such time.
 fn jain(cell: &Cell<Receiver>, now: Instant) -> Option<f64> {
     let station = cell.station();
     let shares = (0..).zip(station.queues()).filter_map(|(mobile, _)| {
@@ -302,8 +302,8 @@ fn jain(cell: &Cell<Receiver>, now: Instant) -> Option<f64> {
     jains_index(&shares.collect::<Vec<_>>())
 }
 
-/// How evenly these shares are shared (Jain, Chiu, Hawe 1984): 1 if they are equal, 1 ÷ their number if one has all;
-/// nothing if nobody has any.
+/// Returns Jain's fairness index of these shares (Jain, Chiu, Hawe 1984): 1 if they are equal, 1 ÷ their number if one
+/// has all; `None` if all are zero.
 pub(crate) fn jains_index(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

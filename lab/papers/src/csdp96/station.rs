@@ -22,21 +22,21 @@ pub(crate) struct Station<P> {
     scheduler: Scheduler,
     queues: Vec<Queue<P>>,
     channels: Channels,
-    /// What the scheduler is told of the channels' states, if it is.
+    /// Observed channel states for the scheduler, if it gets them.
     oracle: Option<Oracle>,
     hints: Hints,
     chance: RandomStream,
     receivers: Receivers,
-    /// What the scheduler does not know yet.
+    /// Inputs that the scheduler does not have yet.
     late: Late<Input>,
     card: TransmitBuffer<P>,
     watch: Watch,
-    /// Of frames from each mobile host.
+    /// Filters of frames, one for each mobile host.
     filters: Vec<Filter>,
 }
 
 impl<P: OfMobile> Station<P> {
-    /// A base station at rest, with a queue for each channel.
+    /// Creates an idle base station, with a queue for each channel.
     pub(crate) fn new(
         config: &scheduler::Config,
         driver: Driver,
@@ -69,28 +69,28 @@ impl<P: OfMobile> Station<P> {
         }
     }
 
-    /// The queues, by mobile host.
+    /// Returns the queues, by mobile host.
     pub(crate) fn queues(&self) -> &[Queue<P>] {
         &self.queues
     }
 
-    /// The channels, as the run has them.
+    /// Returns the true states of the channels.
     pub(crate) fn channels(&self) -> &Channels {
         &self.channels
     }
 
-    /// What became of fades.
+    /// Returns the account of fades.
     pub(crate) fn account(&self) -> &Account {
         self.watch.account()
     }
 
-    /// What the scheduler did for a mobile host.
+    /// Returns the scheduler's counters of a mobile host.
     pub(crate) fn status(&self, mobile: u16) -> Status {
         let status = self.scheduler.status(Destination(mobile));
         status.unwrap_or_default()
     }
 
-    /// A packet came from the wire.
+    /// Takes a packet from the wire.
     pub(crate) fn take(&mut self, now: Instant, packet: P) {
         let Some(mobile) = packet.mobile() else {
             return;
@@ -101,22 +101,22 @@ impl<P: OfMobile> Station<P> {
         }
     }
 
-    /// A frame came from the air; gives the packet that goes on to the wire.
+    /// Takes a frame from the air; returns the packet that goes on to the wire.
     pub(crate) fn hear(&mut self, now: Instant, mobile: u16, carried: Carried<P>) -> Option<P> {
         self.hear_hints(now, mobile);
         let filter = self.filters.get_mut(usize::from(mobile))?;
         filter.take(carried)
     }
 
-    /// A frame for a mobile host came damaged; others joined it, or none did.
+    /// Notes that a frame for a mobile host arrived damaged; `joined` is true if other frames collided with it.
     pub(crate) fn damaged(&mut self, mobile: u16, joined: bool) {
-        // With a fallen signal nothing is heard of a frame.
+        // In a fade the card receives nothing of a frame.
         if self.channels.is_good(mobile) {
             self.receivers.damaged(mobile, joined);
         }
     }
 
-    /// An acknowledgement or a frame came from a mobile host, with what its card had to tell.
+    /// Takes the report that came with an acknowledgement or frame from a mobile host.
     fn hear_hints(&mut self, now: Instant, mobile: u16) {
         if self.hints.come != Coming::WithFrames {
             return;
@@ -128,7 +128,7 @@ impl<P: OfMobile> Station<P> {
         self.hear_news(now);
     }
 
-    /// Tells the scheduler what is known by now.
+    /// Hands the scheduler the inputs that are known by now.
     fn hear_news(&mut self, now: Instant) {
         while let Some(news) = self.late.pop(now) {
             self.scheduler.handle_input(now, news);
@@ -147,7 +147,7 @@ impl<P: OfMobile> Station<P> {
         self.scheduler.handle_input(now, told);
     }
 
-    /// The card is done with a frame, for which the air was used so long.
+    /// Takes the result of a frame from the card, with the airtime used.
     pub(crate) fn ended(
         &mut self,
         now: Instant,
@@ -192,7 +192,7 @@ impl<P: OfMobile> Station<P> {
         Outcome::Missing { cause, given_up }
     }
 
-    /// What the receiver tells of a loss.
+    /// Returns the cause of a loss as the receiver reports it.
     fn cause(&mut self, mobile: u16, fate: Fate) -> Cause {
         if self.hints.come != Coming::AtOnce {
             return Cause::Unknown;
@@ -203,13 +203,13 @@ impl<P: OfMobile> Station<P> {
             _ if !is_told => Cause::Unknown,
             Fate::Collided if is_mistaken => Cause::Fade,
             Fate::Collided => Cause::Collision,
-            // A checksum that failed at full signal is no fade.
+            // A checksum error at full signal is not a fade.
             _ if self.channels.is_good(mobile) => Cause::Unknown,
             _ => Cause::Fade,
         }
     }
 
-    /// The frame that the card sends.
+    /// Returns the frame that the card sends.
     pub(crate) fn poll_frame(&mut self, now: Instant) -> Option<Frame<Carried<P>>> {
         while let Some(frame) = self.pick(now) {
             self.card.load(now, frame);
@@ -217,7 +217,7 @@ impl<P: OfMobile> Station<P> {
         self.card.ready(now)
     }
 
-    /// The frame that the driver hands to the card.
+    /// Returns the frame that the driver hands to the card.
     fn pick(&mut self, now: Instant) -> Option<Frame<Carried<P>>> {
         loop {
             let (mobile, payload) = match self.scheduler.poll_output()? {

@@ -14,14 +14,14 @@ use super::trace::{self, TRACE_METRICS};
 const SOURCE: &str = "Bhagwat, Bhattacharya, Krishna, Tripathi, \"Enhancing Throughput over Wireless LANs Using \
     Channel State Dependent Packet Scheduling\", IEEE INFOCOM 1996; all numbers of the paper are lost";
 
-/// The parts of a plan after one another.
+/// Concatenates the parts of a plan.
 macro_rules! plan {
     ($($part:literal),+) => {
         concat!($(include_str!(concat!("plans/", $part, ".toml"))),+, include_str!("plans/parameters.toml"))
     };
 }
 
-/// Transfers by all connections: name, title, claims, and the parts of the plan that are its own.
+/// Transfers by all connections: name, title, claims, and the plan's own parts.
 macro_rules! transfers {
     ($name:literal, $title:literal, $claims:expr, [$($part:literal),+]) => {
         Study {
@@ -222,7 +222,7 @@ const CALIBRATION: &[Calibration] = &[
     },
 ];
 
-/// Runs of a plan.
+/// An experiment: runs of a plan.
 #[derive(Debug)]
 pub(super) struct Study {
     pub(super) about: About,
@@ -230,7 +230,7 @@ pub(super) struct Study {
     measure: fn(&SetUp) -> Result<Measurements, RunError>,
 }
 
-/// All connections to their ends, of which one is looked at.
+/// Runs all connections to their ends, and measures one of them.
 fn connection(set_up: &SetUp) -> Result<Measurements, RunError> {
     let transfers = Transfers::run(set_up)?;
     let number = set_up.parameters.connection.unwrap_or(1);
@@ -239,7 +239,7 @@ fn connection(set_up: &SetUp) -> Result<Measurements, RunError> {
     Ok(Measurements::new().with_some("finish", end))
 }
 
-/// All connections to their ends.
+/// Runs all connections to their ends.
 fn transfers(set_up: &SetUp) -> Result<Measurements, RunError> {
     Transfers::run(set_up)?.measurements(set_up)
 }

@@ -6,7 +6,7 @@ use units::Instant;
 use super::network::SetUp;
 use crate::metric;
 
-/// What is seen of the first connection at a moment.
+/// The metrics of the first connection at a moment.
 pub(crate) const TRACE_METRICS: &[Metric] = &[
     metric(
         "sequence",
@@ -28,7 +28,7 @@ pub(crate) const TRACE_METRICS: &[Metric] = &[
     ),
 ];
 
-/// A run up to the moment that its plan names.
+/// Runs up to the moment that the plan names.
 pub(crate) fn moment(set_up: &SetUp) -> Result<Measurements, RunError> {
     let mut network = set_up.build()?;
     let end = Instant::ZERO + set_up.parameters.until;

@@ -5,20 +5,20 @@ use units::{BitRate, Duration, Instant};
 
 use super::packet::Carried;
 
-/// Holds one frame. To send another one the driver copies it over the one before; to send the same again costs nothing
-/// (the paper, on implementation complexity).
+/// Memory for one frame. To send another frame the driver copies it over the previous one; to send the same one again
+/// costs nothing (the paper, on implementation complexity).
 #[derive(Debug)]
 pub(crate) struct TransmitBuffer<P> {
-    /// How fast the driver copies; nothing where that takes no time.
+    /// Copy rate of the driver; `None` if copying takes no time.
     rate: Option<BitRate>,
-    /// Whose frame it holds, and that frame's number.
+    /// Mobile host and number of the frame that it holds.
     holds: Option<(u16, u64)>,
-    /// A frame that is being copied, and until when.
+    /// Frame that is being copied, and the time at which it is ready.
     copying: Option<(Instant, Frame<Carried<P>>)>,
 }
 
 impl<P> TransmitBuffer<P> {
-    /// An empty one.
+    /// Creates an empty buffer.
     pub(crate) fn new(rate: Option<BitRate>) -> Self {
         Self {
             rate,
@@ -27,7 +27,7 @@ impl<P> TransmitBuffer<P> {
         }
     }
 
-    /// The driver wants this frame to be sent.
+    /// Loads a frame to send.
     pub(crate) fn load(&mut self, now: Instant, frame: Frame<Carried<P>>) {
         let wanted = match frame.payload {
             Carried::Packet { number, .. } => Some((frame.mobile, number)),
@@ -42,13 +42,13 @@ impl<P> TransmitBuffer<P> {
         self.copying = Some((now + takes, frame));
     }
 
-    /// The frame that is ready to be sent.
+    /// Returns the frame that is ready to send.
     pub(crate) fn ready(&mut self, now: Instant) -> Option<Frame<Carried<P>>> {
         let (_, frame) = self.copying.take_if(|(ready, _)| *ready <= now)?;
         Some(frame)
     }
 
-    /// When one will be.
+    /// Returns the time at which the next frame is ready.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.copying.as_ref().map(|(ready, _)| *ready)
     }

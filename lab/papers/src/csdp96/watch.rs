@@ -1,54 +1,54 @@
-//! What a base station's monitor sees of fades, and what fades and probes cost.
+//! The fades that the monitor of a base station detects, and the cost of fades and probes.
 
 use units::{Duration, Instant};
 
-/// Keeps account of fades, marks and turns.
+/// A recorder of fades, marks and turns.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {
     each: Vec<Seen>,
     account: Account,
 }
 
-/// What became of fades and turns.
+/// Counters of fades and turns.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Account {
     /// Fades that have ended.
     pub(crate) fades: u64,
-    /// Those that had when their mobile host was marked, if it was.
+    /// Fades that ended before their mobile host was marked.
     pub(crate) unnoticed: u64,
-    /// From the beginnings of the others to the marks.
+    /// Time from the beginning of the other fades to the mark, summed.
     pub(crate) noticing: Duration,
-    /// For how long mobile hosts with good channels were marked, all together.
+    /// Time during which mobile hosts with good channels were marked, summed.
     pub(crate) stale: Duration,
     /// Turns that followed another one of the same mobile host.
     pub(crate) turns: u64,
-    /// From each of these to the next.
+    /// Time from each of these to the next, summed.
     pub(crate) between: Duration,
-    /// For how long the air was used for packets.
+    /// Airtime of packets.
     pub(crate) used: Duration,
-    /// For how long of that, for those that the channel lost, or their acknowledgements.
+    /// Part of that airtime for packets that were lost, or whose acknowledgements were.
     pub(crate) lost: Duration,
-    /// For how long it was used for probes.
+    /// Airtime of probes.
     pub(crate) probed: Duration,
 }
 
-/// A mobile host.
+/// The observed state of a mobile host.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     is_good: bool,
     is_marked: bool,
-    /// When its channel last changed.
+    /// Time of the last change of its channel.
     changed: Instant,
-    /// When it last became so that it is marked and good.
+    /// Time since which it is marked although good.
     stale: Option<Instant>,
-    /// Its fade was noticed.
+    /// True if its fade was noticed.
     noticed: bool,
-    /// When its last turn ended.
+    /// Time at which its last turn ended.
     turn: Option<Instant>,
 }
 
 impl Watch {
-    /// So many mobile hosts with good channels, unmarked.
+    /// Creates `count` mobile hosts with good channels, unmarked.
     pub(crate) fn new(count: u16) -> Self {
         let seen = Seen {
             is_good: true,
@@ -64,12 +64,12 @@ impl Watch {
         }
     }
 
-    /// What was seen so far.
+    /// Returns the counters.
     pub(crate) fn account(&self) -> &Account {
         &self.account
     }
 
-    /// A channel changed.
+    /// Notes that a channel changed.
     pub(crate) fn changed(&mut self, now: Instant, mobile: u16, is_good: bool) {
         self.update(now, mobile, |seen, account| {
             if is_good && !seen.is_good {
@@ -83,7 +83,7 @@ impl Watch {
         self.notice(now, mobile);
     }
 
-    /// A mobile host was marked, or unmarked.
+    /// Notes that a mobile host was marked or unmarked.
     pub(crate) fn marked(&mut self, now: Instant, mobile: u16, is_marked: bool) {
         self.update(now, mobile, |seen, _| seen.is_marked = is_marked);
         self.notice(now, mobile);
@@ -98,7 +98,7 @@ impl Watch {
         });
     }
 
-    /// A turn ended in which the air was used so long.
+    /// Notes that a turn ended, with the airtime used.
     pub(crate) fn ended(
         &mut self,
         now: Instant,

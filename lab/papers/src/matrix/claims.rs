@@ -1,8 +1,8 @@
-//! What papers say in general, judged on every channel.
+//! General statements of the papers, judged on every channel.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
-/// The axis.
+/// Name of the axis.
 const CHANNEL: &str = "channel";
 /// The scheme that the comparison recommends.
 const BEST_LINK: &str = "LL-SMART-TCP-AWARE";
@@ -32,7 +32,7 @@ macro_rules! faster {
     };
 }
 
-/// All claims.
+/// Returns all claims.
 pub(super) fn all() -> Vec<Claim> {
     vec![
         faster!(
@@ -73,8 +73,8 @@ pub(super) fn all() -> Vec<Claim> {
     ]
 }
 
-/// Whether `fast` is faster than each of `slow` on every channel, by differences on common seeds whose 95 % interval
-/// leaves out zero.
+/// Returns a verdict that holds if `fast` is faster than each of `slow` on every channel: the 95 % confidence interval
+/// of the difference on common seeds must exclude zero.
 fn everywhere(table: &Table, fast: &str, slow: &[&str]) -> Result<Verdict, Unknown> {
     let (mut channels, mut fails) = (Vec::new(), Vec::new());
     for channel in table.cases().iter().filter_map(|case| case.label(CHANNEL)) {

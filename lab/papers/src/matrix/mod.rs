@@ -1,13 +1,14 @@
 //! The matrix: every scheme on every paper's channel.
 //!
 //! Each paper tried its own remedy on its own channel. Here the twelve schemes of the comparison ([`ton97`]), I-TCP,
-//! MTCP in both profiles and our own link repair move the same data across the channels of all five, and a recorded
-//! one, with common seeds. docs/papers/matrix.md says what comes out, and why.
+//! MTCP in both profiles and our own link repair transfer the same data across the channels of all five papers, and a
+//! recorded one, with common seeds. docs/papers/matrix.md has the results and explains them.
 //!
 //! # How to read it
-//! 1. `plans/matrix.toml`: the channels, each with the link of its paper; what they do not say is as in [`ton97`].
-//! 2. This file: a run is a transfer of [`ton97`], and two more without errors, to measure it by.
-//! 3. `claims.rs`: what papers say in general.
+//! 1. `plans/matrix.toml`: the channels, each with the link of its paper; parameters that are missing there are as in
+//!    [`ton97`].
+//! 2. This file: a run is a transfer of [`ton97`], and two more without errors as references.
+//! 3. `claims.rs`: the general statements of the papers.
 //!
 //! [`ton97`]: crate::ton97
 
@@ -24,10 +25,10 @@ use crate::ton97::parameters::Scheme;
 use crate::ton97::tables::set_up;
 use crate::ton97::transfer::{METRICS as TRANSFER, Transfer};
 
-/// The experiments of the group `matrix`: one.
+/// The only experiment of the group `matrix`.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[&Matrix];
 
-/// Of a run beside others without errors.
+/// Share of the throughput without errors.
 const SHARE: Metric = metric(
     "share",
     "%",
@@ -39,7 +40,7 @@ const OWN_SHARE: Metric = metric(
     "of what the scheme itself moves across the same link without errors",
 );
 
-/// Throughput, its shares, and the rest of what transfers measure.
+/// Throughput, its shares, and the other metrics of transfers.
 const METRICS: &[Metric] = &{
     let mut metrics = [TRANSFER[0]; 2 + TRANSFER.len()];
     metrics[1] = SHARE;
@@ -92,11 +93,11 @@ const ABOUT: About = About {
     deviations: include_str!("../../../../docs/papers/matrix.md"),
 };
 
-/// Schemes by channels.
+/// The experiment of all schemes on all channels.
 #[derive(Debug)]
 struct Matrix;
 
-/// The throughput of a transfer without errors, of this scheme or another, in Mbit/s.
+/// Returns the throughput of a transfer without errors, with this scheme or another, in Mbit/s.
 fn without_errors(set_up: &SetUp, scheme: Scheme) -> Result<f64, RunError> {
     let mut set_up = set_up.clone();
     set_up.parameters.errors = ErrorConfig::default();

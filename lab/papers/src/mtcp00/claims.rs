@@ -1,4 +1,4 @@
-//! What the paper says in words, and what was aimed at.
+//! The statements of the paper, and the goals of the project.
 
 mod beyond;
 
@@ -11,7 +11,7 @@ const I_TCP: &str = "I-TCP";
 const TCP: &str = "TCP";
 const ALL: [&str; 3] = [MTCP, I_TCP, TCP];
 
-/// The values of an axis, in the plan's order.
+/// Returns the values of an axis, in the plan's order.
 fn labels<'t>(table: &'t Table, axis: &str) -> Vec<&'t str> {
     let mut labels = Vec::new();
     for label in table.cases().iter().filter_map(|case| case.label(axis)) {
@@ -22,25 +22,26 @@ fn labels<'t>(table: &'t Table, axis: &str) -> Vec<&'t str> {
     labels
 }
 
-/// Packet error rates of 1 % and more.
+/// Returns the packet error rates of 1 % and more.
 fn rates(table: &Table) -> Vec<&str> {
     let mut rates = labels(table, "per");
     rates.retain(|rate| !rate.starts_with('0'));
     rates
 }
 
-/// Ends of the 95 % interval.
+/// Returns the limits of the 95 % confidence interval.
 fn ends(summary: &Summary) -> (f64, f64) {
     let half = summary.ci95.unwrap_or(0.0);
     (summary.mean - half, summary.mean + half)
 }
 
-/// Whether all of the first interval lies above the second.
+/// Returns true if the whole first interval is above the second.
 fn above(first: &Summary, second: &Summary) -> bool {
     ends(first).0 > ends(second).1
 }
 
-/// Whether `better` lies above each other scheme at each rate of 1 % or more, and where it does not.
+/// Returns a verdict that holds if `better` is above each other scheme at each rate of 1 % or more; its numbers name
+/// the exceptions.
 fn ranks(table: &Table, better: &str, others: &[&str], metric: &str) -> Result<Verdict, Unknown> {
     let mut wrong = Vec::new();
     for rate in rates(table) {
@@ -57,7 +58,7 @@ fn ranks(table: &Table, better: &str, others: &[&str], metric: &str) -> Result<V
     Ok(found(&wrong))
 }
 
-/// It holds if nothing speaks against it.
+/// Returns a verdict that holds if there are no exceptions; its numbers list them.
 fn found(wrong: &[String]) -> Verdict {
     let numbers = match wrong {
         [] => "everywhere".to_owned(),
@@ -71,7 +72,7 @@ fn number(summary: &Summary) -> String {
     format!("{:.1} ± {half:.1}", summary.mean)
 }
 
-/// Figures 10a and 10b.
+/// Returns the claims over Figures 10a and 10b.
 pub(super) fn speed() -> Vec<Claim> {
     vec![
         Claim {
@@ -108,7 +109,7 @@ fn rising(values: &[f64]) -> Verdict {
     Verdict::of(values.is_sorted(), numbers.join(", "))
 }
 
-/// Figure 12a.
+/// Returns the claims over Figure 12a.
 pub(super) fn networks() -> Vec<Claim> {
     vec![Claim {
         name: "wireless-better",
@@ -133,7 +134,7 @@ pub(super) fn networks() -> Vec<Claim> {
     }]
 }
 
-/// A claim that a scheme's gap between the networks, in the mean over all ratios, is smaller by outages.
+/// A claim that a scheme's gap between the networks, averaged over all ratios, is smaller with outages.
 macro_rules! closer {
     ($name:literal, $scheme:expr, $text:literal) => {
         Claim {
@@ -161,7 +162,7 @@ macro_rules! closer {
     };
 }
 
-/// Figure 12b.
+/// Returns the claims over Figure 12b.
 pub(super) fn outages() -> Vec<Claim> {
     vec![
         closer!(
@@ -174,7 +175,7 @@ pub(super) fn outages() -> Vec<Claim> {
     ]
 }
 
-/// Whether MTCP's values lie below each other scheme's at each rate of 1 % or more.
+/// Returns a verdict that holds if the values of MTCP are below those of each other scheme at each rate of 1 % or more.
 fn lowest(table: &Table, metric: &str) -> Result<Verdict, Unknown> {
     let mut wrong = Vec::new();
     for rate in rates(table) {
@@ -191,7 +192,7 @@ fn lowest(table: &Table, metric: &str) -> Result<Verdict, Unknown> {
     Ok(found(&wrong))
 }
 
-/// Figures 13a and 13b.
+/// Returns the claims over Figures 13a and 13b.
 pub(super) fn arrivals() -> Vec<Claim> {
     vec![
         Claim {
@@ -221,7 +222,7 @@ pub(super) fn arrivals() -> Vec<Claim> {
     ]
 }
 
-/// Figures 14a and 14b.
+/// Returns the claims over Figures 14a and 14b.
 pub(super) fn work() -> Vec<Claim> {
     vec![
         Claim {
@@ -281,7 +282,7 @@ pub(super) fn work() -> Vec<Claim> {
     ]
 }
 
-/// Table 3.
+/// Returns the claims over Table 3.
 pub(super) fn both_ways() -> Vec<Claim> {
     vec![
         Claim {
@@ -309,7 +310,7 @@ pub(super) fn both_ways() -> Vec<Claim> {
     ]
 }
 
-/// Figure 11.
+/// Returns the claims over Figure 11.
 pub(super) fn trace() -> Vec<Claim> {
     vec![Claim {
         name: "stalls-less",

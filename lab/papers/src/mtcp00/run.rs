@@ -1,4 +1,4 @@
-//! One transfer and what is measured of it.
+//! One transfer and its metrics.
 
 use channel::Direction;
 use channel::errors::{Distribution, ErrorConfig};
@@ -102,19 +102,19 @@ pub(super) fn read(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
 #[derive(Debug)]
 pub(super) struct Transfer {
     watch: Watch,
-    /// Since the first buffer was full.
+    /// Time since the first buffer was full.
     span: Duration,
-    /// What arrived since, in bytes: nothing if a connection gave up.
+    /// Bytes that arrived in that time; zero if a connection gave up.
     data: u64,
-    /// Frames towards the mobile host, and of those the damaged.
+    /// Number of frames towards the mobile host, and number of those that were damaged.
     frames: (u64, u64),
-    /// Whoever sends across the hop, to the mobile host.
+    /// Counters of the sender across the hop, to the mobile host.
     sender: Counts,
-    /// Its round trip, where that is MTCP.
+    /// Round-trip time of that sender, if it is MTCP.
     round_trip: Option<Duration>,
-    /// How long outages last, where they are alike.
+    /// Length of outages, if all are equal.
     outage: Option<Duration>,
-    /// The mobile host's work.
+    /// Processor time of the mobile host.
     busy: Duration,
     ticks: u64,
 }
@@ -161,18 +161,19 @@ impl Transfer {
         })
     }
 
-    /// In Mbit/s.
+    /// Returns the throughput in Mbit/s.
     fn throughput(&self) -> f64 {
         self.data as f64 * 8e-6 / self.span.as_secs_f64()
     }
 
-    /// How much longer than an outage the longest pause was, in round trips.
+    /// Returns the longest pause minus the length of an outage, in round-trip times.
     fn stall(&self) -> Option<f64> {
         let over = self.watch.buffers.longest().as_secs_f64() - self.outage?.as_secs_f64();
         Some(over / self.round_trip?.as_secs_f64())
     }
 
-    /// The values of these metrics; what is beside `peak`, the same without errors, is left out where there is none.
+    /// Returns the values of these metrics; those relative to `peak`, the same run without errors, are left out without
+    /// it.
     fn measure(&self, metrics: &[Metric], peak: Option<&Self>) -> Measurements {
         let Self { watch, busy, .. } = self;
         let card = &watch.card;
@@ -212,7 +213,7 @@ impl Transfer {
     }
 }
 
-/// Runs a case, and the same without errors where that is asked for, and measures it.
+/// Runs a case, and the same without errors if a metric needs it, and measures it.
 pub(super) fn measure(set_up: &SetUp, metrics: &[Metric]) -> Result<Measurements, RunError> {
     let transfer = Transfer::of(set_up)?;
     let compares = metrics.iter().any(|metric| metric.name == NORMALISED.name);
@@ -224,8 +225,8 @@ pub(super) fn measure(set_up: &SetUp, metrics: &[Metric]) -> Result<Measurements
     Ok(transfer.measure(metrics, peak.transpose()?.as_ref()))
 }
 
-/// How often the mobile host's timers wake it in a span: at ticks, due or not, or each time that one goes off, as they
-/// have so often.
+/// Returns the number of times that the timers of the mobile host wake it in a span: at every tick, whether one is due
+/// or not; with a measured clock, at each of the `gone_off` expiries.
 fn ticks(set_up: &SetUp, span: Duration, gone_off: u64) -> u64 {
     let parameters = &set_up.parameters;
     let in_span = |tick: Duration| span.as_nanos() / tick.as_nanos().max(1);
@@ -247,7 +248,7 @@ fn ticks(set_up: &SetUp, span: Duration, gone_off: u64) -> u64 {
     in_span(tcp.timing.tick) + delays
 }
 
-/// What whoever sends across the hop to the mobile host has done, and its round trip.
+/// Returns the counters of the sender across the hop to the mobile host, and its round-trip time.
 fn sender(source: &Source, station: &Station) -> (Counts, Option<Duration>) {
     match station.work() {
         Work::Split(split) => (split.hop().counts(), split.hop().round_trip()),
@@ -255,7 +256,7 @@ fn sender(source: &Source, station: &Station) -> (Counts, Option<Duration>) {
     }
 }
 
-/// How long all outages last, if they last equally long.
+/// Returns the length of all outages, if they are equal.
 fn outage(errors: &ErrorConfig) -> Option<Duration> {
     match errors {
         ErrorConfig::Temporal(states) => states

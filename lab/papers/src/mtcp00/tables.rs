@@ -47,7 +47,7 @@ pub(super) const WORK: &[Metric] = &[
     PACKET_ERRORS,
 ];
 
-/// An experiment's name and title, its metrics, its claims, and its plan: what is its own, then what all have.
+/// An experiment's name and title, its metrics, its claims, and its plan: its own parts, then the common ones.
 macro_rules! transfers {
     ($name:literal, $title:literal, $seeds:literal, $metrics:expr, $claims:expr, [$($part:literal),+]) => {
         Transfers {

@@ -29,7 +29,7 @@ pub(super) const FIGURE_11: OverTime = OverTime {
     ),
 };
 
-/// A run at a moment.
+/// An experiment that shows a run at moments.
 #[derive(Debug)]
 pub(super) struct OverTime {
     about: About,

@@ -1,4 +1,4 @@
-//! What is seen of a run: the mobile host's card, and when its application gets its buffers.
+//! The observer of a run: the mobile host's card, and the times at which its application gets its buffers.
 
 use std::ops::ControlFlow;
 
@@ -10,19 +10,19 @@ use crate::host_work::Card;
 use crate::ton97::node::{Event, Node};
 use crate::ton97::packet::Packet;
 
-/// A pause of the application's data from here on is a stall: MTCP's tick.
+/// Shortest pause of the application's data that counts as a stall: the tick of MTCP.
 const STALL: Duration = Duration::from_millis(200);
 
-/// When socket buffers are full: each time so many bytes more have come in order.
+/// The times at which socket buffers are full: each time that `size` more bytes have arrived in order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Buffers {
-    /// Of a buffer, in bytes.
+    /// Size of a buffer in bytes.
     size: u64,
-    /// How many have come.
+    /// Number of buffers that were filled.
     count: u64,
     first: Instant,
     last: Instant,
-    /// Squares of the times between one and the next, in ns².
+    /// Sum of the squares of the times between two buffers, in ns².
     squares: u128,
     longest: Duration,
     stalled: Duration,
@@ -41,13 +41,13 @@ impl Buffers {
         }
     }
 
-    /// So many bytes have come in all.
+    /// Notes that `bytes` bytes have arrived in all.
     fn reach(&mut self, now: Instant, bytes: u64) {
         let count = bytes / self.size;
         if count <= self.count {
             return;
         }
-        // Those that come together have no time between them.
+        // Buffers that fill at the same instant have no time between them.
         if self.count == 0 {
             self.first = now;
         } else {
@@ -61,7 +61,7 @@ impl Buffers {
         (self.count, self.last) = (count, now);
     }
 
-    /// Mean and standard deviation of the time between a buffer and the next, in seconds.
+    /// Returns mean and standard deviation of the time between two buffers, in seconds.
     pub(super) fn intervals(&self) -> Option<(f64, f64)> {
         let intervals = self.count.checked_sub(1).filter(|count| *count > 0)? as f64;
         let mean = self.last.since(self.first).as_secs_f64() / intervals;
@@ -69,17 +69,17 @@ impl Buffers {
         Some((mean, (square - mean * mean).max(0.0).sqrt()))
     }
 
-    /// When the first was full; time zero before.
+    /// Returns the time at which the first was full; time zero before.
     pub(super) fn first(&self) -> Instant {
         self.first
     }
 
-    /// The longest time between two.
+    /// Returns the longest time between two buffers.
     pub(super) fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// The time in stalls.
+    /// Returns the total time in stalls.
     pub(super) fn stalled(&self) -> Duration {
         self.stalled
     }
@@ -92,14 +92,14 @@ pub(super) struct Watch {
     hop: LinkId,
     pub(super) card: Card,
     pub(super) buffers: Buffers,
-    /// Data that are still to arrive: a connection's ends that have not said that they are done.
+    /// Number of ends of connections whose data have not arrived yet.
     missing: u32,
-    /// When the last had arrived.
+    /// Time at which the last data had arrived.
     pub(super) end: Option<Instant>,
 }
 
 impl Watch {
-    /// Sees the `mobile` host at its end of `hop`, buffers of `size` bytes, and the end of transfers, `ways` of them.
+    /// Observes the `mobile` host at its end of `hop`, buffers of `size` bytes, and the end of `ways` transfers.
     pub(super) fn new((mobile, hop): (NodeId, LinkId), size: u64, ways: u32) -> Self {
         Self {
             mobile,

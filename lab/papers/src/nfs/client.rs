@@ -1,5 +1,5 @@
-//! The host of a client: the application, the client of files, UDP and IP, and below them what the host has: our
-//! link repair, the driver with its fades, a slow processor.
+//! The host of a client: the application, the NFS client, UDP and IP, and below them what the host has: our link
+//! repair, the driver with its fades, a slow processor.
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -22,7 +22,7 @@ use super::packet::Packet;
 use super::processor::{Done, Processor};
 use crate::link_repair::{LinkRepair, Repaired};
 
-/// What a host of a client is made of.
+/// The parts of a client's host.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) copy: Copy,
@@ -33,36 +33,36 @@ pub(super) struct Parts {
     pub(super) processor: Processor,
 }
 
-/// What a host has done.
+/// Counters of a client's host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts {
     /// Bytes of the file.
     pub(crate) copied: u64,
-    /// Bytes of it that READs have brought here, or WRITEs to the server.
+    /// Bytes of the file that have crossed the network: by READs to this host, or by WRITEs to the server.
     pub(crate) crossed: u64,
     /// Calls, each counted once.
     pub(crate) calls: u64,
-    /// Calls as often as they were sent.
+    /// Transmissions of calls.
     pub(crate) sent: u64,
-    /// Calls that were sent again.
+    /// Retransmissions of calls.
     pub(crate) again: u64,
-    /// Replies that nobody waited for any more: their calls had been answered, and need not have been sent again.
+    /// Replies to calls that were already answered: their retransmission was not necessary.
     pub(crate) late: u64,
-    /// Packets for which the card had no room.
+    /// Packets that the card dropped because its buffer was full.
     pub(crate) overflows: u64,
-    /// Packets that fades swallowed.
+    /// Packets lost in fades.
     pub(crate) faded: u64,
-    /// Datagrams that did not become whole.
+    /// Datagrams with missing fragments.
     pub(crate) incomplete: u64,
 }
 
-/// The host.
+/// The host of a client.
 #[derive(Debug)]
 pub(crate) struct ClientHost {
     parts: Parts,
     local: SocketAddrV4,
     server: SocketAddrV4,
-    /// The link repair's news go to the client.
+    /// True if the client gets the events of the link repair.
     tells: bool,
     start: Instant,
     started: bool,
@@ -71,7 +71,8 @@ pub(crate) struct ClientHost {
 }
 
 impl ClientHost {
-    /// A host at `local` whose application begins at time zero; `tells`: its client hears of the hop.
+    /// Creates a host at `local` whose application begins at time zero; `tells` is true if its client gets the events
+    /// of the hop.
     pub(super) fn new(parts: Parts, [local, server]: [SocketAddrV4; 2], tells: bool) -> Self {
         Self {
             parts,
@@ -85,12 +86,12 @@ impl ClientHost {
         }
     }
 
-    /// The same host, whose application begins later.
+    /// Returns the same host with an application that begins later.
     pub(super) fn starting_at(self, start: Instant) -> Self {
         Self { start, ..self }
     }
 
-    /// What it has done so far.
+    /// Returns its counters.
     pub(crate) fn counts(&self) -> Counts {
         let parts = &self.parts;
         let counters = parts.client.calls();
@@ -127,7 +128,7 @@ impl ClientHost {
         self.parts.client.handle_input(self.now, Told::Link(event));
     }
 
-    /// What the client of files wants.
+    /// Carries out an output of the NFS client.
     fn carry_out(&mut self, said: Said) {
         match said {
             Said::Send(message) => {
@@ -143,7 +144,7 @@ impl ClientHost {
         }
     }
 
-    /// An IP packet leaves the host.
+    /// Sends an IP packet out of the host.
     fn leave(&mut self, packet: Packet) {
         match (&mut self.parts.repair, packet) {
             (Some(repair), Packet::Ip { bytes, .. }) => {
@@ -153,7 +154,7 @@ impl ClientHost {
         }
     }
 
-    /// A packet came through the driver.
+    /// Takes a packet that has passed the driver.
     fn arrive(&mut self, packet: Packet) {
         match (packet, &mut self.parts.repair) {
             (Packet::Ip { bytes, .. }, _) => self.datagram(&bytes),
@@ -188,7 +189,7 @@ impl ClientHost {
         }
     }
 
-    /// Lets every part act on what the others have put out; whether any did.
+    /// Lets every part act on the outputs of the others; returns true if any did.
     fn step(&mut self) -> bool {
         if let Some(said) = self.parts.client.poll_output() {
             self.carry_out(said);

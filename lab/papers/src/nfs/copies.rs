@@ -56,8 +56,8 @@ impl Experiment for Copies {
 }
 
 impl Tracer for Copies {
-    /// What the Ethernet carries at the server, as the papers' monitor saw it; what the air does at the base station;
-    /// and what the first client's card sends and hears.
+    /// Captures the Ethernet at the server, as the papers' monitor did; the air at the base station; and the packets
+    /// that the first client's card sends and receives.
     fn trace(&self, case: &Case, seed: u64, pcap: &mut dyn io::Write) -> Result<(), RunError> {
         let set_up = set_up(case, seed)?;
         let network = set_up.build()?;

@@ -1,4 +1,4 @@
-//! What the application does: it copies one file, from the server or to it, piece by piece like cp(1).
+//! The application: it copies one file, from the server or to it, piece by piece like cp(1).
 
 use std::sync::Arc;
 
@@ -8,37 +8,37 @@ use nfs::{FileHandle, NewAttributes};
 use rpc::message::{Credentials, Identity, SystemCredentials};
 use serde::Deserialize;
 
-/// What every file holds from `offset` on: bytes that tell where they belong.
+/// Returns the content of every file from `offset` on: bytes that depend on their offset.
 pub(super) fn content(offset: u64, length: u64) -> Vec<u8> {
     let bytes = (offset..offset + length).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8);
     bytes.collect()
 }
 
-/// Which way the file goes.
+/// Direction in which a file is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Way {
     /// From the server to the client's disk.
     Read,
-    /// From the client's disk to the server, until it is safe there.
+    /// From the client's disk to the server, until it is on stable storage there.
     Write,
 }
 
-/// What is copied.
+/// The file to copy.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) way: Way,
-    /// The file's length, in bytes.
+    /// Length of the file, in bytes.
     pub(crate) length: u64,
-    /// What the application moves at once, in bytes.
+    /// Bytes that the application reads or writes at once.
     pub(crate) piece: u32,
-    /// Where the file is, or is to be.
+    /// Directory of the file on the server.
     pub(crate) directory: FileHandle,
-    /// What it is called there.
+    /// Name of the file there.
     pub(crate) name: String,
 }
 
-/// What the application waits for.
+/// The reply for which the application waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Find,
@@ -56,23 +56,23 @@ pub(crate) struct Copy {
     caller: Arc<Credentials>,
     step: Step,
     ticket: u64,
-    /// Bytes that were moved.
+    /// Bytes copied so far.
     moved: u64,
 }
 
-/// What comes next.
+/// The next step of the application.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// This is asked of the client.
+    /// A request to the client.
     Ask(Box<Request>),
-    /// The file is copied.
+    /// The file was copied.
     Copied,
-    /// The copy failed; the sentence says why.
+    /// The copy failed; holds the reason as a sentence.
     Failed(String),
 }
 
 impl Copy {
-    /// An application that will copy; `host` is where it runs.
+    /// Creates an application that will copy; `host` is the name of its host.
     pub(crate) fn new(plan: Plan, host: &str) -> Self {
         let identity = Identity {
             user: 1_000,
@@ -90,12 +90,12 @@ impl Copy {
         }
     }
 
-    /// Bytes that were moved so far.
+    /// Returns the number of bytes copied so far.
     pub(super) fn moved(&self) -> u64 {
         self.moved
     }
 
-    /// The first thing that it asks for.
+    /// Returns its first request.
     pub(super) fn begin(&mut self) -> Next {
         let entry = match Entry::new(self.plan.directory, self.plan.name.as_bytes()) {
             Ok(entry) => entry,
@@ -123,7 +123,7 @@ impl Copy {
         }))
     }
 
-    /// Takes the answer to what it asked last.
+    /// Takes the reply to its last request.
     pub(super) fn take(&mut self, answer: Answer) -> Next {
         let reply = match answer.result {
             Ok(reply) => reply,
@@ -158,12 +158,12 @@ impl Copy {
         }
     }
 
-    /// Bytes of the next piece.
+    /// Returns the length of the next piece in bytes.
     fn piece(&self) -> u64 {
         u64::from(self.plan.piece).min(self.plan.length - self.moved)
     }
 
-    /// `count` bytes more were moved: the next piece, or what follows the last one.
+    /// Adds `count` copied bytes; returns the request for the next piece, or the step after the last one.
     fn go_on(&mut self, open: OpenFile, count: u64) -> Next {
         self.moved += count;
         self.step = Step::Move(open);

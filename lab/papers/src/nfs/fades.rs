@@ -1,5 +1,5 @@
-//! The error process in a mobile host's driver: in the bad state, what passes either way is lost, or held until the
-//! good state returns (the papers' emulation of a link layer that repairs).
+//! The error process in a mobile host's driver: in the bad state, packets in both directions are lost, or held until
+//! the good state returns (the papers' emulation of a link layer that repairs).
 
 use std::collections::VecDeque;
 
@@ -10,14 +10,14 @@ use units::Instant;
 
 use super::packet::Packet;
 
-/// The driver's two states and what waits for the good one.
+/// The two states of the driver and the packets that wait for the good one.
 #[derive(Debug)]
 pub(super) struct Fades {
-    /// Without one nothing fades.
+    /// Changes of state; `None` if there are no fades.
     timeline: Option<Timeline>,
-    /// What comes in the bad state is kept.
+    /// True if packets in the bad state are held, not lost.
     holds: bool,
-    /// Changes of state are told.
+    /// True if changes of state are reported.
     tells: bool,
     was_good: bool,
     held: VecDeque<(Direction, Packet)>,
@@ -40,7 +40,7 @@ impl Fades {
         }
     }
 
-    /// A packet comes to the driver on its way down to the mobile host, or up from it.
+    /// Takes a packet on its way down to the mobile host, or up from it.
     pub(super) fn pass(&mut self, now: Instant, direction: Direction, packet: Packet) {
         self.handle_timeout(now);
         if self.was_good {
@@ -52,7 +52,7 @@ impl Fades {
         }
     }
 
-    /// Follows the state.
+    /// Follows the changes of state.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         let Some(timeline) = &mut self.timeline else {
             return;
@@ -72,24 +72,24 @@ impl Fades {
         }
     }
 
-    /// The next packet that has passed, and which way.
+    /// Returns the next packet that has passed, with its direction.
     pub(super) fn poll(&mut self) -> Option<(Direction, Packet)> {
         self.passed.pop_front()
     }
 
-    /// What is to be told of the state.
+    /// Returns the next event to report.
     pub(super) fn poll_news(&mut self) -> Option<LinkEvent> {
         self.news.pop_front()
     }
 
-    /// When the state changes, if anybody waits for that.
+    /// Returns the time of the next change of state, if an event or a held packet depends on it.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let awaited = self.tells || !self.held.is_empty();
         let timeline = self.timeline.as_ref().filter(|_| awaited)?;
         timeline.current().until
     }
 
-    /// Packets that fades have swallowed.
+    /// Returns the number of packets lost in fades.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }

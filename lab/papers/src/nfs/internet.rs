@@ -1,4 +1,4 @@
-//! A host's UDP and IP: datagrams into packets of at most the MTU, and back.
+//! UDP and IP of a host: datagrams into packets of at most the MTU, and back.
 
 use std::net::SocketAddrV4;
 
@@ -11,9 +11,9 @@ use wire::udp::{HEADER_LENGTH as UDP_HEADER, UdpView};
 use super::packet::Packet;
 use super::reassembly::{Reassembly, Room};
 
-/// The length of an IPv4 header without options, in bytes.
+/// Length of an IPv4 header without options, in bytes.
 pub(super) const IP_HEADER: usize = 20;
-/// Where a fragment's place stands in the header, and that more of them follow.
+/// Offset of the fragment field in the header, and its "more fragments" flag.
 const FRAGMENT: usize = 6;
 const MORE: u16 = 0x2000;
 
@@ -21,18 +21,19 @@ const MORE: u16 = 0x2000;
 #[derive(Debug)]
 pub(crate) struct Internet {
     local: SocketAddrV4,
-    /// The longest packet, in bytes.
+    /// Largest packet, in bytes.
     mtu: usize,
-    /// Names the next datagram, so that its fragments are known.
+    /// Identification of the next datagram, common to all its fragments.
     identification: u16,
     reassembly: Reassembly,
 }
 
-/// What arrived: from whom, and what.
+/// A datagram that arrived: its source and its content.
 pub(crate) type Arrived = (SocketAddrV4, Content);
 
 impl Internet {
-    /// The host of this address and port, on links of this MTU (68 or more); so much of incomplete datagrams is kept.
+    /// Creates the stack of this address and port, for links of this MTU (68 or more); `room` limits the fragments that
+    /// are kept.
     pub(crate) fn new(local: SocketAddrV4, mtu: usize, room: Room) -> Self {
         Self {
             local,
@@ -42,7 +43,7 @@ impl Internet {
         }
     }
 
-    /// The packets of a datagram.
+    /// Returns the packets of a datagram.
     pub(crate) fn send(&mut self, to: SocketAddrV4, payload: &[u8]) -> Vec<Packet> {
         self.identification = self.identification.wrapping_add(1);
         let datagram = datagram([self.local, to], payload);
@@ -75,7 +76,7 @@ impl Internet {
         places.map(fragment).collect()
     }
 
-    /// A packet arrived; gives the datagram that it completes, if it is one for this port.
+    /// Takes a packet; returns the datagram that it completes, if that is for this port.
     pub(crate) fn receive(&mut self, now: Instant, packet: &Content) -> Option<Arrived> {
         let view = Ipv4View::parse(packet).ok()?;
         let source = view.source();
@@ -90,23 +91,23 @@ impl Internet {
         is_ours.then_some((from, payload))
     }
 
-    /// Forgets what did not become whole in time.
+    /// Discards incomplete datagrams whose time is over.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.reassembly.expire(now);
     }
 
-    /// When something is forgotten next.
+    /// Returns the time at which an incomplete datagram is discarded next.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.reassembly.deadline()
     }
 
-    /// Datagrams that did not become whole.
+    /// Returns the number of datagrams that were never complete.
     pub(crate) fn incomplete(&self) -> u64 {
         self.reassembly.given_up()
     }
 }
 
-/// A UDP datagram with its header.
+/// Returns a UDP datagram with its header.
 fn datagram([from, to]: [SocketAddrV4; 2], payload: &[u8]) -> Vec<u8> {
     let length = UDP_HEADER + payload.len();
     let mut datagram = Vec::with_capacity(length);

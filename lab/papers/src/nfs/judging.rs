@@ -1,15 +1,15 @@
-//! What the claims of both papers look at.
+//! Metrics, axes and comparisons for the claims of both papers.
 
 use experiment::{Case, Summary, Table, Unknown, Verdict};
 
 /// The metric that the papers report.
 pub(crate) const RESPONSE: &str = "response";
-/// The axis that says which way files go.
+/// The axis of the direction of copies.
 pub(crate) const WAY: &str = "copy.way";
-/// The axis of bad periods.
+/// The axis of the mean length of bad periods.
 pub(crate) const BAD: &str = "errors.bad.mean";
 
-/// Labels on axes, as the table is asked by them.
+/// Returns the labels of a case on the axes, in the form that the table takes.
 pub(crate) fn labels(case: &Case) -> Vec<(&str, &str)> {
     let labels = case.labels().iter();
     labels
@@ -17,7 +17,7 @@ pub(crate) fn labels(case: &Case) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Every combination of axis values, once.
+/// Returns every combination of axis values, once.
 pub(crate) fn places(table: &Table) -> Vec<Vec<(&str, &str)>> {
     let mut places: Vec<Vec<(&str, &str)>> = Vec::new();
     for place in table.cases().iter().map(labels) {
@@ -28,23 +28,24 @@ pub(crate) fn places(table: &Table) -> Vec<Vec<(&str, &str)>> {
     places
 }
 
-/// A place as people read it.
+/// Returns a place as text for people.
 pub(crate) fn named(place: &[(&str, &str)]) -> String {
     let labels: Vec<_> = place.iter().map(|(_, label)| *label).collect();
     labels.join(", ")
 }
 
-/// The mean response time of a scheme.
+/// Returns the mean response time of a scheme.
 pub(crate) fn response(table: &Table, scheme: &str, at: &[(&str, &str)]) -> Result<f64, Unknown> {
     table.mean(scheme, at, RESPONSE)
 }
 
-/// That one scheme is nowhere slower than another beyond the 95 % interval of their difference on common seeds.
+/// Returns a verdict that holds if one scheme is nowhere slower than another beyond the 95 % interval of their
+/// difference on common seeds.
 pub(crate) fn nowhere_slower(table: &Table, schemes: [&str; 2]) -> Result<Verdict, Unknown> {
     nowhere_more(table, schemes, RESPONSE)
 }
 
-/// The same of any metric.
+/// Returns a verdict that holds if the first scheme has nowhere more of `metric` than the second, beyond that interval.
 pub(crate) fn nowhere_more(
     table: &Table,
     schemes: [&str; 2],
@@ -67,7 +68,7 @@ pub(crate) fn nowhere_more(
     Ok(Verdict::of(slower.is_empty(), numbers))
 }
 
-/// The same place with another block size.
+/// Returns the same place with another block size.
 pub(crate) fn with_block<'a>(
     place: &[(&'a str, &'a str)],
     size: &'a str,
@@ -78,18 +79,19 @@ pub(crate) fn with_block<'a>(
     labels.map(with).collect()
 }
 
-/// The response times of a scheme; none where no run ended in time.
+/// Returns the response times of a scheme; `None` if no run ended in time.
 fn response_times(
     table: &Table,
     scheme: &str,
     at: &[(&str, &str)],
 ) -> Result<Option<Summary>, Unknown> {
-    // Every run has this.
+    // Every run has a value of `aborted`.
     table.mean(scheme, at, "aborted")?;
     Ok(table.summary(scheme, at, RESPONSE).ok())
 }
 
-/// That no other block size that the papers name is better anywhere than 4,096 bytes, beyond the 95 % intervals.
+/// Returns a verdict that holds if no other block size of the papers is better anywhere than 4,096 bytes, beyond the 95
+/// % intervals.
 pub(crate) fn best_block(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     let mut better = Vec::new();
     for place in places(table) {
@@ -121,7 +123,7 @@ pub(crate) fn best_block(table: &Table, scheme: &str) -> Result<Verdict, Unknown
     Ok(Verdict::of(better.is_empty(), numbers))
 }
 
-/// A share as people read it.
+/// Formats a share in per cent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }

@@ -1,17 +1,18 @@
-//! Both papers of Dube, Rais and Tripathi on NFS over a hop that fades: the testbed that they share.
+//! The testbed of both papers of Dube, Rais and Tripathi on NFS over a hop that fades.
 //!
-//! A client of files on a mobile host copies a file from or to a server, across a base station and an air whose fades
-//! stand in the mobile host's driver. docs/papers/nfs.md says how the model was set up, what it was calibrated to and
-//! where it deviates.
+//! An NFS client on a mobile host copies a file from or to a server, across a base station and an air whose fades are
+//! in the mobile host's driver. docs/papers/nfs.md describes the model, its calibration and its deviations from the
+//! papers.
 //!
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters and schemes.
-//! 2. `network.rs`: the nodes and links of a case; `site.rs`: server and clients, whatever lies between them;
-//!    `server.rs`, `station.rs`, `client.rs`: the nodes, which only join machines; `packet.rs`: what crosses the links.
+//! 2. `network.rs`: the nodes and links of a case; `site.rs`: server and clients, independent of the network between
+//!    them; `server.rs`, `station.rs`, `client.rs`: the nodes, which only join machines; `packet.rs`: the packets of
+//!    the links.
 //! 3. The parts of a host: `copy.rs` (the application), `internet.rs` with `reassembly.rs` (UDP and IP), `fades.rs`
 //!    (the driver's two states), `processor.rs` (a slow host with a small buffer).
-//! 4. `run.rs`: a run and what is measured; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over
-//!    time; `judging.rs`: what claims look at.
+//! 4. `run.rs`: a run and its metrics; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over time;
+//!    `judging.rs`: helpers of the claims.
 
 pub(crate) mod client;
 pub(crate) mod copies;
@@ -36,7 +37,7 @@ use experiment::Calibration;
 /// The page on both papers.
 pub(crate) const DEVIATIONS: &str = include_str!("../../../../docs/papers/nfs.md");
 
-/// What the papers do not state.
+/// The parameters that the papers do not state.
 pub(crate) const CALIBRATION: &[Calibration] = &[
     Calibration {
         key: "client.window",

@@ -18,9 +18,9 @@ use super::site::{Equipment, SERVER, Site, name};
 use super::station::Station;
 use crate::router::Router;
 
-/// Where the base station is.
+/// Address of the base station.
 pub(super) const STATION: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 254);
-/// The first of the base station's ports for hosts on the wire, and of the air's middle for mobile hosts.
+/// First port of the base station for hosts on the wire, and of the node `air` for mobile hosts.
 const WIRED_HOSTS: u16 = 2;
 const MOBILES: u16 = 1;
 
@@ -31,27 +31,27 @@ pub(crate) struct SetUp {
     pub(crate) parameters: Parameters,
     /// The plan's scheme.
     pub(crate) scheme: Scheme,
-    /// Of all chance.
+    /// Seed of all randomness.
     pub(crate) seed: u64,
 }
 
-/// The network, at rest.
+/// The network before its first event.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) simulation: Simulation<Node>,
     pub(crate) server: NodeId,
     pub(crate) station: NodeId,
     pub(crate) air: LinkId,
-    /// Mobile hosts, then those on the wire.
+    /// Mobile hosts, then clients on the wire.
     pub(crate) clients: Vec<NodeId>,
 }
 
-/// An error of a part as that of the run.
+/// Converts the error of a part to that of the run.
 pub(crate) fn failed(error: impl std::fmt::Display) -> RunError {
     RunError::Failed(error.to_string())
 }
 
-/// A link on which nothing takes time and everything has room.
+/// Returns a link without delay and with unlimited rate and queue.
 fn instant() -> Result<Line, RunError> {
     let room = QueueBound::Packets(u64::MAX);
     let each = DirectionConfig::steady(Rate::Unlimited, Duration::ZERO, room);
@@ -59,7 +59,7 @@ fn instant() -> Result<Line, RunError> {
 }
 
 impl SetUp {
-    /// The hosts.
+    /// Returns the hosts.
     pub(super) fn site(&self) -> Site<'_> {
         let parameters = &self.parameters;
         Site {
@@ -72,7 +72,7 @@ impl SetUp {
         }
     }
 
-    /// The network.
+    /// Builds the network.
     pub(crate) fn build(&self) -> Result<Network, RunError> {
         let parameters = &self.parameters;
         let mut simulation = Simulation::new();
@@ -125,11 +125,11 @@ impl SetUp {
         })
     }
 
-    /// The host of a client.
+    /// Returns the host of a client.
     fn client(&self, number: u64, root: FileHandle) -> Result<ClientHost, RunError> {
         let site = self.site();
         if number >= self.parameters.hosts.mobile {
-            // Hosts on the wire are as they always were.
+            // Hosts on the wire have the unchanged client in every scheme.
             return site.client(number, root, Equipment::plain(Policy::Exponential));
         }
         let scheme = &self.scheme;
@@ -146,7 +146,8 @@ impl SetUp {
         site.client(number, root, equipment)
     }
 
-    /// The states of a mobile host's driver: those of the seed for the first host, others for each of the others.
+    /// Returns the states of a mobile host's driver: from the seed for the first host, from derived seeds for the
+    /// others.
     fn timeline(&self, number: u64) -> Result<Option<channel::errors::Timeline>, RunError> {
         let whose = match number {
             0 => self.seed,

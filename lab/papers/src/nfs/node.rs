@@ -1,4 +1,4 @@
-//! What stands in the network: the server's host, the base station, the air's middle, clients' hosts.
+//! The nodes of the network: the host of the server, the base station, the air, the hosts of clients.
 
 use machine::Machine;
 use simulator::{Input, Output, Port};
@@ -14,15 +14,15 @@ use crate::router::Router;
 pub(crate) const WIRED: Port = Port(0);
 /// The port towards the air.
 pub(crate) const AIR: Port = Port(1);
-/// A client's only port.
+/// The only port of a client.
 pub(crate) const LINK: Port = Port(0);
 
-/// What a node tells of.
+/// An event at a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A client's application has copied its file, in this time.
+    /// The application of a client has copied its file, in this time.
     Copied(Duration),
-    /// It could not; why.
+    /// The copy failed; holds the reason.
     Failed(String),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Node {
     Server(Box<ServerHost>),
     /// The base station.
     Station(Box<Station>),
-    /// Where one air meets several hosts: what crosses it, crosses it once and for one of them.
+    /// The end of one air that several hosts share: a packet crosses it once, and goes to one of them.
     Air(Router<Packet>),
     /// The host of a client.
     Client(Box<ClientHost>),

@@ -1,4 +1,4 @@
-//! What crosses the links.
+//! The packets of the links.
 
 use std::net::Ipv4Addr;
 
@@ -16,14 +16,14 @@ use crate::router::Addressed;
 pub(crate) enum Packet {
     /// A datagram in its IPv4 packet, or a fragment of one.
     Ip {
-        /// Who sends, and who receives.
+        /// Source and destination.
         hosts: [Ipv4Addr; 2],
         /// The packet.
         bytes: Content,
     },
-    /// A frame of our link repair; it holds whatever parts of packets found room.
+    /// A frame of our link repair; it holds the parts of packets that fit.
     Frame {
-        /// The ends of the hop: who sends, and who receives.
+        /// Ends of the hop: source and destination.
         hosts: [Ipv4Addr; 2],
         /// The frame.
         bytes: Content,
@@ -31,20 +31,20 @@ pub(crate) enum Packet {
 }
 
 impl Packet {
-    /// The IPv4 packet that these bytes are.
+    /// Creates a packet from the bytes of an IPv4 packet.
     pub(crate) fn ip(bytes: Content) -> Result<Self, String> {
         let view = Ipv4View::parse(&bytes).map_err(|error| error.to_string())?;
         let hosts = [view.source(), view.destination()];
         Ok(Self::Ip { hosts, bytes })
     }
 
-    /// A frame between the ends of a hop.
+    /// Creates a frame between the ends of a hop.
     pub(crate) fn frame(hosts: [Ipv4Addr; 2], frame: &PacketBuffer) -> Self {
         let bytes = Content::copy_from_slice(frame);
         Self::Frame { hosts, bytes }
     }
 
-    /// Who sends, and who receives.
+    /// Returns source and destination.
     pub(crate) fn hosts(&self) -> [Ipv4Addr; 2] {
         match self {
             Self::Ip { hosts, .. } | Self::Frame { hosts, .. } => *hosts,

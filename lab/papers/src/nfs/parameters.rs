@@ -1,4 +1,4 @@
-//! What a plan says: the copy, the client, the network, and the schemes.
+//! The parameters of a plan: the copy, the client, the network, and the schemes.
 
 use channel::errors::ErrorConfig;
 use experiment::{Case, PlanError};
@@ -11,71 +11,71 @@ use super::processor::ProcessorConfig;
 use super::reassembly::Room;
 use crate::links::{Air, Wire};
 
-/// More than any run needs, and little enough to wait for.
+/// Upper limit of a file; more than any run needs, and still short enough to wait for.
 const FILE_MAX: Bytes = Bytes::new(1 << 26);
-/// Mobile hosts on one air, at most, and hosts on the wire.
+/// Upper limit of mobile hosts on one air and hosts on the wire, together.
 const CLIENTS_MAX: u64 = 64;
 
-/// The plan's `[parameters]`.
+/// The `[parameters]` of the plan.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
-    /// What the applications do.
+    /// The copies of the applications.
     pub(crate) copy: CopyPlan,
-    /// The clients of files.
+    /// The NFS clients.
     pub(crate) client: files::Config,
-    /// When they send calls again.
+    /// Parameters of the retransmission policies.
     pub(crate) timeouts: Timeouts,
     /// The server.
     pub(crate) server: ServerPlan,
-    /// Who is there.
+    /// Number and network of the clients.
     pub(crate) hosts: Hosts,
-    /// From the server to the base station.
+    /// The wire from the server to the base station.
     pub(crate) wire: Wire,
-    /// From the base station to the mobile hosts, which share it.
+    /// The air from the base station to the mobile hosts, which share it.
     pub(crate) air: Air,
     /// The processors of mobile hosts.
     pub(crate) mobile: ProcessorConfig,
-    /// The base station's, for what comes from the air or goes there.
+    /// Processor of the base station, for packets from and to the air.
     pub(crate) station: ProcessorConfig,
-    /// What the driver of each mobile host loses, or holds.
+    /// Error model in the driver of each mobile host, which loses packets or holds them.
     #[serde(default)]
     pub(crate) errors: ErrorConfig,
-    /// When the state of a run is looked at, in experiments that show it.
+    /// Time at which the state of a run is observed, in experiments that show it.
     pub(crate) at: Option<Duration>,
 }
 
-/// What the applications do.
+/// The copies of the applications.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CopyPlan {
-    /// Which way the files go.
+    /// Direction of the copies.
     pub(crate) way: Way,
-    /// How long each file is.
+    /// Length of each file.
     pub(crate) file: Bytes,
-    /// What an application moves at once.
+    /// Bytes that an application reads or writes at once.
     pub(crate) piece: Bytes,
-    /// A copy that takes longer is terminated and run again; without it, none is.
+    /// Time limit of a copy, after which it is terminated and repeated; `None` for no limit.
     pub(crate) abort_after: Option<Duration>,
-    /// When a run is given up altogether.
+    /// Time limit of a run.
     pub(crate) give_up: Duration,
 }
 
-/// Who is there, and what their IP has.
+/// The hosts of clients and their IP.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hosts {
-    /// Mobile hosts on the air, each with a client that copies.
+    /// Number of mobile hosts on the air, each with a client that copies.
     pub(crate) mobile: u64,
-    /// Hosts on links of their own to the base station, fast ones, each with a client that copies.
+    /// Number of hosts on fast links of their own to the base station, each with a client that copies.
     #[serde(default)]
     pub(crate) wired: u64,
-    /// Applications begin at a moment of their own within this time, but for the first one, which begins it.
+    /// Applications begin at random times within this span; the first one begins at its start.
     #[serde(default)]
     pub(crate) within: Duration,
-    /// The longest packet, in bytes.
+    /// Largest packet, in bytes.
     pub(crate) mtu: Bytes,
-    /// For datagrams that are not whole yet.
+    /// Limit of incomplete datagrams.
     pub(crate) reassembly: Room,
 }
 
@@ -83,16 +83,16 @@ pub(crate) struct Hosts {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerPlan {
-    /// How long calls take.
+    /// Time that calls take.
     pub(crate) service: fileserver::Service,
-    /// What the wired network does to calls and replies.
+    /// Faults of the wired network for calls and replies.
     #[serde(default)]
     pub(crate) faults: fileserver::Faults,
-    /// When it hears nothing.
+    /// Period in which the server receives nothing.
     pub(crate) silence: Option<Silence>,
 }
 
-/// When the server hears nothing.
+/// A period in which the server receives nothing.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Silence {
@@ -100,48 +100,48 @@ pub(crate) struct Silence {
     pub(crate) lasts: Duration,
 }
 
-/// What the policies are made of.
+/// Parameters of the retransmission policies.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeouts {
-    /// The first wait (Initial), of all policies.
+    /// The first timeout (Initial), of all policies.
     initial: Duration,
-    /// What each linear step adds (c).
+    /// Time that each linear step adds (c).
     step: Duration,
-    /// Timeouts before hybrid linear doubles (a).
+    /// Number of linear timeouts before hybrid linear doubles (a).
     linear_steps: u32,
-    /// The longest wait (Max Timeout).
+    /// The largest timeout (Max Timeout).
     maximum: Duration,
-    /// Timeouts that make a major one, and what that changes: of the exponential policy.
+    /// Number of minor timeouts before a major one, and the effect of a major one: for the exponential policy.
     minor: u32,
     cascade: Cascade,
-    /// What is only the adaptive policy's.
+    /// Parameters of the adaptive policy alone.
     #[serde(default)]
     adaptive: Adaptive,
 }
 
-/// When calls are sent again.
+/// Policy of retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Policy {
-    /// The unchanged client.
+    /// Doubles the timeout: the unchanged client.
     Exponential,
-    /// A constant more each time, for ever.
+    /// Adds a constant to the timeout each time, without limit.
     Linear,
     /// The papers' mixture of both.
     HybridLinear,
-    /// Ours.
+    /// Our own policy.
     Adaptive,
 }
 
-/// Refuses a parameter unless it holds: its key, and what is allowed.
+/// Refuses a parameter unless `holds`; the array has its key and the allowed values.
 fn within(case: &Case, holds: bool, [key, allowed]: [&str; 2]) -> Result<(), PlanError> {
     let wrong = || case.wrong_parameter(key, format!("allowed: {allowed}"));
     if holds { Ok(()) } else { Err(wrong()) }
 }
 
 impl CopyPlan {
-    /// Refuses what makes no sense.
+    /// Refuses invalid values.
     pub(crate) fn check(&self, case: &Case) -> Result<(), PlanError> {
         let files = Bytes::new(1)..=FILE_MAX;
         let file = files.contains(&self.file);
@@ -155,7 +155,7 @@ impl CopyPlan {
 }
 
 impl Hosts {
-    /// Refuses what makes no sense.
+    /// Refuses invalid values.
     pub(crate) fn check(&self, case: &Case) -> Result<(), PlanError> {
         let all = self.mobile.saturating_add(self.wired);
         let some = self.mobile > 0 && all <= CLIENTS_MAX;
@@ -168,7 +168,7 @@ impl Hosts {
 }
 
 impl ServerPlan {
-    /// The server of a run.
+    /// Returns the server's configuration for a run.
     pub(crate) fn config(&self, seed: u64) -> fileserver::Config {
         fileserver::Config {
             seed,
@@ -180,7 +180,7 @@ impl ServerPlan {
 }
 
 impl Timeouts {
-    /// The RPC of a client of this policy.
+    /// Returns the RPC configuration of a client with this policy.
     pub(crate) fn rpc(&self, policy: Policy) -> rpc::Config {
         rpc::Config {
             retransmission: self.policy(policy),
@@ -252,36 +252,37 @@ impl Parameters {
     }
 }
 
-/// What the link layer does about fades.
+/// The link layer's reaction to fades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LinkLayer {
-    /// Nothing.
+    /// None.
     #[default]
     Plain,
     /// Packets are held in the mobile host's driver until the good state returns: the papers' emulation.
     Hold,
-    /// Our own link layer repairs.
+    /// Our own link layer retransmits.
     Arq,
 }
 
-/// A scheme, as the plan's `[schemes.NAME]` states it.
+/// A scheme, from the plan's `[schemes.NAME]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scheme {
-    /// When calls are sent again.
+    /// Policy of retransmission of calls.
     pub(crate) policy: Policy,
-    /// What the link layer does about fades.
+    /// Reaction of the link layer to fades.
     #[serde(default)]
     pub(crate) link: LinkLayer,
-    /// How often our link layer sends a frame, the first time included; without it, until it has arrived.
+    /// Number of transmissions of a frame by our link layer, the first included; without it, until the frame has
+    /// arrived.
     pub(crate) tries: Option<u8>,
-    /// The driver, or our link layer, tells the client of fades.
+    /// True if the driver, or our link layer, reports fades to the client.
     #[serde(default)]
     pub(crate) tells: bool,
 }
 
-/// A try of our link layer is the last one, at the latest, when a packet is so old.
+/// Age of a packet from which a try of our link layer is the last one.
 const OLD: Duration = Duration::from_secs(600);
 
 impl Scheme {
@@ -300,7 +301,7 @@ impl Scheme {
         Ok(scheme)
     }
 
-    /// Our link layer, where the scheme has it. Datagrams want no order, so none waits for another.
+    /// Returns our link layer, if the scheme has it. Datagrams need no order, so none waits for another.
     pub(crate) fn repair(&self) -> Option<arq::Config> {
         let tries = match self.tries {
             Some(most) => arq::Tries {

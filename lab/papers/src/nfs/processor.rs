@@ -1,5 +1,5 @@
-//! The processor of a slow host: every packet costs it time, and what comes meanwhile waits in a small buffer of the
-//! card, or is lost.
+//! The processor of a slow host: every packet takes processor time, and packets that arrive meanwhile wait in a small
+//! buffer of the card, or are lost.
 
 use std::collections::VecDeque;
 
@@ -11,44 +11,44 @@ use units::{Duration, Instant};
 
 use super::packet::Packet;
 
-/// What packets cost a host.
+/// The cost of packets for a host.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProcessorConfig {
-    /// Each packet, received or sent.
+    /// Time for each packet, received or sent.
     pub(crate) packet: Duration,
-    /// Every 1,000 bytes of a packet.
+    /// Time for every 1,000 bytes of a packet.
     pub(crate) kilobyte: Duration,
-    /// By so many percent, 0 to 100, a packet may cost less or more; every cost between is equally likely.
+    /// Largest deviation of a packet's cost in percent, 0 to 100, up or down; uniformly distributed.
     pub(crate) variation: u64,
-    /// What the card holds of packets that arrive, the one at work included; what comes on top of that is lost.
+    /// Limit of the card's buffer for received packets, the one in work included; further packets are lost.
     pub(crate) receive_buffer: QueueBound,
 }
 
-/// A packet that was dealt with.
+/// A packet whose processing is finished.
 #[derive(Debug)]
 pub(super) enum Done {
-    /// It is for this host.
+    /// It was received for this host.
     Received(Packet),
-    /// It goes out to the link.
+    /// It is sent to the link.
     Sent(Packet),
 }
 
-/// A processor and what waits for it.
+/// A processor and the packets that wait for it.
 #[derive(Debug)]
 pub(super) struct Processor {
     config: ProcessorConfig,
     chance: RandomStream,
     received: VecDeque<Packet>,
     to_send: VecDeque<Packet>,
-    /// What is at work, and until when.
+    /// The packet in work, and the time at which it is finished.
     work: Option<(Instant, Done)>,
     finished: VecDeque<Done>,
     overflows: u64,
 }
 
 impl ProcessorConfig {
-    /// A host that packets cost nothing.
+    /// Creates the processor of a host for which packets cost nothing.
     pub(super) fn fast() -> Self {
         Self {
             packet: Duration::ZERO,
@@ -72,7 +72,7 @@ impl Processor {
         }
     }
 
-    /// A packet arrived at the card.
+    /// Takes a packet from the card.
     pub(super) fn receive(&mut self, now: Instant, packet: Packet) {
         let at_work = match &self.work {
             Some((_, Done::Received(packet))) => Some(packet),
@@ -96,13 +96,13 @@ impl Processor {
         }
     }
 
-    /// The host wants a packet sent.
+    /// Queues a packet of the host to send.
     pub(super) fn send(&mut self, now: Instant, packet: Packet) {
         self.to_send.push_back(packet);
         self.begin(now);
     }
 
-    /// Turns to the next packet; the card's interrupts come first.
+    /// Starts the next packet; received ones come first, as the card interrupts.
     fn begin(&mut self, now: Instant) {
         while self.work.is_none() {
             let received = self.received.pop_front().map(Done::Received);
@@ -136,17 +136,17 @@ impl Processor {
         }
     }
 
-    /// The next packet that is finished.
+    /// Returns the next packet that is finished.
     pub(super) fn poll(&mut self) -> Option<Done> {
         self.finished.pop_front()
     }
 
-    /// When the work is done.
+    /// Returns the time at which the current work is finished.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.work.as_ref().map(|(until, _)| *until)
     }
 
-    /// Packets for which the card had no room.
+    /// Returns the number of packets that the card dropped because its buffer was full.
     pub(super) fn overflows(&self) -> u64 {
         self.overflows
     }

@@ -1,4 +1,4 @@
-//! Fragments become datagrams again (RFC 791, §3.2), within bounds of room and time.
+//! Reassembly of fragments into datagrams (RFC 791, §3.2), with limits of memory and time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -8,38 +8,38 @@ use serde::Deserialize;
 use units::{Bytes, Duration, Instant};
 use wire::ip::Ipv4View;
 
-/// How much of incomplete datagrams a host keeps, and for how long.
+/// Limits of a host's incomplete datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Room {
-    /// Of all incomplete datagrams together; the oldest go first.
+    /// Bytes of all incomplete datagrams together; the oldest are discarded first.
     pub(crate) bytes: Bytes,
-    /// From the first fragment on.
+    /// Time from the first fragment on.
     pub(crate) lasts: Duration,
 }
 
-/// What names a datagram.
+/// The key of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Name {
     source: Ipv4Addr,
     identification: u16,
 }
 
-/// A datagram whose fragments have not all come.
+/// A datagram with missing fragments.
 #[derive(Debug)]
 struct Incomplete {
     name: Name,
     until: Instant,
-    /// By their offsets.
+    /// Fragments by offset.
     pieces: BTreeMap<usize, Content>,
-    /// Where the datagram ends, once its last fragment has come.
+    /// Length of the datagram, once its last fragment has arrived.
     end: Option<usize>,
-    /// Bytes of all pieces.
+    /// Bytes of all fragments.
     kept: usize,
 }
 
 impl Incomplete {
-    /// The datagram, if all of it is here.
+    /// Returns the datagram if it is complete.
     fn whole(&self) -> Option<Content> {
         let end = self.end.filter(|end| self.kept >= *end)?;
         let mut whole = BytesMut::with_capacity(end);
@@ -57,7 +57,7 @@ impl Incomplete {
 #[derive(Debug)]
 pub(super) struct Reassembly {
     room: Room,
-    /// The oldest first.
+    /// Oldest first.
     incomplete: VecDeque<Incomplete>,
     kept: u64,
     given_up: u64,
@@ -73,7 +73,7 @@ impl Reassembly {
         }
     }
 
-    /// Takes a fragment, an IPv4 packet that was checked; gives the datagram that it completes, without IP header.
+    /// Takes a fragment, a checked IPv4 packet; returns the datagram that it completes, without IP header.
     pub(super) fn take(&mut self, now: Instant, packet: &Content) -> Option<Content> {
         let view = Ipv4View::parse(packet).ok()?;
         let fragment = view.fragment()?;
@@ -120,7 +120,7 @@ impl Reassembly {
         }
     }
 
-    /// Gives up what is too old.
+    /// Discards datagrams whose time is over.
     pub(super) fn expire(&mut self, now: Instant) {
         while self.deadline().is_some_and(|until| until <= now) {
             self.remove(0);
@@ -128,12 +128,12 @@ impl Reassembly {
         }
     }
 
-    /// When something is too old next.
+    /// Returns the time at which a datagram is discarded next.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.incomplete.front().map(|oldest| oldest.until)
     }
 
-    /// Datagrams that were given up.
+    /// Returns the number of datagrams that were discarded.
     pub(super) fn given_up(&self) -> u64 {
         self.given_up
     }

@@ -1,4 +1,4 @@
-//! One run, and what is measured of it.
+//! One run and its metrics.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use super::network::{Network, SetUp, failed};
 use super::node::{Event, Node};
 use crate::metric;
 
-/// What a run measures.
+/// The metrics of a run.
 pub(crate) const METRICS: &[Metric] = &[
     metric(
         "response",
@@ -74,10 +74,10 @@ pub(crate) const METRICS: &[Metric] = &[
     metric("asked", "", "datagrams that reached the server"),
 ];
 
-/// Runs that take too long, one after the other, until none is taken to end in time.
+/// Largest number of runs in a row that exceed their time limit; after them, none is expected to end in time.
 const ATTEMPTS: u64 = 50;
 
-/// How long a copy took, or none so far, for each client.
+/// Duration of the copy of each client; `None` until it ends.
 type Ends = Vec<Option<Duration>>;
 
 /// A run that has ended.
@@ -85,12 +85,12 @@ type Ends = Vec<Option<Duration>>;
 pub(crate) struct Run {
     pub(crate) network: Network,
     pub(crate) ends: Ends,
-    /// Runs before it that were terminated.
+    /// Number of earlier runs that were terminated.
     aborted: u64,
 }
 
 impl SetUp {
-    /// The same with other chance.
+    /// Returns the same set-up with other randomness.
     fn again(&self, attempt: u64) -> Self {
         let seed = match attempt {
             0 => self.seed,
@@ -105,8 +105,8 @@ impl SetUp {
 }
 
 impl Run {
-    /// Runs a case until all files are copied, as often as the rule of the plan asks for it. Where no run ends in time,
-    /// the last one stands for them, with no end.
+    /// Runs a case until all files are copied, and repeats it as the plan demands. If no run ends in time, the last one
+    /// stands for them, without end.
     pub(crate) fn of(set_up: &SetUp) -> Result<Self, RunError> {
         let copy = &set_up.parameters.copy;
         let Some(limit) = copy.abort_after else {
@@ -139,7 +139,7 @@ impl Run {
         }
     }
 
-    /// Runs a network until all files are copied or the time is over, before an observer.
+    /// Runs a network with an observer until all files are copied or the time is over.
     pub(crate) fn until(
         mut network: Network,
         limit: Instant,
@@ -177,7 +177,7 @@ impl Run {
         }
     }
 
-    /// That the server has all of every file.
+    /// Checks that the server has all of every file.
     fn check(&self, set_up: &SetUp) -> Result<(), RunError> {
         let Node::Server(server) = self.network.simulation.node(self.network.server) else {
             return Err(RunError::Failed("there is no server".into()));
@@ -185,7 +185,7 @@ impl Run {
         set_up.site().check(server)
     }
 
-    /// A client's host.
+    /// Returns the host of a client.
     pub(crate) fn client(&self, number: usize) -> Option<&ClientHost> {
         let id = self.network.clients.get(number)?;
         match self.network.simulation.node(*id) {
@@ -194,7 +194,7 @@ impl Run {
         }
     }
 
-    /// Datagrams that reached the server.
+    /// Returns the number of datagrams that reached the server.
     fn asked(&self) -> u64 {
         match self.network.simulation.node(self.network.server) {
             Node::Server(server) => server.datagrams(),
@@ -202,7 +202,7 @@ impl Run {
         }
     }
 
-    /// Packets for which the base station's card had no room.
+    /// Returns the number of packets that the base station's card dropped because its buffer was full.
     fn station_overflows(&self) -> u64 {
         match self.network.simulation.node(self.network.station) {
             Node::Station(station) => station.overflows(),
@@ -210,7 +210,7 @@ impl Run {
         }
     }
 
-    /// What was measured.
+    /// Returns the measurements.
     pub(crate) fn measurements(&self, set_up: &SetUp) -> Measurements {
         let response = mean(self.ends.get(..1).unwrap_or_default());
         let file = set_up.parameters.copy.file.get() as f64;
@@ -248,7 +248,7 @@ impl Run {
     }
 }
 
-/// The mean of what ended, in seconds.
+/// Returns the mean of the copies that ended, in seconds.
 fn mean(ends: &[Option<Duration>]) -> Option<f64> {
     let seconds = ends.iter().flatten().map(|took| took.as_secs_f64());
     let count = ends.iter().flatten().count();

@@ -1,4 +1,4 @@
-//! The host of the server of files.
+//! The host of the file server.
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -12,22 +12,22 @@ use super::internet::Internet;
 use super::node::{Event, WIRED};
 use super::packet::Packet;
 
-/// A host on the wired network.
+/// The host of the server on the wired network.
 #[derive(Debug)]
 pub(crate) struct ServerHost {
     server: Server,
     internet: Internet,
-    /// Clients, by the number that the server knows them by.
+    /// Clients, by their number at the server.
     clients: Vec<SocketAddrV4>,
     leaving: VecDeque<Packet>,
-    /// From when to when the server hears nothing.
+    /// Beginning and end of the period in which the server receives nothing.
     silence: Option<[Instant; 2]>,
     is_silent: bool,
     datagrams: u64,
 }
 
 impl ServerHost {
-    /// A host whose server is silent for a span, if one is given.
+    /// Creates the host of a server; `silence` is the period in which it receives nothing.
     pub(crate) fn new(server: Server, internet: Internet, silence: Option<[Instant; 2]>) -> Self {
         Self {
             server,
@@ -40,12 +40,12 @@ impl ServerHost {
         }
     }
 
-    /// Datagrams that arrived whole.
+    /// Returns the number of datagrams that arrived complete.
     pub(crate) fn datagrams(&self) -> u64 {
         self.datagrams
     }
 
-    /// Whether a file is on the server's disk with this content.
+    /// Returns true if a file with this content is on the server's disk.
     pub(super) fn holds(&self, name: &str, content: &[u8]) -> bool {
         self.server
             .stored(name)
@@ -61,7 +61,7 @@ impl ServerHost {
         Peer(number as u64)
     }
 
-    /// When its hearing changes next.
+    /// Returns the time at which its silence begins or ends next.
     fn change(&self) -> Option<Instant> {
         let [from, until] = self.silence?;
         Some(if self.is_silent { until } else { from })

@@ -1,4 +1,4 @@
-//! The server and its clients, whatever network lies between them.
+//! The server and its clients, independent of the network between them.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -19,28 +19,28 @@ use super::processor::{Processor, ProcessorConfig};
 use super::server::ServerHost;
 use crate::link_repair::LinkRepair;
 
-/// Where the server is.
+/// Address of the server.
 pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// The port of NFS, and one of a client.
+/// Ports of the server and of a client.
 const NFS: u16 = 2_049;
 const CLIENT: u16 = 1_023;
-/// What the addresses of mobile hosts begin with, and those of hosts on the wire; then the host's number follows.
+/// First three bytes of the addresses of mobile hosts, and of hosts on the wire; the number of the host follows.
 const MOBILES: [u8; 3] = [10, 0, 1];
 const WIRED: [u8; 3] = [10, 0, 0];
 
-/// The name of a client's host and of its file.
+/// Returns the name of a client's host and of its file.
 pub(crate) fn name(number: u64) -> String {
     format!("client-{number}")
 }
 
-/// The number of the mobile host that has this address, if one does.
+/// Returns the number of the mobile host with this address.
 pub(crate) fn mobile(address: Ipv4Addr) -> Option<u16> {
     let [net @ .., host] = address.octets();
     let number = host.checked_sub(1).filter(|_| net == MOBILES);
     number.map(u16::from)
 }
 
-/// Who is there, and what they do.
+/// The hosts and their tasks.
 #[derive(Debug)]
 pub(crate) struct Site<'a> {
     pub(crate) copy: &'a CopyPlan,
@@ -48,23 +48,23 @@ pub(crate) struct Site<'a> {
     pub(crate) timeouts: &'a Timeouts,
     pub(crate) server: &'a ServerPlan,
     pub(crate) hosts: &'a Hosts,
-    /// Of all chance.
+    /// Seed of all randomness.
     pub(crate) seed: u64,
 }
 
-/// What a client's host has below its IP, and when its client sends calls again.
+/// The layers below a client's IP, and its retransmission policy.
 #[derive(Debug)]
 pub(crate) struct Equipment {
     pub(super) policy: Policy,
     pub(super) repair: Option<arq::Config>,
     pub(super) fades: Fades,
     pub(super) processor: ProcessorConfig,
-    /// The link repair's news go to the client.
+    /// True if the client gets the events of the link repair.
     pub(super) tells: bool,
 }
 
 impl Equipment {
-    /// A host that packets cost nothing, on a link that does what it does.
+    /// Creates a host for which packets cost nothing, without fades or repair.
     pub(crate) fn plain(policy: Policy) -> Self {
         Self {
             policy,
@@ -77,22 +77,22 @@ impl Equipment {
 }
 
 impl Site<'_> {
-    /// The address of a client: mobile hosts first, then those on the wire.
+    /// Returns the address of a client: mobile hosts first, then those on the wire.
     pub(crate) fn address(&self, number: u64) -> Ipv4Addr {
         let ([a, b, c], host) = match number.checked_sub(self.hosts.mobile) {
             None => (MOBILES, number),
-            // The server is the first of them.
+            // The server has the first address of these.
             Some(wired) => (WIRED, 1 + wired),
         };
         Ipv4Addr::new(a, b, c, host as u8 + 1)
     }
 
-    /// UDP and IP of a host.
+    /// Returns UDP and IP of a host.
     fn internet(&self, host: SocketAddrV4) -> Internet {
         Internet::new(host, self.hosts.mtu.get() as usize, self.hosts.reassembly)
     }
 
-    /// The server's host, and the directory that it exports.
+    /// Returns the server's host, and the directory that it exports.
     pub(crate) fn server(&self) -> Result<(ServerHost, FileHandle), RunError> {
         let mut server = Server::new(self.server.config(self.seed)).map_err(failed)?;
         if self.copy.way == Way::Read {
@@ -110,7 +110,7 @@ impl Site<'_> {
         Ok((ServerHost::new(server, internet, silence), root))
     }
 
-    /// The host of a client that knows the server's directory.
+    /// Returns the host of a client with the server's directory as its root.
     pub(crate) fn client(
         &self,
         number: u64,
@@ -151,7 +151,7 @@ impl Site<'_> {
         Ok(host.starting_at(Instant::ZERO + start))
     }
 
-    /// That the server has all of every client's file.
+    /// Checks that the server has all of every client's file.
     pub(crate) fn check(&self, server: &ServerHost) -> Result<(), RunError> {
         let content = content(0, self.copy.file.get());
         for number in 0..self.hosts.mobile + self.hosts.wired {

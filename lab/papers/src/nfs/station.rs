@@ -1,4 +1,4 @@
-//! The base station: it forwards between wire and air, and may be one end of our link repair.
+//! The base station: it forwards between wire and air, and can be one end of our link repair.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -28,17 +28,17 @@ struct Hop {
 #[derive(Debug)]
 pub(crate) struct Station {
     router: Router<Packet>,
-    /// Where the link repair is ours: one for each mobile host.
+    /// Ends of our link repair, one for each mobile host; empty without it.
     hops: Vec<Hop>,
     frames: VecDeque<Packet>,
-    /// What deals with the air.
+    /// Processor for the packets of the air.
     processor: Processor,
     now: Instant,
 }
 
 impl Station {
-    /// A station with these mobile hosts on the air, and further hosts on ports of their own; with a link repair for
-    /// each mobile host where one is given.
+    /// Creates a station with these mobile hosts on the air, and further hosts on ports of their own; with a link
+    /// repair for each mobile host if `repair` is set.
     pub(super) fn new(
         (mobiles, wired): (&[Ipv4Addr], &[(Ipv4Addr, Port)]),
         repair: Option<&arq::Config>,
@@ -62,7 +62,7 @@ impl Station {
         }
     }
 
-    /// Packets from the air for which its card had no room.
+    /// Returns the number of packets from the air that its card dropped because its buffer was full.
     pub(crate) fn overflows(&self) -> u64 {
         self.processor.overflows()
     }
@@ -86,7 +86,7 @@ impl Station {
         }
     }
 
-    /// Takes what comes out of the link repair.
+    /// Takes the outputs of the link repair.
     fn drain(&mut self) {
         for hop in &mut self.hops {
             while let Some(repaired) = hop.repair.poll_output() {
@@ -107,7 +107,7 @@ impl Station {
         }
     }
 
-    /// Moves on what the parts have put out; the next packet that leaves.
+    /// Passes the outputs of the parts on; returns the next packet that leaves.
     fn next(&mut self) -> Option<(Port, Packet)> {
         loop {
             self.drain();

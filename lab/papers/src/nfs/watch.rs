@@ -8,7 +8,7 @@ use super::run::Run;
 use crate::metric;
 use crate::moment::moment;
 
-/// What a moment shows.
+/// The metrics of a moment.
 pub(crate) const METRICS: &[Metric] = &[
     metric(
         "sent",
@@ -28,7 +28,7 @@ pub(crate) const METRICS: &[Metric] = &[
     ),
 ];
 
-/// A run at a moment.
+/// An experiment that shows a run at moments.
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub(crate) about: About,

@@ -1,4 +1,4 @@
-//! What the report says in words, and how close this model is to its tables.
+//! The statements of the report, and the distance of this model from its tables.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ impl Row {
     }
 }
 
-/// What the report says of an experiment that has bad periods.
+/// Returns the published rows of an experiment with bad periods.
 fn published(experiment: &str) -> Result<Rows, Unknown> {
     let unknown =
         |what: String| Unknown::new(format!("the published rows of {experiment}: {what}"));
@@ -44,7 +44,7 @@ fn published(experiment: &str) -> Result<Rows, Unknown> {
     rows.try_into().map_err(|error| unknown(error.to_string()))
 }
 
-/// That every mean lies within 25 % of the published one.
+/// Returns a verdict that holds if every mean is within 25 % of the published one.
 fn within_25(table: &Table, experiment: &str) -> Result<Verdict, Unknown> {
     let rows = published(experiment)?.rows;
     let mut far = Vec::new();
@@ -60,7 +60,7 @@ fn within_25(table: &Table, experiment: &str) -> Result<Verdict, Unknown> {
     Ok(Verdict::of(far.is_empty(), numbers))
 }
 
-/// That schemes whose published ranges do not overlap are in the published order.
+/// Returns a verdict that holds if schemes whose published ranges do not overlap are in the published order.
 fn order(table: &Table, experiment: &str) -> Result<Verdict, Unknown> {
     let Rows { rows, ranges } = published(experiment)?;
     let rows: Vec<_> = rows.iter().zip(&ranges).collect();
@@ -82,14 +82,14 @@ fn order(table: &Table, experiment: &str) -> Result<Verdict, Unknown> {
     Ok(Verdict::of(wrong.is_empty(), numbers))
 }
 
-/// How much shorter a scheme makes the response at a bad period: the share of NO-CHANGES that it saves.
+/// Returns the share of the response time of NO-CHANGES that a scheme saves at a bad period.
 fn saves(table: &Table, scheme: &str, way: &str, bad: &str) -> Result<f64, Unknown> {
     let at = [(WAY, way), (BAD, bad)];
     Ok(1.0 - response(table, scheme, &at)? / response(table, "NO-CHANGES", &at)?)
 }
 
-/// A claim that a scheme saves, at 80 ms, a share of the reads' and of the writes' time, as the report's tables have
-/// it, within ten points.
+/// A claim that a scheme saves, at 80 ms, the same shares of the time of reads and writes as in the report's tables,
+/// within ten points.
 macro_rules! saving {
     ($name:literal, $text:literal, $source:literal, $scheme:literal, $read:literal, $write:literal) => {
         Claim {
@@ -110,7 +110,7 @@ macro_rules! saving {
     };
 }
 
-/// The claims over Tables 1 to 6.
+/// Returns the claims over Tables 1 to 6.
 pub(super) fn one_client() -> Vec<Claim> {
     [near_the_tables(), savings(), combined()].concat()
 }
@@ -235,7 +235,7 @@ fn combined() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Table 7.
+/// Returns the claims over Table 7.
 pub(super) fn without_errors() -> Vec<Claim> {
     vec![
         Claim {
@@ -266,7 +266,7 @@ pub(super) fn without_errors() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Tables 8 and 9.
+/// Returns the claims over Tables 8 and 9.
 pub(super) fn two_clients() -> Vec<Claim> {
     vec![
         Claim {
@@ -284,7 +284,7 @@ pub(super) fn two_clients() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Figure 4.
+/// Returns the claims over Figure 4.
 pub(super) fn block_sizes() -> Vec<Claim> {
     vec![Claim {
         name: "best-block",

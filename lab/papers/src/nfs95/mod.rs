@@ -1,6 +1,5 @@
 //! Dube, Rais, Tripathi, "Improving NFS Performance over Wireless Links", University of Maryland, CS-TR-3583,
-//! UMIACS-TR-95-126, 19 December 1995: Tables 1 to 9, Figures 3 and 4. The journal's version is
-//! [`nfs97`](crate::nfs97).
+//! UMIACS-TR-95-126, 19 December 1995: Tables 1 to 9, Figures 3 and 4. The journal version is [`nfs97`](crate::nfs97).
 
 mod claims;
 
@@ -13,7 +12,7 @@ use crate::nfs::{CALIBRATION, DEVIATIONS, run, watch};
 const SOURCE: &str = "Dube, Rais, Tripathi, \"Improving NFS Performance over Wireless Links\", University of Maryland, \
     CS-TR-3583, UMIACS-TR-95-126, 1995";
 
-/// What an experiment is called and measures, and its plan: what is its own, then what it has of the common parts.
+/// The name, title and metrics of an experiment, and its plan: its own part, then the common ones.
 macro_rules! about {
     ($name:literal, $title:literal, $metrics:expr, [$($part:literal),+]) => {
         about(

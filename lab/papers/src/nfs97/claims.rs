@@ -1,4 +1,4 @@
-//! What the paper says in words, and what we aim at beyond it.
+//! The statements of the paper, and our goals beyond it.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -9,7 +9,7 @@ use crate::nfs::judging::{
 
 const BOTH: &str = "HYBRID-LINEAR-RETRANSMIT";
 
-/// The claims over Figures 3 and 4.
+/// Returns the claims over Figures 3 and 4.
 pub(super) fn block_sizes() -> Vec<Claim> {
     vec![Claim {
         name: "best-block",
@@ -23,13 +23,13 @@ fn bad<'a>(way: &'a str, period: &'a str) -> [(&'a str, &'a str); 2] {
     [(WAY, way), ("bad", period)]
 }
 
-/// One scheme's response by another's.
+/// Returns the ratio of the response times of two schemes.
 fn ratio(table: &Table, schemes: [&str; 2], at: &[(&str, &str)]) -> Result<f64, Unknown> {
     let [first, second] = schemes.map(|scheme| response(table, scheme, at));
     Ok(first? / second?)
 }
 
-/// The claims over Figures 5 and 6.
+/// Returns the claims over Figures 5 and 6.
 pub(super) fn schemes() -> Vec<Claim> {
     [both_mechanisms(), shapes(), ours()].concat()
 }
@@ -139,7 +139,7 @@ fn ours() -> Vec<Claim> {
     }]
 }
 
-/// The claims over Figures 7 and 8.
+/// Returns the claims over Figures 7 and 8.
 pub(super) fn two_clients() -> Vec<Claim> {
     vec![Claim {
         name: "scales",
@@ -149,7 +149,7 @@ pub(super) fn two_clients() -> Vec<Claim> {
     }]
 }
 
-/// The claims over the runs of Figure 9.
+/// Returns the claims over the runs of Figure 9.
 pub(super) fn one_run() -> Vec<Claim> {
     vec![
         Claim {
@@ -189,7 +189,7 @@ fn within_range(table: &Table, scheme: &str, published: f64) -> Result<Verdict, 
     Ok(Verdict::of((*low..=*high).contains(&published), numbers))
 }
 
-/// The claims over the laws of periods.
+/// Returns the claims over the laws of periods.
 pub(super) fn periods() -> Vec<Claim> {
     vec![Claim {
         name: "deterministic",
@@ -210,7 +210,7 @@ pub(super) fn periods() -> Vec<Claim> {
     }]
 }
 
-/// The claims over the least timeout.
+/// Returns the claims over the least timeout.
 pub(super) fn minimum_timeout() -> Vec<Claim> {
     vec![Claim {
         name: "late-on-the-wire",
@@ -233,7 +233,7 @@ pub(super) fn minimum_timeout() -> Vec<Claim> {
     }]
 }
 
-/// The claims over sizes that the client finds for itself.
+/// Returns the claims over block sizes that the client chooses itself.
 pub(super) fn block_auto() -> Vec<Claim> {
     vec![Claim {
         name: "auto-block",
@@ -260,7 +260,7 @@ pub(super) fn block_auto() -> Vec<Claim> {
     }]
 }
 
-/// The claims over slow hops.
+/// Returns the claims over slow hops.
 pub(super) fn slow() -> Vec<Claim> {
     vec![Claim {
         name: "adaptive-slow",
@@ -270,7 +270,7 @@ pub(super) fn slow() -> Vec<Claim> {
     }]
 }
 
-/// The claims over congestion.
+/// Returns the claims over congestion.
 pub(super) fn congestion() -> Vec<Claim> {
     vec![
         Claim {
@@ -308,8 +308,8 @@ pub(super) fn congestion() -> Vec<Claim> {
     ]
 }
 
-/// That the client on the wire is nowhere slower beside clients of a scheme than beside exponential ones, beyond the
-/// 95 % interval.
+/// Returns a verdict that holds if the client on the wire is nowhere slower beside clients of a scheme than beside
+/// exponential ones, beyond the 95 % interval.
 fn wired_beside(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     nowhere_more(table, [scheme, "EXPONENTIAL"], "wired")
 }

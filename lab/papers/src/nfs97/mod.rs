@@ -1,5 +1,5 @@
 //! Dube, Rais, Tripathi, "Improving NFS Performance over Wireless Links", IEEE Transactions on Computers 46(3), March
-//! 1997: Figures 3 to 9, and what the paper leaves to others. The report before it is [`nfs95`](crate::nfs95).
+//! 1997: Figures 3 to 9, and the questions that it leaves open. The earlier report is [`nfs95`](crate::nfs95).
 
 mod claims;
 
@@ -12,7 +12,7 @@ use crate::nfs::{CALIBRATION, DEVIATIONS, run, watch};
 const SOURCE: &str = "Dube, Rais, Tripathi, \"Improving NFS Performance over Wireless Links\", IEEE Transactions on \
     Computers 46(3), 1997";
 
-/// An experiment's name, title and claims, and its plan: what is its own, then what it has of the common parts.
+/// The name, title and claims of an experiment, and its plan: its own part, then the common ones.
 macro_rules! copies {
     ($name:literal, $title:literal, $claims:expr, [$($part:literal),+]) => {
         Copies {
@@ -131,7 +131,7 @@ const CONGESTION: Copies = copies!(
     ["plans/congestion.toml"]
 );
 
-/// The experiments of the group `nfs97`, in the paper's order; then what it leaves to others.
+/// The experiments of the group `nfs97`, in the paper's order; then the questions that it leaves open.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &FIGURES_3_AND_4,
     &FIGURES_5_AND_6,

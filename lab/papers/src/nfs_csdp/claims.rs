@@ -1,4 +1,4 @@
-//! What both papers lead one to expect where they meet; chosen before any run.
+//! Expectations from both papers for their combination; chosen before any run.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -17,14 +17,14 @@ const POLICIES: [&str; 4] = ["exponential", "linear", "hybrid-linear", "adaptive
 const PAPERS: [&str; 3] = [POLICIES[0], POLICIES[1], POLICIES[2]];
 /// Numbers of clients.
 const CLIENTS: [&str; 6] = ["1", "2", "4", "8", "16", "32"];
-/// One client shares its air with nobody.
+/// Numbers of clients that share the air.
 const SEVERAL_CLIENTS: &[&str] = &["2", "4", "8", "16", "32"];
 
 /// A case: scheme, policy, number of clients.
 type Case = (&'static str, &'static str, &'static str);
 
-/// How the first of two cases each compare with the second: in how many it has more of a metric, beyond chance, and
-/// where it has less.
+/// The comparison of the first case of each pair with the second: the number of pairs in which it has significantly
+/// more of a metric, and those in which it has significantly less.
 struct Compared {
     pairs: usize,
     more: usize,
@@ -61,18 +61,18 @@ impl Compared {
         numbers.trim_end_matches(": ").to_owned()
     }
 
-    /// The first has more in each.
+    /// Returns a verdict that holds if the first has more in each pair.
     fn more(&self) -> Verdict {
         Verdict::of(self.more == self.pairs, self.numbers())
     }
 
-    /// The first has nowhere less.
+    /// Returns a verdict that holds if the first has less in no pair.
     fn nowhere_less(&self) -> Verdict {
         Verdict::of(self.less.is_empty(), self.numbers())
     }
 }
 
-/// Two schemes, with each policy at each of these numbers of clients.
+/// Pairs two schemes, with each policy at each of these numbers of clients.
 fn schemes([first, second]: [&'static str; 2], clients: &[&'static str]) -> Vec<[Case; 2]> {
     let places = POLICIES
         .into_iter()
@@ -81,7 +81,7 @@ fn schemes([first, second]: [&'static str; 2], clients: &[&'static str]) -> Vec<
     places.map(pair).collect()
 }
 
-/// Two policies, with each scheme at each of these numbers of clients.
+/// Pairs two policies, with each scheme at each of these numbers of clients.
 fn policies([first, second]: [&'static str; 2], clients: &[&'static str]) -> Vec<[Case; 2]> {
     let places = SCHEMES
         .into_iter()
@@ -90,7 +90,7 @@ fn policies([first, second]: [&'static str; 2], clients: &[&'static str]) -> Vec
     places.map(pair).collect()
 }
 
-/// A claim that the first cases of pairs have more of a metric in each, or nowhere less.
+/// A claim that the first case has more of a metric in each pair, or less in none.
 macro_rules! compared {
     ($name:literal, $source:expr, $text:literal, $pairs:expr, $metric:literal, $judge:ident) => {
         Claim {
@@ -102,12 +102,12 @@ macro_rules! compared {
     };
 }
 
-/// The claims over copies, of either way.
+/// Returns the claims over copies, in both directions.
 pub(super) fn claims() -> Vec<Claim> {
     [scheduling(), few(), many(), ours()].concat()
 }
 
-/// What scheduling by channels brings.
+/// Returns the claims over the gain of scheduling by channel state.
 fn scheduling() -> Vec<Claim> {
     vec![
         compared!(
@@ -154,7 +154,7 @@ fn scheduling() -> Vec<Claim> {
     ]
 }
 
-/// What becomes of back-off with few clients.
+/// Returns the claims over back-off with few clients.
 fn few() -> Vec<Claim> {
     vec![
         compared!(
@@ -190,7 +190,7 @@ fn few() -> Vec<Claim> {
     ]
 }
 
-/// What becomes of it with many.
+/// Returns the claims over back-off with many clients.
 fn many() -> Vec<Claim> {
     vec![
         Claim {
@@ -254,7 +254,7 @@ fn many() -> Vec<Claim> {
     ]
 }
 
-/// What we expect of our own parts.
+/// Returns the claims over our own parts.
 fn ours() -> Vec<Claim> {
     vec![
         Claim {
@@ -295,7 +295,7 @@ fn ours() -> Vec<Claim> {
     ]
 }
 
-/// The claims over the numbers of clients between those of the grid; chosen when the grid had shown where to look.
+/// Returns the claims over the numbers of clients between those of the grid; chosen after the results of the grid.
 pub(super) fn between() -> Vec<Claim> {
     vec![Claim {
         name: "csdp-later-onset-between",
@@ -314,7 +314,7 @@ pub(super) fn between() -> Vec<Claim> {
     }]
 }
 
-/// A scheme with each number of clients of the grid.
+/// Returns a scheme with each number of clients of the grid.
 fn line<'a>(scheme: &'a str, at: &'a At<'a>) -> Line<'a> {
     let clients = &CLIENTS;
     Line {
@@ -324,7 +324,8 @@ fn line<'a>(scheme: &'a str, at: &'a At<'a>) -> Line<'a> {
     }
 }
 
-/// That congestion sets in at more clients with CSDP-RR than with FIFO; the numbers are those of all disciplines.
+/// Returns a verdict that holds if congestion begins at more clients with CSDP-RR than with FIFO; the numbers are those
+/// of all disciplines.
 fn later_onset(table: &Table, at: &At<'_>, clients: &[&'static str]) -> Result<Verdict, Unknown> {
     let line = |scheme| Line {
         scheme,

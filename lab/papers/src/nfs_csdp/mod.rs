@@ -1,15 +1,16 @@
-//! Where the papers meet: clients of NFS (Dube, Rais and Tripathi) on one air that a base station shares by the state
-//! of each channel (Bhagwat et al.), from one client to so many that they congest it.
+//! The papers combined: NFS clients (Dube, Rais and Tripathi) on one air that a base station shares by the state of
+//! each channel (Bhagwat et al.), from one client up to congestion.
 //!
 //! Mobile hosts with fades of their own copy files from or to a server, across a wire, a base station and a CSMA/CA
-//! air. What is varied is their number, whose frame the base station sends next, and when clients send calls again.
-//! Neither paper has such numbers: all of it is ours. docs/papers/nfs-csdp.md says what was assumed and what was found.
+//! air. The plans vary their number, the scheduling policy of the base station, and the retransmission policy of the
+//! clients. Neither paper has such numbers: all of it is ours. docs/papers/nfs-csdp.md states the assumptions and the
+//! findings.
 //!
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters; its schemes are [`scheduler::Config`]; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes of a case. The hosts are those of `nfs`, the air with base station and
 //!    drivers is that of [`csdp96`](crate::csdp96).
-//! 3. `run.rs`: a run and what is measured; `tables.rs`: the experiments; `claims.rs` with `onset.rs`: what they show.
+//! 3. `run.rs`: a run and its metrics; `tables.rs`: the experiments; `claims.rs` with `onset.rs`: the findings.
 
 mod claims;
 mod network;

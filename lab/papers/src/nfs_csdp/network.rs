@@ -25,13 +25,13 @@ use crate::nfs::site::{Equipment, mobile};
 pub(super) struct SetUp {
     /// The plan's parameters.
     pub(super) parameters: Parameters,
-    /// The plan's scheme: how the base station picks.
+    /// The plan's scheme: the policy of the base station.
     pub(super) scheme: scheduler::Config,
-    /// Of all chance.
+    /// Seed of all randomness.
     pub(super) seed: u64,
 }
 
-/// The network, at rest.
+/// The network before its first event.
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) simulation: Simulation<Node>,
@@ -68,7 +68,7 @@ impl SetUp {
         })
     }
 
-    /// The network.
+    /// Builds the network.
     pub(super) fn build(&self) -> Result<Network, RunError> {
         let (parameters, seed) = (&self.parameters, self.seed);
         let site = parameters.site(seed);
@@ -100,7 +100,7 @@ impl SetUp {
 }
 
 impl Network {
-    /// The host of the server.
+    /// Returns the host of the server.
     pub(super) fn server(&self) -> Result<&ServerHost, RunError> {
         match self.simulation.node(self.server) {
             Node::Server(server) => Ok(server),
@@ -108,7 +108,7 @@ impl Network {
         }
     }
 
-    /// The air with its stations.
+    /// Returns the air with its stations.
     pub(super) fn cell(&self) -> Result<&Cell<ClientHost>, RunError> {
         match self.simulation.node(self.cell) {
             Node::Cell(cell) => Ok(cell),

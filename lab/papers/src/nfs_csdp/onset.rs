@@ -1,13 +1,13 @@
-//! When clients are so many that they congest the air.
+//! The number of clients at which they congest the air.
 //!
-//! Congestion is air that is spent on calls which need not have been sent again. It sets in, by the definition that was
-//! chosen before any run, at the least number of clients with which, beyond chance, at least [`IN_VAIN`] of all calls
-//! that are sent are spurious repeats. It *hurts* where throughput has fallen, beyond chance, below what fewer clients
-//! get together: at the least such number.
+//! Congestion is air that is spent on unnecessary retransmissions of calls. It begins, by the definition chosen before
+//! any run, at the least number of clients with which significantly at least [`IN_VAIN`] of all transmissions of calls
+//! are spurious. It *hurts* if throughput is significantly below that of fewer clients together: at the least such
+//! number.
 
 use experiment::{Summary, Table, Unknown};
 
-/// Spurious repeats that mean congestion, in per cent of the calls that are sent.
+/// Spurious retransmissions that mean congestion, in per cent of all transmissions of calls.
 pub(super) const IN_VAIN: f64 = 10.0;
 
 /// Labels on axes.
@@ -21,12 +21,12 @@ pub(super) struct Line<'a> {
     pub(super) clients: &'a [&'static str],
 }
 
-/// A place with so many clients.
+/// Returns a place with this number of clients.
 pub(super) fn with_clients<'a>(at: &At<'a>, clients: &'a str) -> Vec<(&'a str, &'a str)> {
     [at, &[("clients", clients)]].concat()
 }
 
-/// The bounds of a mean, by its 95 % interval.
+/// Returns the bounds of a mean, by its 95 % interval.
 pub(super) fn bounds(summary: &Summary) -> [f64; 2] {
     let half = summary.ci95.unwrap_or(f64::INFINITY);
     [summary.mean - half, summary.mean + half]
@@ -37,7 +37,7 @@ impl Line<'_> {
         table.summary(self.scheme, &with_clients(self.at, clients), metric)
     }
 
-    /// With how many clients congestion sets in, or nothing if it does not.
+    /// Returns the number of clients at which congestion begins; `None` if it does not.
     pub(super) fn onset(&self, table: &Table) -> Result<Option<&'static str>, Unknown> {
         for clients in self.clients {
             let [least, _] = bounds(&self.summary(table, clients, "spurious")?);
@@ -48,7 +48,7 @@ impl Line<'_> {
         Ok(None)
     }
 
-    /// From how many clients on it hurts, or nothing if it does not.
+    /// Returns the least number of clients at which it hurts; `None` if it does not.
     pub(super) fn decline(&self, table: &Table) -> Result<Option<&'static str>, Unknown> {
         for (number, clients) in self.clients.iter().enumerate() {
             for fewer in &self.clients[..number] {
@@ -63,8 +63,8 @@ impl Line<'_> {
         Ok(None)
     }
 
-    /// What the last number of clients gets, as a share of the most that any gets: the mean, and bounds that hold
-    /// whatever the two have to do with each other.
+    /// Returns the throughput of the last number of clients as a share of the largest throughput: the mean, and bounds
+    /// that hold for any correlation of the two.
     pub(super) fn kept(&self, table: &Table) -> Result<(f64, [f64; 2]), Unknown> {
         let clients = self.clients.iter();
         let all = clients.map(|clients| self.summary(table, clients, "throughput"));

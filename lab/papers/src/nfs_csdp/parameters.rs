@@ -1,4 +1,4 @@
-//! What a plan says: the copies, the clients and their server, wire and air, and how drivers work.
+//! The parameters of a plan: the copies, the clients and their server, wire and air, and the drivers.
 
 use channel::CsmaConfig;
 use channel::errors::ErrorConfig;
@@ -10,28 +10,28 @@ use crate::links::Wire;
 use crate::nfs::parameters::{CopyPlan, Hosts, Policy, ServerPlan, Timeouts};
 use crate::nfs::site::Site;
 
-/// The plan's `[parameters]`.
+/// The `[parameters]` of the plan.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
-    /// What the applications do.
+    /// The copies of the applications.
     pub(super) copy: CopyPlan,
-    /// The clients of files.
+    /// The NFS clients.
     client: files::Config,
-    /// When they send calls again, and by which policy.
+    /// Parameters of their retransmission policies, and the policy chosen.
     timeouts: Timeouts,
     pub(super) policy: Policy,
     server: ServerPlan,
-    /// Who is there.
+    /// Number and network of the clients.
     pub(super) hosts: Hosts,
-    /// From the server to the base station.
+    /// The wire from the server to the base station.
     pub(super) wire: Wire,
     /// The medium access.
     #[serde(default)]
     pub(super) air: CsmaConfig,
     /// The drivers of base station and mobile hosts.
     pub(super) driver: Driver,
-    /// What each channel loses, in both directions.
+    /// Error model of each channel, in both directions.
     #[serde(default)]
     pub(super) errors: ErrorConfig,
 }
@@ -63,7 +63,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// The server and its clients.
+    /// Returns the server and its clients.
     pub(super) fn site(&self, seed: u64) -> Site<'_> {
         Site {
             copy: &self.copy,

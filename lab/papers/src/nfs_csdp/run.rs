@@ -1,4 +1,4 @@
-//! A run, and what is measured of it.
+//! A run and its metrics.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::nfs::client::Counts;
 use crate::nfs::network::failed;
 use crate::nfs::node::Event;
 
-/// What copies by all clients measure.
+/// The metrics of copies by all clients.
 pub(super) const METRICS: &[Metric] = &[
     metric(
         "throughput",
@@ -81,11 +81,11 @@ pub(super) const METRICS: &[Metric] = &[
 #[derive(Debug)]
 pub(super) struct Run {
     network: Network,
-    /// When clients ended, in this order.
+    /// Times at which clients ended, in this order.
     ends: Vec<Instant>,
-    /// When the last did, or the run was terminated.
+    /// Time at which the last one ended, or the run was terminated.
     until: Instant,
-    /// Jain's index when the first ended, or the run was terminated.
+    /// Jain's index when the first one ended, or the run was terminated.
     fairness: Option<f64>,
 }
 
@@ -106,13 +106,13 @@ impl Network {
         }
     }
 
-    /// What each client has done.
+    /// Returns the counters of each client.
     fn clients(&self) -> Result<Vec<Counts>, RunError> {
         let mobiles = self.cell()?.mobiles().iter();
         Ok(mobiles.map(|mobile| mobile.host().counts()).collect())
     }
 
-    /// How even clients are in what has crossed the network.
+    /// Returns Jain's index of the bytes that have crossed the network for each client.
     fn fairness(&self) -> Result<Option<f64>, RunError> {
         let clients = self.clients()?.into_iter();
         let shares: Vec<_> = clients.map(|client| client.crossed as f64).collect();
@@ -148,7 +148,7 @@ impl Run {
         })
     }
 
-    /// As the lab stores it, under the names of [`METRICS`].
+    /// Returns the measurements, under the names of [`METRICS`].
     pub(super) fn measurements(&self) -> Result<Measurements, RunError> {
         let seconds = |end: &Instant| end.since_origin().as_secs_f64();
         let until = seconds(&self.until);
@@ -186,7 +186,7 @@ impl Run {
             .with("refused", percent(refused, refused + given_up + frames)))
     }
 
-    /// What happened in the queues of all drivers.
+    /// Returns the counters of the queues of all drivers.
     fn tallies(&self) -> Result<Vec<Tally>, RunError> {
         let cell = self.network.cell()?;
         let of_mobiles = cell.mobiles().iter().map(Mobile::queue);
@@ -195,7 +195,7 @@ impl Run {
     }
 }
 
-/// A part of a whole, in per cent.
+/// Returns a part of a whole in per cent.
 fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole as f64
 }

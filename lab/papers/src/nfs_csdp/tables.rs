@@ -10,7 +10,7 @@ const SOURCE: &str = "Ours; it joins Dube, Rais, Tripathi, \"Improving NFS Perfo
     Trans. Computers 46(3), 1997, and Bhagwat, Bhattacharya, Krishna, Tripathi, \"Enhancing Throughput over Wireless \
     LANs Using Channel State Dependent Packet Scheduling\", IEEE INFOCOM 1996";
 
-/// The parts of a plan after one another, then those that all experiments have.
+/// Concatenates the parts of a plan, and then the common ones.
 macro_rules! plan {
     ($($part:literal),+) => {
         concat!(
@@ -122,7 +122,7 @@ const CALIBRATION: &[Calibration] = &[
     },
 ];
 
-/// Copies in the settings of a plan.
+/// An experiment: copies in the settings of a plan.
 #[derive(Debug)]
 pub(super) struct Copies {
     pub(super) about: About,

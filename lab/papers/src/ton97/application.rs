@@ -1,4 +1,4 @@
-//! What the applications of both hosts do: they write all that they have, read at once, and close.
+//! The applications of both hosts: they write all their data, read at once, and close.
 
 use tcp::{Input, Output};
 
@@ -7,14 +7,14 @@ use super::node::Event;
 /// An application; lengths are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Application {
-    /// What it writes.
+    /// Bytes that it writes.
     writes: u64,
-    /// What is still to come.
+    /// Bytes that it still has to read.
     missing: u64,
 }
 
 impl Application {
-    /// Writes and reads so many bytes.
+    /// Creates an application that writes and reads this many bytes.
     pub(crate) fn new(writes: u64, reads: u64) -> Self {
         Self {
             writes,
@@ -22,7 +22,7 @@ impl Application {
         }
     }
 
-    /// Writes what it has, and says that no more will come; once.
+    /// Writes its data and then closes its direction; only the first call does.
     pub(crate) fn write(&mut self, mut tell: impl FnMut(Input)) {
         let count = std::mem::take(&mut self.writes);
         if count > 0 {
@@ -31,7 +31,7 @@ impl Application {
         }
     }
 
-    /// Takes what its end of the connection has to say, and tells it what to do; segments are not for it.
+    /// Takes an output of its end of the connection, except segments, and passes its requests to `tell`.
     pub(crate) fn take(&mut self, output: &Output, mut tell: impl FnMut(Input)) -> Option<Event> {
         match *output {
             Output::Connected => self.write(tell),

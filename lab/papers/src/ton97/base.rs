@@ -1,4 +1,4 @@
-//! The base station: what each scheme does between wire and air.
+//! The base station: the work of each scheme between wire and air.
 
 use std::collections::VecDeque;
 
@@ -14,16 +14,16 @@ use super::radio::Waiting;
 use super::repair::{Repair, Repaired};
 use super::split::{Leaves, Split};
 
-/// What the base station does.
+/// The work of the base station.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// It forwards.
+    /// It only forwards.
     Forward,
-    /// An agent repairs.
+    /// A snoop agent retransmits.
     Snoop(Box<Agent<TcpSegment>>),
-    /// It ends connections and continues them.
+    /// It splits connections.
     Split(Box<Split>),
-    /// Our own link layer repairs.
+    /// Our own link layer retransmits.
     Arq(Box<Repair>),
 }
 
@@ -31,18 +31,19 @@ pub(crate) enum Work {
 #[derive(Debug)]
 pub(crate) struct Station {
     work: Work,
-    /// Repairs go before what waits for the air.
+    /// True if retransmissions overtake the packets that wait for the air.
     repairs_ahead: bool,
     forwards: VecDeque<(Port, Packet)>,
-    /// Data handed to the air, every transmission counted, in bytes.
+    /// Bytes of data handed to the air, every transmission counted.
     to_air: u64,
-    /// The same of the wire.
+    /// Bytes of data handed to the wire, every transmission counted.
     to_wire: u64,
     now: Instant,
 }
 
 impl Station {
-    /// A station at rest; `repairs_ahead` says whether its repairs go before what waits for the air.
+    /// Creates an idle station; `repairs_ahead` is true if its retransmissions overtake the packets that wait for the
+    /// air.
     pub(crate) fn new(work: Work, repairs_ahead: bool) -> Self {
         Self {
             work,
@@ -54,7 +55,7 @@ impl Station {
         }
     }
 
-    /// Where it wants to be told what waits for the air, if it does.
+    /// Returns the counter for the packets that wait for the air, if it needs their number.
     pub(crate) fn waiting(&self) -> Option<Waiting> {
         match &self.work {
             Work::Split(split) => split.hop().waiting(),
@@ -62,17 +63,17 @@ impl Station {
         }
     }
 
-    /// What it does.
+    /// Returns its work.
     pub(crate) fn work(&self) -> &Work {
         &self.work
     }
 
-    /// Data handed to the air so far, every transmission counted, in bytes.
+    /// Returns the bytes of data handed to the air so far, every transmission counted.
     pub(crate) fn to_air(&self) -> u64 {
         self.to_air
     }
 
-    /// Data handed to the wire so far, every transmission counted, in bytes.
+    /// Returns the bytes of data handed to the wire so far, every transmission counted.
     pub(crate) fn to_wire(&self) -> u64 {
         self.to_wire
     }
@@ -135,7 +136,7 @@ impl Machine for Station {
 
     fn handle_input(&mut self, now: Instant, input: Self::Input) {
         self.now = now;
-        // What the air has corrupted is gone: its checksum is wrong.
+        // A packet that the air has corrupted is dropped: its checksum is wrong.
         if let Input::Packet { port, packet } = input {
             self.take(port, packet);
         }

@@ -1,4 +1,4 @@
-//! What the paper says in words, and how close this model is to its tables.
+//! The statements of the paper, and the distance of this model from its tables.
 
 use experiment::{About, Case, Claim, Published, Table, Unknown, Verdict};
 
@@ -10,7 +10,7 @@ const LAN_32: &str = "LAN 32 KB";
 const WAN: &str = "WAN 32 KB";
 /// The published peaks of LAN and WAN, in Mbit/s.
 const PEAKS: [f64; 2] = [1.50, 1.35];
-/// The schemes that the paper puts forward as its best.
+/// The schemes that the paper recommends.
 const BEST_LINK: &str = "LL-SMART-TCP-AWARE";
 
 /// A claim that holds if the ratio of two throughputs lies within bounds.
@@ -29,7 +29,7 @@ macro_rules! ratio {
     };
 }
 
-/// The claims over all schemes of Tables 2 to 4.
+/// Returns the claims over all schemes of Tables 2 to 4.
 pub(super) fn all() -> Vec<Claim> {
     [link_layer(), end_to_end(), knowing_more(), split(), aims()].concat()
 }
@@ -249,7 +249,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// That the fixed host never timed out.
+/// Returns a verdict that holds if the fixed host never timed out.
 fn sum_of_timeouts(table: &Table, schemes: &[&str]) -> Result<Verdict, Unknown> {
     let mut sum = 0.0;
     for scheme in schemes {
@@ -263,13 +263,13 @@ fn sum_of_timeouts(table: &Table, schemes: &[&str]) -> Result<Verdict, Unknown> 
     ))
 }
 
-/// What the tables of the paper say of a case.
+/// Returns the value of a case in the tables of the paper.
 fn published(case: &Case, metric: &str) -> Option<f64> {
     let in_table = |about: &About| Published::read(about).ok()?.value(case, metric);
     TABLES.iter().find_map(in_table)
 }
 
-/// Every case with a published throughput: its name, the published value, and measured by published.
+/// Returns every case with a published throughput: its name, the published value, and measured divided by published.
 fn ratios(table: &Table) -> Result<Vec<(String, f64, f64)>, Unknown> {
     let mut ratios = Vec::new();
     for (number, case) in table.cases().iter().enumerate() {
@@ -284,7 +284,8 @@ fn ratios(table: &Table) -> Result<Vec<(String, f64, f64)>, Unknown> {
     Ok(ratios)
 }
 
-/// The order of schemes within each setting.
+/// Returns a verdict that holds if 95 % of the pairs of schemes in a setting are in the published order; pairs whose
+/// published values are within 10 % do not count.
 fn order(table: &Table) -> Result<Verdict, Unknown> {
     let setting = |case: &str| case.split_once(", ").map(|(_, setting)| setting.to_owned());
     let ratios = ratios(table)?;
@@ -305,7 +306,7 @@ fn order(table: &Table) -> Result<Verdict, Unknown> {
     Ok(Verdict::of(right * 100 >= pairs * 95, numbers))
 }
 
-/// The cases whose goodput is off by more than 1.5 points.
+/// Returns the cases whose goodput differs by more than 1.5 points.
 fn goodputs(table: &Table, metric: &str) -> Result<Vec<String>, Unknown> {
     let mut off = Vec::new();
     for (number, case) in table.cases().iter().enumerate() {
@@ -320,7 +321,7 @@ fn goodputs(table: &Table, metric: &str) -> Result<Vec<String>, Unknown> {
     Ok(off)
 }
 
-/// The claims over Table 5.
+/// Returns the claims over Table 5.
 pub(super) fn bursts() -> Vec<Claim> {
     vec![
         Claim {
@@ -355,7 +356,7 @@ pub(super) fn bursts() -> Vec<Claim> {
     ]
 }
 
-/// The claims over Figure 12.
+/// Returns the claims over Figure 12.
 pub(super) fn spacings() -> Vec<Claim> {
     const AXIS: &str = "errors.mean";
     vec![

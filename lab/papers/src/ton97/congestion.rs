@@ -1,4 +1,4 @@
-//! Air losses and congestion at once: the fixed host and a rival share a wired bottleneck.
+//! Losses on the air and congestion at once: the fixed host and a rival share a wired bottleneck.
 
 use std::net::SocketAddrV4;
 
@@ -17,7 +17,7 @@ use super::tables::{about, set_up};
 use crate::metric;
 use crate::router::Router;
 
-/// The one rival.
+/// The only rival.
 const RIVAL: Rival = Rival { index: 0 };
 /// The port of a router that leads to the bottleneck.
 const BOTTLENECK: Port = Port(2);
@@ -73,7 +73,7 @@ const METRICS: &[Metric] = &[
     ),
 ];
 
-/// Transfers beside a rival.
+/// An experiment: transfers beside a rival.
 #[derive(Debug)]
 pub(super) struct Rivalry {
     about: About,
@@ -98,7 +98,7 @@ pub(super) const CONGESTION: Rivalry = Rivalry {
     },
 };
 
-/// The network with a rival, at rest.
+/// The network with a rival, before its first event.
 struct Shared {
     simulation: Simulation<Node>,
     source: NodeId,
@@ -136,7 +136,7 @@ impl Shared {
         let wire = set_up.parameters.wire().map_err(failed)?;
         let hop = set_up.parameters.hop(set_up.seed).map_err(failed)?;
         let ethernet = ethernet()?;
-        // The fixed host's way to the mobile host comes first.
+        // The path from the fixed host to the mobile host comes first.
         let links = [
             ((source, WIRED), (near, WIRED), &ethernet),
             ((near, BOTTLENECK), (far, BOTTLENECK), &wire),
@@ -160,7 +160,7 @@ impl Shared {
     }
 }
 
-/// Whether the hop carries the fixed host's own segments, and not another connection's or frames.
+/// Returns true if the hop carries the fixed host's own segments, and not another connection's or frames.
 fn carries_own(set_up: &SetUp) -> bool {
     match set_up.scheme.base {
         Base::Forward | Base::Snoop | Base::Mark => true,

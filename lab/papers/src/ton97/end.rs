@@ -1,4 +1,4 @@
-//! An end of a connection that crosses the hop: TCP's, or MTCP's, which has no IP below it.
+//! An end of a connection that crosses the hop: of TCP, or of MTCP, which has no IP below it.
 
 use machine::{Machine, earlier};
 use mtcp::{Addresses, ConnectionId};
@@ -9,42 +9,42 @@ use wire::TcpSegment;
 
 use super::radio::Waiting;
 
-/// What an endpoint of MTCP calls the connection that it asks for.
+/// Number that an MTCP endpoint gives to the connection that it opens.
 const OPENED: u64 = 0;
 
-/// An end of either transport. Both are told what TCP's is ([`tcp::Input`]), and tell what it does ([`Said`]).
+/// An end of either transport. Both take the inputs of TCP ([`tcp::Input`]) and return its outputs ([`Said`]).
 #[derive(Debug)]
 pub(crate) enum End {
     Tcp(Box<Endpoint>),
     Mtcp(Box<Mtcp>),
 }
 
-/// What an end has to say.
+/// An output of an end.
 #[derive(Debug)]
 pub(crate) enum Said {
-    /// A packet of MTCP leaves.
+    /// A packet of MTCP to send.
     Mtcp(mtcp::Packet<Count>),
-    /// Anything else; a segment leaves if it is one.
+    /// Any other output, segments to send included.
     Tcp(tcp::Output),
 }
 
-/// What an end has sent, and why.
+/// Counters of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
-    /// Data, every transmission counted, in bytes.
+    /// Bytes of data sent, every transmission counted.
     pub(crate) bytes: u64,
-    /// Packets with data that had been sent before.
+    /// Retransmitted packets with data.
     pub(crate) again: u64,
-    /// Retransmission timers that went off. Of MTCP all timers that sent something.
+    /// Retransmission timeouts. For MTCP, all timeouts after which something was sent.
     pub(crate) timeouts: u64,
-    /// Recoveries that acknowledgements brought about.
+    /// Recoveries that began by acknowledgements.
     pub(crate) recoveries: u64,
-    /// Data handed on in order, in bytes.
+    /// Bytes of data delivered in order.
     pub(crate) received: u64,
 }
 
 impl End {
-    /// Takes what the application, or the other half of a split connection, wants. No segments.
+    /// Takes an input of the application, or of the other half of a split connection; segments are ignored.
     pub(crate) fn handle_input(&mut self, now: Instant, input: tcp::Input) {
         match self {
             Self::Tcp(endpoint) => endpoint.handle_input(now, input),
@@ -52,14 +52,14 @@ impl End {
         }
     }
 
-    /// A segment of TCP arrives.
+    /// Takes a segment of TCP.
     pub(crate) fn segment(&mut self, now: Instant, segment: TcpSegment) {
         if let Self::Tcp(endpoint) = self {
             endpoint.handle_input(now, tcp::Input::Segment(segment));
         }
     }
 
-    /// A packet of MTCP arrives.
+    /// Takes a packet of MTCP.
     pub(crate) fn packet(&mut self, now: Instant, packet: mtcp::Packet<Count>) {
         if let Self::Mtcp(mtcp) = self {
             mtcp.now = now;
@@ -92,7 +92,7 @@ impl End {
         }
     }
 
-    /// The endpoint of TCP, if it is one.
+    /// Returns the endpoint of TCP, if it is one.
     pub(crate) fn tcp(&self) -> Option<&Endpoint> {
         match self {
             Self::Tcp(endpoint) => Some(endpoint),
@@ -100,7 +100,7 @@ impl End {
         }
     }
 
-    /// The smoothed round trip, if it is one of MTCP that has measured any.
+    /// Returns the smoothed round-trip time of MTCP, if it has measured one.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         match self {
             Self::Tcp(_) => None,
@@ -108,7 +108,7 @@ impl End {
         }
     }
 
-    /// Where it wants to be told what waits for the air, if it does.
+    /// Returns the counter for the packets that wait for the air, if it needs their number.
     pub(crate) fn waiting(&self) -> Option<Waiting> {
         match self {
             Self::Tcp(_) => None,
@@ -116,7 +116,7 @@ impl End {
         }
     }
 
-    /// What it has done.
+    /// Returns its counters.
     pub(crate) fn counts(&self) -> Counts {
         match self {
             Self::Tcp(endpoint) => Counts::of_tcp(endpoint),
@@ -138,7 +138,7 @@ impl From<Mtcp> for End {
 }
 
 impl Counts {
-    /// What an endpoint of TCP has done.
+    /// Returns the counters of an endpoint of TCP.
     pub(crate) fn of_tcp(endpoint: &Endpoint) -> Self {
         let counters = endpoint.counters();
         Self {
@@ -161,19 +161,19 @@ pub(crate) struct Mtcp {
     now: Instant,
 }
 
-/// Takes a packet from MTCP only when none waits for the air, so that repairs need not wait behind a window.
+/// Takes a packet from MTCP only when none waits for the air, so that retransmissions do not wait behind a window.
 #[derive(Debug)]
 struct Grants {
-    /// What waits for the air.
+    /// Number of packets that wait for the air.
     waiting: Waiting,
-    /// How often it is looked at after a packet has left.
+    /// Time between two looks at that number after a packet has left.
     every: Duration,
     next: Option<Instant>,
 }
 
 impl Mtcp {
-    /// An end that asks for a connection between `addresses` when told to connect, and agrees to one that the other
-    /// end asks for.
+    /// Creates an end that opens a connection between `addresses` on [`tcp::Input::Connect`], and accepts one that the
+    /// peer opens.
     pub(crate) fn new(endpoint: mtcp::Endpoint<Count>, addresses: Addresses) -> Self {
         Self {
             endpoint,
@@ -184,7 +184,8 @@ impl Mtcp {
         }
     }
 
-    /// The same, but packets wait here and not for the air; so often it is looked whether the air takes one.
+    /// Returns the same end, but packets wait here instead of in the queue of the air; it checks that queue at this
+    /// interval.
     pub(crate) fn granted(mut self, every: Duration) -> Self {
         self.endpoint.handle_input(self.now, mtcp::Input::Room(1));
         self.grants = Some(Grants {
@@ -207,7 +208,7 @@ impl Mtcp {
             tcp::Input::Read(count) => mtcp::Input::Read(connection, count),
             tcp::Input::Close => mtcp::Input::Close(connection),
             tcp::Input::Abort => mtcp::Input::Abort(connection, mtcp::Reason::Aborted),
-            // Of what the air lost, MTCP learns by itself.
+            // MTCP detects the losses of the air itself.
             tcp::Input::Segment(_) | tcp::Input::AirLoss(_) => return,
         };
         self.endpoint.handle_input(now, input);
@@ -252,7 +253,7 @@ impl Mtcp {
                 mtcp::Output::Writable(_, room) => tcp::Output::Writable(room),
                 mtcp::Output::Finished(_) => tcp::Output::Finished,
                 mtcp::Output::Reset(..) => tcp::Output::Reset,
-                // Counted bytes say no more than their count, which is known. Nobody listens by name.
+                // Counted bytes carry no content beyond their count, which is known. No application listens by name.
                 _ => continue,
             }));
         }

@@ -1,38 +1,39 @@
-//! Whether a gap in a flow's numbers is congestion or corruption: how a radio router judges that forwards the flow and
-//! loses whole packets, headers included.
+//! The decision whether a gap in a flow's sequence numbers is congestion or corruption, at a radio router that forwards
+//! the flow and loses whole packets, headers included.
 //!
-//! The comparison's discussion proposes it for packet radio networks: routers tell their neighbours how long their
-//! queues are. A gap that shows while the neighbour's queue was long is taken for congestion, any other for
-//! corruption, and acknowledgements that pass back are marked accordingly. Where several routers on the way
-//! judge, the one nearer to the sender knows better what never reached it, so it replaces what the ones behind say of
-//! that.
+//! The comparison's discussion proposes it for packet radio networks: routers report the length of their queues to
+//! their neighbours. A gap that appears while the neighbour's queue is long counts as congestion, any other as
+//! corruption, and acknowledgements that pass back are marked accordingly. If several routers of the path judge, the
+//! one nearer to the sender knows better which packets never reached it, so it replaces the marks of those behind it
+//! for these packets.
 
 use tcp::Marks;
 use units::SeqNumber;
 use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 
-/// Gaps that are remembered; later ones are not judged, so not marked.
+/// Largest number of gaps that are remembered; later ones are not judged, so not marked.
 const GAPS_MAX: usize = 64;
-/// Room for options in a header, for what marks, blocks and timestamps take of it, in bytes.
+/// Room for options in a header, and the sizes of marks, blocks and timestamps in it, in bytes.
 const ROOM: usize = 40;
 const MARKS: usize = 4 + 2 * RANGE;
 const BLOCKS: usize = 2;
 const TIMESTAMPS: usize = 10;
 const RANGE: usize = 8;
 
-/// What the judgement rests on.
+/// Basis of the judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// The truth, as if headers survived corruption: what was [heard](Judge::heard) is corruption, all else
+    /// The truth, as if headers survived corruption: a gap that was [heard](Judge::heard) is corruption, all others are
     /// congestion.
     Heard,
-    /// The neighbour's queue, in packets: from this length on, congestion. So it is before the neighbour told anything.
+    /// Queue length of the neighbour, in packets: from this length on, gaps are congestion. They also are before its
+    /// first report.
     Exchanged(u64),
-    /// Nothing: all is corruption.
+    /// None: all gaps are corruption.
     All,
 }
 
-/// Data that did not come.
+/// A range of data that did not arrive.
 #[derive(Debug, Clone, Copy)]
 struct Gap {
     range: SeqRange,
@@ -44,16 +45,16 @@ struct Gap {
 pub(crate) struct Judge {
     basis: Basis,
     marks: Marks,
-    /// Packets that waited at the neighbour, as it told last.
+    /// Number of packets that waited at the neighbour, by its last report.
     told: Option<u64>,
-    /// What follows the last of the flow that came.
+    /// Sequence number after the last data of the flow that arrived.
     next: Option<SeqNumber>,
-    /// Disjoint, in the order in which they were seen.
+    /// Disjoint gaps, in the order of their detection.
     gaps: Vec<Gap>,
 }
 
 impl Judge {
-    /// A judge that writes `marks` into acknowledgements.
+    /// Creates a judge that writes `marks` into acknowledgements.
     pub(crate) fn new(basis: Basis, marks: Marks) -> Self {
         Self {
             basis,
@@ -64,12 +65,12 @@ impl Judge {
         }
     }
 
-    /// The neighbour that the flow comes from told that so many packets wait there.
+    /// Takes the report of the neighbour that the flow comes from: this many packets wait there.
     pub(crate) fn told(&mut self, packets: u64) {
         self.told = Some(packets);
     }
 
-    /// A packet with `range`, empty for the SYN, came from the neighbour.
+    /// Takes the range of a packet that arrived from the neighbour; it is empty for the SYN.
     pub(crate) fn came(&mut self, range: SeqRange) {
         let air = match self.basis {
             Basis::Heard => false,
@@ -80,7 +81,7 @@ impl Judge {
         self.fill(range);
     }
 
-    /// A packet with `range` came with an error, its header whole.
+    /// Takes the range of a packet that arrived with an error but a correct header.
     pub(crate) fn heard(&mut self, range: SeqRange) {
         if self.basis != Basis::Heard {
             return;
@@ -94,7 +95,7 @@ impl Judge {
         }
     }
 
-    /// An acknowledgement that asks for `number` passes back: marks it.
+    /// Marks an acknowledgement of `number` that passes back.
     pub(crate) fn mark(&mut self, number: SeqNumber, options: &mut TcpSegmentOptions) {
         self.gaps.retain(|gap| gap.range.end > number);
         options.air_loss = match self.marks {
@@ -118,7 +119,8 @@ impl Judge {
         }
     }
 
-    /// The loss that the acknowledgement comes nearest to, and the farthest.
+    /// Returns the nearest and the farthest range after the acknowledgement that were lost on the air, by this router's
+    /// judgement or, outside its own gaps, by that of the routers behind it.
     fn range_marks(&self, number: SeqNumber, theirs: &AirLoss) -> AirLoss {
         let theirs = match theirs {
             AirLoss::Ranges(ranges) => ranges.as_slice(),
@@ -145,7 +147,7 @@ impl Judge {
         AirLoss::Ranges(marks)
     }
 
-    /// The flow has come as far as `range`; what is missing before it is a gap. Gives what of it is new.
+    /// Extends the flow to `range`; missing data before it are a gap. Returns the part of the range that is new.
     fn reach(&mut self, range: SeqRange, air: bool) -> Option<SeqRange> {
         let next = *self.next.get_or_insert(range.start);
         let missing = SeqRange {
@@ -188,7 +190,7 @@ impl Judge {
     }
 }
 
-/// What both have.
+/// Returns the intersection of two ranges.
 fn common(one: SeqRange, other: SeqRange) -> Option<SeqRange> {
     let start = if one.start > other.start {
         one.start
@@ -204,7 +206,7 @@ fn common(one: SeqRange, other: SeqRange) -> Option<SeqRange> {
     (!both.is_empty()).then_some(both)
 }
 
-/// What is left of a range when `hole` is taken out of it.
+/// Returns the parts of a range outside `hole`.
 fn without(range: SeqRange, hole: SeqRange) -> impl Iterator<Item = SeqRange> {
     let parts = match common(range, hole) {
         None => [Some(range), None],

@@ -1,4 +1,4 @@
-//! What the fixed host made of its losses: which of them it answered by a smaller window.
+//! The losses of the fixed host, and those that it answered by a smaller window.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -16,45 +16,46 @@ use super::packet::Packet;
 /// Packets with data of the fixed host that did not arrive and whose data were acknowledged later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
-    /// A full queue refused them.
+    /// Packets that a full queue refused.
     pub(crate) refused: u64,
-    /// Of those, the window was not reduced since their data were first sent.
+    /// Refused packets after which the window was not reduced since their data were first sent.
     pub(crate) hidden: u64,
-    /// Of the hidden, an acknowledgement had said that the air lost them.
+    /// Hidden packets that an acknowledgement had reported as lost on the air.
     pub(crate) hidden_by_mark: u64,
-    /// Of the refused, an acknowledgement had said that the air lost them, which never lost the same data too.
+    /// Refused packets that an acknowledgement had reported as lost on the air, although the air never lost the same
+    /// data too.
     pub(crate) mistaken: u64,
-    /// The air lost them.
+    /// Packets lost on the air.
     pub(crate) corrupted: u64,
-    /// Of those, the window was reduced while nothing was missing that a queue had refused.
+    /// Packets lost on the air for which the window was reduced although no data refused by a queue were missing.
     pub(crate) punished: u64,
-    /// Of those the air lost, no acknowledgement had said so.
+    /// Packets lost on the air that no acknowledgement had reported.
     pub(crate) unmarked: u64,
 }
 
-/// Data that were sent and are not acknowledged.
+/// A range of data in flight: sent, but not acknowledged.
 #[derive(Debug, Clone, Copy)]
 struct Flying {
     range: SeqRange,
     refused: u64,
     corrupted: u64,
     marked: bool,
-    /// The window was reduced since these data were first sent.
+    /// True if the window was reduced since these data were first sent.
     reduced: bool,
-    /// It was reduced after the air had lost them, and while nothing was missing that a queue had refused.
+    /// True if it was reduced after the air had lost them, while no data refused by a queue were missing.
     punished: bool,
 }
 
-/// What becomes of each segment; knows the truth about losses, which no host does.
+/// The fate of each segment; has the truth about losses, which no host knows.
 #[derive(Debug, Default)]
 struct Fates {
-    /// In the order of their numbers; no more than a window.
+    /// In the order of their sequence numbers; at most a window.
     flying: VecDeque<Flying>,
     tally: Tally,
 }
 
 impl Fates {
-    /// The fixed host sends `range`, perhaps again.
+    /// Notes that the fixed host sends `range`, perhaps again.
     fn sent(&mut self, range: SeqRange) {
         let end = self.flying.back().map(|last| last.range.end);
         let start = end.map_or(range.start, |end| {
@@ -73,7 +74,7 @@ impl Fates {
         }
     }
 
-    /// A packet with `range` does not arrive. It counts for the data that it begins with.
+    /// Notes that a packet with `range` does not arrive. It counts for the data that it begins with.
     fn lost(&mut self, range: SeqRange, loss: Loss) {
         let mut flying = self.flying.iter_mut();
         if let Some(data) = flying.find(|data| data.range.contains(range.start)) {
@@ -84,7 +85,7 @@ impl Fates {
         }
     }
 
-    /// An acknowledgement tells the fixed host of losses on the air.
+    /// Notes that an acknowledgement reports losses on the air to the fixed host.
     fn told(&mut self, asked: SeqNumber, air_loss: &AirLoss) {
         for data in &mut self.flying {
             data.marked |= match air_loss {
@@ -98,7 +99,7 @@ impl Fates {
         }
     }
 
-    /// Everything before `number` is acknowledged.
+    /// Notes that everything before `number` is acknowledged.
     fn acknowledged(&mut self, number: SeqNumber) {
         while let Some(data) = self.flying.front().copied() {
             if data.range.end > number {
@@ -121,7 +122,7 @@ impl Fates {
         tally.unmarked += only(!data.marked, data.corrupted);
     }
 
-    /// The fixed host reduces its window, or times out.
+    /// Notes that the fixed host reduces its window, or times out.
     fn reduced(&mut self) {
         let congested = self.flying.iter().any(|data| data.refused > 0);
         for data in &mut self.flying {
@@ -131,11 +132,11 @@ impl Fates {
     }
 }
 
-/// Where a sender stands that may reduce its window.
+/// State of a sender from which reductions of its window can be detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Standing {
     timeouts: u64,
-    /// Recoveries that began with a reduction.
+    /// Number of recoveries that began with a reduction.
     recoveries: u64,
     threshold: Option<u64>,
     window: u64,
@@ -152,8 +153,8 @@ impl Standing {
         }
     }
 
-    /// Whether the window was reduced since `before`. A recovery that began without a reduction may bring one later,
-    /// which shows in the threshold, or where that stays, in a window that falls to it.
+    /// Returns true if the window was reduced since `before`. A recovery that began without a reduction may bring one
+    /// later, which shows in the threshold, or, if that does not change, in a window that falls to it.
     fn reduced_since(&self, before: &Self) -> bool {
         let fell = self.window < before.window && self.threshold == Some(self.window);
         let counted =
@@ -162,20 +163,20 @@ impl Standing {
     }
 }
 
-/// An observer that follows the fixed host's losses.
+/// An observer of the fixed host's losses.
 #[derive(Debug)]
 pub(crate) struct Losses {
     source: NodeId,
-    /// The fixed host's link.
+    /// Link of the fixed host.
     first: LinkId,
-    /// All links that carry its segments, and no other's between the same addresses.
+    /// All links that carry its segments, and no others between the same addresses.
     links: Vec<LinkId>,
     fates: Fates,
     standing: Standing,
 }
 
 impl Losses {
-    /// Follows the segments of `source`, whose link is `first`, over `links`.
+    /// Creates an observer of the segments of `source`, whose link is `first`, over `links`.
     pub(crate) fn new(source: NodeId, first: LinkId, links: Vec<LinkId>) -> Self {
         Self {
             source,
@@ -186,7 +187,7 @@ impl Losses {
         }
     }
 
-    /// What is known of losses whose data were acknowledged.
+    /// Returns the counters of losses whose data were acknowledged.
     pub(crate) fn tally(&self) -> Tally {
         self.fates.tally
     }
@@ -223,7 +224,7 @@ impl Observer<Node> for Losses {
             let endpoint = source.endpoint();
             let first = endpoint.connection().initial_sequence + 1;
             let number = first + endpoint.acknowledged_bytes() as u32;
-            // What an acknowledgement covers was repaired before the reduction that it brings about.
+            // Data that an acknowledgement covers were repaired before the reduction that it causes.
             self.fates.acknowledged(number);
             let standing = Standing::of(endpoint);
             if standing.reduced_since(&self.standing) {

@@ -1,4 +1,4 @@
-//! The mobile host: TCP or MTCP, its application, and what stands below TCP where the scheme needs it.
+//! The mobile host: TCP or MTCP, its application, and a layer below TCP if the scheme needs one.
 
 use machine::{Machine, earlier};
 use simulator::{Input, Output};
@@ -12,15 +12,15 @@ use super::node::{AIR, Event};
 use super::packet::Packet;
 use super::repair::{Repair, Repaired};
 
-/// What stands below TCP.
+/// The layer below TCP.
 #[derive(Debug)]
 pub(crate) enum Below {
-    /// The near end of our own link repair.
+    /// The mobile end of our own link repair.
     Arq(Box<Repair>),
-    /// The near end of the base station's agent, for what this host sends.
+    /// The mobile end of the base station's agent, for data from this host.
     Snoop {
         agent: Box<snoop::Mobile<TcpSegment>>,
-        /// Its repairs go before what waits for the air.
+        /// True if its retransmissions overtake the packets that wait for the air.
         repairs_ahead: bool,
     },
 }
@@ -31,20 +31,20 @@ pub(crate) struct Mobile {
     end: End,
     below: Option<Below>,
     application: Application,
-    /// Whether TCP is told of what the air corrupted.
+    /// True if corrupted packets are reported to TCP.
     hears_losses: bool,
-    /// Data handed to the air, every transmission counted, in bytes.
+    /// Bytes of data handed to the air, every transmission counted.
     to_air: u64,
     now: Instant,
 }
 
 impl Mobile {
-    /// A host that waits for `transfer`.
+    /// Creates a host that waits for `transfer`.
     pub(crate) fn new(end: impl Into<End>, below: Option<Below>, transfer: Bytes) -> Self {
         Self::with(end, below, Application::new(0, transfer.get()))
     }
 
-    /// A host that waits for a connection.
+    /// Creates a host that waits for a connection.
     pub(crate) fn with(
         end: impl Into<End>,
         below: Option<Below>,
@@ -60,7 +60,7 @@ impl Mobile {
         }
     }
 
-    /// The same host, whose TCP learns nothing of what the air corrupted.
+    /// Returns the same host, but without reports of corrupted packets to its TCP.
     pub(crate) fn unaware(self) -> Self {
         Self {
             hears_losses: false,
@@ -68,17 +68,17 @@ impl Mobile {
         }
     }
 
-    /// What its end of the connection has done.
+    /// Returns the counters of its end of the connection.
     pub(crate) fn counts(&self) -> Counts {
         self.end.counts()
     }
 
-    /// Data handed to the air so far, every transmission counted, in bytes.
+    /// Returns the bytes of data handed to the air so far, every transmission counted.
     pub(crate) fn to_air(&self) -> u64 {
         self.to_air
     }
 
-    /// What its end of the agent has sent again, where it has one.
+    /// Returns the number of retransmissions of its end of the agent, if it has one.
     pub(crate) fn repairs(&self) -> Option<u64> {
         match &self.below {
             Some(Below::Snoop { agent, .. }) => Some(agent.counters().repairs),
@@ -90,7 +90,7 @@ impl Mobile {
         self.end.segment(self.now, segment);
     }
 
-    /// A packet came across the hop.
+    /// Takes a packet from the hop.
     fn arrive(&mut self, packet: Packet) {
         match (&mut self.below, packet) {
             (Some(Below::Arq(repair)), Packet::Frame(frame)) => repair.frame(self.now, frame),
@@ -103,7 +103,7 @@ impl Mobile {
         }
     }
 
-    /// TCP sends a segment; gives what leaves the host at once.
+    /// Sends a segment of TCP; returns the packet that leaves the host at once, if any.
     fn leave(&mut self, segment: TcpSegment) -> Option<Packet> {
         match &mut self.below {
             Some(Below::Arq(repair)) => repair.cross(self.now, &segment),
@@ -115,7 +115,7 @@ impl Mobile {
         None
     }
 
-    /// What comes out below TCP: what leaves the host, or a segment for TCP.
+    /// Returns an output of the layer below TCP: a packet that leaves the host, or a segment for TCP.
     fn poll_below(&mut self) -> Option<Result<Packet, TcpSegment>> {
         Some(match self.below.as_mut()? {
             Below::Arq(repair) => match repair.poll_output()? {

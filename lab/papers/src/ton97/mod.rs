@@ -1,19 +1,18 @@
 //! Balakrishnan, Padmanabhan, Seshan, Katz, "A Comparison of Mechanisms for Improving TCP Performance over
 //! Wireless Links", IEEE/ACM Transactions on Networking 5(6), 1997.
 //!
-//! A fixed host sends 8 MB to a mobile host across a wired network, a base station and a lossy hop, under
-//! twelve schemes; four more stand beside them. docs/papers/ton97.md says how the model was set up, what it was
-//! calibrated to and where it deviates.
+//! A fixed host sends 8 MB to a mobile host across a wired network, a base station and a lossy hop, under twelve
+//! schemes and four more. docs/papers/ton97.md describes the model, its calibration and its deviations from the paper.
 //!
 //! # How to read it
 //! 1. `parameters.rs`: a plan's parameters and schemes; `plans/`: the default plans.
 //! 2. `network.rs`: the nodes and links of a case; `source.rs`, `base.rs` (with `split.rs` and `repair.rs`),
-//!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `end.rs`: what carries a connection across
-//!    the hop; `packet.rs`: what crosses the links.
-//! 3. `transfer.rs`: a run and what is measured.
+//!    `mobile.rs`: the nodes, which only join machines and `application.rs`; `end.rs`: the transport of a connection
+//!    across the hop; `packet.rs`: the packets of the links.
+//! 3. `transfer.rs`: a run and its metrics.
 //! 4. `tables.rs`: the experiments that are transfers, with the claims of `claims.rs`; `traces.rs`: runs over time;
-//!    `congestion.rs`: a rival (`rival.rs`), and what the sender makes of losses (`losses.rs`).
-//! 5. `two_hops.rs`: two hops between radios (`radio.rs`) that judge what is missing (`judge.rs`).
+//!    `congestion.rs`: a rival (`rival.rs`), and the sender's reaction to losses (`losses.rs`).
+//! 5. `two_hops.rs`: two hops between radios (`radio.rs`) that judge missing packets (`judge.rs`).
 //! 6. `upload.rs`: transfers from the mobile host.
 
 mod application;
@@ -41,7 +40,7 @@ mod upload;
 
 use experiment::Experiment;
 
-/// The experiments of the group `ton97`, in the paper's order; then what goes beyond it.
+/// The experiments of the group `ton97`, in the paper's order; then those beyond it.
 pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &tables::PEAK,
     &tables::TABLE_2,

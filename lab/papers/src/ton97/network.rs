@@ -23,9 +23,9 @@ use super::repair::Repair;
 use super::source::Source;
 use super::split::Split;
 
-/// Where the fixed host sends from.
+/// Address and port of the fixed host.
 pub(super) const FIXED: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5_001);
-/// Where the mobile host listens.
+/// Address and port of the mobile host.
 pub(super) const MOBILE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 5_002);
 
 /// A case with its seed, ready to be built.
@@ -35,23 +35,23 @@ pub(crate) struct SetUp {
     pub(crate) parameters: Parameters,
     /// The plan's scheme.
     pub(crate) scheme: Scheme,
-    /// Of all chance.
+    /// Seed of all randomness.
     pub(crate) seed: u64,
 }
 
-/// The network, at rest.
+/// The network before its first event.
 pub(crate) struct Network<N: simulator::Node> {
     pub(crate) simulation: Simulation<N>,
     pub(crate) source: NodeId,
     pub(crate) station: NodeId,
     pub(crate) mobile: NodeId,
     pub(crate) hop: LinkId,
-    /// What tells the base station of what waits for the air, if it wants to know.
+    /// Observer that counts the packets that wait for the air, for a base station that needs the number.
     driver: Driver,
 }
 
 impl<N: simulator::Node> Network<N> {
-    /// Runs it before an observer.
+    /// Runs it with an observer.
     pub(crate) fn run(
         &mut self,
         limits: Limits,
@@ -63,13 +63,13 @@ impl<N: simulator::Node> Network<N> {
 }
 
 impl Network<Node> {
-    /// Fixed host, base station and mobile host, as they are now.
+    /// Returns fixed host, base station and mobile host in their current state.
     pub(crate) fn nodes(&self) -> Result<(&Source, &Station, &Mobile), RunError> {
         hosts([self.source, self.station, self.mobile].map(|id| self.simulation.node(id)))
     }
 }
 
-/// Fixed host, base station and mobile host of the comparison.
+/// Returns fixed host, base station and mobile host of the comparison.
 pub(super) fn hosts(nodes: [&Node; 3]) -> Result<(&Source, &Station, &Mobile), RunError> {
     match nodes {
         [
@@ -81,13 +81,13 @@ pub(super) fn hosts(nodes: [&Node; 3]) -> Result<(&Source, &Station, &Mobile), R
     }
 }
 
-/// An error of a part as that of the run.
+/// Converts the error of a part to that of the run.
 pub(crate) fn failed(error: impl std::fmt::Display) -> RunError {
     RunError::Failed(error.to_string())
 }
 
 impl SetUp {
-    /// The network, with every node `wrapped`.
+    /// Builds the network, with every node `wrapped`.
     pub(crate) fn build<N: simulator::Node>(
         &self,
         wrapped: impl Fn(Node) -> N,
@@ -118,7 +118,7 @@ impl SetUp {
         })
     }
 
-    /// The network as it is at this moment, or at the end of the transfer if that comes first.
+    /// Returns the network in its state at this moment, or at the end of the transfer if that comes first.
     pub(crate) fn at(&self, moment: Instant) -> Result<Network<Node>, RunError> {
         let mut network = self.build(|node| node)?;
         let mut end = OnEvent(|_: Instant, _, _: &Event| ControlFlow::Break(()));
@@ -126,7 +126,7 @@ impl SetUp {
         Ok(network)
     }
 
-    /// The fixed host.
+    /// Returns the fixed host.
     pub(super) fn source(&self) -> Result<Source, RunError> {
         let config = self.host("fixed", self.scheme.sender);
         let endpoint = Endpoint::new(connection(FIXED, MOBILE, 1_000), config).map_err(failed)?;
@@ -134,7 +134,7 @@ impl SetUp {
         Ok(Source::with(endpoint, Application::new(down, up)))
     }
 
-    /// The mobile host.
+    /// Returns the mobile host.
     pub(super) fn mobile(&self) -> Result<Mobile, RunError> {
         let end: End = if let Some(wide) = self.scheme.base.mtcp_profile() {
             self.mtcp(MOBILE_NAME, wide)?.into()
@@ -153,7 +153,7 @@ impl SetUp {
         })
     }
 
-    /// What the fixed host sends, and what the mobile host does, in bytes.
+    /// Returns the bytes that the fixed host sends, and those that the mobile host sends.
     fn shares(&self) -> (u64, u64) {
         let direction = self.parameters.direction;
         let share = |sends: bool| {
@@ -166,7 +166,7 @@ impl SetUp {
         (share(direction.is_down()), share(direction.is_up()))
     }
 
-    /// What stands below the mobile host's TCP.
+    /// Returns the layer below the mobile host's TCP.
     fn below(&self) -> Option<Below> {
         let parameters = &self.parameters;
         match self.scheme.base {
@@ -190,7 +190,7 @@ impl SetUp {
         }
     }
 
-    /// What the base station does.
+    /// Returns the work of the base station.
     pub(super) fn work(&self) -> Result<Work, RunError> {
         let agent = |config| Work::Snoop(Box::new(Agent::new(config)));
         Ok(match (self.scheme.base, self.scheme.hop) {
@@ -207,8 +207,8 @@ impl SetUp {
         })
     }
 
-    /// The agent that repairs. For data from the mobile host it asks, and marks the duplicates that its other half
-    /// then holds back.
+    /// Returns the configuration of the snoop agent. For data from the mobile host it requests retransmissions, and
+    /// marks the duplicate acknowledgements that its other half then suppresses.
     fn snoop(&self) -> snoop::Config {
         let scheme = &self.scheme;
         let asks = self.parameters.direction.is_up();
@@ -226,13 +226,13 @@ impl SetUp {
         config
     }
 
-    /// Connections that go on as TCP.
+    /// Returns a split into two TCP connections.
     fn split(&self, hop: Policy) -> Result<Split, RunError> {
         let hop = Endpoint::new(connection(FIXED, MOBILE, 4_000), self.joined(hop));
         self.split_to(hop.map_err(failed)?)
     }
 
-    /// Connections that go on as MTCP.
+    /// Returns a split into a TCP and an MTCP connection.
     fn split_to_mtcp(&self, wide: bool) -> Result<Split, RunError> {
         let mtcp = self.mtcp("base", wide)?;
         self.split_to(match self.parameters.grants {
@@ -248,8 +248,8 @@ impl SetUp {
         Ok(Split::new(wired.map_err(failed)?, hop, config))
     }
 
-    /// The TCP of a base station that joins connections: data pass from one to the other by pointer, so no writer waits
-    /// for room.
+    /// Returns the TCP of a base station that splits connections: data pass from one connection to the other by
+    /// pointer, so no writer waits for room.
     fn joined(&self, policy: Policy) -> tcp::Config {
         tcp::Config {
             send_low_water: Bytes::ZERO,
@@ -257,7 +257,7 @@ impl SetUp {
         }
     }
 
-    /// An end of MTCP.
+    /// Returns an end of MTCP.
     fn mtcp(&self, name: &str, wide: bool) -> Result<Mtcp, RunError> {
         let config = self.parameters.mtcp(name, wide, self.seed);
         let random = RandomStream::named(self.seed, &format!("ton97/mtcp/{name}"));
@@ -267,13 +267,13 @@ impl SetUp {
         Ok(Mtcp::new(endpoint, addresses))
     }
 
-    /// The TCP of a host.
+    /// Returns the TCP of a host.
     pub(super) fn host(&self, name: &str, policy: Policy) -> tcp::Config {
         self.parameters.host(name, policy, self.seed)
     }
 }
 
-/// The ends of a connection, as `local` sees them.
+/// Returns the ends of a connection, as `local` sees them.
 pub(super) fn connection(local: SocketAddrV4, remote: SocketAddrV4, initial: u32) -> Connection {
     Connection {
         local,

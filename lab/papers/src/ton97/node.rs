@@ -1,4 +1,4 @@
-//! What stands in the network: the fixed host, the base station, the mobile host.
+//! The nodes of the network: the fixed host, the base station, the mobile host.
 
 use machine::Machine;
 use simulator::{Input, Output, Port};
@@ -16,10 +16,10 @@ pub(crate) const WIRED: Port = Port(0);
 /// The port towards the air.
 pub(crate) const AIR: Port = Port(1);
 
-/// What a node tells of.
+/// An event at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// All data have arrived at the application.
+    /// All data have reached the application.
     Done,
     /// A connection broke.
     Broken,

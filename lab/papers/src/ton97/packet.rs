@@ -1,4 +1,4 @@
-//! What crosses the links.
+//! The packets of the links.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -17,10 +17,10 @@ pub(crate) enum Packet {
     /// A TCP segment in its IPv4 packet.
     Segment {
         segment: TcpSegment,
-        /// It goes before what waits for the air.
+        /// True if it overtakes the packets that wait for the air.
         ahead: bool,
     },
-    /// A frame of our link repair; it holds whatever parts of packets found room.
+    /// A frame of our link repair; it holds the parts of packets that fit.
     Frame(PacketBuffer),
     /// A packet of MTCP, which has no IP below it.
     Mtcp(mtcp::Packet<Count>),
@@ -35,11 +35,11 @@ impl From<TcpSegment> for Packet {
     }
 }
 
-/// The ports of both ends, the lower one first; frames belong to no connection.
+/// Ports of both ends, the lower one first; frames belong to no connection.
 pub(crate) type Flow = (u16, u16);
 
 impl Packet {
-    /// Bytes of data that the packet is there for: a segment's, or all of a frame's own.
+    /// Returns the payload of the packet in bytes: the data of a segment, or all of a frame.
     pub(crate) fn data(&self) -> u64 {
         match self {
             Self::Segment { segment, .. } => segment.payload.into(),
@@ -108,8 +108,8 @@ impl Coding for Packet {
         if let Some(frame) = parse_frame(bytes) {
             return Ok(Self::Frame(PacketBuffer::copy_of(frame)));
         }
-        // No packet of MTCP begins as one of IPv4 does: of those bits, control packets leave some clear, and data
-        // packets set the first.
+        // No packet of MTCP begins like an IPv4 packet: control packets clear some of those bits, and data packets set
+        // the first.
         if bytes.first() != Some(&IPV4) {
             let packet = mtcp::Packet::parse(bytes).map_err(|error| error.to_string())?;
             return Ok(Self::Mtcp(packet.map(|data| Count(data.len() as u64))));

@@ -1,4 +1,4 @@
-//! What a plan says: the network, the protocols, and the schemes.
+//! The parameters of a plan: the network, the protocols, and the schemes.
 
 use channel::errors::ErrorConfig;
 use experiment::{Case, PlanError};
@@ -12,79 +12,79 @@ use units::{Bytes, Duration};
 use crate::host_work::Costs;
 use crate::links::{Air, Wire};
 
-/// The mobile host's name in draws of chance.
+/// Name of the mobile host in random streams.
 pub(crate) const MOBILE_NAME: &str = "mobile";
-/// More than any run needs, and little enough to wait for.
+/// Upper limit of a transfer; more than any run needs, and still short enough to wait for.
 const TRANSFER_MAX: Bytes = Bytes::new(1 << 30);
 
-/// The plan's `[parameters]`.
+/// The `[parameters]` of the plan.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
-    /// What the fixed host sends, or the mobile host, or each of them.
+    /// Bytes that each sender transfers.
     pub(crate) transfer: Bytes,
-    /// Who sends.
+    /// Direction of the transfer.
     #[serde(default)]
     pub(crate) direction: Direction,
-    /// When the state of a run is looked at, in experiments that show it.
+    /// Time at which the state of a run is observed, in experiments that show it.
     pub(crate) at: Option<Duration>,
-    /// When a run is given up.
+    /// Time limit of a run.
     pub(crate) give_up: Duration,
-    /// Both hosts, and the base station where it ends connections.
+    /// TCP of both hosts, and of the base station if it splits connections.
     #[serde(default)]
     pub(crate) tcp: tcp::Config,
     /// The base station's agent.
     #[serde(default)]
     pub(crate) snoop: snoop::Config,
-    /// The agent's repairs go before what waits for the air; else they join the queue.
+    /// True if the retransmissions of the agent overtake the packets that wait for the air; else they join the queue.
     #[serde(default)]
     pub(crate) repairs_ahead: bool,
-    /// What joins the connections of SPLIT and MTCP.
+    /// The buffer between the connections of SPLIT and MTCP.
     #[serde(default)]
     pub(crate) redirector: redirector::Config,
-    /// Both ends of the hop where `base = "mtcp"`; `lean` is for the mobile host's alone.
+    /// Both ends of the hop with `base = "mtcp"`; `lean` applies only to the mobile host.
     #[serde(default)]
     pub(crate) mtcp: mtcp::Config,
-    /// The same where `base = "mtcp-wide"`.
+    /// Both ends of the hop with `base = "mtcp-wide"`.
     #[serde(default = "mtcp::Config::wide")]
     pub(crate) mtcp_wide: mtcp::Config,
-    /// How often the base station's end of that looks whether the air takes one more packet. If it never does, it
-    /// hands over its whole window, as in the paper's profile.
+    /// Interval at which the base station's end of that checks whether the air has room for one more packet. Without
+    /// it, the end sends its whole window at once, as in the paper's profile.
     pub(crate) grants: Option<Duration>,
-    /// What the mobile host's processor works for, where that is counted.
+    /// Costs of the mobile host's processor, if its work is counted.
     #[serde(default)]
     pub(crate) work: Costs,
-    /// From the fixed host to the base station.
+    /// The wire from the fixed host to the base station.
     pub(crate) wire: Wire,
-    /// From the base station to the mobile host.
+    /// The air from the base station to the mobile host.
     pub(crate) air: Air,
-    /// What the air loses, in each direction.
+    /// Error model of the air, in each direction.
     #[serde(default)]
     pub(crate) errors: ErrorConfig,
     /// Two hops, in the experiment that has them.
     pub(crate) two_hops: Option<super::two_hops::Config>,
 }
 
-/// Who sends. The fixed host opens the connection in any case.
+/// Direction of a transfer. The fixed host opens the connection in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Direction {
-    /// The fixed host.
+    /// The fixed host sends.
     #[default]
     Download,
-    /// The mobile host.
+    /// The mobile host sends.
     Upload,
-    /// Both at once, over one connection.
+    /// Both send at once, over one connection.
     Both,
 }
 
 impl Direction {
-    /// Whether the fixed host sends.
+    /// Returns true if the fixed host sends.
     pub(crate) fn is_down(self) -> bool {
         self != Self::Upload
     }
 
-    /// Whether the mobile host sends.
+    /// Returns true if the mobile host sends.
     pub(crate) fn is_up(self) -> bool {
         self != Self::Download
     }
@@ -127,30 +127,30 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// The wired network as one link.
+    /// Returns the wired network as one link.
     pub(crate) fn wire(&self) -> Result<Line, String> {
         self.wire.line()
     }
 
-    /// The hop, with the losses that `seed` draws.
+    /// Returns the hop, with losses from the random stream of `seed`.
     pub(crate) fn hop(&self, seed: u64) -> Result<Line, String> {
         let line = self.air.line(&self.errors, seed)?;
         Ok(line.with_corruption_heard())
     }
 
-    /// The TCP of a host, which ticks in its own time.
+    /// Returns the TCP of a host, whose timer ticks have their own phase.
     pub(crate) fn host(&self, name: &str, policy: Policy, seed: u64) -> tcp::Config {
         let mut config = self.tcp.clone().with_policy(policy);
         config.timing.phase = phase(name, config.timing.tick, seed);
         config
     }
 
-    /// MTCP in the paper's profile or the wide one.
+    /// Returns MTCP in the paper's profile or the wide one.
     pub(crate) fn mtcp_of(&self, wide: bool) -> &mtcp::Config {
         if wide { &self.mtcp_wide } else { &self.mtcp }
     }
 
-    /// An end of MTCP, which ticks in its own time.
+    /// Returns an end of MTCP, whose timer ticks have their own phase.
     pub(crate) fn mtcp(&self, name: &str, wide: bool, seed: u64) -> mtcp::Config {
         let mut config = self.mtcp_of(wide).clone();
         config.timing.phase = phase(name, config.timing.tick, seed);
@@ -159,36 +159,36 @@ impl Parameters {
     }
 }
 
-/// When a host ticks first.
+/// Returns the time of a host's first tick.
 fn phase(name: &str, tick: Duration, seed: u64) -> Duration {
     let mut chance = RandomStream::named(seed, &format!("ton97/tick/{name}"));
     let last = tick.saturating_sub(Duration::from_nanos(1));
     chance.uniform(Duration::ZERO, last)
 }
 
-/// What the base station does.
+/// The work of the base station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Base {
-    /// It forwards.
+    /// It only forwards.
     #[default]
     Forward,
-    /// A snoop agent repairs.
+    /// A snoop agent retransmits.
     Snoop,
-    /// It ends connections and continues them.
+    /// It splits connections.
     Split,
-    /// Our own link layer repairs, in order for each flow.
+    /// Our own link layer retransmits, in order for each flow.
     Arq,
-    /// It marks acknowledgements that ask for what the air lost, and repairs nothing.
+    /// It marks acknowledgements of data before a loss on the air, and retransmits nothing.
     Mark,
-    /// It ends connections and continues them by MTCP, in the paper's profile.
+    /// It splits connections, with MTCP on the hop, in the paper's profile.
     Mtcp,
-    /// The same in the wide profile.
+    /// It splits connections, with MTCP on the hop, in the wide profile.
     MtcpWide,
 }
 
 impl Base {
-    /// Whether the hop carries MTCP, and if so, whether in the wide profile.
+    /// Returns true for the wide profile of MTCP, false for the paper's, and `None` if the hop does not carry MTCP.
     pub(crate) fn mtcp_profile(self) -> Option<bool> {
         match self {
             Self::Mtcp => Some(false),
@@ -198,23 +198,23 @@ impl Base {
     }
 }
 
-/// A scheme, as the plan's `[schemes.NAME]` states it; what it leaves out makes it plain TCP.
+/// A scheme, from the plan's `[schemes.NAME]`; the default of every key is that of plain TCP.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scheme {
-    /// The fixed host's recovery from losses.
+    /// The fixed host's loss recovery.
     #[serde(default)]
     pub(crate) sender: Policy,
-    /// What the base station does.
+    /// The work of the base station.
     #[serde(default)]
     pub(crate) base: Base,
-    /// The agent repairs selectively.
+    /// True if the agent retransmits selectively.
     #[serde(default)]
     pub(crate) smart: bool,
-    /// The agent shields the sender.
+    /// True if the agent shields the sender.
     #[serde(default)]
     pub(crate) tcp_aware: bool,
-    /// The recovery of the hop's connection, where the base station splits.
+    /// The loss recovery of the hop's connection, if the base station splits.
     pub(crate) hop: Option<Policy>,
 }
 
@@ -251,7 +251,7 @@ impl Scheme {
         Ok(scheme)
     }
 
-    /// What the base station tells the sender of losses on the air, in a scheme where it does.
+    /// Returns the marks by which the base station reports losses on the air to the sender, if the scheme has them.
     pub(crate) fn explicit_loss(&self) -> ExplicitLoss {
         match self.sender {
             Policy::Eln | Policy::ElnRxmt => ExplicitLoss::Next,
@@ -262,7 +262,7 @@ impl Scheme {
         }
     }
 
-    /// The recovery from losses that the mobile host's acknowledgements must serve.
+    /// Returns the loss recovery that the mobile host's acknowledgements must support.
     pub(crate) fn towards_mobile(&self) -> Policy {
         self.hop.unwrap_or(self.sender)
     }

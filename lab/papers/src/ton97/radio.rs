@@ -1,4 +1,4 @@
-//! One end of a hop between radio routers: it tells its neighbour how long its queue is, judges what is missing of the
+//! One end of a hop between radio routers: it reports the length of its queue to its neighbour, judges gaps in the
 //! fixed host's flow, and marks the acknowledgements that pass back.
 
 use std::cell::Cell;
@@ -17,17 +17,17 @@ use super::network::FIXED;
 use super::node::{AIR, Event, WIRED};
 use super::packet::Packet;
 
-/// Packets that wait for the air at a radio; its driver writes it, and the radio reads it.
+/// Number of packets that wait for the air at a radio; its driver writes it, and the radio reads it.
 pub(crate) type Waiting = Rc<Cell<u64>>;
 
-/// When a radio tells its neighbour how much waits.
+/// The reports of a radio to its neighbour on its queue.
 #[derive(Debug)]
 pub(crate) struct Telling {
-    /// How often.
+    /// Time between two reports.
     pub(crate) every: Duration,
-    /// What it tells.
+    /// The number to report.
     pub(crate) waiting: Waiting,
-    /// When it does so next.
+    /// Time of the next report.
     pub(crate) next: Instant,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    /// An end that judges what comes across the air, and tells what waits at it if the ends exchange that.
+    /// Creates an end that judges packets from the air, and reports its own queue if the ends exchange these reports.
     pub(crate) fn new(judge: Judge, telling: Option<Telling>) -> Self {
         Self {
             judge,
@@ -71,7 +71,7 @@ impl Radio {
     }
 }
 
-/// What a radio tells: packets, in four bytes.
+/// Returns the report of a radio: the number of packets, in four bytes.
 fn note(packets: u64) -> Packet {
     let packets = u32::try_from(packets).unwrap_or(u32::MAX);
     Packet::Frame(PacketBuffer::copy_of(&packets.to_be_bytes()))
@@ -88,7 +88,7 @@ impl Machine for Radio {
                 packet: Packet::Segment { segment, .. },
                 ..
             } if segment.source == FIXED => self.judge.heard(segment.payload_range()),
-            // Of all else that arrives with an error, nothing can be read.
+            // Nothing else that arrives with an error can be read.
             Input::Corrupted { .. } => {}
         }
     }
@@ -113,14 +113,15 @@ impl Machine for Radio {
     }
 }
 
-/// The driver of radios, or of a base station: an observer that writes what waits at each direction of a link.
+/// The driver of radios, or of a base station: an observer that writes the number of packets that wait at each
+/// direction of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Driver {
     queues: Vec<((LinkId, Direction), Waiting)>,
 }
 
 impl Driver {
-    /// Writes `waiting` whenever something changes there.
+    /// Writes `waiting` whenever the queue there changes.
     pub(crate) fn watch(&mut self, at: (LinkId, Direction), waiting: Waiting) {
         self.queues.push((at, waiting));
     }

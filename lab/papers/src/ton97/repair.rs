@@ -1,4 +1,4 @@
-//! One end of our own link repair, which stands below TCP: segments in their order in, and out.
+//! One end of our own link repair, which is below TCP: segments in order in, and out.
 
 use std::collections::VecDeque;
 
@@ -13,23 +13,23 @@ use crate::link_repair::{self, LinkRepair};
 #[derive(Debug)]
 pub(crate) struct Repair {
     link: LinkRepair,
-    /// What has crossed the hop.
+    /// Segments that have crossed the hop.
     crossed: VecDeque<TcpSegment>,
-    /// Room for a segment.
+    /// Buffer for a segment.
     bytes: Vec<u8>,
 }
 
-/// What comes out of it.
+/// An output of the link repair.
 #[derive(Debug)]
 pub(crate) enum Repaired {
-    /// To be sent across the hop.
+    /// A frame to send across the hop.
     Frame(PacketBuffer),
-    /// Has crossed the hop.
+    /// A segment that has crossed the hop.
     Segment(TcpSegment),
 }
 
 impl Repair {
-    /// An idle end, which measures the hop's rate for itself.
+    /// Creates an idle end, which measures the rate of the hop itself.
     pub(crate) fn new() -> Self {
         Self {
             link: LinkRepair::new(link_repair::usual()),
@@ -38,14 +38,14 @@ impl Repair {
         }
     }
 
-    /// Sends a segment across.
+    /// Sends a segment across the hop.
     pub(crate) fn cross(&mut self, now: Instant, segment: &TcpSegment) {
         let mut buffer = PacketBuffer::with_room(segment.packet_length(), 0);
         segment.encode(buffer.grow(segment.packet_length()));
         self.link.cross(now, buffer);
     }
 
-    /// A frame came across.
+    /// Takes a frame from the hop.
     pub(crate) fn frame(&mut self, now: Instant, frame: PacketBuffer) {
         self.link.frame(now, frame);
     }
@@ -69,7 +69,7 @@ impl Repair {
         }
     }
 
-    /// Makes values of a packet that may stand for several segments.
+    /// Converts a packet, which may hold several segments, to values.
     fn cut(&mut self, packet: &Packet) {
         let segments = Segments::of(&packet.buffer, packet.segment_size);
         let segments = segments.expect("what crossed the hop are the segments that we gave it");
@@ -78,7 +78,7 @@ impl Repair {
             segments.write(index, &mut self.bytes);
             match TcpSegment::parse(&self.bytes) {
                 Ok((segment, true)) => self.crossed.push_back(segment),
-                // Both ends are ours, and frames arrive whole or not at all.
+                // Both ends are ours, and the hop delivers whole frames.
                 other => panic!("the link repair changed a packet: {other:?}"),
             }
         }

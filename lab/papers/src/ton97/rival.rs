@@ -1,4 +1,4 @@
-//! Who competes with the fixed host: E2E connections that never end.
+//! The rivals of the fixed host: E2E connections that never end.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::ControlFlow;
@@ -14,10 +14,10 @@ use super::network::{SetUp, connection, failed};
 use super::node::{Event, Node};
 use super::source::Source;
 
-/// More than a rival sends while a transfer lasts.
+/// More than a rival sends during a transfer.
 const ENDLESS: Bytes = Bytes::new(1 << 40);
 
-/// A rival and where it sends to.
+/// A rival and its destination.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rival {
     /// Its number, from zero.
@@ -25,17 +25,17 @@ pub(super) struct Rival {
 }
 
 impl Rival {
-    /// Where it sends from.
+    /// Returns its source address and port.
     pub(super) fn local(self) -> SocketAddrV4 {
         SocketAddrV4::new(Ipv4Addr::new(10, 0, 2, self.index), 6_001)
     }
 
-    /// Where it sends to.
+    /// Returns its destination address and port.
     pub(super) fn remote(self) -> SocketAddrV4 {
         SocketAddrV4::new(Ipv4Addr::new(10, 0, 3, self.index), 6_002)
     }
 
-    /// Its host.
+    /// Returns its host.
     pub(super) fn source(self, set_up: &SetUp) -> Result<Node, RunError> {
         let config = set_up.host(&format!("rival {}", self.index), Policy::Reno);
         let ends = connection(self.local(), self.remote(), 5_000);
@@ -43,7 +43,7 @@ impl Rival {
         Ok(Node::Source(Box::new(Source::new(endpoint, ENDLESS))))
     }
 
-    /// The host that it sends to.
+    /// Returns the host that it sends to.
     pub(super) fn sink(self, set_up: &SetUp) -> Result<Node, RunError> {
         let config = set_up.host(&format!("sink {}", self.index), Policy::Reno);
         let ends = connection(self.remote(), self.local(), 6_000);
@@ -52,7 +52,7 @@ impl Rival {
     }
 }
 
-/// What joins hosts and routers.
+/// Returns the link between hosts and routers.
 pub(super) fn ethernet() -> Result<Line, RunError> {
     let rate = "10 Mbit/s".parse().map_err(failed)?;
     let queue = QueueBound::Packets(50);
@@ -60,7 +60,7 @@ pub(super) fn ethernet() -> Result<Line, RunError> {
     Line::wire(each).map_err(failed)
 }
 
-/// The TCP of a host that sends.
+/// Returns the TCP of a host that sends.
 pub(super) fn endpoint(simulation: &Simulation<Node>, id: NodeId) -> Result<&Endpoint, RunError> {
     match simulation.node(id) {
         Node::Source(source) => Ok(source.endpoint()),
@@ -68,8 +68,8 @@ pub(super) fn endpoint(simulation: &Simulation<Node>, id: NodeId) -> Result<&End
     }
 }
 
-/// Runs until all data of the fixed host have arrived; gives the data that were moved, in bytes. A connection that
-/// gives up has moved nothing: half a file is of no use. What becomes of rivals does not count.
+/// Runs until all data of the fixed host have arrived; returns the bytes transferred. A connection that gives up counts
+/// as zero, because half a file is of no use. The results of rivals do not count.
 pub(super) fn finish(
     simulation: &mut Simulation<Node>,
     set_up: &SetUp,

@@ -19,12 +19,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A host that sends `transfer` from time zero on.
+    /// Creates a host that sends `transfer` from time zero on.
     pub(crate) fn new(endpoint: Endpoint, transfer: Bytes) -> Self {
         Self::with(endpoint, Application::new(transfer.get(), 0))
     }
 
-    /// A host whose application connects at time zero.
+    /// Creates a host whose application connects at time zero.
     pub(crate) fn with(endpoint: Endpoint, application: Application) -> Self {
         Self {
             endpoint,
@@ -34,7 +34,7 @@ impl Source {
         }
     }
 
-    /// Its TCP.
+    /// Returns its TCP.
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

@@ -1,4 +1,4 @@
-//! A connection that ends at the base station and goes on as another.
+//! A connection that is split at the base station.
 
 use std::net::IpAddr;
 
@@ -16,20 +16,20 @@ use wire::flow::Ends;
 use super::end::{Counts, End, Said};
 use super::packet::Packet;
 
-/// Two ends, joined: TCP's across the wire, and TCP's or MTCP's across the hop.
+/// Two joined ends: TCP towards the wire, and TCP or MTCP towards the hop.
 #[derive(Debug)]
 pub(crate) struct Split {
-    /// The end that the fixed host sees in place of the mobile host.
+    /// End that the fixed host sees in place of the mobile host.
     wired: Endpoint,
-    /// The end that the mobile host sees in place of the fixed host.
+    /// End that the mobile host sees in place of the fixed host.
     hop: End,
     splitter: Splitter<Count>,
-    /// The names of both ends, once the splitter has given them.
+    /// Socket identifiers of both ends, once the splitter has assigned them.
     names: [Option<SocketId>; 2],
     now: Instant,
 }
 
-/// What leaves the base station.
+/// An output of the base station.
 #[derive(Debug)]
 pub(crate) enum Leaves {
     ToFixed(TcpSegment),
@@ -39,7 +39,7 @@ pub(crate) enum Leaves {
 }
 
 impl Split {
-    /// `wired` waits for a connection, which `hop` then continues.
+    /// Creates a split: `wired` waits for a connection, and `hop` then continues it.
     pub(crate) fn new(wired: Endpoint, hop: impl Into<End>, config: &redirector::Config) -> Self {
         let mobile = wired.connection().local.ip();
         let splitter = Splitter::new(split::Config {
@@ -64,17 +64,17 @@ impl Split {
         }
     }
 
-    /// The connection across the hop.
+    /// Returns the end of the connection across the hop.
     pub(crate) fn hop(&self) -> &End {
         &self.hop
     }
 
-    /// What the end towards the wire has done.
+    /// Returns the counters of the end towards the wire.
     pub(crate) fn wired(&self) -> Counts {
         Counts::of_tcp(&self.wired)
     }
 
-    /// A packet arrives from either side.
+    /// Takes a packet from either side.
     pub(crate) fn packet(&mut self, now: Instant, packet: Packet) {
         self.now = now;
         match packet {
@@ -98,14 +98,14 @@ impl Split {
         self.splitter.handle_input(self.now, Input::System(event));
     }
 
-    /// Something happened at an end.
+    /// Passes an event of an end to the splitter.
     fn report(&mut self, side: Side, event: SocketEvent<Count>) {
         if let Some(id) = self.names[side as usize] {
             self.happen(SystemEvent::Socket(id, event));
         }
     }
 
-    /// What an end has to say.
+    /// Takes an output of an end.
     fn take_event(&mut self, side: Side, output: tcp::Output) -> Option<Leaves> {
         match output {
             tcp::Output::Segment(segment) => {
@@ -133,12 +133,12 @@ impl Split {
         None
     }
 
-    /// Does what the splitter asks for.
+    /// Carries out an output of the splitter.
     fn obey(&mut self, output: Output<Count>) {
         match output {
             Output::System(SystemRequest::Adopt(_, id)) => self.names[id.side as usize] = Some(id),
             Output::System(SystemRequest::Socket(id, request)) => self.ask_end(id, &request),
-            // One connection, which is accepted at once, needs nothing else.
+            // One connection, which is accepted at once, needs no other outputs.
             Output::System(_) | Output::ToHost(_) | Output::ToHop(_) | Output::Stream { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The experiments that are transfers: Tables 2 to 5, Figure 12, and what goes beyond the paper.
+//! The experiments that are transfers: Tables 2 to 5, Figure 12, and those beyond the paper.
 
 use std::io;
 
@@ -13,13 +13,14 @@ use super::node::{AIR, WIRED};
 use super::parameters::{Direction, Parameters, Scheme};
 use super::transfer::{METRICS, Transfer};
 
-/// Bytes of a packet that a capture keeps: all headers, as IPv4's and TCP's take 80 at most. What follows is made up.
+/// Bytes of a packet that a capture keeps: all headers, as those of IPv4 and TCP take at most 80. The rest is not real
+/// data.
 const SNAP: u16 = 80;
 
 const SOURCE: &str = "Balakrishnan, Padmanabhan, Seshan, Katz, \"A Comparison of Mechanisms for Improving TCP \
     Performance over Wireless Links\", IEEE/ACM Transactions on Networking 5(6), 1997";
 
-/// An experiment's name, title and claims, and its plan: what is its own, then what all have.
+/// The name, title and claims of an experiment, and its plan: its own part, then the common ones.
 macro_rules! transfers {
     ($name:literal, $title:literal, $claims:expr, [$($part:literal),+]) => {
         Transfers {
@@ -33,7 +34,7 @@ macro_rules! transfers {
     };
 }
 
-/// The experiments that have a table of the paper beside them.
+/// The experiments with a table in the paper.
 pub(super) const TABLES: &[About] = &[TABLE_2.about, TABLE_3.about, TABLE_4.about, TABLE_5.about];
 
 pub(super) const PEAK: Transfers = transfers!(
@@ -154,7 +155,7 @@ const CALIBRATION: &[Calibration] = &[
     },
 ];
 
-/// Transfers in the settings of a plan.
+/// An experiment: transfers in the settings of a plan.
 #[derive(Debug)]
 pub(super) struct Transfers {
     pub(super) about: About,
@@ -163,7 +164,7 @@ pub(super) struct Transfers {
     pub(super) set_up: fn(&Case, u64) -> Result<SetUp, PlanError>,
 }
 
-/// Reads and checks a case, whoever sends.
+/// Reads and checks a case, in any direction.
 pub(super) fn read(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
     let parameters = Parameters::read(case)?;
     if parameters.two_hops.is_some() {
@@ -186,7 +187,7 @@ pub(crate) fn set_up(case: &Case, seed: u64) -> Result<SetUp, PlanError> {
     Ok(set_up)
 }
 
-/// Runs a case, and captures what hosts and air carry.
+/// Runs a case, and captures the packets at the hosts and on the air.
 pub(crate) fn capture(set_up: &SetUp, pcap: &mut dyn io::Write) -> Result<(), RunError> {
     let mut network = set_up.build(|node| node)?;
     let at = |node, port| End { node, port };

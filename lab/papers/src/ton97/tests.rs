@@ -75,7 +75,7 @@ fn without_losses_nothing_is_sent_twice() {
     }
 }
 
-/// A split connection goes on as MTCP across the hop: nothing is lost or repeated there, whoever sends.
+/// A split connection continues as MTCP across the hop: nothing is lost or repeated there, in any direction.
 #[test]
 fn mtcp_carries_transfers_across_the_hop() {
     let schemes = [

@@ -107,7 +107,7 @@ pub(super) const FIGURE_11: OverTime = over_time!(
     "watch-split"
 );
 
-/// A run at a moment.
+/// An experiment that shows a run at moments.
 #[derive(Debug)]
 pub(super) struct OverTime {
     about: About,

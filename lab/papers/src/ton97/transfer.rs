@@ -1,4 +1,4 @@
-//! One transfer, or one each way, and what is measured of it.
+//! One transfer, or one in each direction, and its metrics.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use super::parameters::Direction;
 use super::source::Source;
 use crate::metric;
 
-/// What a transfer measures.
+/// The metrics of a transfer.
 pub(crate) const METRICS: &[Metric] = &[
     metric(
         "throughput",
@@ -55,7 +55,7 @@ pub(crate) const METRICS: &[Metric] = &[
     ),
 ];
 
-/// What a transfer from the mobile host measures, in the order of [`METRICS`].
+/// The metrics of a transfer from the mobile host, in the order of [`METRICS`].
 pub(crate) const UPLOAD_METRICS: &[Metric] = &[
     metric(
         "up_throughput",
@@ -99,19 +99,18 @@ pub(crate) const UPLOAD_METRICS: &[Metric] = &[
     ),
 ];
 
-/// What has been moved one way.
+/// The result of one direction.
 #[derive(Debug, Clone, Copy)]
 struct Way {
-    /// When the last byte arrived; the connection's SYN is sent at zero.
+    /// Time at which the last byte arrived; the SYN of the connection is sent at zero.
     end: Instant,
-    /// What was moved, nothing if a connection gave up before, and what crossed the wire and the air for that, in
-    /// bytes.
+    /// Bytes transferred, zero if a connection gave up before, and bytes that crossed the wire and the air for them.
     data: u64,
     on_wire: u64,
     on_air: u64,
-    /// What the sender has done.
+    /// Counters of the sender.
     sender: Counts,
-    /// Timeouts and repeated segments below the sender, where anything is repeated there.
+    /// Number of timeouts and retransmitted segments below the sender, if a layer there retransmits.
     hop: (Option<u64>, Option<u64>),
 }
 
@@ -122,7 +121,7 @@ pub(crate) struct Transfer {
     up: Option<Way>,
 }
 
-/// When all data had arrived.
+/// Times at which all data had arrived, in each direction.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ends {
     down: Option<Instant>,
@@ -146,12 +145,12 @@ impl Transfer {
         Self::run(set_up, &mut network, &mut (), |node| node)
     }
 
-    /// What arrived at the mobile host's application, in Mbit/s.
+    /// Returns the throughput at the mobile host's application, in Mbit/s.
     pub(crate) fn throughput(&self) -> f64 {
         self.down.map_or(0.0, |way| way.throughput())
     }
 
-    /// Runs `network` until all data have arrived, before an observer; `inner` finds a node in its wrapping.
+    /// Runs `network` with an observer until all data have arrived; `inner` returns the node inside its wrapping.
     pub(crate) fn run<N>(
         set_up: &SetUp,
         network: &mut Network<N>,
@@ -187,7 +186,7 @@ impl Transfer {
         }
         let nodes = [network.source, network.station, network.mobile];
         let (source, station, mobile) = hosts(nodes.map(|id| inner(simulation.node(id))))?;
-        // Half a file is of no use: a connection that gives up has moved nothing.
+        // Half a file is of no use: a connection that gives up has transferred nothing.
         let whole = |end: Option<Instant>| end.map_or(0, |_| set_up.parameters.transfer.get());
         let down = Way {
             end: ends.down.unwrap_or(now),
@@ -205,7 +204,7 @@ impl Transfer {
         })
     }
 
-    /// As the lab stores it: under the names of [`METRICS`] from the fixed host, of [`UPLOAD_METRICS`] from the
+    /// Returns the measurements: under the names of [`METRICS`] from the fixed host, of [`UPLOAD_METRICS`] from the
     /// mobile host.
     pub(crate) fn measurements(&self) -> Measurements {
         let ways = [(METRICS, self.down), (UPLOAD_METRICS, self.up)];
@@ -220,7 +219,7 @@ impl Transfer {
 }
 
 impl Way {
-    /// From the fixed host; nothing has arrived yet.
+    /// Returns the direction from the fixed host; nothing has arrived yet.
     fn down(source: &Source, station: &Station) -> Self {
         let sender = Counts::of_tcp(source.endpoint());
         Self {
@@ -233,7 +232,7 @@ impl Way {
         }
     }
 
-    /// From the mobile host; nothing has arrived yet.
+    /// Returns the direction from the mobile host; nothing has arrived yet.
     fn up(mobile: &Mobile, station: &Station) -> Self {
         let hop = match station.work() {
             Work::Split(split) => of_connection(split.wired()),
@@ -249,14 +248,14 @@ impl Way {
         }
     }
 
-    /// In Mbit/s.
+    /// Returns the throughput in Mbit/s.
     fn throughput(&self) -> f64 {
         self.data as f64 * 8e-6 / self.end.since(Instant::ZERO).as_secs_f64()
     }
 
-    /// In the order of [`METRICS`].
+    /// Returns the values in the order of [`METRICS`].
     fn values(&self) -> [Option<f64>; 8] {
-        // Nothing was sent where no connection was made.
+        // Nothing was sent if no connection was made.
         let share = |sent: u64| (sent > 0).then(|| 100.0 * self.data as f64 / sent as f64);
         let count = |count: u64| count as f64;
         [
@@ -272,7 +271,7 @@ impl Way {
     }
 }
 
-/// Timeouts and repeated segments of the base station, where it repeats anything.
+/// Returns the timeouts and retransmitted segments of the base station, if it retransmits.
 fn repeats(work: &Work) -> (Option<u64>, Option<u64>) {
     match work {
         Work::Forward | Work::Arq(_) => (None, None),

@@ -1,4 +1,4 @@
-//! Two hops between radio routers that lose whole packets, and what marks can rest on there.
+//! Two hops between radio routers that lose whole packets, and the basis for marks there.
 
 use channel::errors::ErrorConfig;
 use channel::{DirectionConfig, QueueBound, Rate};
@@ -73,46 +73,46 @@ const METRICS: &[Metric] = &[
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
-    /// How often radios tell their neighbour how many packets wait.
+    /// Time between two reports of radios on their queue.
     exchange: Duration,
-    /// From so many packets on, a gap is taken for congestion.
+    /// Queue length, in packets, from which a gap counts as congestion.
     threshold: QueueBound,
-    /// E2E connections across the second hop.
+    /// Number of E2E connections across the second hop.
     rivals: u8,
-    /// What the first hop loses, in each direction.
+    /// Error model of the first hop, in each direction.
     #[serde(default)]
     first: ErrorConfig,
-    /// What the second hop loses.
+    /// Error model of the second hop.
     #[serde(default)]
     second: ErrorConfig,
 }
 
-/// What the radios' marks rest on.
+/// Basis of the radios' marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Marking {
     /// The truth, as if the headers of corrupted packets could be read.
     Heard,
-    /// What neighbours tell of their queues.
+    /// The neighbours' reports on their queues.
     Exchanged,
-    /// Nothing: every gap is marked.
+    /// None: every gap is marked.
     All,
 }
 
-/// A scheme, as the plan's `[schemes.NAME]` states it.
+/// A scheme, from the plan's `[schemes.NAME]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HopScheme {
-    /// The fixed host's recovery from losses.
+    /// The fixed host's loss recovery.
     #[serde(default)]
     sender: Policy,
-    /// What repairs each hop.
+    /// The repair on each hop.
     #[serde(default)]
     base: Base,
-    /// The agents shield the sender.
+    /// True if the agents shield the sender.
     #[serde(default)]
     tcp_aware: bool,
-    /// What the marks rest on that the sender heeds.
+    /// Basis of the marks to which the sender reacts.
     marks: Option<Marking>,
 }
 
@@ -156,7 +156,7 @@ struct Plan {
     /// The fixed host, the mobile host and the wire.
     ends: SetUp,
     config: Config,
-    /// In packets.
+    /// Threshold of congestion in packets.
     threshold: u64,
     marks: Option<Marking>,
 }
@@ -230,7 +230,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A hop, with losses that seed and name draw: the same in every scheme, others on the other hop.
+    /// Returns a hop, with losses from the random stream of seed and name: the same in every scheme, but not on the
+    /// other hop.
     fn hop(&self, name: &str, errors: &ErrorConfig) -> Result<Line, String> {
         let parameters = Parameters {
             errors: errors.clone(),
@@ -251,7 +252,7 @@ impl Plan {
             .with("air_punished", tally.punished as f64)
     }
 
-    /// What joins the parts of a router.
+    /// Returns the link between the parts of a router.
     fn inside() -> Result<Line, RunError> {
         let queue = QueueBound::Packets(50);
         let each = DirectionConfig::steady(Rate::Unlimited, Duration::ZERO, queue);
@@ -259,7 +260,7 @@ impl Plan {
     }
 }
 
-/// Transfers across two hops.
+/// The experiment of transfers across two hops.
 #[derive(Debug)]
 pub(super) struct TwoHops {
     about: About,
@@ -313,7 +314,7 @@ impl Experiment for TwoHops {
             .with("without_reduction", recovered.without_reduction as f64)
             .with("rival_throughput", rate(rivals));
         Ok(match plan.ends.scheme.base {
-            // Its hops carry frames, and its own queues stand before theirs.
+            // Its hops carry frames, and its own queues are before those of the radios.
             Base::Arq => measured,
             _ => plan.with_losses(measured, &hops.losses.tally()),
         })

@@ -1,4 +1,4 @@
-//! Beyond the tables: the mobile host sends, or both hosts do.
+//! Beyond the tables: transfers from the mobile host, or from both hosts.
 
 use experiment::{About, Case, Metric, PlanError};
 use snoop::ExplicitLoss;
@@ -8,7 +8,7 @@ use super::parameters::Base;
 use super::tables::{Transfers, about, read};
 use super::transfer::{METRICS, UPLOAD_METRICS};
 
-/// Those of an upload, then those of a download.
+/// The metrics of an upload, then those of a download.
 const BOTH_METRICS: &[Metric] = &{
     let mut metrics = [UPLOAD_METRICS[0]; 16];
     let mut place = 0;
@@ -20,7 +20,7 @@ const BOTH_METRICS: &[Metric] = &{
     metrics
 };
 
-/// An experiment's name, title and metrics, and the beginning of its plan.
+/// The name, title and metrics of an experiment, and the beginning of its plan.
 macro_rules! uploads {
     ($name:literal, $title:literal, $metrics:expr, $plan:literal) => {
         Transfers {

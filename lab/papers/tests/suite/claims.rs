@@ -1,10 +1,10 @@
-//! What claims say of a table.
+//! The claims that fail or hold in a table.
 
 use experiment::{Judged, Table};
 
 use crate::lab::named;
 
-/// Claims that fail in a table of this experiment, by name; all others hold.
+/// Returns the names of the claims that fail in a table of this experiment; all others hold.
 pub(crate) fn failing(name: &str, table: &Table) -> Vec<&'static str> {
     let judged = table.judge(named(name));
     for judged in &judged {

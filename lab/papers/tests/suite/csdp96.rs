@@ -49,7 +49,7 @@ fn the_findings_are_those_of_the_golden_table() {
     }
 }
 
-/// What round robin lacks of the best is the price of delayed acknowledgements, of which it draws more.
+/// The utilisation that round robin lacks is the price of delayed acknowledgements, of which it causes more.
 #[test]
 fn without_delayed_acknowledgements_nothing_uses_the_air_better_than_round_robin() {
     let changes = ["tcp.acknowledging.delayed=false", "experiment.seeds=12"];
@@ -74,7 +74,7 @@ fn one_connection_meets_three_bursts() {
     assert!((sequence - 1200.0 * 1024.0).abs() < 0.1, "{sequence}");
 }
 
-/// What many lose in fades is what turns and late news make of it.
+/// The loss of many hosts in fades follows from turns and late events.
 #[test]
 fn the_more_take_turns_the_less_a_monitor_saves() {
     let changes = ["experiment.seeds=4", "until=10 s"];
@@ -92,7 +92,7 @@ fn the_more_take_turns_the_less_a_monitor_saves() {
     assert!(!failing("csdp96-crowd", &table).contains(&"crowd-turns"));
 }
 
-/// However right it is, and for however long it is wrong.
+/// For any accuracy, and for any duration of an error.
 #[test]
 fn a_monitor_that_is_right_more_often_is_worth_more() {
     for name in ["csdp96-accuracy", "csdp96-accuracy-periods"] {
@@ -104,8 +104,8 @@ fn a_monitor_that_is_right_more_often_is_worth_more() {
     }
 }
 
-/// With hints from receivers that get through, a monitor by acknowledgements is as fair where stations collide as one
-/// that knows.
+/// With hints from receivers that get through, a monitor by acknowledgements is as fair among colliding stations as a
+/// monitor with perfect knowledge.
 #[test]
 fn collisions_harm_nobody_whose_receivers_tell() {
     let changes = ["experiment.seeds=4", "transfer=256 KiB"];

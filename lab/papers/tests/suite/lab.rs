@@ -1,4 +1,4 @@
-//! What the lab does with an experiment, in a few calls.
+//! Helpers that run an experiment as the lab does.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -8,7 +8,7 @@ use std::path::Path;
 use experiment::{Campaign, Experiment, Override, Plan, Program, Table, run};
 use papers::{csdp96, matrix, mtcp00, nfs_csdp, nfs95, nfs97, ton97};
 
-/// The experiment of this name.
+/// Returns the experiment of this name.
 pub(crate) fn named(name: &str) -> &'static dyn Experiment {
     let groups = [
         nfs95::EXPERIMENTS,
@@ -23,14 +23,14 @@ pub(crate) fn named(name: &str) -> &'static dyn Experiment {
     *known.find(|known| known.about().name == name).unwrap()
 }
 
-/// Its plan, changed.
+/// Returns its plan with overrides.
 pub(crate) fn plan(experiment: &dyn Experiment, overrides: &[&str]) -> Plan {
     let about = experiment.about();
     let overrides: Vec<Override> = overrides.iter().map(|text| text.parse().unwrap()).collect();
     Plan::parse(about.name, about.plan, &overrides).unwrap()
 }
 
-/// The table that its plan gives, changed.
+/// Returns the table of its plan with overrides.
 pub(crate) fn table(experiment: &dyn Experiment, overrides: &[&str]) -> Table {
     let folder = tempfile::tempdir().unwrap();
     let program = Program {
@@ -50,7 +50,7 @@ pub(crate) fn table(experiment: &dyn Experiment, overrides: &[&str]) -> Table {
     run(campaign, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// Expects that each change is refused, or makes sense where no key is given, and that the error names the key.
+/// Expects that each change is refused, or is valid if no key is given, and that the error names the key.
 pub(crate) fn refuses(experiment: &dyn Experiment, wrong: &[(&str, &str)]) {
     for (change, key) in wrong {
         let cases = plan(experiment, &[change]).cases();
@@ -62,7 +62,7 @@ pub(crate) fn refuses(experiment: &dyn Experiment, wrong: &[(&str, &str)]) {
     }
 }
 
-/// Expects that every case of the plans of these experiments makes sense.
+/// Expects that every case of the plans of these experiments is valid.
 pub(crate) fn makes_sense(experiments: &[&dyn Experiment]) {
     for experiment in experiments {
         for case in plan(*experiment, &[]).cases() {
@@ -71,7 +71,7 @@ pub(crate) fn makes_sense(experiments: &[&dyn Experiment]) {
     }
 }
 
-/// Expects that a text is the one in git; `UPDATE_GOLDEN=1` writes it anew.
+/// Expects that a text is the one in git; `UPDATE_GOLDEN=1` rewrites it.
 pub(crate) fn is_golden(name: &str, text: &str) {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

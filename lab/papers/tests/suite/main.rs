@@ -1,4 +1,4 @@
-//! The experiments of the papers: their golden tables, and which claims hold.
+//! The experiments of the papers: their golden tables, and the claims that hold.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -64,12 +64,12 @@ fn the_tables_are_the_golden_ones() {
     }
 }
 
-/// With a tenth of the data, what the paper says of its figures is seen already.
+/// With a tenth of the data, the paper's statements on its figures hold already.
 #[test]
 fn what_the_paper_says_of_errors_holds() {
     let fails: [(&str, &[&str]); 3] = [
         ("mtcp00-fig10b", &["split-better"]),
-        // It takes more data than that to tell deviations apart at 1.1 %, and loads at 5.3 %.
+        // More data are needed to distinguish deviations at 1.1 %, and loads at 5.3 %.
         ("mtcp00-fig13", &["deviation-lowest"]),
         ("mtcp00-fig14", &["usage-higher"]),
     ];

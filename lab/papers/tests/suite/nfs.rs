@@ -6,7 +6,7 @@ use papers::{nfs95, nfs97};
 use crate::claims::failing;
 use crate::lab::{is_golden, makes_sense, named, plan, refuses, table};
 
-/// The mean of a metric over every case of a table, one value each.
+/// Returns the mean of a metric for every case of a table.
 fn means(table: &Table, metric: &str) -> Vec<f64> {
     let rows = table.rows().into_iter();
     rows.filter(|row| row.metric == metric)
@@ -68,8 +68,8 @@ fn plans_that_make_no_sense_are_refused_by_name() {
     refuses(named("nfs95-fig3"), &[("at=5", "at")]);
 }
 
-/// The tables without our own schemes, which change with what lasthop can; two spaces part the columns, whose widths
-/// follow those schemes too.
+/// Returns the tables without our own schemes, which change with lasthop; two spaces separate the columns, whose widths
+/// depend on those schemes too.
 fn of_the_papers(table: &Table) -> String {
     let tables = text::tables(table);
     let is_theirs = |line: &&str| {
@@ -116,7 +116,7 @@ const FAST: &[&str] = &[
     "mobile.receive_buffer=50 packets",
 ];
 
-/// Every run checks what it read and what the server has in the end.
+/// Every run checks the data that it read and the final content of the server.
 #[test]
 fn without_errors_on_hosts_with_room_nothing_is_sent_twice() {
     for window in ["1", "4"] {
@@ -183,7 +183,7 @@ fn runs_that_take_too_long_are_terminated_and_run_again() {
     let all = ruled.summary("NO-CHANGES", &at, "response").unwrap();
     assert!(all.max <= 16.0);
     assert!(ruled.mean("NO-CHANGES", &at, "aborted").unwrap() > 0.0);
-    // Where none ends in time there is no response to speak of.
+    // If no run ends in time there is no response time.
     let hopeless = with("5 s");
     let none = hopeless.summary("NO-CHANGES", &at, "response");
     assert!(none.is_err());

@@ -1,4 +1,4 @@
-//! The experiments in which NFS meets CSDP, as the lab runs them.
+//! The experiments that combine NFS with CSDP, as the lab runs them.
 
 use experiment::{Table, text};
 use papers::nfs_csdp::EXPERIMENTS;
@@ -31,7 +31,7 @@ fn plans_that_make_no_sense_are_refused_by_name() {
     refuses(named("nfs-csdp-read"), &wrong);
 }
 
-/// Eight clients of one policy, both ways.
+/// Eight clients of one policy, in both directions.
 #[test]
 fn eight_clients_get_what_the_golden_tables_say() {
     for name in ["nfs-csdp-read", "nfs-csdp-write"] {
@@ -41,7 +41,7 @@ fn eight_clients_get_what_the_golden_tables_say() {
     }
 }
 
-/// Every claim finds what it speaks of; a plan as short as this one says nothing of their truth.
+/// Every claim finds the values that it needs; a plan as short as this one does not decide their truth.
 #[test]
 fn claims_can_be_judged() {
     for name in ["nfs-csdp-read", "nfs-csdp-write"] {
@@ -50,7 +50,7 @@ fn claims_can_be_judged() {
     }
 }
 
-/// Of a metric at the only place of a table.
+/// Returns a metric at the only place of a table.
 fn of(table: &Table, scheme: &str, metric: &str) -> f64 {
     table.mean(scheme, &[], metric).unwrap()
 }
@@ -77,7 +77,7 @@ fn without_fades_few_clients_need_no_call_twice() {
     }
 }
 
-/// A run that takes too long is terminated, and what crossed the network until then counts.
+/// A run that takes too long is terminated, and the bytes that crossed the network until then count.
 #[test]
 fn what_is_terminated_counts_as_far_as_it_came() {
     let changes = [

@@ -2,7 +2,7 @@
 
 use units::{BitRate, Bytes, Duration, Instant};
 
-use crate::hop::{Hop, air};
+use crate::hop::{Hop, PacedAir};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -17,8 +17,8 @@ macro_rules! on_each_air {
             })*
         }
 
-        /// An air that somebody else grants: its rate is estimated.
-        mod granted {
+        /// An air in turns: its rate is estimated.
+        mod in_turns {
             $(#[test]
             fn $case() {
                 super::$case(true);
@@ -53,13 +53,13 @@ fn off(rate: BitRate, right: BitRate) -> u64 {
     rate.abs_diff(right) * 1_000 / right
 }
 
-fn pacing_is_exact_over_time(granted: bool) {
+fn pacing_is_exact_over_time(in_turns: bool) {
     for rate in [BitRate::from_kilobits(64), megabits(7), megabits(1_000)] {
-        let mut air = air(granted, Some(rate));
+        let mut air = PacedAir::new(in_turns, Some(rate));
         let mut now = Instant::from_millis(5);
         let (start, mut sent) = (now, Bytes::ZERO);
         for round in 0..20_000_u64 {
-            now = now.max(air.free_at());
+            now = now.max(air.opens_at());
             let grant = air.grant(now).expect("the air is free at its own time");
             // Frames of all sizes; the last of a grant exceeds it, as the contract allows.
             let frame = Bytes::new(60 + round * 37 % 1_454);
@@ -72,14 +72,14 @@ fn pacing_is_exact_over_time(granted: bool) {
             // A driver that is late by up to 3 ms makes up for it.
             now += Duration::from_micros(round % 3_000);
         }
-        let span = air.free_at().since(start);
+        let span = air.opens_at().since(start);
         let achieved = BitRate::of(sent, span).expect("time has passed");
         assert!(off(achieved, rate) <= 1, "{achieved} in place of {rate}");
     }
 }
 
-fn a_rest_is_not_made_up_for(granted: bool) {
-    let mut air = air(granted, Some(megabits(10)));
+fn a_rest_is_not_made_up_for(in_turns: bool) {
+    let mut air = PacedAir::new(in_turns, Some(megabits(10)));
     let now = Instant::from_millis(10_000);
     let mut sent = Bytes::ZERO;
     while let Some(grant) = air.grant(now) {
@@ -92,20 +92,20 @@ fn a_rest_is_not_made_up_for(granted: bool) {
     );
 }
 
-fn the_estimate_finds_every_rate_at_every_distance(granted: bool) {
+fn the_estimate_finds_every_rate_at_every_distance(in_turns: bool) {
     for rate in [2, 20, 100, 1_000].map(megabits) {
-        finds(granted, rate);
+        finds(in_turns, rate);
     }
 }
 
-fn the_estimate_finds_a_slow_rate_at_every_distance(granted: bool) {
-    finds(granted, BitRate::from_kilobits(64));
+fn the_estimate_finds_a_slow_rate_at_every_distance(in_turns: bool) {
+    finds(in_turns, BitRate::from_kilobits(64));
 }
 
 /// A slow way back that carries acknowledgements: each waits for a few of its like, not for full frames.
-fn small_frames_wait_for_small_frames(granted: bool) {
+fn small_frames_wait_for_small_frames(in_turns: bool) {
     let rate = BitRate::from_bits_per_second(19_200);
-    let mut hop = Hop::new(granted, rate, Duration::from_millis(20), 1);
+    let mut hop = Hop::new(in_turns, rate, Duration::from_millis(20), 1);
     hop.frame = Bytes::new(120);
     hop.run(SECOND * 20, Hop::BUSY);
     hop.worst = Duration::ZERO;
@@ -115,10 +115,10 @@ fn small_frames_wait_for_small_frames(granted: bool) {
     assert!(hop.worst < bound, "{} in the queue", hop.worst);
 }
 
-fn finds(granted: bool, rate: BitRate) {
+fn finds(in_turns: bool, rate: BitRate) {
     for micros in [100, 5_000, 50_000, 300_000] {
         let delay = Duration::from_micros(micros);
-        let mut hop = Hop::new(granted, rate, delay, 1);
+        let mut hop = Hop::new(in_turns, rate, delay, 1);
         hop.run(SECOND * 20, Hop::BUSY);
         let before = hop.sent;
         hop.worst = Duration::ZERO;
@@ -145,8 +145,8 @@ fn finds(granted: bool, rate: BitRate) {
 }
 
 /// How long after a change to `rate` the pace stays within a tenth of it, in milliseconds.
-fn settles(granted: bool, from: BitRate, rate: BitRate, delay: Duration) -> u64 {
-    let mut hop = Hop::new(granted, from, delay, 2);
+fn settles(in_turns: bool, from: BitRate, rate: BitRate, delay: Duration) -> u64 {
+    let mut hop = Hop::new(in_turns, from, delay, 2);
     hop.run(SECOND * 10, Hop::BUSY);
     hop.rate = rate;
     let changed = hop.now;
@@ -160,26 +160,26 @@ fn settles(granted: bool, from: BitRate, rate: BitRate, delay: Duration) -> u64 
     last_off.since(changed).as_millis()
 }
 
-fn a_halved_rate_is_followed_within_ten_round_trips(granted: bool) {
+fn a_halved_rate_is_followed_within_ten_round_trips(in_turns: bool) {
     for milliseconds in [5, 50, 150] {
         let delay = Duration::from_millis(milliseconds);
-        let took = settles(granted, megabits(20), megabits(10), delay);
+        let took = settles(in_turns, megabits(20), megabits(10), delay);
         let bound = 20 * milliseconds.max(10);
         assert!(took <= bound, "{took} ms with {delay} each way");
     }
 }
 
-fn a_doubled_rate_is_followed_within_thirty_round_trips(granted: bool) {
+fn a_doubled_rate_is_followed_within_thirty_round_trips(in_turns: bool) {
     for milliseconds in [5, 50, 150] {
         let delay = Duration::from_millis(milliseconds);
-        let took = settles(granted, megabits(10), megabits(20), delay);
+        let took = settles(in_turns, megabits(10), megabits(20), delay);
         let bound = 60 * milliseconds.max(20);
         assert!(took <= bound, "{took} ms with {delay} each way");
     }
 }
 
-fn losses_do_not_lower_it(granted: bool) {
-    let mut hop = Hop::new(granted, megabits(20), Duration::from_millis(20), 3);
+fn losses_do_not_lower_it(in_turns: bool) {
+    let mut hop = Hop::new(in_turns, megabits(20), Duration::from_millis(20), 3);
     hop.loss = "30 %".parse().expect("a probability");
     hop.run(SECOND * 20, Hop::BUSY);
     assert!(
@@ -189,9 +189,9 @@ fn losses_do_not_lower_it(granted: bool) {
     );
 }
 
-fn clocks_that_drift_do_not_fool_it(granted: bool) {
+fn clocks_that_drift_do_not_fool_it(in_turns: bool) {
     for drift in [-100, 100] {
-        let mut hop = Hop::new(granted, megabits(5), Duration::from_millis(20), 4);
+        let mut hop = Hop::new(in_turns, megabits(5), Duration::from_millis(20), 4);
         hop.drift = drift;
         hop.run(SECOND * 10, Hop::BUSY);
         let before = hop.sent;
@@ -211,9 +211,9 @@ fn clocks_that_drift_do_not_fool_it(granted: bool) {
     }
 }
 
-fn the_start_does_not_flood_a_slow_hop(granted: bool) {
+fn the_start_does_not_flood_a_slow_hop(in_turns: bool) {
     let delay = Duration::from_millis(20);
-    let mut hop = Hop::new(granted, BitRate::from_kilobits(64), delay, 7);
+    let mut hop = Hop::new(in_turns, BitRate::from_kilobits(64), delay, 7);
     hop.run(SECOND, Hop::BUSY);
     assert!(
         hop.sent < Bytes::kibi(64),
@@ -222,8 +222,8 @@ fn the_start_does_not_flood_a_slow_hop(granted: bool) {
     );
 }
 
-fn it_outlives_a_rest(granted: bool) {
-    let mut hop = Hop::new(granted, megabits(20), Duration::from_millis(20), 5);
+fn it_outlives_a_rest(in_turns: bool) {
+    let mut hop = Hop::new(in_turns, megabits(20), Duration::from_millis(20), 5);
     hop.run(SECOND * 10, Hop::BUSY);
     let before = hop.air.rate();
     hop.now += SECOND * 300;
@@ -236,8 +236,8 @@ fn it_outlives_a_rest(granted: bool) {
     );
 }
 
-fn a_trickle_does_not_lower_it(granted: bool) {
-    let mut hop = Hop::new(granted, megabits(20), Duration::from_millis(20), 6);
+fn a_trickle_does_not_lower_it(in_turns: bool) {
+    let mut hop = Hop::new(in_turns, megabits(20), Duration::from_millis(20), 6);
     hop.run(SECOND * 10, Hop::BUSY);
     // A frame each 100 ms, then one each 5 ms: 0.1 and 2.4 Mbit/s.
     for spacing in [100, 5] {
@@ -251,10 +251,10 @@ fn a_trickle_does_not_lower_it(granted: bool) {
 }
 
 /// A host was busy for a while, before anything is known of the rate.
-fn a_few_late_frames_do_not_end_the_start(granted: bool) {
+fn a_few_late_frames_do_not_end_the_start(in_turns: bool) {
     for frame in [109, 1_199] {
         for stall in [25, 40, 100] {
-            let mut hop = Hop::new(granted, megabits(200), Duration::from_millis(5), 8);
+            let mut hop = Hop::new(in_turns, megabits(200), Duration::from_millis(5), 8);
             hop.frame = Bytes::new(frame);
             let spacing = Duration::from_millis(10);
             hop.run(Duration::from_millis(205), spacing);

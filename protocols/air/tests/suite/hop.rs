@@ -1,8 +1,9 @@
 //! A hop with a queue, a rate and a delay: just enough to make arrivals.
 
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 
-use air::Air;
+use air::{Air, Pacer};
 use arq::Sample;
 use machine::RandomStream;
 use units::{BitRate, Bytes, Duration, Instant, Probability};
@@ -25,7 +26,7 @@ pub(crate) enum Clock {
 
 /// One direction of a hop, and the air that learns from it.
 pub(crate) struct Hop {
-    pub(crate) air: Air,
+    pub(crate) air: PacedAir,
     pub(crate) now: Instant,
     pub(crate) rate: BitRate,
     pub(crate) loss: Probability,
@@ -52,19 +53,69 @@ pub(crate) struct Hop {
     heard: Bytes,
 }
 
-/// An air with this rate, or with one that it estimates; `granted` where somebody else grants it.
-pub(crate) fn air(granted: bool, rate: Option<BitRate>) -> Air {
-    let air = Air::new(rate);
-    if granted { air.granted() } else { air }
+/// An air of a sender's own, or one on which it has every turn, as soon as the pace allows it.
+pub(crate) struct PacedAir {
+    pub(crate) air: Air,
+    /// What gives the turns, where there are any.
+    pacer: Option<Pacer>,
+}
+
+impl PacedAir {
+    /// An air with this rate, or with one that it estimates.
+    pub(crate) fn new(in_turns: bool, rate: Option<BitRate>) -> Self {
+        let air = Air::new(rate);
+        Self {
+            air: if in_turns { air.in_turns() } else { air },
+            pacer: in_turns.then(Pacer::default),
+        }
+    }
+
+    /// When content may leave next.
+    pub(crate) fn opens_at(&self) -> Instant {
+        let own = || self.air.opens_at().expect("an air of its own opens");
+        self.pacer.as_ref().map_or_else(own, Pacer::free_at)
+    }
+
+    /// How much may leave now.
+    pub(crate) fn grant(&mut self, now: Instant) -> Option<Bytes> {
+        if let Some(pacer) = &self.pacer {
+            let bytes = pacer.grant(now, self.air.pace())?;
+            self.air.begin_turn(bytes, None);
+        }
+        let granted = self.air.grant(now);
+        self.air.end_turn();
+        granted
+    }
+
+    pub(crate) fn spent(&mut self, now: Instant, bytes: Bytes) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.spent(now, bytes, self.air.pace());
+        }
+        self.air.spent(now, bytes);
+    }
+}
+
+impl Deref for PacedAir {
+    type Target = Air;
+
+    fn deref(&self) -> &Air {
+        &self.air
+    }
+}
+
+impl DerefMut for PacedAir {
+    fn deref_mut(&mut self) -> &mut Air {
+        &mut self.air
+    }
 }
 
 impl Hop {
     /// The spacing of frames of a sender that always has some.
     pub(crate) const BUSY: Duration = Duration::ZERO;
 
-    pub(crate) fn new(granted: bool, rate: BitRate, delay: Duration, seed: u64) -> Self {
+    pub(crate) fn new(in_turns: bool, rate: BitRate, delay: Duration, seed: u64) -> Self {
         Self {
-            air: air(granted, None),
+            air: PacedAir::new(in_turns, None),
             now: Instant::from_millis(1),
             rate,
             loss: Probability::NEVER,

@@ -1,4 +1,4 @@
-//! The core of a mount: beside scripts, and over a client and a server of files in virtual time.
+//! Tests of the core of a mount: with scripts, and over a file client and a file server in virtual time.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

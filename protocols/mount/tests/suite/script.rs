@@ -1,4 +1,4 @@
-//! The file system between a kernel and a client of files that are both scripts.
+//! Tests of the file system between a scripted kernel and a scripted file client.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,11 +21,11 @@ struct Rig {
     /// Answers to the kernel.
     answers: BTreeMap<RequestId, Answer>,
     forgotten: Vec<Node>,
-    /// The kernel waits for nothing any more.
+    /// Set if the kernel no longer accepts answers.
     deaf: bool,
-    /// Signals are meant to end the process that waits.
+    /// Set if signals shall end the waiting process.
     ending: bool,
-    /// Requests to the client of files that have not ended.
+    /// Requests to the file client that have not ended.
     waiting: Vec<(Ticket, Wanted)>,
     /// Inputs and the times between them.
     inputs: Vec<(Duration, Input)>,
@@ -64,7 +64,7 @@ fn config(memory: Memory) -> Config {
     }
 }
 
-/// A kernel that remembers for a while.
+/// Cache times of a kernel that caches for a while.
 const REMEMBERING: Memory = Memory {
     names: Duration::from_secs(1),
     attributes: Duration::from_secs(1),
@@ -129,7 +129,7 @@ impl Rig {
         }
     }
 
-    /// Lets a span pass that has a deadline at its end.
+    /// Lets a time pass that has a deadline at its end.
     fn wait(&mut self, span: Duration) {
         self.now += span;
         assert_eq!(self.system.poll_timeout(), Some(self.now));
@@ -137,7 +137,7 @@ impl Rig {
         self.drain(&mut VecDeque::new());
     }
 
-    /// The kernel asks in the name of a process that cannot be seen.
+    /// Sends a request in the name of a process that is not visible.
     fn ask(&mut self, node: Node, operation: Operation) -> u64 {
         self.requests += 1;
         let id = self.requests;
@@ -154,7 +154,7 @@ impl Rig {
         id
     }
 
-    /// Ends the last request to the client of files with this result.
+    /// Ends the last request to the file client with this result.
     fn serve(&mut self, result: Result<Reply, Error>) -> Wanted {
         let (ticket, wanted) = self.waiting.pop().unwrap();
         self.input(Input::Files(files::Answer { ticket, result }));
@@ -169,7 +169,7 @@ impl Rig {
         self.answers.get(&RequestId(request)).cloned()
     }
 
-    /// The node of a file that was looked up.
+    /// Returns the node of a file after a look-up.
     fn look_up(&mut self, number: u8, kind: FileType) -> Node {
         let request = self.ask(Node::ROOT, Operation::LookUp("name".into()));
         self.serve(Ok(Reply::Found(found(number, kind))));
@@ -186,7 +186,7 @@ impl Rig {
         assert!(matches!(self.answer(request), Some(Answer::Opened(_))));
     }
 
-    /// Appends [`DATA`] to the file with handle 1; `offset` is where the kernel believes that it ends.
+    /// Appends [`DATA`] to the file with handle 1; `offset` is the kernel's assumed end of the file.
     fn append(&mut self, node: Node, offset: u64) -> u64 {
         let write = Operation::Write {
             handle: Handle(1),
@@ -410,7 +410,7 @@ fn bad_names_are_left_out_and_empty_pages_passed_over() {
     assert_eq!(rig.system.waiting().nodes, 2, "only `good` is referred to");
     let end = rig.ask(Node::ROOT, list(4));
     assert!(matches!(rig.answer(end), Some(Answer::Listing(rest)) if rest.is_empty()));
-    // Back to a place in the middle, with what the server knows it by.
+    // Back to an offset in the middle, with the server's cookie.
     rig.ask(Node::ROOT, list(3));
     let wanted = rig.serve(page(Vec::new(), None));
     assert!(matches!(wanted, Wanted::List { from, .. } if from == place(3)));

@@ -6,10 +6,10 @@ use units::{Duration, Instant};
 
 use crate::model::run;
 
-/// Seeds of an ordinary run; `MOUNT_SEEDS` asks for another number.
+/// Number of seeds in an ordinary run; `MOUNT_SEEDS` sets another number.
 const SEEDS: u64 = 1_000;
 
-/// Seeds that have failed: an answer from before a cut was believed, and an append left a hole.
+/// Seeds that have failed: an answer from before a truncation was used, and an append left a hole.
 const FAILED: [u64; 1] = [3_860];
 
 fn tape(seed: u64) -> Vec<u8> {

@@ -8,10 +8,10 @@ use crate::packet::{Data, Kind};
 use crate::sender::Brought;
 
 impl<C: Content + Clone> Connection<C> {
-    /// Takes a data packet in. False if it does not fit the connection.
+    /// Handles a data packet. Returns false if the packet does not fit the connection.
     pub(crate) fn arrive(&mut self, mut data: Data<C>, now: Instant) -> bool {
         if let Phase::Aborted(reason) = self.phase {
-            // It has not heard of that yet.
+            // The peer does not know yet that the connection was reset.
             self.news.control = Some(Kind::Reset(reason));
             return true;
         }

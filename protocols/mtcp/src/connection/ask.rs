@@ -1,4 +1,4 @@
-//! Timers of a connection: retransmission, attempts to open, questions to an end that is silent, lingering.
+//! Timers of a connection: retransmission, attempts to open, polls of a silent peer, lingering.
 
 use redirector::Content;
 use units::{Duration, Instant};
@@ -8,24 +8,24 @@ use crate::Reason;
 use crate::config::Timing;
 use crate::packet::Kind;
 
-/// What is asked of the other end, and since when.
+/// State of the polls to the peer.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
-    /// When the other end was heard last.
+    /// Time of the last packet from the peer.
     heard: Instant,
-    /// When it was asked first since then.
+    /// Time of the first poll since then.
     unanswered: Option<Instant>,
-    /// When it was asked last.
+    /// Time of the last poll.
     asked: Instant,
-    /// How long until the next question; doubles.
+    /// Time until the next poll; doubles.
     interval: Duration,
-    /// A question goes with the next packet.
+    /// Set if the next packet polls.
     question: bool,
-    /// When this is looked at again, not later than needed.
+    /// Time of the next check, not later than needed.
     pub(super) at: Option<Instant>,
-    /// Control packets that went without any answer.
+    /// Number of control packets without any answer.
     pub(super) attempts: u32,
-    /// When the handshake began.
+    /// Time at which the handshake began.
     pub(super) began: Instant,
 }
 
@@ -43,37 +43,37 @@ impl Asking {
         }
     }
 
-    /// Starts to count at `now`, and looks again at `at`.
+    /// Starts the timers at `now`; the next check is due at `at`.
     pub(super) fn start(&mut self, now: Instant, at: Instant) {
         self.began = now;
         self.heard = now;
         self.at = Some(at);
     }
 
-    /// The other end was heard. True if it may have answered a question.
+    /// Notes a packet from the peer. Returns true if it may have answered a poll.
     pub(super) fn hear(&mut self, now: Instant) -> bool {
         self.heard = now;
         self.unanswered.take().is_some()
     }
 
-    /// There were news: questions are asked often again.
+    /// Resets the poll interval to the shortest one, since there was progress.
     pub(super) fn news(&mut self, timing: &Timing) {
         self.interval = timing.poll;
     }
 
-    /// Asks with the next packet.
+    /// Polls with the next packet.
     pub(super) fn ask(&mut self, now: Instant) {
         self.question = true;
         self.asked = now;
         self.unanswered.get_or_insert(now);
     }
 
-    /// Whether the packet that goes out now asks.
+    /// Returns true if the packet that goes out now polls, and clears that flag.
     pub(super) fn take_question(&mut self) -> bool {
         std::mem::take(&mut self.question)
     }
 
-    /// Whether questions have gone unanswered for so long.
+    /// Returns true if polls have gone unanswered for at least `limit`.
     fn is_unanswered_for(&self, limit: Duration, now: Instant) -> bool {
         self.unanswered
             .is_some_and(|first| now.since(first) >= limit)
@@ -85,7 +85,7 @@ impl Asking {
 }
 
 impl<C: Content + Clone> Connection<C> {
-    /// Acts on what is due.
+    /// Handles every timer that has expired.
     pub(crate) fn time_out(&mut self, now: Instant) {
         if !matches!(self.phase, Phase::Aborted(_)) {
             let acknowledges = self.receiver.time_out(now);
@@ -117,20 +117,20 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// Ends a connection whose other end does not answer.
+    /// Resets a connection whose peer does not answer.
     pub(super) fn break_off(&mut self, reason: Reason) {
         let told = self.news.outcome.is_some();
         self.end(reason);
         self.news.reset = Some(reason).filter(|_| !told);
     }
 
-    /// The SYN or its answer goes out again, unless that was often enough.
+    /// Sends the SYN or its answer again, or gives up after enough attempts.
     fn try_again(&mut self, now: Instant) {
         let limits = &self.config.limits;
         self.asking.attempts += 1;
         let waited = now.since(self.asking.began);
         let too_long = waited >= limits.opening;
-        // Where the hop is known to be fast the first attempts follow each other soon; then only time tells.
+        // If the hop is known to be fast, the first attempts follow each other soon; then only the time counts.
         let patience = self.config.timing.initial_timeout * u64::from(limits.attempts);
         let silent = self.asking.attempts >= limits.attempts && waited >= patience;
         if too_long || (silent && !self.fall_back(now)) {
@@ -143,7 +143,7 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// Sends the SYN or its answer, and waits.
+    /// Sends the SYN or its answer, and starts the timer.
     pub(super) fn send_syn(&mut self, now: Instant) {
         self.news.control = Some(match self.phase {
             Phase::Opening => Kind::Syn,
@@ -153,14 +153,14 @@ impl<C: Content + Clone> Connection<C> {
         self.asking.at = Some(self.ticks().after(now, timeout));
     }
 
-    /// When the other end has been silent for so long that it is asked. Nothing where it is not asked at all.
+    /// Returns the time at which a silent peer is polled, or none if it is not polled at all.
     fn patience(&self) -> Option<Instant> {
         let (asking, lean_peer) = (&self.asking, self.agreed.lean_peer);
         let often = match self.phase {
             Phase::Aborted(_) => true,
             Phase::Lingering if lean_peer => true,
             Phase::Open if !self.config.lean => {
-                // The retransmission timer asks by itself.
+                // The retransmission timer polls by itself.
                 let waits = asking.unanswered.is_some() && self.sender.clock.deadline.is_none();
                 let polls = lean_peer && !self.receiver.is_finished();
                 self.sender.is_blocked() || polls || waits
@@ -169,7 +169,7 @@ impl<C: Content + Clone> Connection<C> {
             _ => return None,
         };
         Some(if often {
-            // What is known to be missing is asked for as often as at first.
+            // Missing data are requested at the shortest interval.
             let missing = self.receiver.has_hole();
             let interval = if missing {
                 self.config.timing.poll
@@ -182,8 +182,8 @@ impl<C: Content + Clone> Connection<C> {
         })
     }
 
-    /// After everything that may go out now has: looks again when the other end has been silent for long. What is
-    /// set already stays where it is sooner; it is corrected when its time has come.
+    /// Sets the next check for a silent peer, after everything that may go out now has. An earlier check that is
+    /// already set stays: it is corrected when it is due.
     pub(crate) fn settle(&mut self, now: Instant) {
         let Some(due) = self.patience() else {
             self.asking.at = None;
@@ -215,8 +215,9 @@ impl<C: Content + Clone> Connection<C> {
         self.asking.interval = (self.asking.interval * 2).min(longest);
     }
 
-    /// Both streams have ended. The end that finished first stays for a while, to answer what the other one sends
-    /// again for want of an acknowledgement. The other one's end of stream has acknowledged the first one's.
+    /// Ends the connection after both streams have ended. The end that finished first lingers, to answer
+    /// retransmissions of the peer that has missed an acknowledgement. The other end's FIN has acknowledged the first
+    /// one's.
     pub(super) fn linger(&mut self, now: Instant) {
         if self.news.finished_first {
             self.phase = Phase::Lingering;
@@ -226,8 +227,8 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// Stays although the connection has ended: for a while, or with an end that keeps no timers until that one says
-    /// that it does not know the connection any more.
+    /// Keeps the ended connection: for a while, or, if the peer keeps no timers, until the peer answers that it does
+    /// not know the connection any more.
     pub(super) fn stay(&mut self, now: Instant) {
         self.asking.began = now;
         self.asking.asked = now;

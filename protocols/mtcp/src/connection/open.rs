@@ -12,7 +12,7 @@ use crate::packet::{Control, Kind};
 use crate::{Config, Profile, Reason};
 
 impl<C: Content + Clone> Connection<C> {
-    /// A connection that this end asks for.
+    /// Returns a new connection that this end opens.
     pub(crate) fn open(
         identity: &Identity,
         config: &Arc<Config>,
@@ -27,7 +27,7 @@ impl<C: Content + Clone> Connection<C> {
         connection
     }
 
-    /// A connection that the other end asks for, in a profile that both ends have.
+    /// Returns a new connection that the peer opens, in a profile that both ends have.
     pub(crate) fn arrived(
         identity: &Identity,
         syn: &Control,
@@ -43,7 +43,7 @@ impl<C: Content + Clone> Connection<C> {
         connection
     }
 
-    /// Takes over what the other end said of itself.
+    /// Takes over the parameters in the peer's `control` packet.
     fn agree(&mut self, control: &Control, profile: Profile) {
         self.names.peer = control.reverse;
         self.agreed.profile = profile;
@@ -58,7 +58,7 @@ impl<C: Content + Clone> Connection<C> {
         self.sender.agreed(profile, self.agreed.packet, window);
     }
 
-    /// The driver agrees to a connection that arrived.
+    /// Accepts a connection of the peer, as the driver decided.
     pub(crate) fn accept(&mut self, now: Instant) {
         if self.phase == Phase::Waiting {
             self.phase = Phase::Answered;
@@ -67,7 +67,7 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// The same SYN arrives once more.
+    /// Answers a repeated SYN.
     pub(crate) fn repeat_syn(&mut self) {
         match self.phase {
             Phase::Waiting => self.news.control = Some(Kind::Pending),
@@ -76,28 +76,28 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// Whether `syn` is the one that asked for this connection.
+    /// Returns true if `syn` is the one that opened this connection.
     pub(crate) fn was_asked_by(&self, syn: &Control) -> bool {
-        // The other end may have asked in the wide profile first, and then in the paper's.
+        // The peer may have offered the wide profile first, and then the paper's.
         let narrower = self.agreed.profile.min(syn.profile);
         let first = self.receiver.numbers.within(narrower).number(0);
         let same = Numbers::new(syn.sequence, narrower).number(0) == first;
         same && self.addresses == syn.addresses
     }
 
-    /// A SYN that names another connection as this one: whoever sent it may not know this connection any more, and
-    /// then answers with a reset.
+    /// Polls the peer after a SYN that names another connection as this one: if its sender does not know this
+    /// connection any more, it answers the poll with a reset.
     pub(crate) fn challenge(&mut self, now: Instant) {
         self.asking.ask(now);
     }
 
-    /// Whether `control` answers this end's SYN.
+    /// Returns true if `control` answers this end's SYN.
     fn is_answered_by(&self, control: &Control) -> bool {
         let expected = self.sender.numbers.within(control.profile).number(1);
         self.phase == Phase::Opening && control.acknowledgment == expected
     }
 
-    /// The other end agrees. True if the connection is made by this.
+    /// Handles a SYN-ACK. Returns true if it established the connection.
     pub(crate) fn arrive_syn_ack(&mut self, control: &Control, now: Instant) -> bool {
         if !self.is_answered_by(control) {
             if self.names.peer == control.reverse && self.phase == Phase::Open {
@@ -117,7 +117,7 @@ impl<C: Content + Clone> Connection<C> {
         true
     }
 
-    /// Asks in the paper's profile if the wide one was offered and the paper's is enough. False if not.
+    /// Falls back to the paper's profile if the wide one was offered and the paper's is enough. Returns false if not.
     pub(super) fn fall_back(&mut self, now: Instant) -> bool {
         let falls = std::mem::take(&mut self.agreed.falls_back);
         if falls {
@@ -129,8 +129,8 @@ impl<C: Content + Clone> Connection<C> {
         falls
     }
 
-    /// The other end waits for a third host. It tells by itself what comes of that, until this end knows: to ask it is
-    /// only to see whether it is still there.
+    /// Handles a pending answer: the peer waits for a third host. It reports the result by itself, until this end has
+    /// received it: polls only check that the peer is still there.
     pub(crate) fn arrive_pending(&mut self, control: &Control, now: Instant) {
         if self.is_answered_by(control) {
             self.asking.attempts = 0;
@@ -139,7 +139,7 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// The connection is made.
+    /// Establishes the connection.
     pub(super) fn establish(&mut self, now: Instant) {
         self.phase = Phase::Open;
         self.asking.start(now, now);
@@ -148,11 +148,11 @@ impl<C: Content + Clone> Connection<C> {
         self.news.writable = true;
     }
 
-    /// A reset arrives. True if it proves to come from the other end.
+    /// Handles a reset. Returns true if it proves to come from the peer.
     pub(crate) fn arrive_reset(&mut self, control: &Control, reason: Reason, now: Instant) -> bool {
         if self.phase == Phase::Opening {
             let proven = self.is_answered_by(control);
-            // What is wider than what is offered now was refused before.
+            // A profile wider than the one offered now was refused before.
             let anew = control.profile <= self.agreed.profile || reason != Reason::Profile;
             if proven && anew && !(reason == Reason::Profile && self.fall_back(now)) {
                 self.fail(reason);
@@ -169,7 +169,7 @@ impl<C: Content + Clone> Connection<C> {
         if proven {
             self.fail(reason);
         } else if self.phase == Phase::Open {
-            // Whoever it came from, the other end knows better (RFC 5961 §3).
+            // Whoever sent it, the peer knows better (RFC 5961 §3).
             self.challenge(now);
         }
         proven

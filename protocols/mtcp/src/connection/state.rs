@@ -1,4 +1,4 @@
-//! A connection as data, and back.
+//! The conversion of a connection to its serializable state, and back.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::state::{ConnectionState, ResumeError};
 use crate::{Config, ConnectionId};
 
 impl<C: Content + Clone> Connection<C> {
-    /// Whether it can be suspended: it is made, and has not ended.
+    /// Returns true if it can be suspended: it is established, and has not ended.
     pub(crate) fn is_whole(&self) -> bool {
         self.phase == Phase::Open && self.news.outcome.is_none()
     }
 
-    /// It as data; it is of no use afterwards.
+    /// Takes the connection out as its state; the connection is of no use afterwards.
     pub(crate) fn suspend(&mut self) -> ConnectionState<C> {
         let taken = self.news.data.take().unwrap_or_default();
         ConnectionState {
@@ -33,8 +33,8 @@ impl<C: Content + Clone> Connection<C> {
         }
     }
 
-    /// The connection that `state` describes, which was checked. It asks the other end where it stands, and tells the
-    /// driver what can be read and written.
+    /// Resumes the connection of `state`, which was checked. It polls the peer for its state, and reports to the
+    /// driver how much can be read and written.
     ///
     /// # Errors
     /// If an end with this configuration cannot go on with it.
@@ -77,7 +77,7 @@ impl<C: Content + Clone> Connection<C> {
         Ok(connection)
     }
 
-    /// By how many bytes its receive buffer is larger than one of its profile is at the beginning.
+    /// Returns the bytes by which its receive buffer exceeds the initial one of its profile.
     pub(crate) fn grown(&self) -> u64 {
         let first = u64::from(self.config.buffer(self.agreed.profile));
         self.receiver.buffer().saturating_sub(first)

@@ -9,13 +9,13 @@ use super::malformed::require;
 use super::{Cid, Field, Fields, Malformed, Profile, read_u16, read_u32};
 use crate::Reason;
 
-/// The paper's control packet, in bytes.
+/// Length of the paper's control packet, in bytes.
 const PAPER_LENGTH: usize = 28;
-/// The wide one before its addresses.
+/// Length of the wide one before its addresses, in bytes.
 const WIDE_FIXED: usize = 28;
-/// What the largest buffer needs: windows have 16 bits.
+/// Window shift of the largest buffer: windows have 16 bits.
 const SHIFT_MAX: u8 = Profile::Wide.window_shift(Profile::Wide.buffer_max() as u32) as u8;
-/// Where the checksum stands, in both.
+/// Offset of the checksum in the paper's packet, then in the wide one.
 const PAPER_CHECKSUM: usize = 10;
 const WIDE_CHECKSUM: usize = 14;
 
@@ -24,27 +24,27 @@ const REASON: u16 = 0x00f0;
 const LEAN: u16 = 0x0100;
 const KNOWN: u16 = KIND | REASON | LEAN | super::WIDE;
 
-/// What a control packet says.
+/// Type of a control packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Asks for a connection.
+    /// Opens a connection.
     Syn,
-    /// Agrees to it.
+    /// Agrees to the connection.
     SynAck,
-    /// Refuses or ends it.
+    /// Refuses or ends the connection.
     Reset(Reason),
-    /// The answer to a SYN waits for another host.
+    /// Acknowledges a SYN whose answer waits for another host.
     Pending,
-    /// Its sender listens at the source address.
+    /// Reports that the sender listens at the source address.
     Listen,
-    /// So it was noted.
+    /// Acknowledges a listener.
     Listening,
-    /// Nobody listens at the source address any more, or may.
+    /// Reports that no application listens at the source address any more, or refuses the listener.
     Unlisten(Reason),
 }
 
 impl Kind {
-    /// The bits of kind and reason.
+    /// Returns the bits of the type and the reason.
     fn code(self) -> u16 {
         let (kind, reason) = match self {
             Self::Syn => (1, None),
@@ -74,27 +74,27 @@ impl Kind {
     }
 }
 
-/// The two ends of a connection as applications know them; both of one family.
+/// Addresses of both ends of a connection as applications know them; both of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Addresses {
     /// IPv4.
     V4 {
-        /// Whom the connection is for.
+        /// Address to which the connection was opened.
         destination: SocketAddrV4,
-        /// Who asked for it.
+        /// Address of the end that opened it.
         source: SocketAddrV4,
     },
     /// IPv6, without flow labels and scopes; the wide profile only.
     V6 {
-        /// Whom the connection is for.
+        /// Address to which the connection was opened.
         destination: SocketAddrV6,
-        /// Who asked for it.
+        /// Address of the end that opened it.
         source: SocketAddrV6,
     },
 }
 
 impl Addresses {
-    /// Both ends; nothing if they are of two families.
+    /// Returns both addresses, or none if they are of two families.
     pub fn new(destination: SocketAddr, source: SocketAddr) -> Option<Self> {
         let plain = |address: SocketAddrV6| SocketAddrV6::new(*address.ip(), address.port(), 0, 0);
         match (destination, source) {
@@ -110,7 +110,7 @@ impl Addresses {
         }
     }
 
-    /// Only the address at which somebody listens; the other end is unspecified.
+    /// Returns the address of a listener; the destination is unspecified.
     pub fn listening(address: SocketAddr) -> Self {
         match address {
             SocketAddr::V4(source) => Self::V4 {
@@ -124,7 +124,7 @@ impl Addresses {
         }
     }
 
-    /// Whom the connection is for.
+    /// Returns the address to which the connection was opened.
     pub fn destination(&self) -> SocketAddr {
         match *self {
             Self::V4 { destination, .. } => destination.into(),
@@ -132,7 +132,7 @@ impl Addresses {
         }
     }
 
-    /// Who asked for it.
+    /// Returns the address of the end that opened it.
     pub fn source(&self) -> SocketAddr {
         match *self {
             Self::V4 { source, .. } => source.into(),
@@ -140,7 +140,7 @@ impl Addresses {
         }
     }
 
-    /// The least profile that can name them.
+    /// Returns the narrowest profile that can carry these addresses.
     pub fn least_profile(&self) -> Profile {
         match self {
             Self::V4 { .. } => Profile::Paper,
@@ -155,7 +155,7 @@ impl Addresses {
         }
     }
 
-    /// The length of both addresses without ports, in bytes.
+    /// Returns the length of both addresses without ports, in bytes.
     const fn length(family: u8) -> usize {
         if family == 4 { 8 } else { 32 }
     }
@@ -204,33 +204,33 @@ impl Addresses {
 /// A control packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Control {
-    /// In a SYN the profile that is offered, in its answer the one that is agreed on.
+    /// Profile: the one offered in a SYN, the one agreed on in its answer.
     pub profile: Profile,
-    /// What it says.
+    /// Type of the packet.
     pub kind: Kind,
-    /// Its sender keeps no timers: the other end keeps them for both.
+    /// Set if the sender keeps no timers: the receiver of the packet keeps them for both.
     pub lean: bool,
-    /// The name of the connection at the end that hears this.
+    /// Connection ID at the receiver of the packet.
     pub connection: Cid,
-    /// The name of the connection at the end that says this.
+    /// Connection ID at the sender of the packet.
     pub reverse: Cid,
-    /// The sequence number of the SYN, or of what its sender would send next.
+    /// Sequence number of the SYN, or of the next byte of the sender.
     pub sequence: u32,
-    /// The sequence number that its sender expects next.
+    /// Sequence number that the sender expects next.
     pub acknowledgment: u32,
-    /// The receive buffer of its sender, in bytes.
+    /// Receive buffer of the sender, in bytes.
     pub buffer: u32,
-    /// The longest data packet that its sender takes, header included, in bytes.
+    /// Maximum length of a data packet that the sender accepts, header included, in bytes.
     pub packet: u16,
-    /// By how many bits its sender shifts windows, if that is more than its buffer needs; else 0, as always in the
-    /// paper's profile.
+    /// Window shift of the sender in bits, if it is more than the buffer needs; else 0, as always in the paper's
+    /// profile.
     pub shift: u8,
-    /// Both ends of the connection.
+    /// Addresses of both ends of the connection.
     pub addresses: Addresses,
 }
 
 impl Control {
-    /// The length of the packet, in bytes.
+    /// Returns the length of the packet, in bytes.
     pub fn length(&self) -> usize {
         match self.profile {
             Profile::Paper => PAPER_LENGTH,
@@ -238,7 +238,7 @@ impl Control {
         }
     }
 
-    /// The first window of its sender in `profile`, in bytes, and by how many bits later ones are shifted.
+    /// Returns the first window of the sender in `profile`, in bytes, and the shift of later windows, in bits.
     pub(crate) fn first_window(&self, profile: Profile) -> (u64, u32) {
         let buffer = u64::from(self.buffer).min(profile.buffer_max());
         let needed = profile.window_shift(buffer as u32);
@@ -285,7 +285,7 @@ impl Control {
         })
     }
 
-    /// The packet without what follows it, if it is whole.
+    /// Returns the packet without trailing bytes, after it is checked.
     fn checked(profile: Profile, bytes: &[u8]) -> Result<&[u8], Malformed> {
         let length = match profile {
             Profile::Paper => PAPER_LENGTH,

@@ -6,13 +6,13 @@ use wire::checksum::Sum;
 use super::malformed::require;
 use super::{Cid, DATA, FURTHER_HOLES_MAX, Field, Fields, Malformed, Profile, read_u16, read_u32};
 
-/// The paper's header, in bytes.
+/// Length of the paper's header, in bytes.
 pub(super) const PAPER_HEADER: usize = 16;
-/// The wide one without further holes.
+/// Length of the wide header without further holes, in bytes.
 pub(super) const WIDE_HEADER: usize = 28;
-/// What a further hole takes.
+/// Length of a further hole, in bytes.
 const HOLE_LENGTH: usize = 8;
-/// Where the checksum stands.
+/// Offset of the checksum in the paper's header, then in the wide one.
 const PAPER_CHECKSUM: usize = 14;
 const WIDE_CHECKSUM: usize = 24;
 
@@ -24,16 +24,17 @@ const POLL: u16 = 0x0010;
 const CAUSE: u16 = 0x0020;
 const KNOWN: u16 = DATA | super::WIDE | RC | RCR | RRQ | FIN | POLL | CAUSE;
 
-/// What a data packet says besides its numbers.
+/// Flags of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags {
-    /// Asks to send again what is missing (RRQ).
+    /// Requests the retransmission of missing data (RRQ).
     pub request: bool,
-    /// The stream ends after this packet's data.
+    /// Set if the stream ends after this packet's data.
     pub fin: bool,
-    /// Asks for an answer at once.
+    /// Polls: requests an answer at once.
     pub poll: bool,
-    /// The negative acknowledgement is the number of the packet that caused this one (SMART), not the length of a hole.
+    /// Set if the negative acknowledgement is the number of the packet that caused this one (SMART), not the length
+    /// of a hole.
     pub cause: bool,
 }
 
@@ -53,16 +54,16 @@ impl Flags {
     }
 }
 
-/// Bytes that have not arrived although later ones have.
+/// A range of bytes that have not arrived although later bytes have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hole {
-    /// How far behind the acknowledgement number it begins, in bytes.
+    /// Distance of its start from the acknowledgement number, in bytes.
     pub offset: u32,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
-/// Further holes: those besides the one at the acknowledgement number. Nothing is said of what is between them.
+/// Further holes: those besides the one at the acknowledgement number. They say nothing about the bytes between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Holes {
     holes: [Hole; FURTHER_HOLES_MAX],
@@ -70,7 +71,7 @@ pub struct Holes {
 }
 
 impl Holes {
-    /// Adds a hole; false if there is no room for it.
+    /// Adds a hole. Returns false if there is no room for it.
     pub fn push(&mut self, hole: Hole) -> bool {
         let place = self.holes.get_mut(usize::from(self.count));
         let found = place.is_some();
@@ -81,7 +82,7 @@ impl Holes {
         found
     }
 
-    /// The holes.
+    /// Returns the holes.
     pub fn as_slice(&self) -> &[Hole] {
         &self.holes[..usize::from(self.count)]
     }
@@ -90,32 +91,32 @@ impl Holes {
 /// A data packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Data<C> {
-    /// The width of its numbers.
+    /// Width of its numbers.
     pub profile: Profile,
-    /// What else it says.
+    /// Flags of the packet.
     pub flags: Flags,
-    /// The name of the connection at the end that hears this.
+    /// Connection ID at the receiver of the packet.
     pub connection: Cid,
-    /// The number of the first byte, or of the next one where there are none.
+    /// Sequence number of the first byte, or of the next one to be sent if the packet has no data.
     pub sequence: u32,
-    /// The number that is expected next.
+    /// Sequence number that the sender of the packet expects next.
     pub acknowledgment: u32,
-    /// How much more is taken from that number on: in bytes, shifted right by [`Profile::window_shift`].
+    /// Window from the acknowledgement number on: in bytes, shifted right by [`Profile::window_shift`].
     pub window: u16,
-    /// The length of the hole at the acknowledgement number, in bytes; 0 for none. See [`Flags::cause`].
+    /// Length of the hole at the acknowledgement number, in bytes; 0 for none. See [`Flags::cause`].
     pub negative: u32,
-    /// Further holes; the wide profile only.
+    /// Further holes; in the wide profile only.
     pub further: Holes,
-    /// The retransmission cycle (RC): its low bit in the paper's profile, the packet's own number in the wide one.
+    /// Retransmission cycle (RC): its low bit in the paper's profile, the packet's own number in the wide one.
     pub cycle: u16,
-    /// The cycle of the last packet that arrived (RCR).
+    /// Cycle of the last packet that arrived (RCR).
     pub reply: u16,
     /// The data.
     pub content: C,
 }
 
 impl<C> Data<C> {
-    /// The length of the header, in bytes.
+    /// Returns the length of the header, in bytes.
     pub fn header_length(&self) -> usize {
         self.profile.header_length() + self.further.as_slice().len() * HOLE_LENGTH
     }
@@ -182,7 +183,7 @@ impl<'a> Data<&'a [u8]> {
 }
 
 impl<C: Content> Data<C> {
-    /// Writes the header of a packet whose data are `content`, in bytes.
+    /// Writes the header of a packet with the data `content`.
     pub(super) fn write_header(&self, out: &mut [u8], content: &[u8]) {
         let profile = self.profile;
         let length = content.len() as u16;
@@ -218,7 +219,7 @@ impl<C: Content> Data<C> {
     }
 }
 
-/// Header and data, if they are whole.
+/// Returns header and data, if the packet is complete.
 fn split(profile: Profile, bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     require(Field::Header, bytes, profile.header_length())?;
     let (length_at, header) = match profile {

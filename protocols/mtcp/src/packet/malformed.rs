@@ -1,4 +1,4 @@
-//! What can be wrong with bytes that claim to be a packet.
+//! Errors in bytes that are parsed as a packet.
 
 use std::fmt;
 
@@ -26,23 +26,23 @@ impl fmt::Display for Field {
     }
 }
 
-/// Why bytes are not an MTCP packet. All lengths are in bytes.
+/// Reason why bytes are not an MTCP packet. All lengths are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The bytes end too soon.
     #[error("MTCP {field}: {available} bytes where it needs {needed}")]
     Short {
-        /// What is cut.
+        /// Part that is cut off.
         field: Field,
-        /// What it needs.
+        /// Required length.
         needed: usize,
-        /// What is there.
+        /// Available length.
         available: usize,
     },
     /// The checksum does not fit.
     #[error("MTCP {0}: the checksum is wrong; it was damaged on its way")]
     Checksum(Field),
-    /// Bits are set that mean nothing.
+    /// Unknown code bits are set.
     #[error(
         "MTCP code bits {0:#06x} are not known at offset 0; both ends must run the same version of lasthop"
     )]
@@ -50,13 +50,13 @@ pub enum Malformed {
     /// The addresses are of no known family.
     #[error("MTCP control packet: address family {0} at offset 23 is neither 4 nor 6")]
     Family(u8),
-    /// A window that is shifted so far would be larger than a buffer may be.
+    /// The window shift is too large for any receive buffer.
     #[error("MTCP control packet: a window shift of {0} at offset 22 is more than 10")]
     Shift(u8),
-    /// There are more holes than a packet may tell of.
+    /// There are more holes than a packet may report.
     #[error("MTCP header: {0} further holes at offset 26 are more than 7")]
     Holes(u8),
-    /// A connection that is spoken of has no name.
+    /// The connection ID is zero, although the packet needs one.
     #[error("MTCP {0}: the connection ID at offset 2 is zero")]
     Nameless(Field),
 }
@@ -71,7 +71,7 @@ impl Malformed {
     }
 }
 
-/// Checks that `bytes` hold at least `needed`.
+/// Checks that `bytes` has at least `needed` bytes.
 pub(super) fn require(field: Field, bytes: &[u8], needed: usize) -> Result<(), Malformed> {
     if bytes.len() < needed {
         return Err(Malformed::short(field, needed, bytes.len()));

@@ -3,34 +3,35 @@
 
 use units::{Duration, Instant};
 
-/// A window of so many bandwidth-delay products lets repairs be lost several times before it is used up. With four it
-/// settles too low where every fifth packet is lost: what it holds up is missing in what is measured.
+/// Window in bandwidth-delay products. This many let repairs be lost several times before the window is used up. Four
+/// are too few if every fifth packet is lost: data that wait behind losses are missing in the measurement.
 const PRODUCTS: u64 = 8;
-/// Round trips after which the shortest one of long ago is forgotten.
+/// Number of round trips after which an old minimum is forgotten.
 const ROUNDS_REMEMBERED: u32 = 64;
 
-/// A round trip that is being measured.
+/// Round trip in measurement.
 #[derive(Debug, Clone, Copy)]
 struct Round {
-    /// The number of the packet whose echo ends it.
+    /// Number of the packet whose echo ends it.
     mark: u64,
     began: Instant,
-    /// What had arrived before, in bytes.
+    /// Bytes that had arrived before it began.
     before: u64,
 }
 
-/// Measures what a buffer should hold. It needs packets that are told apart, as those of the wide profile.
+/// Estimator of the buffer size. It needs packets with their own numbers, as in the wide profile.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Growth {
     round: Option<Round>,
-    /// The shortest round trip of late, and of the time before.
+    /// Shortest round trip of the current period, and of the one before.
     shortest: Option<Duration>,
     shortest_before: Option<Duration>,
     rounds: u32,
 }
 
 impl Growth {
-    /// The packet with this number goes out, when so many bytes have `arrived`: a round trip begins unless one is on.
+    /// Notes that the packet `mark` goes out after `arrived` bytes have arrived: begins a round trip unless one is in
+    /// measurement.
     pub(crate) fn sent(&mut self, mark: u64, arrived: u64, now: Instant) {
         self.round.get_or_insert(Round {
             mark,
@@ -39,9 +40,9 @@ impl Growth {
         });
     }
 
-    /// The other end has heard the packet with the number `heard`, when so many bytes have `arrived`, in order or not.
-    /// At the end of a round trip, what the buffer should hold: so many times what arrived in it. What the application
-    /// leaves lying does not count (`unread`), and a queue on the way is no reason for more.
+    /// Notes that the peer has received the packet `heard`, after `arrived` bytes have arrived here, in order or not.
+    /// At the end of a round trip, returns the buffer size: a multiple of the bytes that arrived in it. Bytes that
+    /// the application has not read (`unread`) do not count, and a queue on the way does not enlarge the buffer.
     pub(crate) fn heard(
         &mut self,
         heard: u64,
@@ -61,7 +62,7 @@ impl Growth {
         Some(product as u64 * PRODUCTS)
     }
 
-    /// The shortest round trip, of which this is one.
+    /// Returns the shortest round trip, with the new sample `span`.
     fn shorten(&mut self, span: Duration) -> Duration {
         self.rounds += 1;
         if self.rounds == ROUNDS_REMEMBERED {

@@ -1,14 +1,14 @@
-//! What has arrived beyond a hole.
+//! The data that have arrived beyond a hole.
 
 use std::collections::BTreeMap;
 
 use redirector::Content;
 
-/// Data without a hole in them.
+/// A range of data without a hole.
 #[derive(Debug, Clone)]
 pub(crate) struct Run<C> {
     pub(crate) content: C,
-    /// How many pieces went into it.
+    /// Number of pieces in it.
     pub(crate) pieces: usize,
 }
 
@@ -23,7 +23,7 @@ impl<C: Content> Run<C> {
     }
 }
 
-/// Runs by their starts, none touching another.
+/// Runs by their start positions; no run touches another.
 #[derive(Debug, Clone)]
 pub(crate) struct Held<C> {
     runs: BTreeMap<u64, Run<C>>,
@@ -38,12 +38,12 @@ impl<C: Content> Held<C> {
         }
     }
 
-    /// How many pieces went into all runs.
+    /// Returns the number of pieces in all runs.
     pub(crate) fn pieces(&self) -> usize {
         self.pieces
     }
 
-    /// How many bytes they are in all.
+    /// Returns the number of bytes in all runs.
     pub(crate) fn length(&self) -> u64 {
         self.runs.values().map(Run::length).sum()
     }
@@ -52,18 +52,18 @@ impl<C: Content> Held<C> {
         self.runs.is_empty()
     }
 
-    /// The position behind all of it.
+    /// Returns the position after the last run.
     pub(crate) fn end(&self) -> Option<u64> {
         let (start, run) = self.runs.last_key_value()?;
         Some(start + run.length())
     }
 
-    /// The start of the first run.
+    /// Returns the start of the first run, if there is one.
     pub(crate) fn start(&self) -> Option<u64> {
         self.runs.keys().next().copied()
     }
 
-    /// Puts `content` in its place; false if all of it was there.
+    /// Inserts `content` at its position. Returns false if all of it was there already.
     pub(crate) fn insert(&mut self, mut start: u64, mut content: C) -> bool {
         let mut any = false;
         loop {
@@ -84,13 +84,13 @@ impl<C: Content> Held<C> {
         }
     }
 
-    /// Where the run ends that holds `position`, if one does.
+    /// Returns the end of the run that holds `position`, if one does.
     fn end_of_run_at(&self, position: u64) -> Option<u64> {
         let (start, run) = self.runs.range(..=position).next_back()?;
         Some(start + run.length()).filter(|end| *end > position)
     }
 
-    /// Puts in what finds room, and joins it with what it touches.
+    /// Inserts content into free space, and joins it with the runs that it touches.
     fn put(&mut self, start: u64, content: C) {
         self.pieces += 1;
         let end = start + content.length();
@@ -109,14 +109,14 @@ impl<C: Content> Held<C> {
         }
     }
 
-    /// Takes everything out, by its position.
+    /// Takes all data out, with their positions.
     pub(crate) fn suspend(&mut self) -> Vec<(u64, C)> {
         self.pieces = 0;
         let runs = std::mem::take(&mut self.runs).into_iter();
         runs.map(|(start, run)| (start, run.content)).collect()
     }
 
-    /// Takes the data that follow on `position` without a hole.
+    /// Takes out the data that follow `position` without a hole, if there are any.
     pub(crate) fn take_at(&mut self, position: u64) -> Option<Run<C>> {
         let entry = self.runs.first_entry()?;
         if *entry.key() > position {
@@ -128,14 +128,14 @@ impl<C: Content> Held<C> {
         Some(run)
     }
 
-    /// The first hole after `position`, which lies in a run or before one: its start and its end.
+    /// Returns start and end of the first hole after `position`, which lies in a run or before one.
     pub(crate) fn hole_after(&self, position: u64) -> Option<(u64, u64)> {
         let (end, _) = self.runs.range(position + 1..).next()?;
         let before = self.runs.range(..end).next_back();
         before.map(|(start, run)| (start + run.length(), *end))
     }
 
-    /// The last hole between two runs: its start and its end.
+    /// Returns start and end of the last hole between two runs, if there is one.
     pub(crate) fn last_hole(&self) -> Option<(u64, u64)> {
         let mut last = self.runs.iter().rev();
         let (end, _) = last.next()?;

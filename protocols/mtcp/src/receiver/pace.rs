@@ -1,23 +1,24 @@
-//! When packets came and went.
+//! The times of arrivals and acknowledgements.
 
 use units::{Duration, Instant};
 
-/// Where acknowledgements are spaced, one part in so many of the window is acknowledged at once in any case, so that a
-/// window that is hardly larger than the hop needs does not close.
+/// Divisor of the window: with spaced acknowledgements, this part of the window is acknowledged at once in any case,
+/// so that a window hardly larger than the hop needs does not close.
 const WINDOW_PARTS: u64 = 32;
 
-/// How many bytes are acknowledged at once where acknowledgements are spaced, for such a window and segment in bytes.
+/// Returns the bytes that are acknowledged at once with spaced acknowledgements, for this window and segment in
+/// bytes.
 pub(crate) fn told_at_once(window: u64, segment: u64) -> u64 {
     (2 * segment).max(window / WINDOW_PARTS)
 }
 
-/// How fast packets with data come, and when they were last acknowledged.
+/// Rate of packets with data, and time of the last acknowledgement.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
     last: Instant,
-    /// Between the last two of which none between them was lost.
+    /// Time between the last two packets that arrived without a loss between them.
     pub(super) gap: Duration,
-    /// When something last went out that acknowledges.
+    /// Time of the last packet that carried an acknowledgement.
     pub(super) reported: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! What has arrived in order and waits for the application.
+//! The data that have arrived in order and wait for the application.
 
 use std::collections::VecDeque;
 
@@ -6,11 +6,11 @@ use redirector::Content;
 
 use super::held::Run;
 
-/// Data in order, and of how many pieces they are.
+/// Data in order, with their number of pieces.
 #[derive(Debug, Clone)]
 pub(crate) struct Ready<C> {
     content: C,
-    /// Of each run that is not wholly taken: the bytes that are left of it, and its pieces.
+    /// Remaining bytes and pieces of each run that is not wholly taken.
     runs: VecDeque<(u64, usize)>,
     pieces: usize,
 }

@@ -1,4 +1,4 @@
-//! What packets tell of the other direction: acknowledgement, window, and what is missing.
+//! The report of a packet on the other direction: acknowledgement, window, and missing data.
 
 use redirector::Content;
 use units::Instant;
@@ -7,7 +7,7 @@ use super::Receiver;
 use crate::config::Selective;
 use crate::packet::{Hole, Holes};
 
-/// What a packet tells of the other direction.
+/// Report of a packet on the other direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) acknowledgment: u32,
@@ -20,8 +20,8 @@ pub(crate) struct Report {
 }
 
 impl<C: Content> Receiver<C> {
-    /// What a packet tells of this direction, with room for so many further holes. All that waited is acknowledged
-    /// by this.
+    /// Returns the report for the next packet, with at most `room` further holes. It acknowledges everything that
+    /// waited.
     pub(crate) fn report(&mut self, room: usize, now: Instant) -> Report {
         self.pace.reported = now;
         let due = std::mem::take(&mut self.due);
@@ -55,8 +55,8 @@ impl<C: Content> Receiver<C> {
         }
     }
 
-    /// Up to `room` holes besides the first: the last one, which has had the fewest chances to be heard of, and
-    /// others in turn.
+    /// Returns up to `room` holes besides the first: the last one, which was reported least often, and others in
+    /// turn.
     fn further_holes(&mut self, room: usize) -> Holes {
         let mut holes = Holes::default();
         let next = self.progress.next;

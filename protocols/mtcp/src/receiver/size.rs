@@ -1,4 +1,4 @@
-//! How large the receive buffer is, and may become.
+//! The size of the receive buffer, and its growth.
 
 use redirector::Content;
 use units::Instant;
@@ -6,36 +6,36 @@ use units::Instant;
 use super::Receiver;
 use super::growth::Growth;
 
-/// The buffer.
+/// Size of the receive buffer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Size {
-    /// What it holds now, in bytes.
+    /// Current size, in bytes.
     pub(super) buffer: u64,
-    /// What it may come to hold.
+    /// Maximum size, in bytes.
     pub(super) most: u64,
-    /// What it should hold, by the last measurement that said more.
+    /// Size in bytes that the largest measurement asked for.
     pub(super) wanted: u64,
-    /// By how many bits windows are shifted, which is for the largest.
+    /// Window shift in bits, for the maximum size.
     pub(super) shift: u32,
-    /// Data that arrived for the first time, in bytes.
+    /// Bytes of data that arrived for the first time.
     pub(super) arrived: u64,
     pub(super) growth: Growth,
 }
 
 impl<C: Content> Receiver<C> {
-    /// The buffer as it is now, in bytes.
+    /// Returns the current receive buffer, in bytes.
     pub(crate) fn buffer(&self) -> u64 {
         self.size.buffer
     }
 
-    /// A packet of this cycle goes out.
+    /// Notes that a packet of this cycle goes out.
     pub(crate) fn sent(&mut self, cycle: u64, now: Instant) {
         if self.size.buffer < self.size.most {
             self.size.growth.sent(cycle, self.size.arrived, now);
         }
     }
 
-    /// The other end has heard the packet of the cycle `heard`: measures what the buffer should hold.
+    /// Notes that the peer has received the packet of the cycle `heard`, and measures the wanted buffer size.
     pub(crate) fn measure(&mut self, heard: u64, now: Instant) {
         if self.size.buffer < self.size.most {
             let arrived = self.size.arrived;
@@ -46,7 +46,8 @@ impl<C: Content> Receiver<C> {
         }
     }
 
-    /// Grows to what is wanted, by at most `room` bytes. It never shrinks: what was announced stays.
+    /// Grows the buffer to the wanted size, by at most `room` bytes, and returns the growth. It never shrinks: an
+    /// announced window stays.
     pub(crate) fn grow(&mut self, room: u64) -> u64 {
         let more = self.size.wanted.saturating_sub(self.size.buffer).min(room);
         self.size.buffer += more;

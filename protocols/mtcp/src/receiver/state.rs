@@ -1,4 +1,4 @@
-//! A receiver as data, and back.
+//! The conversion of a receiver to its serializable state, and back.
 
 use redirector::Content;
 
@@ -10,7 +10,8 @@ use crate::numbers::Numbers;
 use crate::state::{ConnectionState, Receiving};
 
 impl<C: Content> Receiver<C> {
-    /// It as data, with what was `taken` for the application and not handed over; it is of no use afterwards.
+    /// Takes the receiver out as its state, with data `taken` for the application and not handed over; it is of no
+    /// use afterwards.
     pub(crate) fn suspend(&mut self, taken: C) -> Receiving<C> {
         let progress = &self.progress;
         let mut unread = taken;
@@ -30,7 +31,7 @@ impl<C: Content> Receiver<C> {
         }
     }
 
-    /// The receiver that `state` describes, which was checked. It acknowledges at once.
+    /// Resumes the receiver of `state`, which was checked. It acknowledges at once.
     pub(crate) fn resume(config: &Config, state: &mut ConnectionState<C>) -> Self {
         let profile = state.profile;
         let receiving = &mut state.receiving;

@@ -1,4 +1,4 @@
-//! When to send again.
+//! The retransmission timer.
 
 use units::{Duration, Instant};
 
@@ -7,31 +7,31 @@ use crate::round_trip::RoundTrip;
 use crate::tick::{Ticks, longest_delay};
 use crate::{Config, Profile};
 
-/// What the other end may wait for with its answer.
+/// Reason why the peer may delay its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
-    /// Nothing.
+    /// It does not delay it.
     Not,
-    /// Its last answer being long enough ago.
+    /// Its last answer must be long enough ago.
     Spaced,
-    /// Another packet.
+    /// It waits for another packet.
     Alone,
 }
 
-/// The retransmission timer.
+/// Retransmission timer.
 #[derive(Debug, Clone)]
 pub(crate) struct RetransmissionClock {
     pub(crate) round_trip: RoundTrip,
     ticks: Ticks,
     initial: Duration,
     minimum: Duration,
-    /// What it goes by.
+    /// Clock of the timer.
     by: Clock,
-    /// Where that is what is measured: how long the other end may wait with its answer to packets that come fast.
+    /// Longest delay of the peer's answer to packets that come fast; used with [`Clock::Measured`].
     spacing: Duration,
-    /// It keeps no timers.
+    /// Set if this end keeps no timers.
     lean: bool,
-    /// It went off, and nothing was heard since.
+    /// Set if the timer has expired, and no answer has arrived since.
     unanswered: bool,
     pub(crate) deadline: Option<Instant>,
 }
@@ -52,7 +52,7 @@ impl RetransmissionClock {
         }
     }
 
-    /// The handshake agreed on `profile`.
+    /// Applies the profile of the handshake.
     pub(super) fn agreed(&mut self, profile: Profile) {
         self.by = self.by.within(profile);
     }
@@ -61,19 +61,20 @@ impl RetransmissionClock {
         self.lean
     }
 
-    /// The retransmission timeout.
+    /// Returns the retransmission timeout.
     pub(crate) fn timeout(&self) -> Duration {
         let timeout = self.round_trip.timeout().unwrap_or(self.initial);
         timeout.max(self.minimum)
     }
 
-    /// Whether it is left with what nothing follows, as in QUIC (RFC 9002 §6.2.1), and each packet with data starts it
-    /// anew: while packets go out that are told apart, the next one that arrives shows what is lost.
+    /// Returns true if the timer only covers the last packets of a burst, as in QUIC (RFC 9002 §6.2.1), and each
+    /// packet with data restarts it: while packets with their own numbers go out, the next one that arrives shows
+    /// which are lost.
     pub(super) fn is_for_tails(&self) -> bool {
         self.by == Clock::Measured
     }
 
-    /// Starts again, where the answer may be `held` back.
+    /// Restarts the timer, if the answer may be `held` back.
     pub(super) fn restart(&mut self, held: Held, now: Instant) {
         self.deadline = (!self.lean).then(|| match self.by {
             Clock::Ticks => self.ticks.after(now, self.timeout()),
@@ -81,8 +82,8 @@ impl RetransmissionClock {
         });
     }
 
-    /// What it waits where it goes by round trips. Deviations count until it goes off: from then on it is known that
-    /// something is wrong, and a round trip is enough for each further attempt.
+    /// Returns the timeout with [`Clock::Measured`]. Deviations count until it expires: from then on a loss is
+    /// certain, and one round trip is enough for each further attempt.
     fn wait(&self, held: Held) -> Duration {
         let Some(smoothed) = self.round_trip.smoothed() else {
             return self.timeout();
@@ -93,19 +94,19 @@ impl RetransmissionClock {
         let delay = match held {
             Held::Not => Duration::ZERO,
             Held::Spaced => self.spacing,
-            // Packets that are on their way at one time come at most a round trip apart.
+            // Packets in flight at one time are at most a round trip apart.
             Held::Alone => longest_delay(smoothed),
         };
         self.timeout() + delay
     }
 
-    /// It went off. What is sent now starts it, which may have to wait for room on the hop.
+    /// Notes that the timer has expired. The retransmission restarts it, and may have to wait for room on the hop.
     pub(super) fn went_off(&mut self) {
         self.deadline = None;
         self.unanswered = true;
     }
 
-    /// The other end was heard of something new.
+    /// Notes that the peer has answered with something new.
     pub(super) fn answered(&mut self) {
         self.unanswered = false;
     }

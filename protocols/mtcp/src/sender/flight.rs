@@ -1,4 +1,4 @@
-//! What was sent and is not acknowledged.
+//! The data in flight: sent and not acknowledged.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,20 +7,20 @@ use redirector::Content;
 
 use crate::state::{Sending, Sent};
 
-/// What one packet carried.
+/// Content of one packet in flight.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece<C> {
     pub(crate) start: u64,
     pub(crate) content: C,
-    /// The stream ends after it, which takes one position.
+    /// Set if the stream ends after it, which takes one position.
     pub(crate) fin: bool,
-    /// The cycle in which it was sent last.
+    /// Cycle in which it was sent last.
     pub(crate) cycle: u64,
-    /// It was sent again since the last timeout.
+    /// Set if it was sent again since the last timeout.
     pub(crate) resent: bool,
-    /// It is to be sent again.
+    /// Set if it is to be sent again.
     due: bool,
-    /// The other end has it.
+    /// Set if the peer has received it.
     arrived: bool,
 }
 
@@ -42,15 +42,15 @@ impl<C: Content> Piece<C> {
     }
 }
 
-/// The pieces between what is acknowledged and what comes next.
+/// Pieces between the acknowledged position and the next one to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Flight<C> {
     pieces: VecDeque<Piece<C>>,
-    /// The starts of pieces that are to be sent again, in their order.
+    /// Starts of pieces that are to be sent again, in their order.
     due: VecDeque<u64>,
-    /// The position up to which everything is acknowledged.
+    /// Position up to which everything is acknowledged.
     acknowledged: u64,
-    /// Data in pieces, in bytes.
+    /// Bytes of data in all pieces.
     bytes: u64,
 }
 
@@ -64,17 +64,17 @@ impl<C: Content> Flight<C> {
         }
     }
 
-    /// The position up to which everything is acknowledged.
+    /// Returns the position up to which everything is acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged
     }
 
-    /// Data that are not acknowledged, in bytes.
+    /// Returns the number of unacknowledged bytes of data.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How many pieces there are.
+    /// Returns the number of pieces.
     pub(crate) fn pieces(&self) -> usize {
         self.pieces.len()
     }
@@ -83,13 +83,13 @@ impl<C: Content> Flight<C> {
         self.pieces.is_empty()
     }
 
-    /// Something was sent for the first time.
+    /// Adds a piece that was sent for the first time.
     pub(crate) fn push(&mut self, piece: Piece<C>) {
         self.bytes += piece.content.length();
         self.pieces.push_back(piece);
     }
 
-    /// Everything before `position` is acknowledged. False if it was before.
+    /// Acknowledges everything before `position`. Returns false if it was acknowledged before.
     pub(crate) fn acknowledge(&mut self, position: u64) -> bool {
         if position <= self.acknowledged {
             return false;
@@ -102,7 +102,7 @@ impl<C: Content> Flight<C> {
                 continue;
             }
             if piece.start < position {
-                // No honest end acknowledges a part of a packet.
+                // No correct peer acknowledges a part of a packet.
                 let part = piece.content.take_front(position - piece.start);
                 self.bytes -= part.length();
                 piece.start = position;
@@ -115,7 +115,7 @@ impl<C: Content> Flight<C> {
         true
     }
 
-    /// The other end has the piece at `position`.
+    /// Notes that the peer has received the piece at `position`.
     pub(crate) fn arrived(&mut self, position: u64) {
         let index = self.index(position);
         if let Some(piece) = self.pieces.get_mut(index) {
@@ -123,7 +123,7 @@ impl<C: Content> Flight<C> {
         }
     }
 
-    /// Marks the pieces of `range` that are lost, as `is_lost` says, to be sent again; false if there are none.
+    /// Marks the lost pieces of `range`, as decided by `is_lost`, to be sent again. Returns false if there are none.
     pub(crate) fn mark(&mut self, range: &Range<u64>, is_lost: impl Fn(&Piece<C>) -> bool) -> bool {
         let mut any = false;
         let first = self.index(range.start);
@@ -138,24 +138,24 @@ impl<C: Content> Flight<C> {
         any
     }
 
-    /// The oldest piece, unless it is to be sent again anyway.
+    /// Returns the oldest piece, unless it is to be sent again anyway.
     pub(crate) fn oldest(&self) -> Option<&Piece<C>> {
         self.pieces.front().filter(|piece| !piece.due)
     }
 
-    /// A timeout ends what was known of repairs.
+    /// Clears the repair marks of all pieces, after a timeout.
     pub(crate) fn forget_repairs(&mut self) {
         for piece in &mut self.pieces {
             piece.resent = false;
         }
     }
 
-    /// Whether something is to be sent again.
+    /// Returns true if a piece is to be sent again.
     pub(crate) fn has_due(&self) -> bool {
         !self.due.is_empty()
     }
 
-    /// The next piece that is to be sent again; it counts as sent.
+    /// Returns the next piece that is to be sent again, if any, and marks it as sent.
     pub(crate) fn next_due(&mut self) -> Option<&mut Piece<C>> {
         loop {
             let start = self.due.pop_front()?;
@@ -170,12 +170,12 @@ impl<C: Content> Flight<C> {
         }
     }
 
-    /// The position behind everything that was sent.
+    /// Returns the position after the last piece.
     pub(crate) fn end(&self) -> u64 {
         self.pieces.back().map_or(self.acknowledged, Piece::end)
     }
 
-    /// What is on its way as data; nothing is left.
+    /// Takes all pieces out as serializable state.
     pub(crate) fn suspend(&mut self) -> Vec<Sent<C>> {
         let pieces = self.pieces.drain(..).map(|piece| Sent {
             content: piece.content,
@@ -188,7 +188,7 @@ impl<C: Content> Flight<C> {
         pieces.collect()
     }
 
-    /// Goes on from `state`, which was checked.
+    /// Resumes with the pieces of `state`, which was checked.
     pub(crate) fn resume(&mut self, state: &mut Sending<C>) {
         self.acknowledged = state.acknowledged;
         for sent in state.flight.drain(..) {
@@ -208,7 +208,7 @@ impl<C: Content> Flight<C> {
         }
     }
 
-    /// The place of the piece that holds `position`, or of the first one after it.
+    /// Returns the index of the piece that holds `position`, or of the first one after it.
     fn index(&self, position: u64) -> usize {
         self.pieces.partition_point(|piece| piece.end() <= position)
     }

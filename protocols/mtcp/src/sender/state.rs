@@ -1,4 +1,4 @@
-//! A sender as data, and back.
+//! The conversion of a sender to its serializable state, and back.
 
 use redirector::Content;
 use units::Instant;
@@ -8,7 +8,7 @@ use crate::Config;
 use crate::state::{ConnectionState, Sending};
 
 impl<C: Content + Clone> Sender<C> {
-    /// It as data; it is of no use afterwards.
+    /// Takes the sender out as its state; it is of no use afterwards.
     pub(crate) fn suspend(&mut self) -> Sending<C> {
         Sending {
             first: self.numbers.first(),
@@ -24,7 +24,7 @@ impl<C: Content + Clone> Sender<C> {
         }
     }
 
-    /// The sender that `state` describes, which was checked.
+    /// Resumes the sender of `state`, which was checked.
     pub(crate) fn resume(config: &Config, state: &mut ConnectionState<C>, now: Instant) -> Self {
         let profile = state.profile;
         let sending = &mut state.sending;

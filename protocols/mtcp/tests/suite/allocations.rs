@@ -20,7 +20,7 @@ fn assert_free<C: Source>(config: &Config, connections: u64, grant: Option<u64>)
         steady.count_total
     );
     let losing = allocation_counter::measure(|| pair.exchange(5_000, Some(50)));
-    // A hundred losses, each the beginning of runs that wait.
+    // A hundred losses, each the beginning of runs that are held.
     assert!(
         losing.count_total <= 1_500 + 10 * connections,
         "{:?}, {connections}: {}",

@@ -1,4 +1,4 @@
-//! The redirector with MTCP on its hop side: events map one to one.
+//! Tests of the redirector with MTCP on its hop side: events map one to one.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ struct Hosts {
     redirector: Redirector<Chunks>,
     now: Instant,
     between: VecDeque<(usize, Packet<Chunks>)>,
-    /// What the fixed host has written and the gateway has not read.
+    /// Data that the fixed host has written and the gateway has not read.
     echo: Chunks,
     fixed_refuses: bool,
     fixed_finished: bool,
-    /// What the mobile host's application was told.
+    /// Data that the mobile host's application has received.
     received: Vec<u8>,
     told: Vec<Output<Chunks>>,
     sent: u64,
@@ -110,7 +110,7 @@ impl Hosts {
         }
     }
 
-    /// What MTCP tells is told to the redirector, and what that asks is done.
+    /// Passes MTCP's outputs to the redirector, and carries out the redirector's outputs.
     fn drain_gateway(&mut self) {
         let hop = stream(Side::Mobile);
         while let Some(output) = self.ends[GATEWAY].poll_output() {
@@ -156,7 +156,7 @@ impl Hosts {
                 return self.tell(redirector::Input::Reset(fixed));
             }
             redirector::Output::Connect { .. } => {
-                // The fixed host has answered: only now the application's SYN is.
+                // The fixed host has answered: only now the application's SYN is answered.
                 self.ends[GATEWAY].handle_input(self.now, Input::Accept(HOP));
                 let room = 1 << 30;
                 return self.tell(redirector::Input::Writable {
@@ -187,7 +187,7 @@ impl Hosts {
         self.ends[GATEWAY].handle_input(self.now, answer);
     }
 
-    /// The fixed host has more to read.
+    /// Makes more bytes of the fixed host readable.
     fn offer(&mut self) {
         let available = self.echo.length();
         let stream = stream(Side::Fixed);

@@ -1,4 +1,4 @@
-//! MTCP: packets, endpoints, and what the profiles make of a hop.
+//! Tests of MTCP: packets, endpoints, and the profiles on different hops.
 
 mod allocations;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Packets: the document's vectors, round trips, and no panic on any bytes.
+//! Tests of packets: the document's vectors, round trips, and no panic on any bytes.
 
 use mtcp::Reason;
 use mtcp::packet::{
@@ -53,7 +53,7 @@ fn data(profile: Profile, content: &'static [u8]) -> Data<Chunks> {
     }
 }
 
-/// The packets of the document, in its order.
+/// Returns the packets of the document, in its order.
 fn packets() -> Vec<Packet<Chunks>> {
     let controls = controls().into_iter().map(Packet::Control);
     controls
@@ -200,7 +200,7 @@ fn the_formats_have_the_papers_sizes() {
     assert_eq!(lengths, [28, 28, 28, 28, 36, 60, 19, 16, 17, 31, 36]);
 }
 
-/// The same packet with another byte, and a checksum that fits.
+/// Returns the same packet with another byte, and a matching checksum.
 fn changed(packet: &Packet<Chunks>, place: usize, byte: u8) -> Vec<u8> {
     let mut bytes = encode(packet);
     bytes[place] = byte;
@@ -336,7 +336,7 @@ proptest! {
         prop_assume!((word ^ damage == 0xffff || word ^ damage == 0) == (word == 0xffff || word == 0));
         bytes[place..place + 2].copy_from_slice(&(word ^ damage).to_be_bytes());
         if let Ok(found) = Packet::parse(&bytes) {
-            // A changed length may end the packet elsewhere, with a sum that fits by chance.
+            // A changed length may end the packet elsewhere, with a sum that matches by chance.
             prop_assert_ne!(found.map(owned).length(), packets()[which].length());
         }
     }

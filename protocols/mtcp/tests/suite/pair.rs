@@ -1,4 +1,4 @@
-//! Two endpoints, as many connections between them as one likes, and packets handed over in their order.
+//! Two endpoints with any number of connections between them; packets are handed over in order.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -8,14 +8,14 @@ use mtcp::{Addresses, Config, ConnectionId, Endpoint, Input, Output, Packet};
 use redirector::{Chunks, Content, Count};
 use units::{Duration, Instant};
 
-/// What is written at a time, in bytes.
+/// Bytes that are written at a time.
 const CHUNK: usize = 64 << 10;
-/// Packets on their way at one time, mostly.
+/// Usual number of packets in flight.
 const BETWEEN: usize = 256;
 
 /// A stream without end, a chunk at a time.
 pub(crate) trait Source: Content + Clone + Debug {
-    /// The next chunk.
+    /// Returns the next chunk.
     fn chunk() -> Self;
 }
 
@@ -32,19 +32,19 @@ impl Source for Chunks {
     }
 }
 
-/// The endpoint that opens and sends, the other one, and what is between them.
+/// The endpoint that opens and sends, the other one, and the packets between them.
 pub(crate) struct Pair<C> {
     ends: [Endpoint<C>; 2],
     now: Instant,
     between: VecDeque<(usize, Packet<C>)>,
-    /// Packets with data that have crossed.
+    /// Number of packets with data that have crossed.
     data: u64,
-    /// What the hop takes each time that it is free; without, it takes everything.
+    /// Bytes that the hop takes each time that it is free; if there is no limit, it takes everything.
     grant: Option<u64>,
 }
 
 impl<C: Source> Pair<C> {
-    /// So many connections, none of which has sent anything yet.
+    /// Returns `connections` connections that have not sent anything yet.
     pub(crate) fn connected(config: &Config, connections: u64, grant: Option<u64>) -> Self {
         let end = |name| {
             Endpoint::new(config.clone(), RandomStream::named(1, name)).expect("a configuration")
@@ -88,7 +88,7 @@ impl<C: Source> Pair<C> {
         std::hint::black_box(self.ends[end].poll_timeout());
     }
 
-    /// Takes what comes next on the way, if anything is on it once the hop is free.
+    /// Returns the next packet on the way, or one that the free hop takes.
     fn next(&mut self) -> Option<(usize, Packet<C>)> {
         if self.between.is_empty()
             && let Some(grant) = self.grant
@@ -98,7 +98,7 @@ impl<C: Source> Pair<C> {
         self.between.pop_front()
     }
 
-    /// Hands packets over until so many with data have crossed; every `lost`th of them does not arrive.
+    /// Hands packets over until `count` with data have crossed; every `lost`th of them does not arrive.
     pub(crate) fn exchange(&mut self, count: u64, lost: Option<u64>) {
         let end = self.data + count;
         while self.data < end {

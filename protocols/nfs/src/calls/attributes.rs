@@ -4,7 +4,7 @@ use crate::outcome::request;
 use crate::value::{bits, fields};
 use crate::{Attributes, FileHandle, NewAttributes, Time, WeakCacheData};
 
-/// GETATTR: asks for the attributes of a file.
+/// GETATTR: reads the attributes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct GetAttributes {
     /// The file.
@@ -19,9 +19,9 @@ request!(GetAttributes, GetAttributes => Attributes, ());
 pub struct SetAttributes {
     /// The file.
     pub object: FileHandle,
-    /// What shall change.
+    /// Attributes to change.
     pub attributes: NewAttributes,
-    /// When the file must have changed last, else nothing is done
+    /// Expected time of the file's last change; if it differs, nothing is done
     /// ([`NotSynchronized`](crate::Status::NotSynchronized)).
     pub guard: Option<Time>,
 }
@@ -34,7 +34,7 @@ fields!(SetAttributes {
 request!(SetAttributes, SetAttributes => WeakCacheData, WeakCacheData);
 
 bits! {
-    /// What one may do with a file: a sum of bits.
+    /// Access rights to a file: a set of bits.
     AccessRights {
         /// Read data or names.
         READ = 1,
@@ -51,24 +51,24 @@ bits! {
     }
 }
 
-/// ACCESS: asks what the caller may do.
+/// ACCESS: checks the caller's access rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The file.
     pub object: FileHandle,
-    /// What is asked for.
+    /// Rights to check.
     pub rights: AccessRights,
 }
 
 fields!(Access { object, rights });
 request!(Access, Access => AccessAnswer, Option<Attributes>);
 
-/// What the caller may do.
+/// Access rights of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AccessAnswer {
     /// The file's attributes.
     pub attributes: Option<Attributes>,
-    /// What is allowed of what was asked for.
+    /// Rights of the request that are granted.
     pub rights: AccessRights,
 }
 

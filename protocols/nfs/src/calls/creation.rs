@@ -1,4 +1,4 @@
-//! CREATE, MKDIR, SYMLINK and MKNOD: new names.
+//! CREATE, MKDIR, SYMLINK and MKNOD: the creation of files and other entries.
 
 use rpc::xdr::{Reader, Writer};
 
@@ -11,20 +11,20 @@ use crate::{
 };
 
 verifier! {
-    /// Names one creation: a server that made the file already with the same verifier says so again
-    /// instead of that it exists (`createverf3`).
+    /// Identifier of one creation: a server that has already created the file with the same verifier reports success
+    /// again instead of "exists" (`createverf3`).
     CreateVerifier
 }
 
-/// How a file is made if its name is taken (`createhow3`).
+/// Mode of a creation, for a name that may exist already (`createhow3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CreateHow {
-    /// The file that has the name gets these attributes.
+    /// If the file exists, it gets these attributes.
     Unchecked(NewAttributes),
-    /// Not at all.
+    /// If the file exists, the call fails.
     Guarded(NewAttributes),
-    /// Not at all, unless it was made with the same verifier: safe to repeat. Attributes are set by a
-    /// SETATTR behind it, which also frees the attributes that hold the verifier at many servers.
+    /// If the file exists, the call fails, unless it was created with the same verifier: safe to repeat. A SETATTR
+    /// sets the attributes afterwards; it also frees the attributes in which many servers store the verifier.
     Exclusive(CreateVerifier),
 }
 
@@ -52,26 +52,26 @@ impl Value<'_> for CreateHow {
     }
 }
 
-/// CREATE: makes a regular file.
+/// CREATE: creates a regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Create<'a> {
-    /// Its name.
+    /// Its directory and name.
     pub place: Place<'a>,
-    /// How.
+    /// Mode of the creation.
     pub how: CreateHow,
 }
 
 fields!(Create<'a> { place, how });
 request!(Create<'_>, Create => Created, WeakCacheData);
 
-/// What was made.
+/// Result of a creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Created {
-    /// Its handle; a server may leave it to a LOOKUP.
+    /// Its handle; a server may omit it, so that a LOOKUP is needed.
     pub object: Option<FileHandle>,
     /// Its attributes.
     pub attributes: Option<Attributes>,
-    /// Its directory.
+    /// Attributes of its directory.
     pub directory: WeakCacheData,
 }
 
@@ -81,10 +81,10 @@ fields!(Created {
     directory
 });
 
-/// MKDIR: makes a directory.
+/// MKDIR: creates a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MakeDirectory<'a> {
-    /// Its name.
+    /// Its parent directory and name.
     pub place: Place<'a>,
     /// Its attributes.
     pub attributes: NewAttributes,
@@ -93,33 +93,33 @@ pub struct MakeDirectory<'a> {
 fields!(MakeDirectory<'a> { place, attributes });
 request!(MakeDirectory<'_>, MakeDirectory => Created, WeakCacheData);
 
-/// SYMLINK: makes a symbolic link.
+/// SYMLINK: creates a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MakeSymbolicLink<'a> {
-    /// Its name.
+    /// Its directory and name.
     pub place: Place<'a>,
     /// Its attributes.
     pub attributes: NewAttributes,
-    /// Where it leads.
+    /// Target of the link.
     pub path: Path<'a>,
 }
 
 fields!(MakeSymbolicLink<'a> { place, attributes, path });
 request!(MakeSymbolicLink<'_>, MakeSymbolicLink => Created, WeakCacheData);
 
-/// A device that is made (`devicedata3`).
+/// Attributes of a new device (`devicedata3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceData {
     /// Its attributes.
     pub attributes: NewAttributes,
-    /// Its numbers.
+    /// Its device numbers.
     pub device: Device,
 }
 
 fields!(DeviceData { attributes, device });
 
-/// What MKNOD can make (`mknoddata3`). Other types are refused when they are read, which a server
-/// answers with [`BadType`](crate::Status::BadType).
+/// File that MKNOD creates (`mknoddata3`). Parsing rejects other types, which a server answers with
+/// [`BadType`](crate::Status::BadType).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Node {
     /// A character device.
@@ -172,12 +172,12 @@ impl Value<'_> for Node {
     }
 }
 
-/// MKNOD: makes a device, a socket or a named pipe.
+/// MKNOD: creates a device, a socket or a named pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MakeNode<'a> {
-    /// Its name.
+    /// Its directory and name.
     pub place: Place<'a>,
-    /// What it is.
+    /// Type and attributes of the file.
     pub node: Node,
 }
 

@@ -6,14 +6,14 @@ use crate::outcome::request;
 use crate::value::{fields, numbers, verifier};
 use crate::{Attributes, FileHandle, Limits, Malformed, Value, WeakCacheData};
 
-/// READ: asks for data of a file.
+/// READ: reads data of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Read {
     /// The file.
     pub file: FileHandle,
-    /// Where the data begin in the file, in bytes.
+    /// Offset of the data in the file, in bytes.
     pub offset: u64,
-    /// How many bytes are wanted at most.
+    /// Largest number of bytes to read.
     pub count: u32,
 }
 
@@ -29,13 +29,13 @@ request!(Read, Read => ReadData<'r>, Option<Attributes>);
 pub struct ReadData<'a> {
     /// The file's attributes.
     pub attributes: Option<Attributes>,
-    /// Whether the file ends behind the data.
+    /// True if the file ends behind the data.
     pub end_of_file: bool,
-    /// The data, borrowed from the answer.
+    /// Data, borrowed from the answer.
     pub data: &'a [u8],
 }
 
-/// Reads data whose `count` stands at byte `at`, before what else it was sent with.
+/// Reads data whose `count`, at byte `at`, came before the fields in between.
 fn read_data<'a>(
     reader: &mut Reader<'a>,
     limits: &Limits,
@@ -53,7 +53,7 @@ fn read_data<'a>(
     Ok(data)
 }
 
-/// The count of `data`, which goes before it.
+/// Returns the count of `data`, which is sent before it.
 fn count(data: &[u8]) -> u32 {
     u32::try_from(data.len()).expect("what is sent is shorter than 4 GiB")
 }
@@ -81,13 +81,13 @@ impl<'a> Value<'a> for ReadData<'a> {
     }
 }
 
-/// How safe written data are (`stable_how`). Each is safer than those before it.
+/// Stability of written data (`stable_how`). Each level includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Stability {
-    /// In the server's memory: its crash loses them until a COMMIT.
+    /// In the server's memory: a crash loses them until a COMMIT.
     Unstable = 0,
-    /// The data and what is needed to find them are on the disk.
+    /// The data and the metadata needed to find them are on the disk.
     DataStable = 1,
     /// The data and all attributes are on the disk.
     FileStable = 2,
@@ -100,20 +100,20 @@ numbers!(Stability {
 });
 
 verifier! {
-    /// Names one life of a server: when it changes, unstable data may be lost (`writeverf3`).
+    /// Identifier of one run of a server: when it changes, unstable data may be lost (`writeverf3`).
     WriteVerifier
 }
 
-/// WRITE: puts data into a file.
+/// WRITE: writes data to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Write<'a> {
     /// The file.
     pub file: FileHandle,
-    /// Where the data begin in the file, in bytes.
+    /// Offset of the data in the file, in bytes.
     pub offset: u64,
-    /// How safe the data must be when the server answers.
+    /// Stability that the data must have when the server answers.
     pub stability: Stability,
-    /// The data, borrowed from the caller.
+    /// Data, borrowed from the caller.
     pub data: &'a [u8],
 }
 
@@ -144,16 +144,16 @@ impl<'a> Value<'a> for Write<'a> {
 
 request!(Write<'_>, Write => Written, WeakCacheData);
 
-/// What was written.
+/// Result of a WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Written {
-    /// The file.
+    /// Attributes of the file.
     pub file: WeakCacheData,
-    /// How many bytes, from the first on.
+    /// Number of bytes written, from the first on.
     pub count: u32,
-    /// How safe they are.
+    /// Their stability.
     pub stability: Stability,
-    /// The life of the server in which they were written.
+    /// Verifier of the server's run in which they were written.
     pub verifier: WriteVerifier,
 }
 
@@ -164,14 +164,14 @@ fields!(Written {
     verifier
 });
 
-/// COMMIT: makes data stable that were written unstable.
+/// COMMIT: makes unstable data stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Commit {
     /// The file.
     pub file: FileHandle,
-    /// Where the data begin in the file, in bytes.
+    /// Offset of the data in the file, in bytes.
     pub offset: u64,
-    /// How many bytes; 0 for all behind `offset`.
+    /// Number of bytes; 0 for all from `offset` on.
     pub count: u32,
 }
 
@@ -182,12 +182,12 @@ fields!(Commit {
 });
 request!(Commit, Commit => Committed, WeakCacheData);
 
-/// What was made stable: all that was written under the same verifier.
+/// Result of a COMMIT: all data written under the same verifier are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Committed {
-    /// The file.
+    /// Attributes of the file.
     pub file: WeakCacheData,
-    /// The life of the server that answers.
+    /// Verifier of the server's current run.
     pub verifier: WriteVerifier,
 }
 

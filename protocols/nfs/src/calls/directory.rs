@@ -1,4 +1,4 @@
-//! LOOKUP, READLINK, REMOVE, RMDIR, RENAME and LINK: names and where they lead.
+//! LOOKUP, READLINK, REMOVE, RMDIR, RENAME and LINK: operations on directory entries.
 
 use crate::outcome::request;
 use crate::value::fields;
@@ -15,24 +15,24 @@ pub struct Place<'a> {
 
 fields!(Place<'a> { directory, name });
 
-/// LOOKUP: asks what a name leads to.
+/// LOOKUP: looks up a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LookUp<'a> {
-    /// The name.
+    /// Directory and name.
     pub place: Place<'a>,
 }
 
 fields!(LookUp<'a> { place });
 request!(LookUp<'_>, LookUp => LookedUp, Option<Attributes>);
 
-/// What a name leads to.
+/// Result of a LOOKUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LookedUp {
     /// The file.
     pub object: FileHandle,
     /// Its attributes.
     pub attributes: Option<Attributes>,
-    /// Those of the directory.
+    /// Attributes of the directory.
     pub directory: Option<Attributes>,
 }
 
@@ -42,7 +42,7 @@ fields!(LookedUp {
     directory
 });
 
-/// READLINK: asks where a symbolic link leads.
+/// READLINK: reads the target of a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadLink {
     /// The link.
@@ -52,78 +52,78 @@ pub struct ReadLink {
 fields!(ReadLink { link });
 request!(ReadLink, ReadLink => Target<'r>, Option<Attributes>);
 
-/// Where a symbolic link leads.
+/// Target of a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Target<'a> {
     /// The link's attributes.
     pub attributes: Option<Attributes>,
-    /// The path, which only the client interprets.
+    /// Path, which only the client interprets.
     pub path: Path<'a>,
 }
 
 fields!(Target<'a> { attributes, path });
 
-/// REMOVE: removes a name of something that is no directory.
+/// REMOVE: removes a name of a file that is no directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Remove<'a> {
-    /// The name.
+    /// Directory and name.
     pub place: Place<'a>,
 }
 
 fields!(Remove<'a> { place });
 request!(Remove<'_>, Remove => WeakCacheData, WeakCacheData);
 
-/// RMDIR: removes a directory that is empty.
+/// RMDIR: removes an empty directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RemoveDirectory<'a> {
-    /// The name.
+    /// Parent directory and name.
     pub place: Place<'a>,
 }
 
 fields!(RemoveDirectory<'a> { place });
 request!(RemoveDirectory<'_>, RemoveDirectory => WeakCacheData, WeakCacheData);
 
-/// RENAME: moves a name, in place of what has the new one.
+/// RENAME: renames an entry, and replaces an entry that has the new name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rename<'a> {
-    /// The old name.
+    /// Old directory and name.
     pub from: Place<'a>,
-    /// The new name.
+    /// New directory and name.
     pub to: Place<'a>,
 }
 
 fields!(Rename<'a> { from, to });
 request!(Rename<'_>, Rename => Renamed, Renamed);
 
-/// What became of both directories, whether it was done or not.
+/// Attributes of both directories after a RENAME, successful or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Renamed {
-    /// The directory of the old name.
+    /// Directory of the old name.
     pub from: WeakCacheData,
-    /// The directory of the new name.
+    /// Directory of the new name.
     pub to: WeakCacheData,
 }
 
 fields!(Renamed { from, to });
 
-/// LINK: gives a file one more name.
+/// LINK: adds a hard link to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Link<'a> {
     /// The file.
     pub file: FileHandle,
-    /// The new name.
+    /// Directory and name of the new link.
     pub place: Place<'a>,
 }
 
 fields!(Link<'a> { file, place });
 request!(Link<'_>, Link => Linked, Linked);
 
-/// What became of the file and the directory, whether it was done or not.
+/// Attributes after a LINK, successful or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Linked {
     /// The file's attributes.
     pub attributes: Option<Attributes>,
-    /// The directory.
+    /// Attributes of the directory.
     pub directory: WeakCacheData,
 }
 

@@ -1,37 +1,37 @@
-//! FSSTAT, FSINFO and PATHCONF: what a file system has and can.
+//! FSSTAT, FSINFO and PATHCONF: the space, properties and name limits of a file system.
 
 use crate::outcome::request;
 use crate::value::{bits, fields};
 use crate::{Attributes, FileHandle, Time};
 
-/// FSSTAT: asks how full a file system is.
+/// FSSTAT: reads the space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileSystemStatus {
-    /// Any file of it.
+    /// Any file of the file system.
     pub root: FileHandle,
 }
 
 fields!(FileSystemStatus { root });
 request!(FileSystemStatus, FileSystemStatus => Space, Option<Attributes>);
 
-/// How full a file system is.
+/// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Space {
-    /// The attributes of the file that was asked with.
+    /// Attributes of the file in the request.
     pub attributes: Option<Attributes>,
-    /// How many bytes it has.
+    /// Total size, in bytes.
     pub total_bytes: u64,
-    /// How many are free.
+    /// Free space, in bytes.
     pub free_bytes: u64,
-    /// How many of them the caller may use.
+    /// Free space that the caller may use, in bytes.
     pub available_bytes: u64,
-    /// How many files it can have.
+    /// Largest number of files.
     pub total_files: u64,
-    /// How many more it can have.
+    /// Number of files that can still be created.
     pub free_files: u64,
-    /// How many of them the caller may make.
+    /// Number of files that the caller may still create.
     pub available_files: u64,
-    /// For how many seconds this is not expected to change.
+    /// Number of seconds for which no change is expected.
     pub unchanged_seconds: u32,
 }
 
@@ -46,7 +46,7 @@ fields!(Space {
     unchanged_seconds,
 });
 
-/// FSINFO: asks what a server can do.
+/// FSINFO: reads the properties of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileSystemInfo {
     /// Any file of the file system.
@@ -57,27 +57,27 @@ fields!(FileSystemInfo { root });
 request!(FileSystemInfo, FileSystemInfo => ServerAbilities, Option<Attributes>);
 
 bits! {
-    /// What a file system can: a sum of bits.
+    /// Properties of a file system: a set of bits.
     FileSystemProperties {
-        /// Hard links.
+        /// Supports hard links.
         LINK = 1,
-        /// Symbolic links.
+        /// Supports symbolic links.
         SYMBOLIC_LINK = 2,
-        /// PATHCONF answers the same for all files.
+        /// Returns the same PATHCONF results for all files.
         HOMOGENEOUS = 8,
-        /// SETATTR can set times.
+        /// Can set times by SETATTR.
         SET_TIME = 16,
     }
 }
 
-/// What sizes a server takes, in bytes.
+/// Transfer sizes of a server, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockSizes {
-    /// The largest.
+    /// Maximum size.
     pub maximum: u32,
-    /// What it likes best.
+    /// Preferred size.
     pub preferred: u32,
-    /// What sizes should be multiples of.
+    /// Number of which sizes should be multiples.
     pub multiple: u32,
 }
 
@@ -87,22 +87,22 @@ fields!(BlockSizes {
     multiple
 });
 
-/// What a server can do. Sizes are what the server says, which need not fit its transport.
+/// Properties of a server. Sizes are as the server sends them; they may exceed its transport's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ServerAbilities {
-    /// The attributes of the file that was asked with.
+    /// Attributes of the file in the request.
     pub attributes: Option<Attributes>,
-    /// Of a READ.
+    /// Sizes of a READ.
     pub read: BlockSizes,
-    /// Of a WRITE.
+    /// Sizes of a WRITE.
     pub write: BlockSizes,
-    /// The size of a READDIR that the server likes best, in bytes.
+    /// Preferred size of a READDIR, in bytes.
     pub directory_preferred: u32,
-    /// The largest size of a file, in bytes.
+    /// Maximum size of a file, in bytes.
     pub largest_file: u64,
-    /// How finely the server keeps times.
+    /// Resolution of the server's times.
     pub time_resolution: Time,
-    /// What the file system can.
+    /// Properties of the file system.
     pub properties: FileSystemProperties,
 }
 
@@ -116,32 +116,32 @@ fields!(ServerAbilities {
     properties,
 });
 
-/// PATHCONF: asks what names may be.
+/// PATHCONF: reads the limits of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PathConfiguration {
-    /// The file or directory that is asked about.
+    /// File or directory for which they hold.
     pub object: FileHandle,
 }
 
 fields!(PathConfiguration { object });
 request!(PathConfiguration, PathConfiguration => NameRules, Option<Attributes>);
 
-/// What names may be.
+/// Limits of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NameRules {
-    /// The attributes of the file that was asked about.
+    /// Attributes of the file in the request.
     pub attributes: Option<Attributes>,
-    /// How many names a file can have.
+    /// Maximum number of hard links to a file.
     pub links_maximum: u32,
-    /// How long a name can be, in bytes.
+    /// Maximum length of a name, in bytes.
     pub name_maximum: u32,
-    /// Whether a name that is too long is refused, and not cut.
+    /// True if a name that is too long is refused, not truncated.
     pub refuses_long_names: bool,
-    /// Whether only the privileged may give files away.
+    /// True if only privileged users may change the owner of a file.
     pub restricts_owner_changes: bool,
-    /// Whether names that differ only in the case of letters are the same.
+    /// True if names that differ only in case are the same.
     pub ignores_case: bool,
-    /// Whether the case of letters stays what it was made with.
+    /// True if the case of a new name is preserved.
     pub keeps_case: bool,
 }
 

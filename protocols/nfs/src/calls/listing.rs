@@ -5,20 +5,20 @@ use crate::value::{fields, verifier};
 use crate::{Attributes, FileHandle, List, ListedName};
 
 verifier! {
-    /// Says in which state of a directory its cookies mean something (`cookieverf3`).
+    /// Identifier of the state of a directory in which its cookies are valid (`cookieverf3`).
     CookieVerifier
 }
 
-/// READDIR: asks for entries of a directory.
+/// READDIR: reads entries of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadDirectory {
     /// The directory.
     pub directory: FileHandle,
-    /// The cookie of the entry before the first that is wanted; 0 at the start.
+    /// Cookie of the entry before the first one to read; 0 at the start.
     pub cookie: u64,
-    /// What came with that cookie; zeros at the start.
+    /// Verifier that came with that cookie; zeros at the start.
     pub verifier: CookieVerifier,
-    /// How large the result may be, in bytes.
+    /// Maximum size of the result, in bytes.
     pub count: u32,
 }
 
@@ -33,11 +33,11 @@ request!(ReadDirectory, ReadDirectory => Page<'r>, Option<Attributes>);
 /// An entry of a directory (`entry3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Entry<'a> {
-    /// Names the file in its file system: the inode's number.
+    /// ID of the file within its file system: the inode number.
     pub file_id: u64,
-    /// The name, not yet checked.
+    /// Name, not yet checked.
     pub name: ListedName<'a>,
-    /// Where to go on behind this entry.
+    /// Cookie to continue after this entry.
     pub cookie: u64,
 }
 
@@ -48,28 +48,28 @@ fields!(Entry<'a> { file_id, name, cookie });
 pub struct Page<'a> {
     /// The directory's attributes.
     pub attributes: Option<Attributes>,
-    /// The state of the directory in which the cookies mean something.
+    /// Identifier of the directory's state in which the cookies are valid.
     pub verifier: CookieVerifier,
     /// The entries.
     pub entries: List<'a, Entry<'a>>,
-    /// Whether no more follow.
+    /// True if no more entries follow.
     pub end_of_directory: bool,
 }
 
 fields!(Page<'a> { attributes, verifier, entries, end_of_directory });
 
-/// READDIRPLUS: asks for entries of a directory with their attributes and handles.
+/// READDIRPLUS: reads entries of a directory with their attributes and handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadDirectoryPlus {
     /// The directory.
     pub directory: FileHandle,
-    /// The cookie of the entry before the first that is wanted; 0 at the start.
+    /// Cookie of the entry before the first one to read; 0 at the start.
     pub cookie: u64,
-    /// What came with that cookie; zeros at the start.
+    /// Verifier that came with that cookie; zeros at the start.
     pub verifier: CookieVerifier,
-    /// How large numbers, names and cookies may be together, in bytes.
+    /// Maximum size of IDs, names and cookies together, in bytes.
     pub directory_count: u32,
-    /// How large the result may be with all that it holds, in bytes.
+    /// Maximum size of the complete result, in bytes.
     pub maximum_count: u32,
 }
 
@@ -82,14 +82,14 @@ fields!(ReadDirectoryPlus {
 });
 request!(ReadDirectoryPlus, ReadDirectoryPlus => PagePlus<'r>, Option<Attributes>);
 
-/// An entry of a directory with what is known of it (`entryplus3`).
+/// An entry of a directory with attributes and handle (`entryplus3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EntryPlus<'a> {
-    /// Names the file in its file system: the inode's number.
+    /// ID of the file within its file system: the inode number.
     pub file_id: u64,
-    /// The name, not yet checked.
+    /// Name, not yet checked.
     pub name: ListedName<'a>,
-    /// Where to go on behind this entry.
+    /// Cookie to continue after this entry.
     pub cookie: u64,
     /// The file's attributes.
     pub attributes: Option<Attributes>,
@@ -99,16 +99,16 @@ pub struct EntryPlus<'a> {
 
 fields!(EntryPlus<'a> { file_id, name, cookie, attributes, object });
 
-/// Entries of a directory with what is known of them.
+/// Entries of a directory with attributes and handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PagePlus<'a> {
     /// The directory's attributes.
     pub attributes: Option<Attributes>,
-    /// The state of the directory in which the cookies mean something.
+    /// Identifier of the directory's state in which the cookies are valid.
     pub verifier: CookieVerifier,
     /// The entries.
     pub entries: List<'a, EntryPlus<'a>>,
-    /// Whether no more follow.
+    /// True if no more entries follow.
     pub end_of_directory: bool,
 }
 

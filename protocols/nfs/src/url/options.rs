@@ -1,4 +1,4 @@
-//! What is said behind the path of an address.
+//! The options of a URL.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 use super::error::{Fault, UrlError};
 use super::percent;
 
-/// Every option, for errors.
+/// All options, for error messages.
 pub(super) const KNOWN: &str = "export, mountport, nfsport, proto, rsize and wsize";
-/// The smallest bound of READs and WRITEs, in bytes.
+/// Smallest limit of READs and WRITEs, in bytes.
 const SIZE_MIN: u32 = 1_024;
 
-/// Through what a server is reached.
+/// Transport to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transport {
     /// UDP if the server answers there, else TCP.
@@ -46,25 +46,25 @@ impl FromStr for Transport {
     }
 }
 
-/// What is said behind the path.
+/// Options of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UrlOptions {
-    /// `export`: which part of the path is the export.
+    /// `export`: part of the path that is the export.
     pub export: Option<Vec<u8>>,
-    /// `mountport`: where the server gives handles of exports.
+    /// `mountport`: port of the MOUNT service.
     pub mount_port: Option<u16>,
-    /// `nfsport`: where it serves files; the port behind the host says the same.
+    /// `nfsport`: port of the NFS service; the port behind the host means the same.
     pub nfs_port: Option<u16>,
-    /// `proto`: through what it is to be reached.
+    /// `proto`: transport to the server.
     pub transport: Option<Transport>,
-    /// `rsize`: the largest READ, in bytes.
+    /// `rsize`: maximum size of a READ, in bytes.
     pub read_size: Option<u32>,
-    /// `wsize`: the largest WRITE, in bytes.
+    /// `wsize`: maximum size of a WRITE, in bytes.
     pub write_size: Option<u32>,
 }
 
 impl UrlOptions {
-    /// Reads what stands behind `?`.
+    /// Parses the text behind `?`.
     pub(super) fn parse(text: &[u8]) -> Result<Self, UrlError> {
         let mut options = Self::default();
         let (mut at, mut names) = (0, Vec::new());
@@ -78,7 +78,7 @@ impl UrlOptions {
         Ok(options)
     }
 
-    /// Takes an option behind those of `names`.
+    /// Parses an option, which must not be among `names`.
     fn take<'o>(&mut self, option: &'o [u8], names: &mut Vec<&'o [u8]>) -> Result<(), UrlError> {
         let Some(end) = option.iter().position(|&byte| byte == b'=') else {
             return Err(UrlError::new(0, Fault::Option));
@@ -96,10 +96,10 @@ impl UrlOptions {
         })
     }
 
-    /// Sets the option `name`, in place of what was said of it before.
+    /// Sets the option `name`, and replaces its earlier value.
     ///
     /// # Errors
-    /// [`Fault`] says what is wrong with the name or the value.
+    /// [`Fault`] if the name or the value is invalid.
     pub fn set(&mut self, name: &str, value: &[u8]) -> Result<(), Fault> {
         match name {
             "export" => self.export = Some(export(value)?),
@@ -113,7 +113,7 @@ impl UrlOptions {
         Ok(())
     }
 
-    /// What is said here, and where nothing is, what is said in `other`.
+    /// Returns these options, with absent ones taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -133,7 +133,7 @@ fn number(text: &[u8]) -> Option<u32> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// A port.
+/// Parses a port.
 pub(super) fn port(text: &[u8]) -> Result<u16, Fault> {
     number(text)
         .and_then(|port| u16::try_from(port).ok())
@@ -141,7 +141,7 @@ pub(super) fn port(text: &[u8]) -> Result<u16, Fault> {
         .ok_or(Fault::Port)
 }
 
-/// An upper bound of blocks, which are never smaller than the smallest that is asked for.
+/// Parses a limit of block sizes, at least the smallest allowed one.
 fn size(text: &[u8]) -> Result<u32, Fault> {
     number(text)
         .filter(|size| *size >= SIZE_MIN)

@@ -1,10 +1,10 @@
-//! Bytes in text (RFC 3986 §2.1).
+//! Percent-encoding of bytes (RFC 3986 §2.1).
 
 use std::fmt;
 
 use super::error::{Fault, UrlError};
 
-/// The bytes that `text` stands for.
+/// Decodes the bytes in `text`.
 pub(super) fn decode(text: &[u8]) -> Result<Vec<u8>, UrlError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -27,7 +27,7 @@ pub(super) fn decode(text: &[u8]) -> Result<Vec<u8>, UrlError> {
     Ok(bytes)
 }
 
-/// Writes bytes as text: what has no meaning in an address as it is.
+/// Encodes bytes; those without a special meaning in a URL stay as they are.
 pub(super) fn write(bytes: &[u8], out: &mut fmt::Formatter<'_>) -> fmt::Result {
     for &byte in bytes {
         match byte {

@@ -1,4 +1,4 @@
-//! URLs, and what goes over the wire.
+//! Tests of URLs, and of the values on the wire.
 
 mod allocation;
 mod url;

@@ -1,4 +1,4 @@
-//! What is made of news of the path.
+//! The handling of changes and reports of the path.
 
 use units::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::{Hopes, PathMtu, Phase};
 use crate::News;
 use crate::ladder::fine;
 
-/// What the network says of a length is heard at most so often.
+/// Least time between two reports by the network that are used.
 const HEARING_INTERVAL: Duration = Duration::from_secs(5);
 
 impl PathMtu {
@@ -43,7 +43,8 @@ impl PathMtu {
         }
     }
 
-    /// A hint: it decides what is tried next, and meanwhile the base is used if it speaks against the present length.
+    /// Handles a hint about the maximum length: it is tried next, and if it is below the present length, the base is
+    /// used meanwhile.
     fn said(&mut self, now: Instant, most: usize) {
         let is_early = now < self.air.pace.next_hearing;
         if most < self.base() || is_early || !self.is_news(most) {
@@ -62,7 +63,7 @@ impl PathMtu {
         }
     }
 
-    /// Whether a limit says more than what is known: it speaks against the present length, or against the one that is
+    /// Returns true if a reported limit adds information: it contradicts the present length, or the one that is
     /// tried.
     fn is_news(&self, most: usize) -> bool {
         let tried = match &self.phase {

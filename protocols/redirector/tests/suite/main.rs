@@ -1,4 +1,4 @@
-//! The redirector, as scripts and beside a model.
+//! Tests of the redirector, as scripts and against a model.
 
 mod model;
 mod script;

@@ -1,5 +1,5 @@
-//! Random events against a reference: what is written is a prefix of what could be read, in order, and
-//! all of it once the binding has finished; no buffer exceeds its bound.
+//! Random events against a reference: written bytes are a prefix of readable ones, in order, and all of them once the
+//! binding has finished; no buffer exceeds its limit.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use units::Instant;
 
 const BUFFER: u64 = 100;
 
-/// A stream's transport: what it received and nobody read, what was written to it.
+/// A stream's transport: bytes received and not read, and bytes written.
 #[derive(Default)]
 struct Transport {
     received: u64,
@@ -34,7 +34,7 @@ fn stream(side: Side) -> Stream {
     Stream { binding, side }
 }
 
-/// The byte at a position of the stream that `side` sends.
+/// Returns the byte at a position of the stream that `side` sends.
 fn byte(side: Side, position: u64) -> u8 {
     (position * 7 + position / 256 + side as u64) as u8
 }
@@ -98,7 +98,7 @@ impl World {
         }
     }
 
-    /// Delivers in two chunks what was asked for, or a byte less where that is possible.
+    /// Delivers the requested bytes in two chunks, or one byte less if possible.
     fn read(&mut self, stream: Stream, count: u64) {
         let transport = self.at(stream.side);
         let available = transport.received - transport.read;
@@ -161,7 +161,7 @@ proptest! {
         steps in prop::collection::vec((0..3_u8, any::<bool>(), 0..300_u16), 0..200),
     ) {
         let mut world = World::new();
-        // Ends come late in the story.
+        // Ends come late in the sequence.
         let last = steps.len().saturating_sub(20);
         for (place, step) in steps.into_iter().enumerate() {
             if step.0 < 2 || place > last {

@@ -1,4 +1,4 @@
-//! One redirector, event by event.
+//! Tests of one redirector, event by event.
 
 use std::net::SocketAddr;
 
@@ -25,7 +25,7 @@ struct Script<C> {
 }
 
 impl<C: Content> Script<C> {
-    /// A binding whose connection came from the fixed host.
+    /// Returns a binding whose connection came from the fixed host.
     fn joined(config: Config) -> Self {
         let mut script = Self {
             redirector: Redirector::new(config),

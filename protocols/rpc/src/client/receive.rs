@@ -1,4 +1,4 @@
-//! What comes from the server.
+//! Messages from the server.
 
 use bytes::Bytes;
 use units::{Duration, Instant};
@@ -8,15 +8,15 @@ use crate::{Class, Failure, Output, RoundTrip};
 
 use super::Client;
 
-/// Messages with a call's transaction that are no reply to it, after which the next is believed; they may have been
-/// damaged on their way. Linux: 2.
+/// Number of malformed replies to a call that are ignored; the next one ends the call. They may have been damaged on
+/// their way. Linux: 2.
 const MALFORMED_MAX: u32 = 2;
 
-/// More replies than that to later calls show a loss, whatever the server's order: more calls are not under way.
+/// Limit of the reordering estimate: more replies to later calls always show a loss. No more calls are in flight.
 const REORDERING_MAX: u32 = 1_024;
 
 impl Client {
-    /// A datagram, or the next bytes of the stream.
+    /// Handles a datagram, or the next bytes of the stream.
     pub(super) fn receive(&mut self, now: Instant, bytes: &Bytes) {
         self.counters.received.bytes += bytes.len() as u64;
         let Some(stream) = &mut self.stream else {
@@ -61,7 +61,7 @@ impl Client {
             self.counters.received.late += 1;
             let (class, sample) = (call.class, call.doubtful.take());
             let overtaken_by = std::mem::take(&mut call.overtaken_by);
-            // Two replies to two transmissions: the first reply was to the first.
+            // Two replies to two transmissions: the first reply answered the first.
             if let Some(sample) = sample {
                 self.sample(class, sample);
                 let learned = &mut self.learned[class.index()];
@@ -90,15 +90,15 @@ impl Client {
         }
     }
 
-    /// Whether these are no results of the call.
+    /// Returns true if `results` fail the check of the call's results.
     fn is_cut(&self, xid: u32, results: &[u8]) -> bool {
         let call = self.table.get(xid);
         let check = call.zip(self.check);
         check.is_some_and(|(call, check)| !check(call.procedure, results))
     }
 
-    /// A message with a call's transaction is no reply to it. Says whether it is what the server wants to say: over a
-    /// stream there is no damage on the way, and the call is not sent again.
+    /// Counts a malformed reply to a call. Returns true if it is accepted as the server's answer: at once over a
+    /// stream, which damages nothing and where the call is not sent again, or after enough repetitions.
     fn is_believed_now(&mut self, xid: u32) -> bool {
         let Some(call) = self.table.get_mut(xid) else {
             return false;
@@ -107,7 +107,7 @@ impl Client {
         self.stream.is_some() || call.doubts.malformed > MALFORMED_MAX
     }
 
-    /// The reply to a call under way.
+    /// Handles the reply to a call in flight.
     fn answered(&mut self, now: Instant, xid: u32, result: Result<Bytes, Failure>) {
         let Some((class, sent)) = self.table.get(xid).map(|call| (call.class, call.sent)) else {
             return;
@@ -129,8 +129,9 @@ impl Client {
         self.fill(now);
     }
 
-    /// Whether a reply to a repeated call that came so long after it was sent last shows that what was sent before was
-    /// lost: it came as soon as the fastest, so nothing waits on the way, and it was to the last.
+    /// Returns true if the time from the last transmission to the reply shows that earlier transmissions were lost:
+    /// it is as short as that of the fastest calls, so nothing queues on the way, and the reply answers the last
+    /// transmission.
     fn shows_loss(&self, class: Class, since_last: Duration) -> bool {
         self.round_trip(class)
             .is_some_and(|known| known.is_fastest(since_last))

@@ -1,4 +1,4 @@
-//! The calls that ended last, so that replies to them can be told from others.
+//! The calls that ended last, which distinguish late replies from unknown ones.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use units::Duration;
 
 use crate::Class;
 
-/// How many are remembered.
+/// Number of calls that are kept.
 const REMEMBERED: usize = 256;
 
 /// A call that has ended.
@@ -14,13 +14,14 @@ const REMEMBERED: usize = 256;
 pub(super) struct Ended {
     pub(super) xid: u32,
     pub(super) class: Class,
-    /// It was sent twice and answered after so long, which a second reply shows to be its round trip.
+    /// Set if it was sent twice: the time from the first transmission to the reply. A second reply proves that this
+    /// is its round-trip time.
     pub(super) doubtful: Option<Duration>,
-    /// It was sent again after so many replies to later calls.
+    /// Number of replies to later calls after which it was sent again.
     pub(super) overtaken_by: u32,
 }
 
-/// The calls that ended last.
+/// Calls that ended last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recent {
     calls: VecDeque<Ended>,

@@ -1,4 +1,4 @@
-//! Sending, and sending again.
+//! Transmission and retransmission of calls.
 
 use units::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::Client;
 use super::table::{Pending, Transmissions};
 
 impl Client {
-    /// Sends a call, be it for the first time or not.
+    /// Sends a call, for the first time or again.
     pub(super) fn transmit(&mut self, now: Instant, xid: u32) {
         let worked = self.link.worked(now, self.believed());
         let Some(call) = self.table.get(xid) else {
@@ -50,7 +50,7 @@ impl Client {
         self.table.set_due(xid, due);
     }
 
-    /// What the policy looks at, for a call of this class after so many timeouts.
+    /// Returns the policy's input for a call of this class after `timeouts` timeouts.
     fn situation(&self, class: Class, timeouts: u32) -> Situation {
         let known = self.learned.iter().filter_map(|class| class.round_trip);
         Situation {
@@ -60,7 +60,7 @@ impl Client {
         }
     }
 
-    /// The time of a call has come.
+    /// Handles the deadline of a call.
     pub(super) fn act(&mut self, now: Instant, xid: u32) {
         let until = self.link.believed_until(now, self.believed());
         let carried = self.config.retransmission.rule().carried();
@@ -87,8 +87,8 @@ impl Client {
         }
     }
 
-    /// What is repeated at the end of a fade goes out together, so that each waits for all before it as well: its reply
-    /// is not overdue before they have had their time too.
+    /// Doubles the timeout of a call repeated at the end of a fade. These calls go out together, so each waits for
+    /// all before it as well: its reply is not overdue before they have had their time too.
     fn wait_in_crowd(&mut self, now: Instant, xid: u32) {
         let Some((class, doubts, _)) = self.table.get(xid).map(Pending::standing) else {
             return;
@@ -100,7 +100,7 @@ impl Client {
         self.table.set_due(xid, Some(now + wait * 2));
     }
 
-    /// The hop has news. A stream looks after itself.
+    /// Handles a report of the hop. It is ignored over a stream, which retransmits by itself.
     pub(super) fn link_event(&mut self, now: Instant, event: LinkEvent) {
         if self.stream.is_some() {
             return;
@@ -119,7 +119,7 @@ impl Client {
         }
     }
 
-    /// What did not work since `began` does again. On a stream nothing was lost by that.
+    /// Resumes the calls in flight after an outage since `began`. A stream has lost nothing in it.
     pub(super) fn works_again(&mut self, now: Instant, began: Instant) {
         if self.stream.is_none() {
             self.each_under_way(|client, xid| client.resume(now, xid, began));
@@ -132,7 +132,8 @@ impl Client {
         }
     }
 
-    /// Nothing was lost, but all of it is late: the wait is longer by what the fade took, for a rule that listens.
+    /// Extends the timeout of a call by the duration of a fade that lost nothing but delayed everything, if the
+    /// policy uses reports of the hop.
     fn wait_on(&mut self, now: Instant, xid: u32) {
         let policy = self.config.retransmission;
         let worked = self.link.worked(now, self.believed());
@@ -151,7 +152,7 @@ impl Client {
         self.table.set_due(xid, Some(now + wait));
     }
 
-    /// What was under way while something did not work, since `began`, may be lost.
+    /// Schedules a call that was in flight during an outage since `began`, and may be lost.
     fn resume(&mut self, now: Instant, xid: u32, began: Instant) {
         let rule = self.config.retransmission.rule();
         let Some((class, doubts, Some(sent))) = self.table.get(xid).map(Pending::standing) else {
@@ -173,7 +174,7 @@ impl Client {
         }
     }
 
-    /// A call of the class that was sent at this place is answered: what was sent before it may be lost.
+    /// Counts a reply to the call of the class that was sent at `place`: calls sent before it may be lost.
     pub(super) fn overtake(&mut self, now: Instant, class: Class, place: u64) {
         let Some(enough) = self.config.retransmission.rule().overtakers() else {
             return;
@@ -197,7 +198,7 @@ impl Client {
         }
     }
 
-    /// There is a new stream: what was under way on the old one is sent again.
+    /// Notes a new stream: calls in flight on the old one are sent again.
     pub(super) fn connected(&mut self, now: Instant) {
         let Some(stream) = &mut self.stream else {
             return;
@@ -210,7 +211,7 @@ impl Client {
         self.fill(now);
     }
 
-    /// The stream is of no more use.
+    /// Gives up the stream, and requests a new one.
     pub(super) fn give_up_stream(&mut self) {
         if let Some(stream) = self.stream.as_mut().filter(|stream| stream.is_connected()) {
             stream.disconnect();

@@ -5,17 +5,17 @@ use units::{Duration, Instant};
 
 use crate::record::{RecordError, RecordReader};
 
-/// The stream, or the wish for one.
+/// State of the stream, connected or not.
 #[derive(Debug, Clone)]
 pub(super) struct Stream {
     limit: usize,
     reader: Option<RecordReader>,
-    /// Since when something is waited for and nothing has arrived.
+    /// Time since which a reply is awaited and nothing has arrived.
     quiet_since: Option<Instant>,
 }
 
 impl Stream {
-    /// Not connected yet; of records up to `limit` bytes.
+    /// Returns a stream that is not connected yet, for records of up to `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -38,7 +38,7 @@ impl Stream {
         self.reader.is_some()
     }
 
-    /// Takes in what arrived. What comes from a stream that was given up is dropped.
+    /// Returns the records that `bytes` complete. Bytes from a stream that was given up are dropped.
     pub(super) fn read(&mut self, now: Instant, bytes: &[u8]) -> Result<Vec<Bytes>, RecordError> {
         let mut records = Vec::new();
         if let Some(reader) = &mut self.reader {
@@ -48,17 +48,17 @@ impl Stream {
         Ok(records)
     }
 
-    /// Something is waited for.
+    /// Notes that a reply is awaited.
     pub(super) fn asked(&mut self, now: Instant) {
         self.quiet_since.get_or_insert(now);
     }
 
-    /// Nothing is waited for any more.
+    /// Notes that no reply is awaited any more.
     pub(super) fn idle(&mut self) {
         self.quiet_since = None;
     }
 
-    /// When to give it up.
+    /// Returns the time at which the stream is given up.
     pub(super) fn deadline(&self, after: Duration) -> Option<Instant> {
         Some(self.quiet_since? + after)
     }

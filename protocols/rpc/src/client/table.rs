@@ -8,7 +8,7 @@ use units::{Duration, Instant};
 
 use crate::{Class, Procedure, Request, Ticket};
 
-/// When a call was sent. Places count all messages, so that what was sent at one instant has an order.
+/// Times of a call's transmissions. Places number all messages, which orders those sent at one instant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transmissions {
     pub(super) count: u32,
@@ -16,33 +16,33 @@ pub(super) struct Transmissions {
     pub(super) last: Instant,
     pub(super) first_place: u64,
     pub(super) last_place: u64,
-    /// How long the hop had worked when it was sent first and last.
+    /// Time that the hop had worked at the first transmission, and at the last.
     pub(super) worked_first: Duration,
     pub(super) worked_last: Duration,
 }
 
-/// What speaks against a call being under way.
+/// Signs that a call or its reply is lost.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Doubts {
-    /// Timeouts that count.
+    /// Number of timeouts that count.
     pub(super) timeouts: u32,
-    /// Replies to later calls since it was sent last.
+    /// Number of replies to later calls since its last transmission.
     pub(super) overtakers: u32,
-    /// As many of them as had it sent again.
+    /// Number of such replies that caused its retransmission.
     pub(super) overtaken_by: u32,
-    /// Messages with its transaction that are no reply, or have no results.
+    /// Number of messages with its transaction ID that are no reply, or have no results.
     pub(super) malformed: u32,
-    /// It is sent next because the hop or the server works again, which is no timeout.
+    /// Set if its next transmission follows an outage of the hop or the server, which is no timeout.
     pub(super) resuming: bool,
 }
 
-/// A call.
+/// A call that has not ended.
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     pub(super) ticket: Ticket,
     pub(super) procedure: Procedure,
     pub(super) class: Class,
-    /// As it is sent, every time.
+    /// Encoded message, the same in every transmission.
     pub(super) message: Bytes,
     pub(super) patience: Option<Duration>,
     pub(super) expires: Option<Instant>,
@@ -51,7 +51,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// What is asked for, as `message` says it, and will be waited for as long as it says from `now` on.
+    /// Returns the call of `request`, encoded as `message`, whose patience begins at `now`.
     pub(super) fn new(now: Instant, request: &Request, message: Bytes) -> Self {
         Self {
             ticket: request.ticket,
@@ -65,7 +65,7 @@ impl Pending {
         }
     }
 
-    /// What it is, what speaks against it, and when it was sent.
+    /// Returns its class, its signs of loss, and its transmissions.
     pub(super) fn standing(&self) -> (Class, Doubts, Option<Transmissions>) {
         (self.class, self.doubts, self.sent)
     }
@@ -75,13 +75,13 @@ impl Pending {
     }
 }
 
-/// The calls, by transaction; those that may be under way, and those that wait for their turn.
+/// Calls by transaction ID: those in flight, and those that wait for their turn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Table {
     calls: BTreeMap<u32, Pending>,
     tickets: BTreeMap<Ticket, u32>,
     waiting: VecDeque<u32>,
-    /// Those that have had their turn, in the order of their turns.
+    /// Calls that have had their turn, in the order of their turns.
     flight: Vec<u32>,
     deadlines: Deadlines<u32>,
 }
@@ -99,12 +99,12 @@ impl Table {
         self.calls.get_mut(&xid)
     }
 
-    /// The transaction of a call.
+    /// Returns the transaction ID of a call, or none if it has ended.
     pub(super) fn transaction(&self, ticket: Ticket) -> Option<u32> {
         self.tickets.get(&ticket).copied()
     }
 
-    /// Calls that have had their turn.
+    /// Returns the number of calls that have had their turn.
     pub(super) fn in_flight(&self) -> usize {
         self.flight.len()
     }
@@ -117,10 +117,10 @@ impl Table {
         self.waiting.len()
     }
 
-    /// A new call, the last in the queue.
+    /// Adds a call at the end of the queue.
     ///
     /// # Panics
-    /// If a call has its ticket already.
+    /// If another call has its ticket.
     pub(super) fn insert(&mut self, xid: u32, call: Pending) {
         let other = self.tickets.insert(call.ticket, xid);
         assert!(other.is_none(), "{:?} names two calls", call.ticket);
@@ -130,7 +130,7 @@ impl Table {
         self.set_due(xid, expires);
     }
 
-    /// The call whose turn it is.
+    /// Returns the call whose turn it is, if any waits.
     pub(super) fn next_waiting(&mut self) -> Option<u32> {
         let xid = self.waiting.pop_front()?;
         self.flight.push(xid);
@@ -148,7 +148,7 @@ impl Table {
         Some(call)
     }
 
-    /// Something is to be done about a call at this time, or earlier if it expires earlier.
+    /// Sets the deadline of a call, or an earlier one if the call expires before.
     pub(super) fn set_due(&mut self, xid: u32, due: Option<Instant>) {
         if let Some(call) = self.calls.get(&xid) {
             let due = machine::earlier(due, call.expires.filter(|_| due.is_some()));
@@ -160,17 +160,17 @@ impl Table {
         self.deadlines.first()
     }
 
-    /// The first call about which something is to be done now.
+    /// Returns the first call whose deadline has come, if any.
     pub(super) fn due(&self, now: Instant) -> Option<u32> {
         self.deadlines.first_due(now)
     }
 
-    /// The transactions of calls that have had their turn, in that order.
+    /// Returns the transaction IDs of calls that have had their turn, in that order.
     pub(super) fn under_way(&self) -> Vec<u32> {
         self.flight.clone()
     }
 
-    /// Those of a class that were sent last before this place.
+    /// Returns the calls of a class whose last transmission was before this place.
     pub(super) fn overtaken(&self, class: Class, place: u64) -> Vec<u32> {
         let is_overtaken = |xid: &&u32| {
             let call = self.calls.get(xid).filter(|call| call.class == class);

@@ -1,4 +1,4 @@
-//! What the outside cannot bring about within a test's time.
+//! Tests of states that the public interface does not reach within a test's time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Calls.
+//! The messages of calls.
 
 use std::borrow::Cow;
 
@@ -9,56 +9,56 @@ use super::{
     read_verifier, write_verifier,
 };
 
-/// What is called.
+/// Procedure of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Procedure {
-    /// The program: 100003 for NFS, 100005 for MOUNT.
+    /// Program number: 100003 for NFS, 100005 for MOUNT.
     pub program: u32,
-    /// Its version.
+    /// Version of the program.
     pub version: u32,
-    /// The procedure; 0 does nothing, in every program.
+    /// Number of the procedure; 0 does nothing, in every program.
     pub number: u32,
 }
 
-/// A call, its arguments not looked into.
+/// A call, with its arguments still encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// The transaction, by which its reply is known.
+    /// Transaction ID, which its reply repeats.
     pub xid: u32,
-    /// What is called.
+    /// Procedure that is called.
     pub procedure: Procedure,
-    /// Who calls.
+    /// Credentials of the caller.
     pub credentials: Cow<'a, Credentials>,
-    /// The arguments, encoded.
+    /// Arguments, encoded.
     pub arguments: &'a [u8],
 }
 
-/// Why bytes are no call that a server can act on.
+/// Reason why bytes are no call that a server can execute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// They are no call.
+    /// The bytes are no call.
     #[error("no call: {0}")]
     Malformed(#[from] Malformed),
-    /// The caller speaks another version of the protocol.
+    /// The call has another version of the protocol.
     #[error("call {xid:#010x} has version {version} of RPC where only {RPC_VERSION} is spoken")]
     Version {
-        /// The transaction.
+        /// Transaction ID of the call.
         xid: u32,
-        /// The caller's version.
+        /// Version in the call.
         version: u32,
     },
-    /// The credentials are of an unknown flavor, or not what their flavor says.
+    /// The credentials are of an unknown flavor, or malformed.
     #[error("call {xid:#010x}, within its credentials: {why}")]
     Credentials {
-        /// The transaction.
+        /// Transaction ID of the call.
         xid: u32,
-        /// What is wrong with them.
+        /// Error in the credentials.
         why: Malformed,
     },
 }
 
 impl CallError {
-    /// What a server answers; nothing to bytes that are no call.
+    /// Returns the reply of a server; none if the bytes are no call.
     pub fn answer(&self) -> Option<Reply<'static>> {
         let (xid, refusal) = match *self {
             Self::Malformed(_) => return None,
@@ -79,7 +79,7 @@ impl CallError {
 }
 
 impl<'a> Call<'a> {
-    /// Reads a call.
+    /// Parses a call.
     ///
     /// # Errors
     /// If the bytes are no call, or one that [`CallError::answer`] refuses.
@@ -108,7 +108,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Appends the call.
+    /// Appends the call to `bytes`.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let mut out = Writer::new(bytes);
         out.u32(self.xid).u32(CALL).u32(RPC_VERSION);

@@ -1,38 +1,38 @@
-//! Who calls.
+//! The credentials of calls.
 
 use crate::xdr::{Malformed, Reader, Writer};
 
 use super::{AUTH_BODY_MAX, AUTH_NONE};
 
-/// The flavor of [`SystemCredentials`].
+/// Flavor of [`SystemCredentials`].
 const AUTH_SYS: u32 = 1;
-/// The longest name of a machine, in bytes (RFC 5531, appendix A).
+/// Longest machine name, in bytes (RFC 5531, appendix A).
 const MACHINE_MAX: usize = 255;
-/// The most groups beside the first (RFC 5531, appendix A).
+/// Largest number of groups besides the first (RFC 5531, appendix A).
 pub const GROUPS_MAX: usize = 16;
 
-/// Who calls, as the server is told.
+/// Credentials of the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Credentials {
-    /// Nobody in particular (`AUTH_NONE`).
+    /// No user (`AUTH_NONE`).
     #[default]
     None,
-    /// A user of a machine, without proof (`AUTH_SYS`).
+    /// A user of a machine, without authentication (`AUTH_SYS`).
     System(SystemCredentials),
 }
 
-/// A user, by the numbers of the machine's operating system.
+/// A user and its groups, by the IDs of the machine's operating system.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
-    /// The user.
+    /// User ID.
     pub user: u32,
-    /// The user's first group.
+    /// ID of the user's first group.
     pub group: u32,
-    /// Other groups, at most 16.
+    /// IDs of other groups, at most 16.
     pub groups: Vec<u32>,
 }
 
-/// A user of a machine (`AUTH_SYS`).
+/// Credentials of a user of a machine (`AUTH_SYS`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemCredentials {
     stamp: u32,
@@ -40,10 +40,10 @@ pub struct SystemCredentials {
     identity: Identity,
 }
 
-/// Why credentials cannot be sent.
+/// Reason why credentials cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
-    /// The name of the machine is too long.
+    /// The machine name is too long.
     #[error("the machine's name has {0} bytes, at most {MACHINE_MAX} can be sent; shorten it")]
     Machine(usize),
     /// There are too many groups.
@@ -52,11 +52,11 @@ pub enum CredentialsError {
 }
 
 impl SystemCredentials {
-    /// Credentials of `identity` on `machine`. The stamp is any number; servers recognize a call that is sent again
-    /// by its bytes, so it must stay the same as long as the machine's name does.
+    /// Returns the credentials of `identity` on `machine`. The stamp is any number; servers recognize a call that is
+    /// sent again by its bytes, so it must stay the same as long as the machine name does.
     ///
     /// # Errors
-    /// If the name or the list of groups exceeds what can be sent.
+    /// If the name or the list of groups exceeds the limits of the protocol.
     pub fn new(stamp: u32, machine: &str, identity: Identity) -> Result<Self, CredentialsError> {
         if machine.len() > MACHINE_MAX {
             return Err(CredentialsError::Machine(machine.len()));
@@ -71,17 +71,17 @@ impl SystemCredentials {
         })
     }
 
-    /// The stamp.
+    /// Returns the stamp.
     pub fn stamp(&self) -> u32 {
         self.stamp
     }
 
-    /// The machine's name; what a peer sends need not be text.
+    /// Returns the machine name; a received name may be invalid UTF-8.
     pub fn machine(&self) -> &[u8] {
         &self.machine
     }
 
-    /// The user.
+    /// Returns the user.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -122,7 +122,7 @@ impl SystemCredentials {
 }
 
 impl Credentials {
-    /// What the flavor and the body say; places count from the body's start.
+    /// Reads credentials of this flavor from `body`; errors count bytes from the start of the body.
     pub(super) fn read(flavor: u32, body: &[u8]) -> Result<Self, Malformed> {
         match flavor {
             AUTH_NONE => Ok(Self::None),
@@ -131,7 +131,7 @@ impl Credentials {
         }
     }
 
-    /// The flavor and the body.
+    /// Writes the flavor and the body.
     pub(super) fn write(&self, out: &mut Writer<'_>) {
         match self {
             Self::None => {

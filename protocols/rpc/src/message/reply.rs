@@ -1,4 +1,4 @@
-//! Replies.
+//! The messages of replies.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use crate::xdr::{Malformed, Reader, Writer};
 
 use super::{REPLY, read_start, read_verifier, write_verifier};
 
-/// How the server took the call.
+/// Status of a reply: the call was accepted or denied.
 const ACCEPTED: u32 = 0;
 const DENIED: u32 = 1;
-/// What became of an accepted call.
+/// Result of an accepted call.
 const SUCCESS: u32 = 0;
 const PROG_UNAVAIL: u32 = 1;
 const PROG_MISMATCH: u32 = 2;
 const PROC_UNAVAIL: u32 = 3;
 const GARBAGE_ARGS: u32 = 4;
 const SYSTEM_ERR: u32 = 5;
-/// Why a call was denied.
+/// Reason why a call was denied.
 const RPC_MISMATCH: u32 = 0;
 const AUTH_ERROR: u32 = 1;
 
-/// A reply, its results not looked into.
+/// A reply, with its results still encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply<'a> {
-    /// The transaction of its call.
+    /// Transaction ID of its call.
     pub xid: u32,
-    /// The results, encoded, or why there are none.
+    /// Results, encoded, or the reason why there are none.
     pub outcome: Result<&'a [u8], Refusal>,
 }
 
-/// Why a server did not do what was asked.
+/// Reason why a server did not execute a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// `PROG_UNAVAIL`.
@@ -38,26 +38,26 @@ pub enum Refusal {
     /// `PROG_MISMATCH`.
     #[error("the server does not have this version of the program, only {low} to {high}")]
     ProgramMismatch {
-        /// The lowest version that it has.
+        /// Lowest version that it has.
         low: u32,
-        /// The highest.
+        /// Highest version that it has.
         high: u32,
     },
     /// `PROC_UNAVAIL`.
     #[error("the server's program does not have this procedure")]
     ProcedureUnavailable,
-    /// `GARBAGE_ARGS`. Some servers mean by it that a datagram is too long for them.
+    /// `GARBAGE_ARGS`. Some servers send it if a datagram is too long for them.
     #[error("the server could not read the arguments")]
     GarbageArguments,
-    /// `SYSTEM_ERR`. Some servers mean by it that the results would be too long for them.
+    /// `SYSTEM_ERR`. Some servers send it if the results would be too long for them.
     #[error("the server had an error of its own")]
     SystemError,
     /// `RPC_MISMATCH`.
     #[error("the server speaks versions {low} to {high} of RPC, not 2")]
     RpcMismatch {
-        /// The lowest version that it speaks.
+        /// Lowest version that it supports.
         low: u32,
-        /// The highest.
+        /// Highest version that it supports.
         high: u32,
     },
     /// `AUTH_ERROR`.
@@ -65,7 +65,7 @@ pub enum Refusal {
     Authentication(AuthStatus),
 }
 
-/// Why a server does not accept credentials (RFC 5531 §9, `auth_stat`).
+/// Reason why a server rejects credentials (RFC 5531 §9, `auth_stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthStatus(pub u32);
 
@@ -94,16 +94,16 @@ impl fmt::Display for AuthStatus {
     }
 }
 
-/// Why bytes are no reply.
+/// Reason why bytes are no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no reply: {0}")]
 pub struct ReplyError(#[from] pub Malformed);
 
 impl<'a> Reply<'a> {
-    /// Reads a reply.
+    /// Parses a reply.
     ///
     /// # Errors
-    /// If the bytes are none: what, and where.
+    /// If the bytes are no reply: the field, and its place.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ReplyError> {
         let mut reader = Reader::new(bytes);
         let xid = read_start(&mut reader, REPLY)?;
@@ -124,7 +124,7 @@ impl<'a> Reply<'a> {
         Ok(Self { xid, outcome })
     }
 
-    /// Appends the reply.
+    /// Appends the reply to `bytes`.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let mut out = Writer::new(bytes);
         out.u32(self.xid).u32(REPLY);
@@ -165,7 +165,7 @@ fn write_accepted(out: &mut Writer<'_>, status: u32) {
     out.u32(status);
 }
 
-/// What became of an accepted call; nothing where results follow.
+/// Reads the status of an accepted call. Returns none if results follow.
 fn read_accepted(reader: &mut Reader<'_>) -> Result<Option<Refusal>, Malformed> {
     read_verifier(reader)?;
     let at = reader.at();

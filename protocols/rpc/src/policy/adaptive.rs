@@ -1,4 +1,4 @@
-//! By measured round trips and what the hop reports.
+//! The policy that uses measured round trips and reports of the hop.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -7,41 +7,40 @@ use super::{Rule, Situation, check_spans, doubled};
 use crate::config::check_rules;
 use crate::{ConfigError, RoundTrip};
 
-/// A fade is not congestion, and neither is a lost call, unless it happens again and again.
+/// Adaptive policy. A fade is not congestion, and neither is a lost call, unless it happens again and again.
 ///
-/// - The wait follows the round trips of the call's class: their average and four mean deviations (Jacobson 1988), or
-///   `minimum` if that is more, measured on calls that were sent once (Karn 1987). Until there is one, that of the
-///   slowest class stands in. Calls start where timeouts left the last, until a round trip is measured again.
-/// - So it is as well when the reply to a repeated call comes as long after the last copy as the fastest calls take,
-///   to an eighth: it was to that copy, nothing queues, and what was sent before was lost, not late.
-/// - The first few timeouts of a call do not lengthen the wait; those after them double it.
-/// - While the hop reports a fade or a hand-off nothing is sent again and no timeout counts. When it ends, a call that
-///   was sent into it is repeated at once and one that was on its way as soon as its reply is overdue by the average,
-///   unless the hop has kept what it was given. These wait twice as long for their replies, which share the hop.
-/// - When a server answers that was said to be silent, all that it was asked meanwhile is repeated at once.
+/// - The timeout follows the round trips of the call's class: their average and four mean deviations (Jacobson 1988),
+///   or at least `minimum`, measured on calls that were sent once (Karn 1987). Before the first sample, that of the
+///   slowest class is used. Calls start with the timeouts of the last one, until a round trip is measured again.
+/// - A repeated call is measured too if its reply comes as long after the last copy as those of the fastest calls, to
+///   an eighth: it answers that copy, nothing queues, and earlier copies were lost, not late.
+/// - The first few timeouts of a call do not lengthen the next timeout; those after them double it.
+/// - While the hop reports a fade or a hand-off nothing is sent again and no timeout counts. When it ends, a call
+///   that was sent during it is repeated at once, and one that was on its way as soon as its reply is overdue by the
+///   average, unless the hop has kept its packets. These wait twice as long for their replies, which share the hop.
+/// - When a server that was reported silent answers, all calls in flight are repeated at once.
 /// - A call is repeated at once when replies to several later calls of its class have come.
 ///
-/// What it costs a server that does not answer, per call: in a time t at most
-/// 1 + `steady` + log₂(`maximum` ÷ wait) + t ÷ `maximum` datagrams, and with each reported end of a fade at most
-/// 1 + log₂(`maximum` ÷ wait) more, never two within `spacing`; one more when it answers again. Calls in flight are
-/// bounded by the client.
+/// Cost for a server that does not answer, per call: in a time t at most 1 + `steady` + log₂(`maximum` ÷ timeout) + t
+/// ÷ `maximum` datagrams, and with each reported end of a fade at most 1 + log₂(`maximum` ÷ timeout) more, never two
+/// within `spacing`; one more when it answers again. The client limits the calls in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Adaptive {
-    /// The wait before a round trip has been measured.
+    /// Timeout before a round trip is measured.
     pub initial: Duration,
-    /// The least wait beyond the average: where calls queue on a steady hop the deviation shrinks to nothing, and the
-    /// first call that queues longer would look lost.
+    /// Least timeout beyond the average: if calls queue on a steady hop the deviation shrinks to zero, and the first
+    /// call that queues longer would look lost.
     pub minimum: Duration,
-    /// The longest wait to which timeouts lead.
+    /// Longest timeout that back-off reaches.
     pub maximum: Duration,
-    /// Timeouts that do not lengthen the wait.
+    /// Number of timeouts without back-off.
     pub steady: u32,
-    /// Replies to later calls of the class that show a loss; 0: none do.
+    /// Number of replies to later calls of the class that show a loss; 0 turns this off.
     pub overtakers: u32,
-    /// How long a report that the hop fades or is handed off is believed without news.
+    /// Time that a report of a fade or a hand-off is relied on without a new report.
     pub believed: Duration,
-    /// The least time from sending a call to repeating it, whatever the hop reports.
+    /// Least time from a transmission of a call to the next, whatever the hop reports.
     pub spacing: Duration,
 }
 
@@ -59,12 +58,12 @@ impl Default for Adaptive {
     }
 }
 
-/// Doublings that one call leaves to the next: enough to find round trips of 32 times `initial`, and an outage does
-/// not slow what comes after it by more.
+/// Number of doublings that one call passes on to the next: enough to find round trips of 32 times `initial`, while
+/// an outage slows later calls by no more than that.
 const DOUBLINGS_CARRIED: u32 = 5;
 
 impl Adaptive {
-    /// `base`, doubled by the timeouts that are not forgiven.
+    /// Returns `base`, doubled for each timeout beyond `steady`.
     fn backed_off(&self, situation: &Situation, base: Duration) -> Duration {
         let doublings = situation.timeouts.saturating_sub(self.steady);
         doubled(base, doublings, self.maximum.max(base))

@@ -1,4 +1,4 @@
-//! The classic client's doubling.
+//! The classic client's exponential back-off.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -6,32 +6,33 @@ use units::Duration;
 use super::{Rule, Situation, check_spans, doubled};
 use crate::ConfigError;
 
-/// The wait doubles with each timeout, up to a maximum. So many timeouts in a row are a *major* one, which begins the
-/// next cascade.
+/// Exponential back-off: the timeout doubles each time, up to a maximum. `minor_timeouts` timeouts in a row are a
+/// *major* one, which begins the next cascade.
 ///
-/// Dube et al. 1997 give the first wait only, "around 700 ms"; the rest are the defaults of the NFS clients of that
-/// time (nfs(5): timeo = 7 tenths of a second, retrans = 3, at most 60 s, the next cascade from twice the last one's).
+/// Dube et al. 1997 give the first timeout only, "around 700 ms"; the rest are the defaults of the NFS clients of
+/// that time (nfs(5): timeo = 7 tenths of a second, retrans = 3, at most 60 s, the next cascade from twice the last
+/// one's).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exponential {
-    /// The first wait.
+    /// First timeout.
     pub initial: Duration,
-    /// The longest.
+    /// Longest timeout.
     pub maximum: Duration,
-    /// Timeouts that make a major one. 0: there is none, the wait doubles to the maximum and stays.
+    /// Number of timeouts that make a major one. 0: there is none, the timeout doubles to the maximum and stays.
     pub minor_timeouts: u32,
-    /// What a major timeout changes.
+    /// Start of the next cascade after a major timeout.
     pub cascade: Cascade,
 }
 
-/// How the waits go on after a major timeout.
+/// Start of the next cascade after a major timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cascade {
-    /// From twice the initial wait of the cascade before (hard mounts of the nineties).
+    /// Twice the initial timeout of the cascade before (hard mounts of the nineties).
     #[default]
     Doubled,
-    /// From the initial wait (Linux).
+    /// The initial timeout (Linux).
     Same,
 }
 

@@ -1,4 +1,4 @@
-//! A constant more a few times, doubling from then on.
+//! Linear back-off for the first timeouts, exponential from then on.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -7,23 +7,23 @@ use super::{Rule, Situation, check_spans, doubled};
 use crate::ConfigError;
 use crate::config::check_rules;
 
-/// The hybrid linear back-off of Dube, Rais and Tripathi 1997 (§5.2): the first few losses are taken for a fade, those
+/// The hybrid linear back-off of Dube, Rais and Tripathi 1997 (§5.2): it takes the first few losses for a fade, those
 /// after them for congestion.
 ///
-/// After R timeouts the wait is Initial + c·R for R ≤ a, and 2^(R−a) times the last of these from there on, at most
-/// Max Timeout. The displayed formula did not survive; it is put together from the text around it. The paper publishes
-/// a = 3 only: `initial` is the minimum timeout that it names for the unchanged client, `step` and `maximum` are our
-/// assumptions.
+/// After R timeouts the next one is Initial + c·R for R ≤ a, and 2^(R−a) times the last of these from there on, at
+/// most Max Timeout. The displayed formula did not survive; it is put together from the text around it. The paper
+/// publishes a = 3 only: `initial` is the minimum timeout that it gives for the unchanged client, `step` and
+/// `maximum` are our assumptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HybridLinear {
-    /// The first wait (Initial).
+    /// First timeout (Initial).
     pub initial: Duration,
-    /// What each of the first timeouts adds (c).
+    /// Increment by each of the first timeouts (c).
     pub step: Duration,
-    /// Timeouts before doubling begins (a).
+    /// Number of timeouts before doubling begins (a).
     pub linear_steps: u32,
-    /// The longest wait (Max Timeout).
+    /// Longest timeout (Max Timeout).
     pub maximum: Duration,
 }
 

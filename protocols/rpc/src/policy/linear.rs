@@ -1,4 +1,4 @@
-//! A constant more each time.
+//! Linear back-off: each timeout adds a constant.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -6,17 +6,17 @@ use units::Duration;
 use super::{Rule, Situation, check_spans};
 use crate::ConfigError;
 
-/// Each timeout adds a constant to the wait: Initial + c·R, up to a maximum (Dube et al. 1995). For comparison: many
-/// such clients keep a congested server congested. The papers publish neither constant; `initial` is the classic
-/// client's first wait, `step` is our assumption.
+/// Linear back-off: each timeout adds a constant, Initial + c·R, up to a maximum (Dube et al. 1995). For comparison:
+/// many such clients keep a congested server congested. The papers publish neither constant; `initial` is the classic
+/// client's first timeout, `step` is our assumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Linear {
-    /// The first wait (Initial).
+    /// First timeout (Initial).
     pub initial: Duration,
-    /// What each timeout adds (c).
+    /// Increment by each timeout (c).
     pub step: Duration,
-    /// The longest wait.
+    /// Longest timeout.
     pub maximum: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Nothing asks for memory on a peer's word, and a call costs little of it.
+//! Tests that no allocation depends on a length that the peer claims, and that a call needs little memory.
 
 use std::sync::Arc;
 

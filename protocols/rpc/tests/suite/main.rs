@@ -1,4 +1,4 @@
-//! The client of remote procedure calls, and what its messages cost.
+//! Tests of the RPC client, and of the memory of its messages.
 
 mod allocations;
 mod client;

@@ -1,22 +1,22 @@
-//! The same share of airtime to each.
+//! Deficit round robin by airtime.
 
 use units::Duration;
 
 use super::{Discipline, Marks};
 use crate::lines::Line;
 
-/// What a line gets in a round, at least, in nanoseconds.
+/// Smallest quantum of a round, in nanoseconds.
 const QUANTUM_MIN: i64 = 1_000_000;
-/// The most that a line can owe, in nanoseconds.
+/// Largest debt of a queue, in nanoseconds.
 const DEBT_MAX: i64 = 1_000_000_000;
 
-/// Deficit round robin (Shreedhar and Varghese 1995) whose deficits are airtime: what is scarce is shared, so a line
-/// whose frames are long, slow or repeated takes nothing from the others. What is sent beyond a line's turn, such as
-/// repairs, is owed, and an empty line keeps what it owes. While a line is marked it gets nothing to save up.
+/// Deficit round robin (Shreedhar and Varghese 1995) with deficits of airtime: airtime is the scarce resource, so a
+/// queue with long, slow or repeated frames takes nothing from the others. Airtime beyond a queue's turn, such as
+/// that of repairs, becomes a debt, and an empty queue keeps its debt. A marked queue saves up no credit.
 #[derive(Debug)]
 pub(super) struct Airtime {
     next_turn: u64,
-    /// The longest transmission so far: less in a round would let lines pass without being served.
+    /// Longest transmission so far: a smaller quantum would let turns pass without service.
     quantum: i64,
 }
 

@@ -1,11 +1,10 @@
-//! Where the most waits.
+//! The longest queue first.
 
 use super::{Discipline, Marks};
 use crate::lines::Line;
 
-/// The line with the most bytes is served (Bhagwat et al. 1996). Where marks forbid service, this is the longest
-/// connected queue, which keeps queues stable under Poisson arrivals whenever anything does (Tassiulas and Ephremides
-/// 1993).
+/// Serves the queue with the most bytes (Bhagwat et al. 1996). If marks forbid service, this is the longest connected
+/// queue, which keeps queues stable under Poisson arrivals whenever any policy does (Tassiulas and Ephremides 1993).
 #[derive(Debug)]
 pub(super) struct LongestQueue {
     marks: Marks,

@@ -1,21 +1,21 @@
-//! One after the other.
+//! Round robin.
 
 use units::Duration;
 
 use super::{Discipline, Marks};
 use crate::lines::{Line, Probe};
 
-/// Lines stand in a ring; each sends as many frames in its turn as it has weight (Bhagwat et al. 1996).
+/// Queues form a ring; each sends as many frames in its turn as its weight (Bhagwat et al. 1996).
 #[derive(Debug)]
 pub(super) struct RoundRobin {
     marks: Marks,
-    /// Whether a turn lasts until a frame has left the line, however often it fails.
+    /// True if a turn lasts until a frame has left the queue, however often it fails.
     persists: bool,
     next_turn: u64,
 }
 
 impl RoundRobin {
-    /// Tries the head of a line until it is delivered or given up.
+    /// Returns a round robin that tries the head of a queue until it is delivered or given up.
     pub(super) fn persistent() -> Self {
         Self {
             marks: Marks::Ignored,
@@ -24,7 +24,7 @@ impl RoundRobin {
         }
     }
 
-    /// Leaves a frame that failed for the next round.
+    /// Returns a round robin that leaves a failed frame for the next round.
     pub(super) fn deferring(marks: Marks) -> Self {
         Self {
             marks,
@@ -33,7 +33,7 @@ impl RoundRobin {
         }
     }
 
-    /// The line stands last in the ring.
+    /// Moves the queue to the end of the ring, with new credit.
     fn renew(&mut self, line: &mut Line) {
         self.next_turn += 1;
         line.turn = self.next_turn;

@@ -1,9 +1,9 @@
-//! In the order in which frames came.
+//! The oldest frame first.
 
 use super::{Discipline, Marks};
 use crate::lines::Line;
 
-/// The frame that came first is served first (Bhagwat et al. 1996; FIFO is its case without a monitor).
+/// Serves the frame that arrived first (Bhagwat et al. 1996; FIFO is the same without a monitor).
 #[derive(Debug)]
 pub(super) struct EarliestTimestamp {
     marks: Marks,

@@ -1,4 +1,4 @@
-//! By acknowledgements that are missing.
+//! The monitor that uses missing acknowledgements only.
 
 use units::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use super::{Channel, Look, Monitor};
 use crate::config::Bursts;
 use crate::{Cause, Hint, Outcome};
 
-/// Marks after some missing acknowledgements, unmarks after the usual length of a burst (Bhagwat et al. 1996, whose
-/// estimator "could track mean and variance"): for the rest of the mean length at first, and, if that was too early,
-/// for a mean deviation each time.
+/// Marks after some missing acknowledgements, unmarks after the estimated length of a burst (Bhagwat et al. 1996,
+/// whose estimator "could track mean and variance"): for the rest of the mean length at first, and, if that was too
+/// early, for a mean deviation each time.
 #[derive(Debug)]
 pub(super) struct Acknowledgements(pub(super) Bursts);
 
 impl Acknowledgements {
-    /// How long a mark lasts, `elapsed` after the first missing acknowledgement.
+    /// Returns the length of a mark, `elapsed` after the first missing acknowledgement.
     fn wait(&self, channel: &Channel, elapsed: Duration, is_first: bool) -> Duration {
         let known = channel.bursts.mean_and_deviation();
         let (mean, deviation) = known.unwrap_or((self.0.initial, self.0.initial / 2));
@@ -25,14 +25,14 @@ impl Acknowledgements {
         wait.clamp(self.0.minimum, self.0.maximum)
     }
 
-    /// An acknowledgement is missing, or the channel is known to be bad for `certain`.
+    /// Notes a missing acknowledgement, or a channel that is `certain` to be bad.
     fn missed(&self, now: Instant, channel: &mut Channel, certain: bool) {
         let was_marked = channel.is_marked;
         let Some(burst) = channel.missed(now, self.0.missing, certain) else {
             return;
         };
         let (elapsed, is_first) = (now.since(burst.since), burst.wait.is_none());
-        // While it is marked it was sent to since nothing else waited: the mark ends when it would have.
+        // It was sent to although marked, since nothing else waited: the end of the mark does not change.
         if was_marked {
             return;
         }

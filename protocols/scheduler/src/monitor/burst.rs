@@ -1,9 +1,9 @@
-//! How long bursts last.
+//! The estimate of burst lengths.
 
 use machine::RoundTripEstimate;
 use units::Duration;
 
-/// The mean length of the bursts of one channel and its mean deviation, smoothed as round trips are (RFC 6298 §2).
+/// Mean length of the bursts of one channel and its mean deviation, smoothed as round trips are (RFC 6298 §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BurstLength {
     known: Option<RoundTripEstimate>,
@@ -11,7 +11,7 @@ pub(crate) struct BurstLength {
 }
 
 impl BurstLength {
-    /// A burst ended that lasted so long.
+    /// Adds a burst of this length.
     pub(crate) fn seen(&mut self, length: Duration) {
         self.count += 1;
         self.known = Some(
@@ -22,12 +22,12 @@ impl BurstLength {
         );
     }
 
-    /// How many have ended.
+    /// Returns the number of bursts.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean, and the mean deviation from it, once a burst has ended.
+    /// Returns the mean and the mean deviation, after the first burst.
     pub(crate) fn mean_and_deviation(&self) -> Option<(Duration, Duration)> {
         self.known.map(|known| (known.smoothed, known.deviation))
     }

@@ -1,11 +1,11 @@
-//! The channel tells.
+//! The monitor with perfect knowledge.
 
 use units::{Duration, Instant};
 
 use super::{Channel, Monitor};
 use crate::Outcome;
 
-/// Knows the state of each channel at once (the paper's simulation with perfect knowledge).
+/// Uses the state that each channel reports (the paper's simulation with perfect knowledge).
 #[derive(Debug)]
 pub(super) struct Perfect;
 

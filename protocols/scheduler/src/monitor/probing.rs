@@ -1,4 +1,4 @@
-//! By small frames that find the end of a burst.
+//! The monitor that probes for the end of a burst.
 
 use units::Instant;
 
@@ -11,7 +11,7 @@ use crate::{Cause, Hint, Outcome};
 pub(super) struct Prober(pub(super) Probing);
 
 impl Prober {
-    /// An acknowledgement is missing, or the channel is known to be bad for `certain`.
+    /// Notes a missing acknowledgement, or a channel that is `certain` to be bad.
     fn missed(&self, now: Instant, channel: &mut Channel, certain: bool) {
         let Probing {
             missing,
@@ -38,7 +38,7 @@ impl Monitor for Prober {
             Outcome::Delivered => return channel.heard(now),
             Outcome::Missing { cause, .. } => cause,
         };
-        // What collided says nothing; a probe that did is sent again.
+        // A collision shows nothing about the channel; a probe that collided is sent again.
         if cause != Cause::Collision || channel.is_marked {
             self.missed(now, channel, cause == Cause::Fade);
         }

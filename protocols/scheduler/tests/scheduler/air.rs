@@ -7,14 +7,14 @@ use scheduler::config::{Discipline, Monitor};
 use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
 use units::{Bytes, Duration, Instant};
 
-/// How long a data frame takes.
+/// Airtime of a data frame.
 pub(crate) const FRAME: Duration = Duration::from_millis(10);
-/// How long a probe takes.
+/// Airtime of a probe.
 pub(crate) const PROBE: Duration = Duration::from_millis(1);
-/// How much a frame carries.
+/// Length of a frame, in bytes.
 const LENGTH: u64 = 1_000;
 
-/// One mobile host: what waits for it, and when its channel is bad.
+/// One mobile host: its frames, and the times at which its channel is bad.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mobile {
     pub(crate) waiting: VecDeque<Instant>,
@@ -26,7 +26,7 @@ pub(crate) struct Mobile {
 }
 
 impl Mobile {
-    /// A host for which `frames` wait from the beginning on.
+    /// Returns a host with `frames` frames from the start.
     pub(crate) fn with(frames: usize) -> Self {
         Self {
             waiting: std::iter::repeat_n(Instant::ZERO, frames).collect(),
@@ -34,7 +34,7 @@ impl Mobile {
         }
     }
 
-    /// Its channel is bad from the first to the second of those milliseconds.
+    /// Makes its channel bad from millisecond `from` to millisecond `to`.
     pub(crate) fn fading(mut self, from: u64, to: u64) -> Self {
         self.fades
             .push((Instant::from_millis(from), Instant::from_millis(to)));
@@ -46,14 +46,14 @@ impl Mobile {
     }
 }
 
-/// The base station, its air and its mobiles.
+/// The base station, its air and its mobile hosts.
 pub(crate) struct Air {
     pub(crate) scheduler: Scheduler,
     pub(crate) mobiles: BTreeMap<Destination, Mobile>,
     pub(crate) now: Instant,
-    /// What the scheduler asked for, in order.
+    /// Outputs of the scheduler, in order.
     pub(crate) log: Vec<(Instant, Output)>,
-    /// How often a frame is tried.
+    /// Largest number of tries of a frame.
     pub(crate) tries_max: u32,
 }
 
@@ -104,7 +104,7 @@ impl Air {
         });
     }
 
-    /// Tells the states of all channels, as a simulated channel does.
+    /// Reports the states of all channels, as a simulated channel does.
     fn tell_channels(&mut self) {
         for destination in self.destinations() {
             let is_good = self.mobiles[&destination].is_good(self.now);
@@ -121,7 +121,7 @@ impl Air {
         }
     }
 
-    /// Runs the air until `end`, or until nothing waits.
+    /// Runs the air until `end`, or until no frames wait.
     pub(crate) fn run(&mut self, end: Instant, perfect: bool) {
         let tick = Duration::from_millis(1);
         while self.now < end
@@ -208,7 +208,7 @@ impl Air {
         });
     }
 
-    /// Whom the scheduler served, in order.
+    /// Returns the destinations that the scheduler served, in order.
     pub(crate) fn served(&self) -> Vec<u16> {
         let served = |(_, output): &(Instant, Output)| match output {
             Output::Serve(destination) => Some(destination.0),

@@ -1,4 +1,4 @@
-//! The contract of a core, and inputs that nobody should send.
+//! Tests of the contract of a core, and of invalid inputs.
 
 use proptest::prelude::*;
 use scheduler::config::{Bursts, Discipline, Monitor, Probing};
@@ -21,7 +21,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn hint() -> impl Strategy<Value = Hint> {
-    // A receiver is a peer: what it says can be anything.
+    // A receiver is a peer: its report may have any content.
     let faded = prop::option::of(any::<u64>().prop_map(Duration::from_nanos));
     prop_oneof![
         any::<u32>().prop_map(Hint::Damaged),

@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! Tests of the disciplines.
 
 use scheduler::config::{Discipline, Monitor};
 use scheduler::{Destination, Input};
@@ -116,7 +116,7 @@ fn the_longest_queue_captures_the_air() {
     assert_eq!(air.served()[..3], [1, 1, 1]);
 }
 
-/// Who sends frames that take longer gets fewer of them through, and the same airtime.
+/// A host with longer frames gets fewer of them through, and the same airtime.
 #[test]
 fn airtime_is_shared_and_not_frames() {
     let mut air = Air::new(Discipline::Airtime, Monitor::Perfect, Vec::new());

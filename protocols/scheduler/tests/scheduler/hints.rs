@@ -1,4 +1,4 @@
-//! What receivers tell of the frames that they did not get.
+//! Tests of receivers' reports about frames that they did not get.
 
 use scheduler::config::{Monitor, Probing};
 use scheduler::{Destination, Hint, Outcome};
@@ -8,7 +8,7 @@ use crate::monitors::{MISSING, Watched, acknowledgements};
 
 const RISEN: Hint = Hint::Risen { faded: None };
 
-/// Both monitors that know nothing without being told.
+/// Both monitors without perfect knowledge.
 fn monitors() -> [Monitor; 2] {
     [acknowledgements(), Monitor::Probing(Probing::default())]
 }
@@ -60,7 +60,7 @@ fn lengths_that_receivers_tell_are_learned_in_place_of_guesses() {
         watched.hint(300, Hint::Risen { faded });
         watched.outcome(300, Outcome::Delivered);
         assert_eq!(bursts(&watched), (1, Some(length)));
-        // Also of fades that met no frame.
+        // Also a report of fades that hit no frame.
         watched.hint(900, Hint::Risen { faded });
         assert_eq!(bursts(&watched), (2, Some(length)));
     }

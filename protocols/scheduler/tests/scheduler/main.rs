@@ -1,4 +1,4 @@
-//! What a scheduler promises.
+//! Tests of the scheduler.
 
 mod air;
 mod contract;

@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 
 use crate::contract::{config, input};
 
-/// What is known of the destinations that are there.
+/// State of all destinations.
 #[derive(Default)]
 struct Reference {
     lines: BTreeMap<Destination, Option<Waiting>>,
@@ -41,7 +41,7 @@ impl Reference {
         }
     }
 
-    /// Those that may be served, by whether they are marked.
+    /// Returns the destinations that may be served: only unmarked ones, if there are any and marks count.
     fn candidates(&self, discipline: Discipline) -> Vec<(Destination, Waiting)> {
         let ignores = matches!(
             discipline,

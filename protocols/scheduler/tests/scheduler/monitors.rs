@@ -1,4 +1,4 @@
-//! Which channels are taken for bad.
+//! Tests of the detection of bad channels.
 
 use machine::{Machine, RandomStream};
 use scheduler::config::{Bursts, Discipline, Monitor, Probing};
@@ -17,7 +17,7 @@ pub(crate) fn acknowledgements() -> Monitor {
     Monitor::Acknowledgements(Bursts::default())
 }
 
-/// A scheduler with one destination, and what it says of it.
+/// A scheduler with one destination, and its outputs.
 pub(crate) struct Watched(pub(crate) Scheduler);
 
 impl Watched {

@@ -1,4 +1,4 @@
-//! When probes are sent.
+//! Tests of the times of probes.
 
 use machine::Machine;
 use scheduler::config::{Discipline, Monitor, Probing};
@@ -13,7 +13,7 @@ fn probing() -> Monitor {
     Monitor::Probing(Probing::default())
 }
 
-/// A scheduler of one destination, told what becomes of what it asks for.
+/// A scheduler of one destination, with reports about its outputs.
 struct Lone {
     scheduler: Scheduler,
     now: Instant,
@@ -53,7 +53,7 @@ impl Lone {
         });
     }
 
-    /// Lets so much time pass, then offers the air.
+    /// Lets time pass, then frees the air. Returns the output.
     fn asks_after(&mut self, wait: Duration) -> Option<Output> {
         self.now += wait;
         self.scheduler.handle_timeout(self.now);
@@ -64,7 +64,7 @@ impl Lone {
             .last()
     }
 
-    /// What it asked for was lost.
+    /// Reports its frame or probe as lost.
     fn loses(&mut self, airtime: Duration) {
         let destination = Destination(0);
         self.tell(Input::Sent {
@@ -114,7 +114,7 @@ fn who_has_nothing_waiting_is_not_probed() {
     assert_eq!(lone.scheduler.poll_output(), Some(PROBED));
 }
 
-/// Where a probe finds nothing left to send, nobody tells what came of it; whoever waits later is not forgotten.
+/// If a probe finds an empty queue, its result is not reported; frames that come later are not forgotten.
 #[test]
 fn a_probe_that_was_not_sent_is_still_wanted() {
     let mut lone = Lone::new();

@@ -1,4 +1,4 @@
-//! What a datagram costs in memory: nothing.
+//! Tests that a datagram needs no allocation.
 
 use session::{DropCause, INITIATION_BYTES, Received};
 use units::Duration;

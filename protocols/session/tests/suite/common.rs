@@ -22,7 +22,7 @@ pub(crate) fn preshared_key(seed: u64) -> PresharedKey {
     PresharedKey::generate(&mut |buffer: &mut [u8]| stream.fill(buffer))
 }
 
-/// A host called `name`; equal seeds and names give equal hosts.
+/// Returns a host called `name`; equal seeds and names give equal hosts.
 pub(crate) fn endpoint(seed: u64, name: &str, limits: Limits) -> Endpoint {
     let mut stream = RandomStream::named(seed, &format!("{name} entropy"));
     let config = Config {
@@ -36,21 +36,21 @@ pub(crate) fn endpoint(seed: u64, name: &str, limits: Limits) -> Endpoint {
     )
 }
 
-/// `[header][payload][tag]`, not sealed yet.
+/// Returns `[header][payload][tag]`, not sealed yet.
 pub(crate) fn buffer(payload: &[u8]) -> Vec<u8> {
     let mut buffer = vec![0; payload.len() + DATA_OVERHEAD_BYTES];
     buffer[DATA_HEADER_BYTES..][..payload.len()].copy_from_slice(payload);
     buffer
 }
 
-/// What the medium does.
+/// Faults of the medium.
 pub(crate) struct Air {
     pub(crate) loss: Probability,
     pub(crate) duplication: Probability,
     /// Delay is drawn from `[delay, 2 · delay]`, so datagrams overtake each other.
     pub(crate) delay: Duration,
     pub(crate) up: bool,
-    /// When each arrives, and where.
+    /// Datagrams with their arrival times and destinations.
     pub(crate) flying: Vec<(Instant, usize, Vec<u8>)>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct World {
     pub(crate) hosts: [Endpoint; 2],
     pub(crate) peers: [PeerId; 2],
     pub(crate) air: Air,
-    /// What was put on the air, by destination.
+    /// Datagrams put on the air, by destination.
     pub(crate) sent: Vec<(usize, Vec<u8>)>,
     pub(crate) delivered: [Vec<Vec<u8>>; 2],
     pub(crate) events: [Vec<(Instant, Event)>; 2],
@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// A new life of `host`: all its state is gone, its key stays.
+    /// Restarts `host`: all its state is gone, its key stays.
     pub(crate) fn restart(&mut self, host: usize) {
         self.lives[host] += 1_000;
         let name = ["mobile", "gateway"][host];
@@ -228,7 +228,7 @@ impl World {
     }
 }
 
-/// Makes the other host known to `host`.
+/// Adds the other host as a peer of `host`.
 fn introduce(hosts: &mut [Endpoint; 2], host: usize) -> PeerId {
     let config = PeerConfig {
         public_key: hosts[1 - host].public_key(),

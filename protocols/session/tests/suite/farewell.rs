@@ -1,4 +1,4 @@
-//! A goodbye ends a session at once; one that is not genuine, or comes again, does nothing.
+//! Tests of goodbyes: one ends a session at once; a forged or repeated one does nothing.
 
 use session::{DropCause, Event, Received};
 use units::Duration;
@@ -7,7 +7,7 @@ use crate::common::{GATEWAY, MOBILE, World};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Two hosts with a confirmed session and nothing on the air.
+/// Returns two hosts with a confirmed session and nothing on the air.
 fn settled(seed: u64) -> World {
     let mut world = World::new(seed);
     world.connect();
@@ -16,7 +16,7 @@ fn settled(seed: u64) -> World {
     world
 }
 
-/// Lets `host` leave, and gives what it said.
+/// Lets `host` leave, and returns its datagrams.
 fn leave(world: &mut World, host: usize) -> Vec<Vec<u8>> {
     let before = world.sent.len();
     let (now, peer) = (world.now, world.peers[host]);
@@ -47,7 +47,7 @@ fn either_side_hears_that_the_other_leaves() {
     }
 }
 
-/// A gateway that comes back finds its mobile asking already.
+/// A gateway that comes back finds its mobile host initiating already.
 #[test]
 fn a_mobile_asks_anew_after_its_gateway_has_left() {
     let mut world = settled(3);
@@ -73,7 +73,7 @@ fn a_goodbye_that_comes_again_does_nothing() {
     let said = leave(&mut world, MOBILE);
     assert_eq!(said.len(), 3);
     world.run_for(SECOND);
-    // The same life comes back, which is a new one to both.
+    // The same host connects again, which is a new epoch to both.
     world.connect();
     world.run_for(SECOND * 5);
     assert!(is_linked(&world, GATEWAY));
@@ -116,7 +116,7 @@ fn where_no_goodbye_arrives_the_keys_expire() {
     assert_eq!(departures(&world, GATEWAY), 0);
 }
 
-/// The next life's question overtakes the former one's goodbye.
+/// The next epoch's initiation overtakes the former one's goodbye.
 #[test]
 fn a_late_goodbye_does_not_end_the_next_life() {
     let mut world = settled(7);

@@ -1,4 +1,4 @@
-//! What others put on the air: dropped, counted, never answered, and without effect on the session.
+//! Tests of datagrams from other hosts: dropped, counted, never answered, and without effect on the session.
 
 use proptest::prelude::*;
 use session::{
@@ -9,7 +9,7 @@ use units::{Duration, Instant};
 
 use crate::common::{GATEWAY, MOBILE, World, endpoint, private_key};
 
-/// Two hosts with a confirmed session and nothing on the air.
+/// Returns two hosts with a confirmed session and nothing on the air.
 fn settled(seed: u64) -> World {
     let mut world = World::new(seed);
     world.connect();
@@ -48,7 +48,7 @@ fn assert_undisturbed(world: &mut World) {
     );
 }
 
-/// A host with the mobile as its only peer, of the given role towards it.
+/// Returns a host with the mobile host as its only peer, of the given role towards it.
 fn stranger(
     name: &str,
     gateway: &Endpoint,
@@ -151,7 +151,7 @@ fn a_copy_with_another_mac2_does_not_shut_out_the_genuine_one() {
 #[test]
 fn an_initiation_in_flight_disturbs_nothing() {
     let mut world = settled(3);
-    // Somebody delays a genuine initiation of the next rekey and delivers it many times.
+    // An attacker delays a genuine initiation of the next rekey and delivers it many times.
     world.run_for(Duration::from_secs(119));
     world.air.up = false;
     world.run_for(Duration::from_secs(4));
@@ -268,7 +268,7 @@ fn old_keys_open_nothing() {
     world.air.up = false;
     world.run_for(Duration::from_secs(150));
     assert_dropped(&mut world, GATEWAY, &late, DropCause::UnknownIndex);
-    // The keys are refused by age also where no timeout has removed them.
+    // The keys are refused by age even if no timeout has removed them.
     let mut idle = settled(9);
     let mut late = crate::common::buffer(b"late");
     idle.hosts[MOBILE]
@@ -349,7 +349,7 @@ fn misuse_is_told() {
     assert_eq!(world.hosts[GATEWAY].poll_timeout().map(|_| ()), None);
 }
 
-/// What an attacker does to a datagram that he has seen.
+/// Change of a datagram by an attacker.
 #[derive(Debug, Clone)]
 enum Attack {
     Flip(prop::sample::Index, u8),

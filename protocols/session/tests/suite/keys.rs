@@ -1,4 +1,4 @@
-//! Keys: what they print, what they refuse, what they never show.
+//! Tests of keys: their text, the rejection of invalid text, and their secrecy.
 
 use proptest::prelude::*;
 use session::{KeyKind, ParseKeyError, PresharedKey, PrivateKey, PublicKey};

@@ -1,4 +1,4 @@
-//! A session: the handshake, datagrams in both directions, and what others send.
+//! Tests of a session: the handshake, datagrams in both directions, and datagrams from other hosts.
 
 mod allocation;
 mod common;

@@ -1,4 +1,4 @@
-//! Two hosts and the air, in virtual time: sessions begin, are renewed, outlive fades and restarts.
+//! Tests of two hosts and the air, in virtual time: sessions begin, are renewed, outlive fades and restarts.
 
 use session::{Event, Limits, SealError};
 use units::{Duration, Instant, Probability};
@@ -9,7 +9,7 @@ fn percent(text: &str) -> Probability {
     text.parse().expect("a percentage")
 }
 
-/// Both can send, and the gateway has been told so by the mobile's first datagram.
+/// Runs until both can send; the mobile host's first datagram confirms the session to the gateway.
 fn settle(world: &mut World) {
     world.connect();
     world.until_established();

@@ -1,4 +1,4 @@
-//! The vectors in `docs/session.md`: made here, and compared with what stands there.
+//! Tests of the vectors in `docs/session.md`: made here, and compared with the document.
 
 use std::fmt::Write as _;
 

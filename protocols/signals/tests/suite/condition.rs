@@ -1,9 +1,9 @@
-//! What is told of a hop: each trouble as it begins, and its end once, when nothing is wrong any more.
+//! Tests of the signals about a hop: each fault as it begins, and the end once, when there is no fault any more.
 
 use signals::{Change, Condition, Event, Signal};
 use units::{Duration, Instant};
 
-/// What was kept, and what of flows that are held.
+/// Values of `kept` and `held`.
 const KEPT: (bool, bool) = (true, true);
 const HELD: (bool, bool) = (false, true);
 const LOST: (bool, bool) = (false, false);
@@ -22,7 +22,7 @@ fn faded(lasted: u64, (kept, _): (bool, bool)) -> Change {
     Change::FadeEnded { lasted, kept }
 }
 
-/// What is told of `changes`, each 100 ms after the one before, on a hop that works.
+/// Returns the events for `changes`, each 100 ms after the one before, on a working hop.
 fn told(changes: &[Change]) -> Vec<Event> {
     let mut condition = Condition::new(Instant::ZERO, "gateway".into());
     let first = condition.note(Instant::ZERO, Change::Connected { fresh: true });

@@ -1,4 +1,4 @@
-//! Lines: as documented, whole again after any cut, and refused where they are not ours.
+//! Tests of lines: as documented, complete again after any cut, and rejected if they are foreign.
 
 use proptest::prelude::*;
 use signals::{Decoder, Event, LINE_MAX, PEER_MAX, Refusal, Signal};
@@ -20,7 +20,7 @@ fn decoded(text: &str) -> Result<Vec<Signal>, Refusal> {
     Ok(heard)
 }
 
-/// After a greeting.
+/// Decodes a line after a greeting.
 fn read(line: &str) -> Result<Vec<Signal>, Refusal> {
     decoded(&format!("{}{line}\n", Signal::greeting()))
 }
@@ -116,7 +116,7 @@ fn another_version_and_another_protocol_are_told_apart() {
     );
 }
 
-/// Times beyond what a clock can show are the last that it can.
+/// Times beyond the range of a clock become its last time.
 #[test]
 fn times_have_no_end() {
     let line = format!(

@@ -1,4 +1,4 @@
-//! What applications are told: conditions, and the lines that tell of them.
+//! Tests of signals: conditions, and their lines.
 
 mod condition;
 mod lines;

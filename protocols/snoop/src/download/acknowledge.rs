@@ -1,4 +1,4 @@
-//! The path of acknowledgements.
+//! Acknowledgements from the mobile host.
 
 use units::SeqNumber;
 use wire::tcp::SeqRange;
@@ -8,22 +8,22 @@ use crate::effects::{Context, Effects};
 use crate::segment::Revision;
 use crate::{Header, Segment};
 
-/// What becomes of a segment from the mobile host, as far as its acknowledgement goes.
+/// Decision about the acknowledgement of a segment from the mobile host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Passage {
-    /// It goes on, with these changes.
+    /// It is forwarded, with these changes.
     Forward(Revision),
     /// It is held back.
     Hold,
 }
 
 impl<P: Segment> Download<P> {
-    /// The mobile host's SYN.
+    /// Notes the mobile host's SYN.
     pub(crate) fn answer_synchronized(&mut self, header: &Header) {
         self.window.synchronize(header);
     }
 
-    /// A segment from the mobile host that acknowledges.
+    /// Handles the acknowledgement of a segment from the mobile host.
     pub(crate) fn acknowledged(
         &mut self,
         context: &Context<'_>,
@@ -52,7 +52,7 @@ impl<P: Segment> Download<P> {
         passage
     }
 
-    /// More has arrived than before.
+    /// Handles a new acknowledgement: more data have arrived than before.
     fn new_acknowledgment(
         &mut self,
         context: &Context<'_>,
@@ -61,7 +61,7 @@ impl<P: Segment> Download<P> {
     ) -> Passage {
         let number = header.acknowledgment;
         // The rule of the next expected acknowledgement is that of LL-TCP-AWARE; under LL the sender's own copies
-        // would feed it.
+        // would trigger it.
         let last = self.window.acknowledged();
         let known = context.config.tcp_aware && last.is_some_and(|last| self.covers(last, number));
         let freed = self.cache.free(number);
@@ -89,13 +89,13 @@ impl<P: Segment> Download<P> {
         self.pass(context, header)
     }
 
-    /// How many segments the mobile host holds beyond `number`, after an acknowledgement that freed so
-    /// many: each duplicate acknowledgement before stood for one that had arrived.
+    /// Returns the number of segments that the mobile host holds beyond `number`, after an acknowledgement that freed
+    /// `freed` segments: each duplicate acknowledgement before stood for one that had arrived.
     ///
-    /// With one loss the new acknowledgement covers them all and the lost one. If it covers less, the
-    /// loss was part of a burst, and the segment that it asks for is lost too (the comparison's
-    /// rule of the next expected new acknowledgement). Segments that are still in the queue to the
-    /// air do not count, so a repair that overtakes them is no sign of a burst.
+    /// With one loss the new acknowledgement covers them all and the lost one. If it covers less, the loss was part
+    /// of a burst, and the segment that it requests is lost too (the comparison's rule of the next expected new
+    /// acknowledgement). Segments that are still in the queue to the air do not count, so a repair that overtakes
+    /// them is no sign of a burst.
     fn held_beyond(&self, number: SeqNumber, freed: usize, known: bool) -> usize {
         let in_burst = self.recovery.until.is_some_and(|until| number < until);
         if in_burst && known {
@@ -105,7 +105,7 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// The next segment of a burst is lost as well.
+    /// Repairs the next segment of a burst, which is lost as well.
     fn repair_next(&mut self, context: &Context<'_>, number: SeqNumber, effects: &mut Effects<P>) {
         let settled = self.round_trip.smoothed(&context.config.timing);
         let fresh = self.cache.at(number).is_some_and(|entry| {
@@ -118,7 +118,7 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// As much has arrived as before: a duplicate, a window update, or data with an old number.
+    /// Handles an old acknowledgement number: a duplicate, a window update, or data with an old number.
     fn same(
         &mut self,
         context: &Context<'_>,
@@ -140,7 +140,7 @@ impl<P: Segment> Download<P> {
         if news && self.heeds_arrivals(context) {
             self.learn(context, header, effects);
         }
-        // RFC 5681 §2, and RFC 6675 §2 where there is selective information.
+        // RFC 5681 §2, and RFC 6675 §2 with selective information.
         let duplicate = header.is_pure_acknowledgment() && (news || !window_moved);
         if !duplicate || header.reports_repeat_by_sack() {
             return self.pass(context, header);
@@ -167,7 +167,7 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// One more duplicate for a segment that is in the cache.
+    /// Counts one more duplicate for a segment that is in the cache.
     fn count(&mut self, context: &Context<'_>, number: SeqNumber, effects: &mut Effects<P>) {
         let recovery = &mut self.recovery;
         if recovery.expected > 0 {
@@ -181,7 +181,7 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// The segment goes on; what it tells of losses that are ours to repair does not.
+    /// Forwards the segment, without reports of losses that the agent repairs.
     fn pass(&mut self, context: &Context<'_>, header: &Header) -> Passage {
         let number = header.acknowledgment;
         let highest = header.options.sack.iter().map(|block| block.end);

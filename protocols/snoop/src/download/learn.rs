@@ -1,4 +1,4 @@
-//! What acknowledgements say of the segments that arrived, and which were lost on the air.
+//! The information in acknowledgements: segments that arrived, and segments lost on the air.
 
 use units::{Instant, SeqNumber};
 use wire::tcp::{AirLoss, SackRanges, SeqRange};
@@ -10,20 +10,21 @@ use crate::segment::AIR_LOSS_RANGES;
 use crate::{Header, Segment};
 
 impl<P: Segment> Download<P> {
-    /// Whether repair goes by what acknowledgements say, not by their count.
+    /// Returns true if repair uses selective information, not the number of duplicates.
     pub(super) fn is_informed(&self, context: &Context<'_>) -> bool {
         context.config.smart && self.selective
     }
 
-    /// Whether it matters which segments arrived: for repair, or for marks that name several.
+    /// Returns true if the agent must know which segments arrived: for repair, or for marks with ranges.
     pub(super) fn heeds_arrivals(&self, context: &Context<'_>) -> bool {
         let names = context.config.explicit_loss == ExplicitLoss::Ranges;
         self.selective && (context.config.smart || names)
     }
 
-    /// Notes what arrived and repairs what did not though something sent later did: the hop keeps
-    /// order, so the first sign is proof. What was sent again already is given a round trip (Balakrishnan 1997,
-    /// SMART): until something has arrived that was sent after it. An estimate would lag behind a growing queue.
+    /// Notes the segments that arrived, and repairs missing segments that were sent before one that arrived: the hop
+    /// keeps order, so the first sign is proof. A segment that was repeated already is not repaired again until
+    /// something sent after it has arrived (Balakrishnan 1997, SMART: one round trip). An estimated round trip would
+    /// lag behind a growing queue.
     pub(super) fn learn(
         &mut self,
         context: &Context<'_>,
@@ -73,25 +74,25 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// Where the last segment starts that is known to have arrived.
+    /// Returns the start of the last segment that is known to have arrived.
     fn newest_arrival(&self) -> Option<SeqNumber> {
         let arrived = self.cache.iter().filter(|entry| entry.arrived);
         arrived.last().map(|entry| entry.range.start)
     }
 
-    /// When the last segment was sent that is known to have arrived; of those that were sent once, since any copy of
-    /// another may be the one that arrived.
+    /// Returns the sending time of the last segment that is known to have arrived; only of segments sent once, since
+    /// any copy of another may be the one that arrived.
     fn newest_departure(&self) -> Option<Instant> {
         let arrived = self.cache.iter().filter(|entry| entry.arrived);
         let once = arrived.filter(|entry| !entry.repeated);
         once.map(|entry| entry.sent_at).max()
     }
 
-    /// What an acknowledgement of `number` may say of losses on the air. What came late had been lost on
-    /// the wired side, or overtaken there, and is never named.
+    /// Returns the losses on the air that an acknowledgement of `number` may report. Segments that came late had been
+    /// lost or overtaken on the wired side, and are never reported.
     pub(super) fn air_loss(&mut self, context: &Context<'_>, number: SeqNumber) -> Option<AirLoss> {
         let mode = context.config.explicit_loss;
-        // A sender that is shielded has nothing to be told of.
+        // A shielded sender needs no notification.
         if mode == ExplicitLoss::Off || context.shields() {
             return None;
         }
@@ -106,7 +107,7 @@ impl<P: Segment> Download<P> {
         }
     }
 
-    /// Up to three ranges that are known to be lost on the air, the lowest first.
+    /// Returns up to three ranges that are known to be lost on the air, the lowest first.
     fn missing(&mut self, number: SeqNumber) -> SackRanges {
         let mut ranges = SackRanges::default();
         let newest = self.newest_arrival();

@@ -1,4 +1,4 @@
-//! The snoop protocol: its rules, and the packets and numbers that it reads.
+//! Tests of the snoop protocol: its rules, and its packets and numbers.
 
 mod packets;
 mod rules;

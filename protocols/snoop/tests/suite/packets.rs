@@ -1,5 +1,5 @@
-//! Real packets as segments: what is written reads back, changes keep the packet sound, and no bytes make
-//! an agent panic, acknowledge on its own, or hold what it was not to.
+//! Tests of real packets as segments: written ones can be parsed, changed ones are valid, and no bytes make an agent
+//! panic, acknowledge on its own, or hold back data.
 
 use std::net::SocketAddr;
 
@@ -109,7 +109,7 @@ fn a_wrong_checksum_and_a_super_packet_are_no_segments() {
     }
 }
 
-/// A packet of one connection, in either direction; small numbers so that they meet.
+/// Returns a packet of one connection, in either direction; small numbers so that they meet.
 fn packet(from_mobile: bool, (sequence, ack, kind): (u8, u8, u8), payload: u8) -> Packet {
     let [mut header, _] = versions();
     if from_mobile {
@@ -175,7 +175,7 @@ proptest! {
                     }
                 }
             }
-            // Data from the mobile host always go on.
+            // Data from the mobile host are always forwarded.
             prop_assert!(went_on || !(from_mobile && carries));
             prop_assert!(agent.cached_bytes() <= 8_192);
         }

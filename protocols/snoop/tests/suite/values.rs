@@ -1,4 +1,4 @@
-//! Segments as values: the agent treats one as it treats its packet.
+//! Tests of segments as values: the agent treats one as it treats its packet.
 
 use std::net::SocketAddrV4;
 
@@ -63,7 +63,7 @@ fn a_header_and_its_acknowledgement_read_back() {
     assert_eq!(sent.cost(), 40 + 16);
 }
 
-/// How one step of the traffic differs from the next.
+/// Differences between one step of the traffic and the next.
 type Step = (bool, (u8, u8, u8), u8, u64);
 
 fn made_of((from_mobile, (sequence, ack, kind), payload, _): Step) -> TcpSegment {

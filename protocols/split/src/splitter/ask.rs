@@ -12,16 +12,16 @@ use super::{Splitter, half};
 use crate::connection::{Asker, Connection, Half, Sending, Stage, StreamName};
 use crate::{Connect, End, Output, Refusal, Request, Scope, SocketRequest, SystemRequest};
 
-/// How long a connection that was let in may take to be accepted: as long as a kernel waits for the third segment of a
+/// Longest time until a connection that was let in is accepted: as long as a kernel waits for the third segment of a
 /// handshake (Linux: five repetitions of the second).
 const ACCEPTING: Duration = Duration::from_secs(63);
 
-/// A request for a connection that waits until the driver has said where an address is.
+/// A request for a connection that waits until the driver has located an address.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// It came as a packet.
+    /// The request is a packet.
     Packet(Request),
-    /// It came as a stream.
+    /// The request is a stream.
     Stream(StreamName, Ends),
 }
 
@@ -36,17 +36,17 @@ impl Question {
 }
 
 impl<C: Content + Default> Splitter<C> {
-    /// A packet asks for a connection.
+    /// Handles a packet that requests a connection.
     pub(super) fn requested(&mut self, request: Request) {
         let known = self.table.by_ends.get(&request.ends);
         let known = known.and_then(|id| self.table.connections.get(id));
         match known.map(|connection| &connection.stage) {
-            // It is asked for again while nobody has answered.
+            // The request is repeated before it is answered.
             Some(Stage::Asking(Asker::Packet { sequence, .. }))
                 if *sequence == request.sequence => {}
-            // That is what we ask a mobile host with, in the name of the host that asks us.
+            // It is this splitter's own request to a mobile host, in the name of the requesting host.
             Some(Stage::Asking(_)) => self.send(Side::Mobile, request.packet),
-            // The listener knows it.
+            // The listener has it already.
             Some(_) => self.outputs.push_back(Output::ToHost(request.packet)),
             None => {
                 let host = fixed_host(request.asker, &request.ends);
@@ -55,7 +55,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Asks the driver where an address is.
+    /// Requests from the driver the location of an address.
     pub(super) fn locate(&mut self, address: IpAddr, question: Question) {
         let number = self.admission.asked;
         self.admission.asked += 1;
@@ -96,12 +96,12 @@ impl<C: Content + Default> Splitter<C> {
             sequence,
             packet: request.packet,
         };
-        // A packet for which there is no room comes again, and then there may be some.
+        // A packet for which there is no room is repeated later, and then there may be room.
         let connection = Connection::asked(ends, request.asker, request.owner, by);
         self.ask(now, connection);
     }
 
-    /// Lets a request go on as a packet.
+    /// Forwards a request as a packet.
     fn pass(&mut self, request: Request) {
         self.send(request.asker.other(), request.packet);
     }
@@ -116,8 +116,8 @@ impl<C: Content + Default> Splitter<C> {
     }
 
     fn stream_located(&mut self, now: Instant, name: StreamName, ends: Ends, is_local: bool) {
-        // A gateway leaves to packets its own addresses, since it has a firewall for those, and programs that listen
-        // for itself alone. A mobile host takes connections for itself only.
+        // A gateway leaves connections to its own addresses to packets, since it has a firewall for those, and
+        // programs that listen for itself alone. A mobile host accepts connections to itself only.
         let refusal = match self.end {
             End::Gateway { .. } if is_local || self.is_translated(ends.destination.ip()) => {
                 Some(Refusal::NotSplit)
@@ -141,14 +141,14 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Returns true for an address of a mobile host where addresses are translated: the connection would seem to come
+    /// Returns true for an address of a mobile host if addresses are translated: the connection would seem to come
     /// from the gateway.
     fn is_translated(&self, address: IpAddr) -> bool {
         self.end == (End::Gateway { transparent: false })
             && self.owner(address.to_canonical()).is_some()
     }
 
-    /// Begins to ask for a connection; returns its name if there is room for it.
+    /// Begins a connection. Returns its identifier if there is room for it.
     fn ask(&mut self, now: Instant, connection: Connection) -> Option<BindingId> {
         let id = BindingId(self.counters.asked);
         self.counters.asked += 1;
@@ -172,7 +172,7 @@ impl<C: Content + Default> Splitter<C> {
         Some(id)
     }
 
-    /// A connection makes room for another one before anybody has answered it. Who asked by a packet asks again.
+    /// Evicts a half-open connection to make room. If a packet requested it, the sender repeats the request.
     fn give_up(&mut self, id: BindingId) {
         self.counters.without_room += 1;
         let Some(connection) = self.table.connections.get(&id) else {
@@ -193,7 +193,7 @@ impl<C: Content + Default> Splitter<C> {
         self.ask_stream(peer, StreamRequest::Refuse(id, reason));
     }
 
-    /// Begins the connection to the host that is asked.
+    /// Begins the connection to the destination.
     pub(super) fn connect(&mut self, id: SocketId, destination: SocketAddr) {
         let Some(connection) = self.table.connections.get(&id.binding) else {
             return;
@@ -203,7 +203,7 @@ impl<C: Content + Default> Splitter<C> {
         if crosses_hop && let Some(peer) = self.peer_with_streams(owner, &ends) {
             return self.open(id, peer, ends);
         }
-        // To a mobile host in the name of who asks, as if nobody stood between.
+        // To a mobile host, with the address of the requesting host.
         let is_named = match self.end {
             End::Gateway { transparent } => transparent || crosses_hop,
             End::Mobile if crosses_hop => return self.refuse(id, Refusal::HostUnreachable),
@@ -224,7 +224,7 @@ impl<C: Content + Default> Splitter<C> {
         crossing.carries(ends.source.ip()).then_some(crossing.peer)
     }
 
-    /// Asks across the hop.
+    /// Opens a stream across the hop.
     fn open(&mut self, id: SocketId, peer: usize, ends: Ends) {
         let Some(addresses) = StreamAddresses::new(ends.destination, ends.source) else {
             return self.refuse(id, Refusal::NoAnswer);
@@ -245,7 +245,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// There is no way to the host that was asked for a connection between these ends.
+    /// Handles an unreachable destination of the connection between these ends.
     pub(super) fn no_route(&mut self, ends: Ends, refusal: Refusal) {
         let id = self.table.by_ends.get(&ends).copied();
         let connection = id.and_then(|id| Some((id, self.table.connections.get(&id)?)));
@@ -256,7 +256,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// The host that was asked, or the way there, has refused.
+    /// Handles a refusal by the destination, or on the path to it.
     pub(super) fn refuse(&mut self, id: SocketId, refusal: Refusal) {
         self.counters.refused += 1;
         if let Some(connection) = self.table.connections.get(&id.binding)
@@ -277,8 +277,8 @@ impl<C: Content + Default> Splitter<C> {
         self.events.push_back(Input::Reset(id));
     }
 
-    /// The gateway takes no streams for the host that was asked, itself above all: the request goes on as a packet, as
-    /// do all that follow it.
+    /// Leaves a connection to packets, since the gateway accepts no streams for the destination, such as itself: the
+    /// request is forwarded, as are all packets that follow it.
     pub(super) fn leave_to_packets(&mut self, id: SocketId) {
         if let Some(connection) = self.table.connections.get(&id.binding)
             && let Stage::Asking(Asker::Packet { packet, .. }) = &connection.stage
@@ -289,7 +289,7 @@ impl<C: Content + Default> Splitter<C> {
         self.events.push_back(Input::Reset(id));
     }
 
-    /// The listener has accepted a connection.
+    /// Handles a connection that the listener has accepted.
     pub(super) fn accepted(&mut self, now: Instant, ends: Ends) {
         if self.accepts_at_once {
             return self.accept_at_once(now, ends);
@@ -324,7 +324,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// The asker's half is there.
+    /// Joins the requesting half to the connection.
     fn join(&mut self, id: SocketId, joined: Half) {
         let Some(connection) = self.table.connections.get_mut(&id.binding) else {
             return;
@@ -342,7 +342,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// The host that was asked has answered.
+    /// Lets the request in after the destination has answered.
     pub(super) fn let_in(&mut self, now: Instant, id: BindingId) {
         let Some(connection) = self.table.connections.get_mut(&id) else {
             return;
@@ -357,13 +357,13 @@ impl<C: Content + Default> Splitter<C> {
                 self.ask_stream(name.0, StreamRequest::Accept(name.1));
                 self.join(asker, Half::Stream(name, Sending::Open));
             }
-            // It was asked for only once.
+            // The request came only once.
             stage => connection.stage = stage,
         }
     }
 }
 
-/// Returns the address that is not the mobile host's, of a connection that was asked for on that side.
+/// Returns the address of the fixed host of a connection that `asker` requested.
 fn fixed_host(asker: Side, ends: &Ends) -> IpAddr {
     match asker {
         Side::Mobile => ends.destination.ip(),

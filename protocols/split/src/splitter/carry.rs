@@ -10,7 +10,7 @@ use crate::connection::{Connection, Half, Sending, Stage};
 use crate::{SocketEvent, SocketRequest, SystemRequest};
 
 impl<C: Content + Default> Splitter<C> {
-    /// Something happened on a socket.
+    /// Handles an event of a socket.
     pub(super) fn socket(&mut self, now: Instant, id: SocketId, event: SocketEvent<C>) {
         let Some(connection) = self.table.connections.get_mut(&id.binding) else {
             return;
@@ -42,12 +42,12 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// So many bytes can be written to a half now.
+    /// Notes that this many bytes can be written to a half now.
     pub(super) fn writable(&mut self, id: SocketId, room: u64) {
         self.events.push_back(Input::Writable { stream: id, room });
     }
 
-    /// A half has failed.
+    /// Handles a half that has failed.
     pub(super) fn broken(&mut self, id: SocketId) {
         self.reset_half(id);
         let Some(connection) = self.table.connections.get(&id.binding) else {
@@ -60,7 +60,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Does what the redirector asks for, and gives it what came of that, until both are at rest.
+    /// Carries out the outputs of the redirector, and passes it the resulting events, until there are no more.
     pub(super) fn settle(&mut self, now: Instant) {
         loop {
             while let Some(output) = self.redirector.poll_output() {
@@ -107,7 +107,7 @@ impl<C: Content + Default> Splitter<C> {
         self.ask_system(SystemRequest::Socket(id, request));
     }
 
-    /// Nothing more will be written to a half.
+    /// Finishes a half: nothing more will be written to it.
     pub(super) fn finish(&mut self, id: SocketId) {
         let Some(connection) = self.table.connections.get_mut(&id.binding) else {
             return;
@@ -125,7 +125,7 @@ impl<C: Content + Default> Splitter<C> {
                 self.ask_socket(id, SocketRequest::Finish);
             }
             Half::Stream((peer, name), sending) => {
-                // The association sees to the rest of it.
+                // The association completes it.
                 *sending = Sending::Finished;
                 let (peer, name) = (*peer, *name);
                 self.ask_stream(peer, StreamRequest::Close(name));
@@ -133,7 +133,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Takes a half, and resets it.
+    /// Removes a half, and resets it.
     pub(super) fn reset_half(&mut self, id: SocketId) {
         let connection = self.table.connections.get_mut(&id.binding);
         match connection.and_then(|connection| connection.half(id.side).take()) {
@@ -145,7 +145,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// A binding is gone: what it has written goes out still.
+    /// Closes a connection after its binding has closed: written bytes are still sent.
     fn close(&mut self, now: Instant, id: BindingId) {
         let Some(connection) = self.table.connections.get_mut(&id) else {
             return;
@@ -158,7 +158,7 @@ impl<C: Content + Default> Splitter<C> {
         self.end(id);
     }
 
-    /// Ends both halves: one that is to finish goes on until all is written, any other is reset.
+    /// Ends both halves: one that is finishing goes on until all bytes are written, any other is reset.
     fn end(&mut self, id: BindingId) {
         for side in [Side::Fixed, Side::Mobile] {
             let id = half(id, side);
@@ -178,7 +178,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Takes a half without a word to the other side.
+    /// Removes a half without a message to the other side.
     pub(super) fn take_half(&mut self, id: SocketId) {
         if let Some(connection) = self.table.connections.get_mut(&id.binding) {
             *connection.half(id.side) = None;

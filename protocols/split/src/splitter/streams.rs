@@ -11,7 +11,7 @@ use crate::connection::{Stage, StreamName};
 use crate::crossing::Crossing;
 use crate::{End, Refusal, Scope, SystemRequest};
 
-/// Requests of the other end of the hop that may wait until the driver has said where an address is; more are refused.
+/// Largest number of requests by the other end of the hop that wait for the location of an address; more are refused.
 const QUESTIONS: usize = 16_384;
 
 impl<C: Content + Default> Splitter<C> {
@@ -19,7 +19,7 @@ impl<C: Content + Default> Splitter<C> {
         self.crossings.iter_mut().find(|one| one.peer == peer)
     }
 
-    /// There are streams.
+    /// Notes that a peer has streams.
     pub(super) fn streams_began(&mut self, peer: usize, profile: Profile, scope: Scope) {
         let Some(crossing) = self.crossing(peer) else {
             return;
@@ -31,7 +31,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Packets are not led to the listener, so connections cross as packets.
+    /// Leaves all connections to packets, since packets are not diverted to the listener.
     pub(super) fn not_diverted(&mut self) {
         self.diverts = false;
         for crossing in &mut self.crossings {
@@ -39,7 +39,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// The streams are gone, and so are the connections that they carried.
+    /// Ends all streams of a peer, and the connections that they carried.
     pub(super) fn streams_ended(&mut self, peer: usize) {
         if let Some(crossing) = self.crossing(peer) {
             crossing.profile = None;
@@ -49,12 +49,12 @@ impl<C: Content + Default> Splitter<C> {
         let lost = self.table.by_stream.keys().filter(|name| name.0 == peer);
         let lost: Vec<_> = lost.copied().collect();
         for name in lost {
-            // Who asks goes on asking, and may be answered when the hop is there again.
+            // The requesting host repeats its request, and may get an answer when the hop works again.
             self.stream_ended(name, Reason::TimedOut);
         }
     }
 
-    /// News of a stream.
+    /// Handles an event of a stream.
     pub(super) fn stream(&mut self, now: Instant, peer: usize, news: StreamNews<C>) {
         match news {
             StreamNews::Arrived(id, addresses) => {
@@ -95,13 +95,13 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// Returns the half that a stream is.
+    /// Returns the half of a stream, if it has one.
     fn half_of(&self, name: StreamName) -> Option<SocketId> {
         let id = self.table.by_stream.get(&name)?;
         Some(half(*id, self.end.hop_side()))
     }
 
-    /// The other end of the hop asks for a connection.
+    /// Handles a request by the other end of the hop.
     fn stream_arrived(&mut self, name: StreamName, ends: Ends) {
         if self.admission.questions.len() < QUESTIONS {
             self.locate(ends.destination.ip(), Question::Stream(name, ends));
@@ -110,7 +110,7 @@ impl<C: Content + Default> Splitter<C> {
         }
     }
 
-    /// A stream was not made, or is broken.
+    /// Handles the failure or reset of a stream.
     fn stream_ended(&mut self, name: StreamName, reason: Reason) {
         let Some(id) = self.table.by_stream.remove(&name) else {
             let questions = &mut self.admission.questions;

@@ -1,4 +1,4 @@
-//! The splitter keeps the contract of a core, and asks before it answers.
+//! Tests of the splitter: it keeps the contract of a core, and connects to the destination before it accepts.
 
 use std::net::SocketAddr;
 
@@ -52,14 +52,14 @@ fn began() -> Input<Chunks> {
     }
 }
 
-/// What a splitter finds in the first segment of an application's connection.
+/// Returns the result of a splitter for the SYN of an application's connection.
 fn request(splitter: &Splitter<Chunks>, origin: Origin) -> Option<Found> {
     let mut system = System::new([]);
     let syn = system.open(address(MOBILE), address(SERVER));
     splitter.examine(origin, &syn, |_| Choice::default())
 }
 
-/// A connection of an application, from its request to the end of both directions.
+/// Returns a connection of an application, from its request to the end of both directions.
 fn script() -> Vec<(Duration, Input<Chunks>)> {
     let mut ready = splitter(End::Mobile);
     ready.handle_input(Instant::ZERO, began());
@@ -81,7 +81,7 @@ fn script() -> Vec<(Duration, Input<Chunks>)> {
         began(),
         Input::Found(found.clone()),
         system(located),
-        // The kernel asks again, since nobody has answered.
+        // The kernel repeats the request, since there is no answer yet.
         Input::Found(found),
         stream(StreamNews::Connected(name)),
         system(SystemEvent::Accepted(ends())),
@@ -104,7 +104,7 @@ fn script() -> Vec<(Duration, Input<Chunks>)> {
 fn it_keeps_the_contract_of_a_core() {
     let tail = Duration::from_secs(10_000);
     conformance::check(|| splitter(End::Mobile), &script(), tail);
-    // A connection that nobody ends is reset when it was idle for long.
+    // A connection that neither side ends is reset when it was idle for long.
     conformance::check(|| splitter(End::Mobile), &script()[..12], tail);
 }
 
@@ -153,11 +153,11 @@ fn a_gateway_holds_what_comes_across_the_hop() {
     let splitter = splitter(End::Gateway { transparent: false });
     let found = request(&splitter, Origin::Hop).expect("a request");
     assert!(found.holds_packet());
-    // What fixed hosts ask for through address translation is none of its business.
+    // Requests by fixed hosts through address translation are not handled.
     assert!(request(&splitter, Origin::Host).is_none());
 }
 
-/// A connection to an address of the gateway itself goes on as a packet.
+/// A connection to an address of the gateway itself is forwarded as packets.
 #[test]
 fn what_is_local_goes_on() {
     let mut gateway = splitter(End::Gateway { transparent: false });

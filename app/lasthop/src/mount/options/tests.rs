@@ -1,4 +1,4 @@
-//! Options as people write them.
+//! Options as users write them.
 
 use files::{BlockSize, Window};
 

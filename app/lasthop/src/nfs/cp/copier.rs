@@ -1,4 +1,4 @@
-//! Whole trees, many files at the same time.
+//! Copies of whole trees, with many files at the same time.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -15,24 +15,24 @@ use crate::interrupt;
 use crate::nfs::problem::Problem;
 use crate::nfs::session::Session;
 
-/// Files that wait for a worker.
+/// Largest number of files that wait for a worker.
 const QUEUE: usize = 1_024;
 
-/// Copies trees.
+/// A copier of trees.
 pub(super) struct Copier<'c> {
     pub(super) how: How,
-    /// Files that are copied at the same time.
+    /// Largest number of files that are copied at the same time.
     pub(super) jobs: u16,
     pub(super) meter: &'c Meter,
-    /// Through what copies at a server are read back.
+    /// Connection on which copies at a server are read back.
     pub(super) reader: Option<Arc<Session>>,
 }
 
-/// Directories whose rights and times are set at the end.
+/// Directories whose mode and times are set at the end.
 pub(super) type Finished = Vec<(Directory, Meta)>;
 
 impl Copier<'_> {
-    /// Copies everything. What fails is told at once, and the rest goes on.
+    /// Copies everything. Errors are reported at once, and the rest goes on.
     pub(super) fn copy(
         &self,
         origins: &[Origin],

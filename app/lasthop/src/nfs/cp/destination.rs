@@ -1,4 +1,4 @@
-//! Where copies go.
+//! The destination of copies.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,7 +23,7 @@ use crate::nfs::problem::Problem;
 use crate::nfs::session::{Place, Session, Sessions, parse_url};
 use crate::nfs::transfer::{LocalFile, RemoteFile};
 
-/// A directory that is there.
+/// An existing directory.
 #[derive(Clone)]
 pub(super) enum Directory {
     Local(PathBuf),
@@ -34,16 +34,16 @@ pub(super) enum Directory {
     },
 }
 
-/// Where copies go.
+/// The destination of copies.
 pub(super) struct Destination {
     directory: Directory,
-    /// What the copy is called, if not as the source.
+    /// Name of the copy, if it differs from that of the source.
     name: Option<Vec<u8>>,
     place: Option<Place>,
 }
 
 impl Destination {
-    /// What the command line names: a directory that is there, or a new name in one.
+    /// Returns the destination that the command line names: an existing directory, or a new name in one.
     pub(super) fn find(
         text: &OsStr,
         must_be_directory: bool,
@@ -105,20 +105,20 @@ impl Destination {
         }
         let (parent, name) = place.parent()?;
         if parent.attributes.kind != FileType::Directory {
-            return Err(Problem::at(shown, "it would lie in what is no directory"));
+            return Err(Problem::at(shown, "its parent is not a directory"));
         }
         let parent_path = place.url.path.strip_suffix(&name[..]);
         let parent_url = place.shown().with_path(parent_path.unwrap_or(b"/").into());
         Ok(remote(parent.file, parent_url.to_string(), Some(name)))
     }
 
-    /// Where the copy of a source goes.
+    /// Returns the directory and name of the copy of a source.
     pub(super) fn target(&self, name: &[u8]) -> (&Directory, Vec<u8>) {
         let name = self.name.clone().unwrap_or_else(|| name.to_vec());
         (&self.directory, name)
     }
 
-    /// A connection to read back through, which has nothing in memory; none is needed on this host.
+    /// Returns a connection with empty caches to read copies back; `None` for copies on this host.
     pub(super) fn reader(&self, sessions: &mut Sessions) -> Result<Option<Arc<Session>>, Problem> {
         let place = self.place.as_ref();
         place
@@ -128,7 +128,7 @@ impl Destination {
 }
 
 impl Directory {
-    /// The same as people know it, with a name in it.
+    /// Returns the path of a name in this directory, as text for people.
     pub(super) fn shown(&self, name: &[u8]) -> Arc<str> {
         match self {
             Self::Local(path) => path
@@ -142,15 +142,15 @@ impl Directory {
         }
     }
 
-    /// The directory `name` in this one: made, or there already. With `is_inner` a symbolic link does not do, which
-    /// somebody could have put there to lead us elsewhere.
+    /// Returns the directory `name` in this one, and creates it if it is missing. With `is_inner` a symbolic link is
+    /// refused, because somebody could have created it to redirect the copy.
     pub(super) fn enter(
         &self,
         name: &[u8],
         (meta, how): (&Meta, How),
         is_inner: bool,
     ) -> Result<Self, Problem> {
-        // We have to get in ourselves, until its own rights are set at the end.
+        // The copier needs access itself, until the directory gets its own mode at the end.
         let mode = mode(meta, how) | 0o700;
         let shown = self.shown(name);
         match self {
@@ -203,7 +203,7 @@ impl Directory {
         }
     }
 
-    /// Sets what is kept of a directory, once nothing more is put into it.
+    /// Sets mode and times of a directory, after its last entry was created.
     pub(super) fn finish(&self, meta: &Meta, how: How) -> Result<(), Problem> {
         let wanted = mode(meta, how);
         match self {
@@ -228,7 +228,7 @@ impl Directory {
         }
     }
 
-    /// Makes a symbolic link, in place of what has the name and is no directory.
+    /// Creates a symbolic link, and replaces anything else with that name but a directory.
     pub(super) fn make_link(&self, name: &[u8], target: &[u8]) -> Result<(), Problem> {
         match self {
             Self::Local(path) => {
@@ -267,7 +267,7 @@ impl Directory {
         }
     }
 
-    /// Begins with the file `name`, or goes on with it.
+    /// Starts the file `name`, or resumes it.
     pub(super) fn begin(
         &self,
         name: &[u8],

@@ -1,4 +1,4 @@
-//! One file.
+//! The copy of one file.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::nfs::problem::Problem;
 use crate::nfs::session::Session;
 use crate::nfs::transfer::{PIECE, Transfer};
 
-/// Bytes of all large files that are under way together.
+/// Limit of bytes in flight of all large files together.
 const WINDOW: u64 = 16 << 20;
 
 /// A file to copy.
@@ -23,18 +23,18 @@ pub(super) struct Job {
     pub(super) name: Vec<u8>,
 }
 
-/// What all jobs share.
+/// State that all jobs share.
 pub(super) struct Shared<'s> {
     pub(super) how: How,
     pub(super) meter: &'s Meter,
-    /// Through what copies at a server are read back.
+    /// Connection on which copies at a server are read back.
     pub(super) reader: Option<&'s Arc<Session>>,
-    /// Transfers under way, which share the window.
+    /// Number of running transfers, which share the window.
     pub(super) active: AtomicU64,
 }
 
 impl Job {
-    /// Copies the file. What an interruption leaves, if it is worth going on with, is told to the meter.
+    /// Copies the file. A part that an interruption leaves is reported to the meter if it can be resumed.
     pub(super) fn run(&self, shared: &Shared<'_>) -> Result<(), Problem> {
         let opened = self.origin.open()?;
         let mut part = self.directory.begin(&self.name, &opened.meta, shared.how)?;
@@ -52,7 +52,7 @@ impl Job {
         Ok(())
     }
 
-    /// Copies what is not there yet, and makes the part the file.
+    /// Copies the missing bytes, and renames the part to the file.
     fn fill(
         &self,
         opened: &Opened,

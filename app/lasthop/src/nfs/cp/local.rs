@@ -1,4 +1,4 @@
-//! A file of this host that is being written.
+//! A partly written file of this host.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -17,7 +17,7 @@ use super::part::{MARKED, Part, mode, part_name};
 use crate::nfs::problem::Problem;
 use crate::nfs::transfer::{Arrival, LocalFile, Sink};
 
-/// A file of this host that is being written: from its beginning on, so that its length says how far it is.
+/// A partly written file of this host: it is written from its beginning, so its length is the progress.
 pub(super) struct LocalPart {
     file: LocalFile,
     path: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct LocalPart {
 }
 
 impl LocalPart {
-    /// Begins with the file `name`, or goes on with it.
+    /// Starts the file `name`, or resumes it.
     pub(super) fn begin(
         folder: &Path,
         name: &[u8],
@@ -58,12 +58,13 @@ impl LocalPart {
     }
 }
 
-/// Nobody shall lead us elsewhere by a symbolic link under the name of our part.
+/// Returns the open flags that refuse a symbolic link with the name of the part, by which somebody could redirect the
+/// copy.
 fn libc_flags() -> i32 {
     rustix::fs::OFlags::NOFOLLOW.bits() as i32
 }
 
-/// How much of the file is there, if what is there is of this version of the source.
+/// Returns the number of bytes that are present, if they belong to this version of the source.
 fn present(path: &Path, meta: &Meta) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return 0;
@@ -74,7 +75,7 @@ fn present(path: &Path, meta: &Meta) -> u64 {
     if is_ours { there.size } else { 0 }
 }
 
-/// Notes of which version of the source the file is: in the time of the last reading, which nobody else needs yet.
+/// Stores the version of the source in the access time, which nobody else needs yet.
 fn mark(file: &File, meta: &Meta) -> std::io::Result<()> {
     let version = Time {
         seconds: meta.version(),

@@ -1,4 +1,4 @@
-//! What is kept of a file beside its content.
+//! The attributes of a file that a copy keeps.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -6,23 +6,24 @@ use std::os::unix::fs::MetadataExt;
 use nfs::{Attributes, NewAttributes, SetTime, Time};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
-/// What is kept of a file beside its content.
+/// The attributes of a file that a copy keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Meta {
     pub(super) size: u64,
-    /// The usual twelve bits.
+    /// The twelve mode bits.
     pub(super) mode: u32,
     pub(super) accessed: Time,
     pub(super) modified: Time,
 }
 
 impl Meta {
-    /// Whether the content is the same as far as this tells.
+    /// Returns true if the content is probably the same.
     pub(super) fn is_same_content(&self, other: &Self) -> bool {
         (self.size, self.modified) == (other.size, other.modified)
     }
 
-    /// A number that names this version of a file. It fits into a time before 2038, which every file system keeps.
+    /// Returns a number that identifies this version of a file. It fits into a time before 2038, which every file
+    /// system stores.
     pub(super) fn version(&self) -> u32 {
         let words = [
             self.size,
@@ -35,7 +36,7 @@ impl Meta {
         u32::from_be_bytes(first) >> 1
     }
 
-    /// The times as attributes to set at a server.
+    /// Returns the times as attributes to set at a server.
     pub(super) fn times(&self) -> NewAttributes {
         NewAttributes {
             accessed: SetTime::To(self.accessed),
@@ -44,7 +45,7 @@ impl Meta {
         }
     }
 
-    /// The times as this host sets them.
+    /// Returns the times in the form of this host.
     pub(super) fn timestamps(&self) -> Timestamps {
         Timestamps {
             last_access: timespec(self.accessed),
@@ -53,7 +54,7 @@ impl Meta {
     }
 }
 
-/// Read now, and not written.
+/// Access time now, modification time unchanged.
 pub(super) const READ_NOW: Timestamps = Timestamps {
     last_access: special(UTIME_NOW),
     last_modification: special(UTIME_OMIT),
@@ -66,7 +67,7 @@ const fn special(nanoseconds: i64) -> Timespec {
     }
 }
 
-/// A time as this host keeps it.
+/// Returns a time in the form of this host.
 pub(super) fn timespec(time: Time) -> Timespec {
     let time = time.clamped();
     Timespec {
@@ -87,7 +88,7 @@ impl From<&Attributes> for Meta {
 }
 
 impl From<&Metadata> for Meta {
-    /// Times before 1970 and after 2106 become the nearest that a server can keep.
+    /// Times before 1970 and after 2106 become the nearest that a server can store.
     fn from(metadata: &Metadata) -> Self {
         let time = |seconds: i64, nanoseconds: i64| Time {
             seconds: seconds.clamp(0, u32::MAX.into()) as u32,

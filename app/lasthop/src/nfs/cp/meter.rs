@@ -1,4 +1,4 @@
-//! How far it is: a bar on a terminal, and what is said at the end.
+//! The progress of a copy: a bar on a terminal, and a summary at the end.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -15,9 +15,9 @@ use crate::bar::{bar, say};
 use crate::nfs::problem::Problem;
 use crate::nfs::text;
 
-/// How often the bar is drawn anew.
+/// Time between two updates of the bar.
 const TICK: Duration = Duration::from_millis(200);
-/// Over how many ticks the rate is reckoned.
+/// Number of ticks over which the rate is computed.
 const TICKS: usize = 15;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Counted {
     ended: AtomicBool,
 }
 
-/// What went wrong.
+/// Errors so far.
 #[derive(Default)]
 struct Wrong {
     failures: u64,
@@ -39,7 +39,7 @@ struct Wrong {
     left: Vec<String>,
 }
 
-/// Counts what is done, and tells it.
+/// Counters of a copy, with their display.
 pub(super) struct Meter {
     counted: Arc<Counted>,
     wrong: Mutex<Wrong>,
@@ -55,7 +55,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Meter {
-    /// A meter that is seen where standard error is a terminal.
+    /// Creates a meter, which is visible if standard error is a terminal.
     pub(super) fn start(quiet: bool) -> Self {
         let is_seen = !quiet && std::io::stderr().is_terminal();
         let meter = Self {
@@ -73,12 +73,12 @@ impl Meter {
         meter
     }
 
-    /// Has a thread draw the bar until the end.
+    /// Starts a thread that draws the bar until the end.
     fn draw(&self) {
         let (counted, watched) = (Arc::clone(&self.counted), Arc::clone(&self.watched));
         let (bar, begun) = (self.bar.clone(), self.begun);
         let draw = move || {
-            // What was done at the last ticks: the rate is that of now, not that since the beginning.
+            // Bytes at the last ticks: the rate is the current one, not the mean since the beginning.
             let mut ticks = VecDeque::from([(begun, 0)]);
             while !counted.ended.load(Ordering::Relaxed) {
                 let bytes = counted.bytes.load(Ordering::Relaxed);
@@ -94,11 +94,11 @@ impl Meter {
                 std::thread::sleep(TICK);
             }
         };
-        // Without a thread there is no bar, and nothing else is missing.
+        // Without a thread only the bar is missing.
         let _ = std::thread::Builder::new().name("meter".into()).spawn(draw);
     }
 
-    /// Tells of a connection's server: when it falls silent, and what its calls have cost.
+    /// Reports when the server of a connection is silent, and counts its calls.
     pub(super) fn watch(&self, connection: &Connection) {
         lock(&self.watched).push(connection.clone());
         if self.quiet {
@@ -107,7 +107,7 @@ impl Meter {
         let (bar, server) = (self.bar.clone(), connection.status().server);
         connection.observe(move |event| {
             let line = match event {
-                // The bar tells it itself.
+                // The bar shows it itself.
                 Event::Silent { .. } if !bar.is_hidden() => return,
                 Event::Silent { .. } => format!("server {server} is silent, retrying"),
                 Event::Answering { after } => {
@@ -121,7 +121,7 @@ impl Meter {
         });
     }
 
-    /// A file was found that is to be copied.
+    /// Counts a file to copy.
     pub(super) fn found(&self, size: u64) {
         self.counted.expected_files.fetch_add(1, Ordering::Relaxed);
         self.counted
@@ -129,33 +129,33 @@ impl Meter {
             .fetch_add(size, Ordering::Relaxed);
     }
 
-    /// A file that was found has another size now.
+    /// Corrects the size of a file that has changed since it was found.
     pub(super) fn expect(&self, found: u64, size: u64) {
         let expected = &self.counted.expected_bytes;
         expected.fetch_add(size.wrapping_sub(found), Ordering::Relaxed);
     }
 
-    /// So much was there already.
+    /// Counts bytes that were present already.
     pub(super) fn resume(&self, bytes: u64) {
         self.counted.resumed.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// So many bytes more are copied.
+    /// Counts copied bytes.
     pub(super) fn advance(&self, bytes: u64) {
         self.counted.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A file is whole.
+    /// Counts a complete file.
     pub(super) fn file_done(&self) {
         self.counted.files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A part of a file was left that can be gone on with.
+    /// Notes a part of a file that can be resumed.
     pub(super) fn left(&self, shown: &str) {
         lock(&self.wrong).left.push(shown.to_owned());
     }
 
-    /// Something was not copied.
+    /// Counts an error.
     pub(super) fn failed(&self, problem: &Problem) {
         let mut wrong = lock(&self.wrong);
         if let Problem::Interrupted = problem {
@@ -163,13 +163,13 @@ impl Meter {
             return;
         }
         wrong.failures += 1;
-        // The last one is told when the command ends.
+        // The last one is reported when the command ends.
         if let Some(before) = wrong.last.replace(problem.to_string()) {
             say(&self.bar, &format!("error: {before}"));
         }
     }
 
-    /// The end: says what was done.
+    /// Ends the display and prints the summary.
     pub(super) fn end(&self) {
         let elapsed = self.begun.elapsed();
         *lock(&self.ended) = Some(elapsed);
@@ -189,7 +189,7 @@ impl Meter {
         );
     }
 
-    /// What was done, for programs.
+    /// Returns the summary, for programs.
     pub(super) fn json(&self) -> Value {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let elapsed = lock(&self.ended).unwrap_or_else(|| self.begun.elapsed());
@@ -216,11 +216,11 @@ impl Meter {
         })
     }
 
-    /// How the command ends.
+    /// Returns the result of the command.
     pub(super) fn outcome(&self) -> Result<(), Problem> {
         let wrong = lock(&self.wrong);
         for shown in &wrong.left {
-            let line = format!("{shown} is not whole; go on with it by --resume");
+            let line = format!("{shown} is not complete; continue with --resume");
             say(&self.bar, &line);
         }
         match (&wrong.last, wrong.interrupted) {
@@ -242,7 +242,7 @@ impl Meter {
     }
 }
 
-/// Rate, retransmissions, and whether a server is silent.
+/// Returns rate and retransmissions, and a note if a server is silent.
 fn message(bytes: u64, elapsed: Duration, connections: &[Connection]) -> String {
     let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-3);
     let statuses: Vec<_> = connections.iter().map(Connection::status).collect();

@@ -31,8 +31,8 @@ Examples:
   lasthop nfs cp --resume film.mkv nfs://files/srv/export/films/      after an interruption
   lasthop nfs cp -r nfs://one/srv/a nfs://two/srv/b
 
-A file is written as `.NAME.lasthop-part` and gets its name when it is whole and on the disk of the server. What an
-interruption leaves can be gone on with by --resume, as long as the source has not changed since.";
+A file is written as `.NAME.lasthop-part` and gets its name when it is complete and on the disk of the server.
+After an interruption continue with --resume, as long as the source has not changed since.";
 
 /// Copy files to, from and between servers.
 #[derive(Debug, clap::Args)]
@@ -67,13 +67,13 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// How files are copied.
+/// The options of a copy.
 #[derive(Debug, Clone, Copy)]
 struct How {
     preserve: bool,
     resume: bool,
     verify: bool,
-    /// Rights that new files do not get.
+    /// Mode bits that new files do not get.
     mask: u32,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
     outcome
 }
 
-/// The rights that this process does not give to new files.
+/// Returns the mode bits that new files of this process do not get.
 fn umask() -> u32 {
     let mask = rustix::process::umask(rustix::fs::Mode::empty());
     rustix::process::umask(mask);

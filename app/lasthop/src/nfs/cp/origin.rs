@@ -1,4 +1,4 @@
-//! What is copied.
+//! The source of a copy.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -18,32 +18,33 @@ use crate::nfs::session::{Session, Sessions, parse_url};
 use crate::nfs::text;
 use crate::nfs::transfer::{LocalFile, RemoteFile, Source};
 
-/// Where something is.
+/// The place of a source.
 #[derive(Clone)]
 enum Place {
     Local(PathBuf),
     Remote(Arc<Session>, FileHandle),
 }
 
-/// What is copied.
+/// A file, directory or link to copy.
 #[derive(Clone)]
 pub(super) struct Origin {
     place: Place,
-    /// Its last name.
+    /// Last component of its path.
     pub(super) name: Vec<u8>,
     pub(super) shown: Arc<str>,
     pub(super) kind: FileType,
     pub(super) meta: Meta,
 }
 
-/// A file to read, and what it was when it was opened.
+/// An open file to read, and its attributes when it was opened.
 pub(super) struct Opened {
     pub(super) source: Box<dyn Source>,
     pub(super) meta: Meta,
 }
 
 impl Origin {
-    /// What the command line names. A symbolic link is followed, unless whole directories are copied.
+    /// Returns the source that the command line names. A symbolic link is followed, unless whole directories are
+    /// copied.
     pub(super) fn find(
         text: &OsStr,
         recursive: bool,
@@ -71,7 +72,7 @@ impl Origin {
         let metadata = metadata.map_err(|error| Problem::at(path.display(), error))?;
         let mut origin = Self::local(path.into(), &metadata);
         if origin.name.is_empty() {
-            // `.`, `..` or `/`: called as the directory is.
+            // `.`, `..` or `/`: the name is that of the directory.
             let whole =
                 fs::canonicalize(path).map_err(|error| Problem::at(path.display(), error))?;
             let name = whole.file_name().map_or(&b"root"[..], OsStr::as_bytes);
@@ -124,7 +125,7 @@ impl Origin {
         }
     }
 
-    /// Whether this is that very directory.
+    /// Returns true if this is that directory itself.
     pub(super) fn is(&self, directory: &Directory) -> bool {
         match (&self.place, directory) {
             (Place::Local(one), Directory::Local(other)) => {
@@ -147,13 +148,13 @@ impl Origin {
         }
     }
 
-    /// Why it cannot be copied, if it is something special.
+    /// Returns the error that a special file cannot be copied.
     pub(super) fn special(&self) -> Problem {
         let kind = text::kind(self.kind);
         Problem::at(&self.shown, format!("a {kind} is not copied"))
     }
 
-    /// Calls `visit` with everything in this directory.
+    /// Calls `visit` for each entry of this directory.
     pub(super) fn children(
         &self,
         visit: &mut dyn FnMut(Self) -> Result<(), Problem>,
@@ -183,7 +184,7 @@ impl Origin {
         }
     }
 
-    /// Where this symbolic link leads.
+    /// Returns the target of this symbolic link.
     pub(super) fn target(&self) -> Result<Vec<u8>, Problem> {
         match &self.place {
             Place::Local(path) => fs::read_link(path)
@@ -222,7 +223,7 @@ impl Origin {
         }
     }
 
-    /// What is known of it now.
+    /// Returns its current attributes.
     pub(super) fn meta_now(&self) -> Result<Meta, Problem> {
         match &self.place {
             Place::Local(path) => fs::metadata(path)

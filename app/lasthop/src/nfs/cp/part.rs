@@ -1,4 +1,4 @@
-//! A file that is being written, under a name that says so.
+//! A partly written file, under a temporary name.
 
 use ring::digest::{SHA256, digest};
 
@@ -8,24 +8,24 @@ use crate::nfs::problem::Problem;
 use crate::nfs::text::hex;
 use crate::nfs::transfer::{PIECE, Sink};
 
-/// The longest name of a file.
+/// Largest length of a file name, in bytes.
 const NAME_MAX: usize = 255;
 const PREFIX: &[u8] = b".";
 const SUFFIX: &[u8] = b".lasthop-part";
-/// Smaller files are not worth going on with.
+/// Smallest size of a file that is resumed.
 pub(super) const MARKED: u64 = 4 * PIECE;
 
-/// A file that is being written.
+/// A partly written file.
 pub(super) trait Part: Sink {
-    /// What is there already, from the file's beginning.
+    /// Returns the number of bytes that are present, from the beginning of the file.
     fn present(&self) -> u64;
 
-    /// Makes it safe, and gives it its name and what else is kept of the source.
+    /// Makes the data safe, renames the part, and sets the attributes to keep.
     fn finish(&mut self, meta: &Meta, how: How) -> Result<(), Problem>;
 }
 
-/// The name of what is to become the file `name`. Of a name that leaves no room for more it keeps a part, and a number
-/// that names it.
+/// Returns the temporary name of the file `name`. A name that is too long is shortened, with a number that identifies
+/// it.
 pub(super) fn part_name(name: &[u8]) -> Vec<u8> {
     let room = NAME_MAX - PREFIX.len() - SUFFIX.len();
     if name.len() <= room {
@@ -36,7 +36,7 @@ pub(super) fn part_name(name: &[u8]) -> Vec<u8> {
     [PREFIX, &name[..room - hash.len()], hash.as_bytes(), SUFFIX].concat()
 }
 
-/// The rights of a new file: those of the source, as far as they are kept.
+/// Returns the mode of a new file: that of the source, as far as it is kept.
 pub(super) fn mode(meta: &Meta, how: How) -> u32 {
     let kept = if how.preserve { 0o7777 } else { 0o777 };
     meta.mode & kept & !how.mask

@@ -1,4 +1,4 @@
-//! A file at a server that is being written.
+//! A partly written file at a server.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -15,13 +15,13 @@ use crate::nfs::problem::Problem;
 use crate::nfs::session::Session;
 use crate::nfs::transfer::{Arrival, PIECE, RemoteFile, Sink};
 
-/// How often, and after how many bytes at the latest, it is noted how much of a file is safe.
+/// Largest time and number of bytes between two notes of the safe part of a file.
 const NOTE_EVERY: Duration = Duration::from_secs(5);
 const NOTE_BYTES: u64 = 64 << 20;
 
-/// A file at a server that is being written. Blocks reach it in any order, and its length says nothing. So how much of
-/// it is on the server's disk is noted now and then, in the time of the last reading, which nobody else needs yet: the
-/// seconds are the version of the source, the nanoseconds count pieces.
+/// A partly written file at a server. Blocks reach it in any order, so its length is not the progress. The number of
+/// bytes on the server's disk is therefore stored from time to time in the access time, which nobody else needs yet:
+/// the seconds are the version of the source, the nanoseconds count pieces.
 pub(super) struct RemotePart {
     remote: RemoteFile,
     part: Entry,
@@ -35,7 +35,7 @@ pub(super) struct RemotePart {
     noted_at: Instant,
 }
 
-/// Where a file is to be.
+/// The place of a new file.
 pub(super) struct RemotePlace<'p> {
     pub(super) session: &'p Arc<Session>,
     pub(super) directory: FileHandle,
@@ -44,7 +44,7 @@ pub(super) struct RemotePlace<'p> {
 }
 
 impl RemotePart {
-    /// Begins with a file, or goes on with it.
+    /// Starts a file, or resumes it.
     pub(super) fn begin(place: &RemotePlace<'_>, meta: &Meta, how: How) -> Result<Self, Problem> {
         let problem = |error: &_| Problem::of_call(place.shown, error);
         let entry = |name: &[u8]| {
@@ -94,7 +94,7 @@ impl RemotePart {
     }
 }
 
-/// What is there of the file, if it is of this version of the source, and how much of it is safe.
+/// Returns the part that is present if it is of this version of the source, and its number of safe bytes.
 fn there(session: &Session, part: &Entry, meta: &Meta) -> Option<(Found, u64)> {
     let found = session.look_up(part.clone()).ok()?;
     let accessed = found.attributes.times.accessed;
@@ -134,7 +134,7 @@ impl Sink for RemotePart {
     }
 }
 
-/// Waits until what was written is safe, and notes that then; without waiting here.
+/// Makes the written data safe, and then stores the note; returns without waiting.
 fn flush_and_note(remote: &RemoteFile, note: Operation, to: Sender<Arrival>) {
     let session = Arc::clone(&remote.session);
     let shown = Arc::clone(&remote.shown);
@@ -143,7 +143,7 @@ fn flush_and_note(remote: &RemoteFile, note: Operation, to: Sender<Arrival>) {
         Ok(_) => {
             session.connection.submit(&session.caller, note, drop);
         }
-        // A failed write is told once, so it must not get lost here.
+        // An error of a write is reported only once, so it must not be dropped here.
         Err(error) => {
             let problem = Problem::of_call(&shown, &error);
             let _ = to.send(Arrival::Written(0, Err(problem)));

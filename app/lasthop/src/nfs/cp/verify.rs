@@ -22,7 +22,7 @@ impl Sink for Hash {
     }
 }
 
-/// The SHA-256 of a file, read with so many bytes under way.
+/// Returns the SHA-256 of a file, read with `window` bytes in flight.
 pub(super) fn digest(file: &Opened, window: u64) -> Result<Vec<u8>, Problem> {
     let mut hash = Hash(Context::new(&SHA256));
     let transfer = Transfer {

@@ -1,4 +1,4 @@
-//! The way through a tree that is copied: directories and links are made, files are handed to the workers.
+//! The walk over a tree to copy: it creates directories and links, and passes files to the workers.
 
 use std::sync::mpsc::SyncSender;
 
@@ -10,17 +10,17 @@ use super::job::Job;
 use crate::interrupt;
 use crate::nfs::problem::Problem;
 
-/// The way through a tree.
+/// The walk over a tree.
 pub(super) struct Walk<'w> {
     pub(super) copier: &'w Copier<'w>,
     pub(super) jobs: &'w SyncSender<Job>,
     pub(super) finished: &'w mut Finished,
-    /// The copy of the whole tree, once it is there.
+    /// Copy of the whole tree, once it exists.
     pub(super) top: Option<Directory>,
 }
 
 impl Walk<'_> {
-    /// Goes through the tree of which this is the top.
+    /// Walks over the tree with this root.
     pub(super) fn run(mut self, first: Job) -> Result<(), Problem> {
         let mut waiting = vec![first];
         while let Some(job) = waiting.pop() {
@@ -49,11 +49,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes a directory, and finds what is in it. An error ends the walk; any other failure is told.
+    /// Creates a directory, and lists its source. An error ends the walk; any other failure is only reported.
     fn enter(&mut self, job: &Job, waiting: &mut Vec<Job>) -> Result<(), Problem> {
         let (origin, copier) = (&job.origin, self.copier);
         if self.top.as_ref().is_some_and(|top| origin.is(top)) {
-            let what = "this is where the copy goes: it is not copied into itself";
+            let what = "this is the destination: it is not copied into itself";
             copier.meter.failed(&Problem::at(&origin.shown, what));
             return Ok(());
         }

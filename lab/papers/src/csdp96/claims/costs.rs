@@ -1,4 +1,5 @@
-//! What a discipline costs others, and what putting frames back costs; one connection over time.
+//! Claims over the delay that a discipline causes to others, the cost of putting frames back, and one connection over
+//! time.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -8,7 +9,7 @@ use super::{ISSUE, SECTION};
 const TRACE: &str = "Section on TCP's reaction to losses";
 const COST: &str = "Section on implementation complexity";
 
-/// The claims over delays.
+/// Returns the claims over delays.
 pub(in super::super) fn delay() -> Vec<Claim> {
     vec![
         Claim {
@@ -51,7 +52,7 @@ pub(in super::super) fn delay() -> Vec<Claim> {
     ]
 }
 
-/// The claims over the price of a frame that is put back.
+/// Returns the claims over the price of a frame that is put back.
 pub(in super::super) fn requeue() -> Vec<Claim> {
     vec![
         Claim {
@@ -78,7 +79,7 @@ pub(in super::super) fn requeue() -> Vec<Claim> {
     ]
 }
 
-/// The claims over one connection and three bursts: they are one run, whose numbers are exact.
+/// Returns the claims over one connection and three bursts: they are one run, whose numbers are exact.
 pub(in super::super) fn trace() -> Vec<Claim> {
     let claim = |name, text, judge| Claim {
         name,
@@ -133,7 +134,7 @@ pub(in super::super) fn trace() -> Vec<Claim> {
     ]
 }
 
-/// That a metric of the trace has this value.
+/// Returns a verdict that holds if a metric of the trace has this value.
 fn is(
     table: &Table,
     (case, until): (&str, &str),

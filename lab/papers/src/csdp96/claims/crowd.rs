@@ -1,4 +1,4 @@
-//! What fades cost many.
+//! Claims over the cost of fades for many mobile hosts.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -10,7 +10,7 @@ const PROBING: &str = "CSDP-RR-PROBING";
 const LATE: [&str; 2] = ["at once", "50 ms late"];
 const COUNTS: [&str; 6] = ["2", "4", "8", "16", "32", "64"];
 
-/// The claims over many mobile hosts on one air.
+/// Returns the claims over many mobile hosts on one air.
 pub(in super::super) fn crowd() -> Vec<Claim> {
     vec![
         Claim {
@@ -77,7 +77,7 @@ pub(in super::super) fn crowd() -> Vec<Claim> {
     ]
 }
 
-/// Of what round robin loses without knowledge, the share that probes lose as well, and half of the confidence
+/// Returns the share of the loss of round robin without knowledge that remains with probes, and half of the confidence
 /// interval of its difference.
 fn kept(table: &Table, (late, count): (&str, &str)) -> Result<(f64, f64), Unknown> {
     let at = [("late", late), ("connections", count)];
@@ -87,7 +87,7 @@ fn kept(table: &Table, (late, count): (&str, &str)) -> Result<(f64, f64), Unknow
     Ok((1.0 + paired.difference.mean / lost, half / lost))
 }
 
-/// What is saved, by how many there are.
+/// Describes the share that is saved, for each number of mobile hosts.
 fn saved(table: &Table, late: &str) -> Result<String, Unknown> {
     let each = COUNTS.map(|count| {
         let (share, half) = kept(table, (late, count))?;
@@ -101,13 +101,13 @@ fn saved(table: &Table, late: &str) -> Result<String, Unknown> {
     Ok(format!("{late}, saved: {}", each.join("; ")))
 }
 
-/// The share of the air that the first turn in each fade takes, in per cent, by round robin without knowledge, if turns
-/// come evenly: exponential fades of mean b with a turn each r meet r/b ÷ (1 − e^(−r/b)) turns for each that is the
-/// first.
+/// Returns the share of the air that the first turn in each fade takes, in per cent, by round robin without knowledge,
+/// if turns are evenly spaced: exponential fades of mean b with one turn every r meet r/b ÷ (1 − e^(−r/b)) turns for
+/// each first one.
 fn first_turns(table: &Table, at: &At<'_>) -> Result<f64, Unknown> {
     let turns = table.mean(NONE, at, "between")? / FADE_MS;
     Ok(table.mean(NONE, at, "lost")? * (1.0 - (-turns).exp()) / turns)
 }
 
-/// The mean length of a fade in the plan.
+/// Mean length of a fade in the plan, in milliseconds.
 const FADE_MS: f64 = 100.0;

@@ -1,4 +1,4 @@
-//! What knowledge of the channels is worth.
+//! Claims over the value of knowledge of the channels.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -13,7 +13,7 @@ const MISTAKEN: &str = "driver.hints.mistaken";
 const COME: &str = "driver.hints.come";
 const COMING: [&str; 2] = ["at-once", "with-frames"];
 
-/// The claims over how often the monitor is right.
+/// Returns the claims over the accuracy of the monitor.
 pub(in super::super) fn accuracy() -> Vec<Claim> {
     vec![
         Claim {
@@ -69,7 +69,7 @@ pub(in super::super) fn accuracy() -> Vec<Claim> {
     ]
 }
 
-/// The claims over collisions that are taken for fades.
+/// Returns the claims over collisions that are mistaken for fades.
 pub(in super::super) fn collisions() -> Vec<Claim> {
     vec![
         Claim {
@@ -122,7 +122,8 @@ pub(in super::super) fn collisions() -> Vec<Claim> {
     ]
 }
 
-/// That a metric is at least so much wherever the scheme was run; the numbers are of the place with the least.
+/// Returns a verdict that holds if a metric is at least this large wherever the scheme was run; the numbers are those
+/// of the place with the least.
 fn everywhere(table: &Table, scheme: &str, bound: (&str, f64)) -> Result<Verdict, Unknown> {
     let places = places(table, scheme).into_iter();
     let verdicts = places.map(|place| {
@@ -152,7 +153,8 @@ fn judge_mean(
     table.mean(scheme, &at, metric)
 }
 
-/// That a scheme's last connection ends earlier at the first place than at the second, beyond chance.
+/// Returns a verdict that holds if a scheme's last connection ends significantly earlier at the first place than at the
+/// second.
 fn earlier(table: &Table, scheme: &str, at: [&At<'_>; 2]) -> Result<Verdict, Unknown> {
     let paired = table.compared(at.map(|at| (scheme, at)), "finish_max")?;
     let half = paired.difference.ci95.unwrap_or(f64::INFINITY);

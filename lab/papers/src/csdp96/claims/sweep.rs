@@ -1,4 +1,4 @@
-//! The findings over a grid of what the paper does not tell any more.
+//! Claims over a grid of the parameters that the paper does not state.
 
 use experiment::{Claim, Table, Unknown, Verdict};
 
@@ -17,7 +17,7 @@ macro_rules! everywhere {
     };
 }
 
-/// The claims over the sweep.
+/// Returns the claims over the sweep.
 pub(in super::super) fn sweep() -> Vec<Claim> {
     [ends(), knowledge(), use_of_the_air()].concat()
 }
@@ -136,7 +136,8 @@ fn use_of_the_air() -> Vec<Claim> {
     ]
 }
 
-/// That it holds in every combination; the numbers say in how many, and what they are in the others.
+/// Returns a verdict that holds if `judge` does in every combination; the numbers count these, and give the values of
+/// the others.
 fn tally(
     table: &Table,
     judge: impl Fn(&At<'_>) -> Result<Verdict, Unknown>,

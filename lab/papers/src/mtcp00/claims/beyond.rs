@@ -7,7 +7,7 @@ use super::{MTCP, above, ends, found, labels, number, rates};
 const NETWORKS: [&str; 2] = ["wireless", "Ethernet"];
 const WIDE: &str = "MTCP-WIDE";
 
-/// Whether nothing is wrong on either network at any of these values; `wrong` says what is, at one place.
+/// Returns a verdict that holds if `wrong` returns no exception on either network at any of these values.
 fn everywhere<'t>(
     values: &[&'t str],
     wrong: impl Fn(&'static str, &'t str) -> Result<Option<String>, Unknown>,
@@ -23,7 +23,7 @@ fn everywhere<'t>(
     Ok(found(&all))
 }
 
-/// MTCP as in the paper and in a variant, on a network at a rate.
+/// Returns MTCP as in the paper and in a variant, on a network at a rate.
 fn pair(table: &Table, place: [&str; 2], variant: &str) -> Result<[Summary; 2], Unknown> {
     let [network, rate] = place;
     let of = |variant| {
@@ -33,7 +33,8 @@ fn pair(table: &Table, place: [&str; 2], variant: &str) -> Result<[Summary; 2], 
     Ok([of("as in the paper")?, of(variant)?])
 }
 
-/// Whether MTCP without a part has less than with it, at each rate of 1 % or more on each network; and where not.
+/// Returns a verdict that holds if MTCP without a part has less than with it, at each rate of 1 % or more on each
+/// network; its numbers name the exceptions.
 fn counts(table: &Table, without: &str) -> Result<Verdict, Unknown> {
     everywhere(&rates(table), |network, rate| {
         let [whole, part] = pair(table, [network, rate], without)?;
@@ -42,7 +43,7 @@ fn counts(table: &Table, without: &str) -> Result<Verdict, Unknown> {
     })
 }
 
-/// MTCP's mechanisms, one by one.
+/// Returns the claims over MTCP's mechanisms, one by one.
 pub(crate) fn parts() -> Vec<Claim> {
     vec![
         Claim {
@@ -109,7 +110,7 @@ const SPLITS: [[&str; 2]; 3] = [
     ["I-TCP-SACK", "TCP-SACK"],
 ];
 
-/// Where a split does not bring throughput, by these delays of the wire.
+/// Returns a verdict that holds if a split improves throughput at each of these delays of the wire.
 fn split_fails(table: &Table, delays: &[&str]) -> Result<Verdict, Unknown> {
     let mut wrong = Vec::new();
     for delay in delays {
@@ -127,7 +128,7 @@ fn split_fails(table: &Table, delays: &[&str]) -> Result<Verdict, Unknown> {
     Ok(found(&wrong))
 }
 
-/// I-TCP and TCP over the length of the wire.
+/// Returns the claims over I-TCP and TCP at several delays of the wire.
 pub(crate) fn splits() -> Vec<Claim> {
     vec![
         Claim {
@@ -145,7 +146,7 @@ pub(crate) fn splits() -> Vec<Claim> {
     ]
 }
 
-/// Whether a mobile host without timers has less of `metric` at each rate, in both profiles.
+/// Returns a verdict that holds if a mobile host without timers has less of `metric` at each rate, in both profiles.
 fn saves(table: &Table, metric: &str) -> Result<Verdict, Unknown> {
     let mut wrong = Vec::new();
     for scheme in [MTCP, WIDE] {
@@ -161,7 +162,7 @@ fn saves(table: &Table, metric: &str) -> Result<Verdict, Unknown> {
     Ok(found(&wrong))
 }
 
-/// A mobile host without timers.
+/// Returns the claims over a mobile host without timers.
 pub(crate) fn lean() -> Vec<Claim> {
     vec![
         Claim {
@@ -197,7 +198,8 @@ pub(crate) fn lean() -> Vec<Claim> {
     ]
 }
 
-/// Where the wide profile with these timers has less than 95 % of what damaged frames leave.
+/// Returns a verdict that holds if the wide profile with these timers reaches 95 % of the rate that damaged frames
+/// leave.
 fn reaches(table: &Table, timers: &str) -> Result<Verdict, Unknown> {
     everywhere(&rates(table), |network, rate| {
         let at = [("per", rate), ("network", network), ("timers", timers)];
@@ -206,7 +208,7 @@ fn reaches(table: &Table, timers: &str) -> Result<Verdict, Unknown> {
     })
 }
 
-/// The wide profile.
+/// Returns the claims over the wide profile.
 pub(crate) fn wide() -> Vec<Claim> {
     vec![
         Claim {
@@ -230,7 +232,7 @@ pub(crate) fn wide() -> Vec<Claim> {
     ]
 }
 
-/// Whether no stall after an outage exceeds two round trips.
+/// Returns a verdict that holds if no stall after an outage exceeds two round-trip times.
 fn stalls(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     everywhere(&labels(table, "outage"), |network, outage| {
         let at = [("outage", outage), ("network", network)];
@@ -239,7 +241,7 @@ fn stalls(table: &Table, scheme: &str) -> Result<Verdict, Unknown> {
     })
 }
 
-/// From one access point to another.
+/// Returns the claims over hand-offs from one access point to another.
 pub(crate) fn hand_off() -> Vec<Claim> {
     vec![
         Claim {

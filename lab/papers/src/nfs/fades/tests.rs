@@ -7,7 +7,7 @@ use super::*;
 
 const SECOND: u64 = 1_000;
 
-/// Good from 0 s to 1 s, bad until 1.1 s, and so on.
+/// Returns fades that are good from 0 s to 1 s, bad until 1.1 s, and so on.
 fn fades(holds: bool, tells: bool) -> Fades {
     let text = "each = { rate = '1 Mbit/s', delay = '0 ms', queue = '9 packets' }\n[errors]\n\
         model = 'temporal'\ngood = { distribution = 'deterministic', mean = '1 s' }\n\

@@ -4,12 +4,12 @@ use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions};
 
 use super::{Basis, Judge};
 
-/// The `index`th segment of 100 bytes, in a stream whose numbers wrap.
+/// Returns the `index`th segment of 100 bytes, in a stream whose numbers wrap.
 fn segment(index: u32) -> SeqRange {
     SeqRange::of(SeqNumber(u32::MAX - 150) + 100 * index, 100)
 }
 
-/// A judge whom all of `came` reached.
+/// Returns a judge that has received all of `came`.
 fn judge(basis: Basis, marks: Marks, came: impl IntoIterator<Item = u32>) -> Judge {
     let mut judge = Judge::new(basis, marks);
     came.into_iter()
@@ -17,7 +17,7 @@ fn judge(basis: Basis, marks: Marks, came: impl IntoIterator<Item = u32>) -> Jud
     judge
 }
 
-/// What an acknowledgement that asks for a segment says, after it said `before`.
+/// Returns the marks of an acknowledgement of a segment whose marks were `before`.
 fn marked(judge: &mut Judge, asked: u32, before: AirLoss) -> AirLoss {
     let mut options = TcpSegmentOptions {
         air_loss: before,
@@ -45,7 +45,7 @@ fn the_queue_that_was_told_last_judges_when_a_gap_shows() {
         }
         judge.came(segment(2));
         assert_eq!(marked(&mut judge, 1, AirLoss::None), expected, "{told:?}");
-        // What is told later says nothing of what was lost before.
+        // A later report changes nothing for earlier losses.
         judge.told(if expected == AirLoss::Next { 50 } else { 0 });
         assert_eq!(marked(&mut judge, 1, AirLoss::None), expected, "{told:?}");
     }
@@ -75,10 +75,10 @@ fn who_hears_tells_corruption_from_congestion() {
     judge.heard(segment(2));
     judge.came(segment(3));
     assert_eq!(marked(&mut judge, 1, AirLoss::None), AirLoss::None);
-    // What had come before is not missing.
+    // A segment that had arrived before is not missing.
     judge.heard(segment(0));
     assert_eq!(marked(&mut judge, 0, AirLoss::None), AirLoss::None);
-    // The repair of what a queue had refused is lost on the air.
+    // The retransmission of a segment that a queue had refused is lost on the air.
     judge.heard(segment(1));
     assert_eq!(marked(&mut judge, 1, AirLoss::None), AirLoss::Next);
     assert_eq!(marked(&mut judge, 2, AirLoss::None), AirLoss::Next);
@@ -91,7 +91,7 @@ fn a_judge_replaces_what_those_behind_it_say_of_its_own_gaps_only() {
     assert_eq!(marked(&mut congested, 3, AirLoss::Next), AirLoss::Next);
     let mut congested = judge(Basis::Exchanged(5), Marks::Ranges, [0, 2, 3, 4]);
     assert_eq!(marked(&mut congested, 1, ranges(&[1])), AirLoss::None);
-    // Those behind took two losses in a row for one.
+    // The routers behind counted two losses in a row as one.
     let mut both = SackRanges::default();
     both.push(SeqRange {
         start: segment(1).start,

@@ -6,7 +6,7 @@ use wire::tcp::{AirLoss, SackRanges, SeqRange};
 
 use super::{Fates, Standing, Tally};
 
-/// The `index`th segment of 100 bytes, in a stream whose numbers wrap.
+/// Returns the `index`th segment of 100 bytes, in a stream whose numbers wrap.
 fn segment(index: u32) -> SeqRange {
     SeqRange::of(SeqNumber(u32::MAX - 150) + 100 * index, 100)
 }
@@ -46,7 +46,7 @@ fn a_repair_that_is_refused_belongs_to_the_recovery_that_was_answered() {
     fates.reduced();
     fates.sent(segment(0));
     fates.lost(segment(0), Loss::QueueFull);
-    // Sent after the reduction, so this one asks for another.
+    // Sent after the reduction, so its loss demands another one.
     fates.sent(segment(2));
     fates.lost(segment(2), Loss::QueueFull);
     let expected = Tally {

@@ -47,7 +47,7 @@ fn sent(radio: &mut Radio) -> Vec<Packet> {
     sent.collect()
 }
 
-/// What the acknowledgement of byte 100 says behind a gap there, after the neighbour told what waits.
+/// Returns the marks of the acknowledgement of byte 100 after a gap there, when the neighbour has reported its queue.
 fn marked(neighbour: &mut Radio, waiting: &Waiting, packets: u64) -> AirLoss {
     let now = Instant::ZERO + EVERY;
     let mut radio = radio(&Waiting::default());

@@ -19,14 +19,14 @@ use super::super::rival::{self, Rival, ethernet};
 use super::{Marking, Plan};
 use crate::router::Router;
 
-/// The port of a router that leads to the next one, and the first of those that lead to rivals.
+/// Port of a router that leads to the next one, and the first of those that lead to rivals.
 const ONWARD: Port = Port(1);
 const RIVALS: u16 = 2;
 
 /// An end of a link.
 type At = (NodeId, Port);
 
-/// The network, at rest.
+/// The network before its first event.
 pub(super) struct Hops {
     pub(super) simulation: Simulation<Node>,
     pub(super) source: NodeId,
@@ -42,7 +42,7 @@ struct Hop {
     air: LinkId,
 }
 
-/// The network while it is built.
+/// The network during its construction.
 struct Site<'a> {
     plan: &'a Plan,
     simulation: Simulation<Node>,
@@ -86,7 +86,7 @@ impl Hops {
         })
     }
 
-    /// Runs until all data have arrived; gives what was moved, in bytes.
+    /// Runs until all data have arrived; returns the bytes transferred.
     pub(super) fn finish(&mut self, plan: &Plan) -> Result<u64, RunError> {
         let (simulation, rivals) = (&mut self.simulation, &self.rivals);
         let mut observers = (&mut self.losses, &mut self.driver);
@@ -99,7 +99,7 @@ impl Site<'_> {
         self.simulation.connect(first, second, line).map_err(failed)
     }
 
-    /// A hop and what stands at its ends.
+    /// Adds a hop with the nodes at its ends.
     fn hop(&mut self, name: &str, errors: &ErrorConfig) -> Result<Hop, RunError> {
         let line = self.plan.hop(name, errors).map_err(failed)?;
         let waiting = [Waiting::default(), Waiting::default()];
@@ -114,7 +114,7 @@ impl Site<'_> {
         Ok(Hop { near, far, air })
     }
 
-    /// The routers before and behind the second hop.
+    /// Adds the routers before and behind the second hop.
     fn routers(&mut self) -> [NodeId; 2] {
         let mut ways = [(); 2].map(|()| vec![(FIXED, WIRED), (MOBILE, ONWARD)]);
         for rival in self.plan.rivals() {
@@ -128,7 +128,7 @@ impl Site<'_> {
         ]
     }
 
-    /// The hosts that send across the second hop.
+    /// Adds the hosts that send across the second hop.
     fn rivals(&mut self, routers: [NodeId; 2], line: &Line) -> Result<Vec<NodeId>, RunError> {
         let mut hosts = Vec::new();
         for rival in self.plan.rivals() {
@@ -144,12 +144,12 @@ impl Site<'_> {
     }
 }
 
-/// The port of both routers that leads to a rival.
+/// Returns the port of both routers that leads to a rival.
 fn port(rival: Rival) -> Port {
     Port(RIVALS + u16::from(rival.index))
 }
 
-/// The same hosts without anything below TCP, which is the radios' here.
+/// Returns the same hosts without a layer below TCP, which is the radios' task here.
 fn plain(ends: &SetUp) -> SetUp {
     SetUp {
         parameters: ends.parameters.clone(),
@@ -166,7 +166,7 @@ impl Plan {
         (0..self.config.rivals).map(|index| Rival { index })
     }
 
-    /// What stands at an end of a hop; `near` to the fixed host or not.
+    /// Returns the node at an end of a hop; `near` is true for the end towards the fixed host.
     fn end(&self, near: bool, waiting: &Waiting) -> Result<Node, RunError> {
         let Some(marking) = self.marks else {
             let work = match self.ends.scheme.base {

@@ -1,4 +1,4 @@
-//! How the recording came about that the matrix replays.
+//! The origin of the recording that the matrix replays.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -17,7 +17,7 @@ const PROBE: Bytes = Bytes::new(100);
 const EVERY: Duration = Duration::from_millis(2);
 const PROBES: usize = 30_000;
 
-/// Follows the channel up to `until`, and notes which probes have arrived.
+/// Runs the channel up to `until`, and notes the probes that have arrived.
 fn follow(channel: &mut Channel<usize>, until: Instant, arrived: &mut [bool]) {
     loop {
         while let Some(output) = channel.poll_output() {
@@ -32,7 +32,7 @@ fn follow(channel: &mut Channel<usize>, until: Instant, arrived: &mut [bool]) {
     }
 }
 
-/// When each probe was sent, and whether it arrived.
+/// Returns for each probe the time at which it was sent, and true if it arrived.
 fn probe(link: &Link) -> Vec<(Instant, bool)> {
     let mut channel = Channel::new(link, 1);
     let mut arrived = vec![false; PROBES];

@@ -7,7 +7,7 @@ use papers::matrix::EXPERIMENTS;
 
 use crate::lab::{is_golden, makes_sense, named, plan, refuses, table};
 
-/// The mean throughput of every case.
+/// Returns the mean throughput of every case.
 fn throughputs(table: &Table) -> String {
     let mut lines = String::new();
     let rows = table.rows().into_iter();

@@ -171,7 +171,8 @@ fn two_hops_that_make_no_sense_are_refused_by_name() {
     refuses(experiment, &wrong);
 }
 
-/// The fixed host's own copies of what LL has repaired bring duplicate acknowledgements: no reason to repair more.
+/// Retransmissions of the fixed host for data that LL has repaired cause duplicate acknowledgements: no reason for more
+/// repairs.
 #[test]
 fn undelayed_acknowledgements_set_off_no_storm_of_repairs() {
     let changes = [

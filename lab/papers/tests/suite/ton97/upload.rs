@@ -25,7 +25,7 @@ fn an_upload_is_repaired_on_the_hop() {
     assert!(far("LL-TCP-AWARE") > 1.5 * far("E2E"));
 }
 
-/// Without the shield the sender hears of every loss that the hop repairs.
+/// Without the shield the sender is notified of every loss that the hop repairs.
 #[test]
 fn a_sender_that_is_not_shielded_reduces_its_window() {
     let table = table(named("ton97-upload"), SHORT);

@@ -1,9 +1,9 @@
 //! Two hosts that mount the same server, over a network that loses messages and a server that restarts, beside a
 //! reference file system in memory.
 //!
-//! What must hold: close-to-open between the hosts; what was synchronized survives a crash of the server (R6, R7);
-//! an error of a write is given to each opening (R8); nothing is written into another file of the same name (R9);
-//! every request ends, and nothing stays referred to.
+//! Properties: close-to-open between the hosts; synchronized data survive a crash of the server (R6, R7); an error of
+//! a write is reported to each open of the file (R8); nothing is written to another file of the same name (R9); every
+//! request ends, and no reference remains.
 
 mod world;
 
@@ -18,9 +18,9 @@ use world::{World, config};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 const SIZE: u64 = 12_000;
-/// A file that is longer is not written any more.
+/// Length from which on a file is no longer written.
 const LONGEST: usize = 48_000;
-/// Longer than a client believes what it knows of a directory.
+/// Longer than a client's cache of a directory is valid.
 const VALID: Duration = Duration::from_secs(61);
 
 /// A file that a program has open.
@@ -32,20 +32,20 @@ struct Open {
     file: usize,
 }
 
-/// The hosts, and what their programs must see.
+/// The hosts, and the expected results of their programs.
 struct Model<'a> {
     world: World,
     tape: &'a [u8],
     names: BTreeMap<&'static str, usize>,
     contents: Vec<Vec<u8>>,
     open: Vec<Open>,
-    /// The host that changed names last: the other one may believe the old ones for a while.
+    /// Host that changed names last: the other one may use cached old ones for a while.
     changed: usize,
     writes: u8,
 }
 
-/// Runs a tape of bytes: the seed of the losses, then steps of programs on either host. Returns what the mounts
-/// took in and gave, which a replay has confirmed.
+/// Runs a tape of bytes: the seed of the losses, then steps of programs on either host. Returns the recordings of
+/// both mounts, which a replay has confirmed.
 pub(crate) fn run(bytes: &[u8]) -> (Config, [Tape; 2]) {
     let (seed, tape) = bytes.split_first().unwrap_or((&0, &[]));
     let mut model = Model {
@@ -81,7 +81,7 @@ impl Model<'_> {
         }
     }
 
-    /// Has a host use names: it knows those that the other one has changed.
+    /// Lets a host use names: its cache is first made valid for changes by the other host.
     fn use_names(&mut self, host: usize, changes: bool) {
         if self.changed != host {
             self.world.wait(VALID);
@@ -91,7 +91,7 @@ impl Model<'_> {
         }
     }
 
-    /// Returns true if another host has the file open: who changes it then gets what NFS gives.
+    /// Returns true if another host has the file open: a writer then gets only the consistency of NFS.
     fn elsewhere(&self, host: usize, file: usize) -> bool {
         let others = |open: &&Open| open.file == file && open.host != host;
         self.open.iter().any(|open| others(&open))
@@ -195,7 +195,7 @@ impl Model<'_> {
                     file,
                 };
                 self.open.push(open);
-                // Close-to-open: what another host has closed is seen now.
+                // Close-to-open: data that another host has closed are visible now.
                 self.attributes(open);
                 self.read(open, false);
             }
@@ -217,8 +217,8 @@ impl Model<'_> {
         }
     }
 
-    /// Looks for a name, as the kernel does before it removes or moves it: of what is not there, a repeated call may
-    /// say that it is done.
+    /// Looks up a name, as the kernel does before it removes or renames it: for an absent name, a repeated call may
+    /// report success.
     fn is_there(&mut self, host: usize, name: &str) -> bool {
         let found = self.world.look_up(host, name);
         assert_eq!(found.is_some(), self.names.contains_key(name), "{name}");
@@ -251,7 +251,7 @@ impl Model<'_> {
         assert_eq!(answer, Answer::Done, "rename {name} {to}");
         let file = self.names.remove(name).expect("it is there");
         self.names.insert(to, file);
-        // What was written to the file is safe before.
+        // Data written to the file are stored before.
         self.assert_stored(file);
     }
 
@@ -330,7 +330,7 @@ impl Model<'_> {
         content[at..at + length].fill(self.writes);
         let operation = Operation::Write {
             handle: open.handle,
-            // The kernel's end of the file may be an old one.
+            // The kernel's end of the file may be outdated.
             offset: if append { 0 } else { at as u64 },
             data: vec![self.writes; length].into(),
             append,
@@ -339,7 +339,7 @@ impl Model<'_> {
         assert_eq!(answer, Answer::Written(length as u32));
     }
 
-    /// Reads all; with `interrupted` it may be ended by a signal.
+    /// Reads the whole file; with `interrupted` a signal may end it.
     fn read(&mut self, open: Open, interrupted: bool) {
         let operation = Operation::Read {
             handle: open.handle,
@@ -370,7 +370,7 @@ impl Model<'_> {
         }
     }
 
-    /// R6, R7: what was synchronized is stable, so a crash of the server does it no harm.
+    /// R6, R7: synchronized data are stable, so a crash of the server does not harm them.
     fn synchronize(&mut self, open: Open, crash: bool) {
         let operation = Operation::Synchronize(open.handle);
         let answer = self.world.call(open.host, open.node, operation);
@@ -404,11 +404,11 @@ impl Model<'_> {
             .call(open.host, open.node, Operation::Close(open.handle));
         assert_eq!(closed, Answer::Done);
         self.world.forget(open.host, open.node);
-        // A hidden file goes a little later.
+        // A hidden file is removed a little later.
         self.world.wait(Duration::from_secs(1));
     }
 
-    /// R8: the disk is full for one WRITE; each opening of the file is told, and then all is as it should be.
+    /// R8: the disk is full for one WRITE; each open of the file gets the error, and then all works again.
     fn refuse_a_write(&mut self, open: Open) {
         if self.contents[open.file].len() > LONGEST {
             return;

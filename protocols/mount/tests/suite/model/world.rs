@@ -1,4 +1,4 @@
-//! Two hosts, a server and what lies between them, with a clock.
+//! Two hosts, a server and the network between them, with a clock.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,12 +15,12 @@ use units::{Duration, Instant, Probability};
 /// Longer than any request may take.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// A host: its mount and its client of files.
+/// A host: its mount and its file client.
 pub(super) struct Host {
     pub(super) system: FileSystem,
     pub(super) client: Client,
     answers: BTreeMap<RequestId, Answer>,
-    /// What the mount took in and gave.
+    /// Inputs and outputs of the mount.
     pub(super) tape: Tape,
 }
 
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Does the next thing until `end`; false if there is none.
+    /// Runs the next event until `end`. Returns false if there is none.
     fn step(&mut self, end: Instant) -> bool {
         let arrival = self.arrivals.keys().next().map(|(when, _)| *when);
         let timers = self
@@ -238,7 +238,7 @@ impl World {
         self.end(host, id)
     }
 
-    /// Finds a name; `None` if nothing has it.
+    /// Looks up a name; `None` if it does not exist.
     pub(super) fn look_up(&mut self, host: usize, name: &str) -> Option<mount::Found> {
         match self.call(host, Node::ROOT, Operation::LookUp(name.to_owned().into())) {
             Answer::Entry(entry) => entry.found,

@@ -49,7 +49,7 @@ fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {
     config
 }
 
-/// What becomes of packets: some are lost, repeated, damaged, or late.
+/// Returns the fates of packets: some are lost, repeated, damaged, or late.
 fn fates(random: &mut RandomStream, seed: u64, late: bool) -> super::pipe::Decision {
     let (loss, repeat, damage) = (random.below(40), random.below(10), random.below(10));
     let late = random.below(10) * u64::from(late);
@@ -130,14 +130,14 @@ fn run(seed: u64) {
     );
 }
 
-/// What the model knows of a run.
+/// Expected results of a run.
 struct Ends {
     ids: [ConnectionId; 2],
     written: [usize; 2],
     aborts: bool,
 }
 
-/// What both ends were told is what was written by the other one, whole or with an error.
+/// Checks that each end received the data that the other one wrote, complete or with an error.
 fn check(pipe: &Pipe, seed: u64, known: &Ends) {
     let Ends {
         ids,
@@ -145,7 +145,7 @@ fn check(pipe: &Pipe, seed: u64, known: &Ends) {
         aborts,
     } = *known;
     if pipe.told[MOBILE].len() > 1 {
-        // The answer to the first SYN was given up, and a later SYN made another connection.
+        // The answer to the first SYN was given up, and a later SYN opened another connection.
         return;
     }
     for end in [GATEWAY, MOBILE] {
@@ -178,7 +178,7 @@ fn streams_arrive_whole_or_end_in_an_error() {
     }
 }
 
-/// Numbers near those of the connection, mostly.
+/// Sequence numbers near those of the connection, mostly.
 fn number(first: u32) -> impl Strategy<Value = u32> {
     prop_oneof![
         6 => (0..40_000_u32).prop_map(move |more| first.wrapping_sub(4_000).wrapping_add(more)),
@@ -186,7 +186,7 @@ fn number(first: u32) -> impl Strategy<Value = u32> {
     ]
 }
 
-/// The name that the endpoint of [`opened`] gives its connection, and the number of its SYN.
+/// Returns the connection ID that the endpoint of [`opened`] chooses, and the number of its SYN.
 fn named(config: &Config) -> (Cid, u32) {
     let mut endpoint = bare(config);
     let syn = open(&mut endpoint);
@@ -212,7 +212,7 @@ fn open(endpoint: &mut Endpoint<Count>) -> Control {
     syn
 }
 
-/// An endpoint with one open connection; the peer calls it 7, and its SYN had the number 1,000.
+/// Returns an endpoint with one open connection; its ID at the peer is 7, and the peer's SYN had the number 1,000.
 fn opened(config: &Config) -> Endpoint<Count> {
     let mut endpoint = bare(config);
     let syn = open(&mut endpoint);
@@ -362,7 +362,7 @@ proptest! {
             now += wait;
             endpoint.handle_timeout(now);
             endpoint.handle_input(now, input);
-            // At most a window of packets, and what goes with it.
+            // At most a window of packets, and the outputs that come with it.
             let outputs = std::iter::from_fn(|| endpoint.poll_output()).take(2_000).count();
             prop_assert!(outputs < 2_000);
             prop_assert!(endpoint.poll_timeout().is_none_or(|due| due >= now));

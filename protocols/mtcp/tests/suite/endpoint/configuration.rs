@@ -1,4 +1,4 @@
-//! Configurations as text, and what is wrong with some.
+//! Tests of configurations as text, and of invalid ones.
 
 use mtcp::{Config, OnTimeout, Profile, Selective};
 

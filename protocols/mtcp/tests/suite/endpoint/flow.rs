@@ -1,4 +1,4 @@
-//! Flow control: the window is the receiver's, and it is kept.
+//! Tests of flow control: the receiver sets the window, and the sender keeps to it.
 
 use mtcp::packet::Packet;
 use mtcp::{AutoBuffer, Config, ConnectionId, Input, Limits, Profile};
@@ -7,7 +7,7 @@ use units::{Bytes, Duration};
 
 use super::pipe::{GATEWAY, MOBILE, Pipe, content, paper, wide};
 
-/// The window that the mobile host had announced before each packet of the gateway was sent is never exceeded.
+/// Checks that the window which the mobile host had announced before each packet of the gateway is never exceeded.
 fn assert_window_kept(config: &Config) {
     let (mut pipe, [asked, arrived]) = Pipe::connected(config);
     pipe.reads[MOBILE] = false;
@@ -38,7 +38,8 @@ fn assert_window_kept(config: &Config) {
                 Profile::Paper => (edge.wrapping_sub(end) as u16).cast_signed() >= 0,
                 Profile::Wide => edge.wrapping_sub(end).cast_signed() >= 0,
             };
-            // The first window is the buffer that the handshake announced, and no packet since told another one.
+            // The first window is the buffer that the handshake announced, and no packet since has announced another
+            // one.
             assert!(room || edge == 0, "beyond the window at {}", sighting.at);
         }
     }
@@ -71,7 +72,7 @@ fn a_closed_window_that_opens_unheard_is_asked_for() {
             pipe.ends[GATEWAY].counters().traffic.sent.polls > 2,
             "it asks"
         );
-        // The news of the open window are lost.
+        // The packets that announce the open window are lost.
         pipe.lose_where(|from, _, _| from == MOBILE);
         pipe.reads[MOBILE] = true;
         pipe.input(MOBILE, Input::Read(arrived, 1 << 20));
@@ -164,7 +165,7 @@ fn a_buffer_that_grows_begins_small_and_takes_all_that_it_announces() {
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 2_000_000);
     let grown = pipe.status(MOBILE, arrived).receive_buffer;
     assert!(grown > 400 << 10, "{grown}");
-    // What was announced is kept, also when the application does not read.
+    // An announced window stays, even if the application does not read.
     pipe.reads[MOBILE] = false;
     pipe.write(GATEWAY, asked, 2_000_000..4_000_000);
     pipe.run(Duration::from_secs(1));
@@ -211,7 +212,7 @@ fn the_buffers_of_many_connections_share_what_there_is() {
         1_000 * (16 << 10) + (1 << 20),
         "all of it, and no more"
     );
-    // What connections leave others may use.
+    // Others may use the memory that closed connections free.
     for number in 0..40 {
         pipe.input(GATEWAY, Input::Close(asked(number)));
         pipe.input(MOBILE, Input::Close(ConnectionId::Arrived(number)));
@@ -247,7 +248,7 @@ fn connections_take_turns_where_room_is_scarce() {
     for id in &ids {
         pipe.write(GATEWAY, *id, 0..100_000);
     }
-    // However much is granted at a time, nobody gets more than a turn ahead of the others.
+    // Whatever is granted at a time, no connection gets more than a turn ahead of the others.
     for grant in [1_500, 64 << 10, 4 << 10, 16 << 10, 300 << 10, 1] {
         pipe.input(GATEWAY, Input::Room(grant));
         let flights = ids.iter().map(|id| pipe.status(GATEWAY, *id).flight);

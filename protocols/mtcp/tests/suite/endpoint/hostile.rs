@@ -1,4 +1,4 @@
-//! What a stranger or a hostile peer sends: bounded, counted, and never believed.
+//! Tests of packets from a stranger or a hostile peer: limited, counted, and never trusted.
 
 use machine::RandomStream;
 use mtcp::packet::{Addresses, Cid, Control, Data, Flags, Holes, Kind, Packet, Profile};
@@ -52,9 +52,9 @@ fn half_open_connections_by_the_thousand_are_refused() {
     assert_eq!(pipe.ends[GATEWAY].connections(), limits.half_open);
     let counters = pipe.ends[GATEWAY].counters();
     assert_eq!(counters.refused.busy, 10_000 - limits.half_open as u64);
-    // A tick's worth of answers, and no more.
+    // The answers of one tick, and no more.
     assert_eq!(pipe.log.len(), 32);
-    // They do not stay.
+    // The connections do not stay.
     pipe.run(limits.opening + Duration::from_secs(1));
     assert_eq!(pipe.ends[GATEWAY].connections(), 0);
 }
@@ -93,7 +93,7 @@ fn answered_connections_that_nobody_completes_are_given_up() {
         pipe.phase(GATEWAY, ConnectionId::Arrived(0)),
         Some(Phase::Answered)
     );
-    // The other end knows nothing of it, and says so.
+    // The other end does not know the connection, and answers so.
     pipe.run(Duration::from_millis(100));
     assert_eq!(pipe.ends[GATEWAY].connections(), 0);
     assert_eq!(
@@ -145,18 +145,18 @@ fn a_reset_needs_proof() {
                 ..syn(1)
             })
         };
-        // Neither the other name nor the exact number is known.
+        // Neither the other ID nor the exact number is known.
         for guess in 1..2_000 {
             pipe.inject(MOBILE, &reset(Cid(own.0 ^ guess as u16), guess));
         }
-        // Both names, but a number beyond the window, and one before it.
+        // Both IDs, but a number beyond the window, and one before it.
         let beyond = config.receive_buffer.get() as u32 + 5_000;
         pipe.inject(MOBILE, &reset(own, beyond));
         pipe.inject(MOBILE, &reset(own, u32::MAX - 2_000));
         pipe.run(Duration::from_secs(1));
         assert_eq!(pipe.ends[MOBILE].counters().refused.forged_resets, 2_001);
         assert_eq!(pipe.phase(MOBILE, arrived), Some(Phase::Open));
-        // Both names, and a number in the window: some of what came before was lost.
+        // Both IDs, and a number in the window: some earlier packets were lost.
         pipe.inject(MOBILE, &reset(own, 3_000));
         assert_eq!(pipe.told(MOBILE, arrived).reset, Some(Reason::Aborted));
         assert!(!pipe.told(MOBILE, arrived).finished);
@@ -255,7 +255,7 @@ fn a_restarted_end_finds_its_old_connections_gone() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&paper());
     pipe.write(GATEWAY, asked, 0..1_000);
     pipe.run(Duration::from_secs(1));
-    // The gateway starts anew, and happens to choose the same name for another connection.
+    // The gateway restarts, and happens to choose the same ID for another connection.
     let old = pipe.status(MOBILE, arrived);
     let random = RandomStream::named(1, "gateway");
     pipe.ends[GATEWAY] = mtcp::Endpoint::new(paper(), random).expect("a configuration");
@@ -270,7 +270,7 @@ fn a_restarted_end_finds_its_old_connections_gone() {
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 1_000);
 }
 
-/// The paper's mobile host says where it listens; here it is asked for each connection.
+/// The paper's mobile host reports its listeners; here it gets a request for each connection.
 #[test]
 fn what_is_said_of_listeners_is_refused_and_not_kept() {
     let mut pipe = Pipe::new(&paper(), &paper());

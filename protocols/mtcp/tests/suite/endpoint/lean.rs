@@ -1,4 +1,4 @@
-//! The asymmetric end: it keeps no timers, and nothing is lost by that.
+//! Tests of an end without timers, which loses nothing by that.
 
 use machine::{Machine, RandomStream};
 use mtcp::{Config, Input, Reason};
@@ -72,7 +72,7 @@ fn a_full_window_is_acknowledged_without_being_asked() {
     pipe.run(Duration::from_secs(5));
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 200_000);
     let polls = pipe.ends[GATEWAY].counters().traffic.sent.polls;
-    // The end of the data asks, and some seconds without any.
+    // A poll at the end of the data, and one in each of some seconds without data.
     assert!(polls <= 8, "{polls}");
     let acknowledgments = pipe.acknowledgments_of(MOBILE).len();
     assert!(acknowledgments <= 110, "{acknowledgments} for 200 packets");

@@ -1,4 +1,4 @@
-//! Two endpoints, a hop between them that loses what a test says, and a clock.
+//! Tests of two endpoints, a hop between them with losses that a test chooses, and a clock.
 
 #[cfg(test)]
 mod arbitrary;

@@ -1,4 +1,4 @@
-//! Connections that are taken out of an endpoint and go on in another one.
+//! Tests of connections that are taken out of an endpoint and resumed in another one.
 
 use machine::{Machine, RandomStream};
 use mtcp::packet::Packet;
@@ -9,7 +9,7 @@ use units::Duration;
 
 use super::pipe::{GATEWAY, MOBILE, Pipe, carries_data, content, paper, wide};
 
-/// A transfer of 200,000 bytes each way, of which a part has crossed, with holes, and unread.
+/// Returns a transfer of 200,000 bytes each way, of which a part has crossed, with holes, and unread data.
 fn half_way(config: &Config) -> (Pipe, [ConnectionId; 2]) {
     let (mut pipe, [asked, arrived]) = Pipe::connected(config);
     let mut random = RandomStream::named(3, "losses");
@@ -35,7 +35,7 @@ fn a_transfer_goes_on_at_another_gateway() {
         let (mut pipe, [asked, arrived]) = half_way(&config);
         let state = pipe.suspend(GATEWAY, asked).expect("it is made");
         assert_eq!(pipe.ends[GATEWAY].connections(), 0);
-        // Another program, which knows nothing of this one, takes its place.
+        // Another program, without state of this one, takes its place.
         pipe.ends[GATEWAY] = another(&config);
         let resumed = pipe.resume(GATEWAY, asked, &state);
         let timer = pipe.ends[GATEWAY].poll_timeout();
@@ -69,7 +69,7 @@ fn what_arrives_meanwhile_is_not_answered() {
         pipe.resume(GATEWAY, asked, &state);
         pipe.run(Duration::from_secs(60));
         assert!(pipe.told(MOBILE, arrived).received == content(0, 200_000));
-        // Nobody goes on with it: the mobile host is told in the end.
+        // It is not resumed: the mobile host gets an error in the end.
         let (mut pipe, [asked, arrived]) = half_way(&config);
         pipe.suspend(GATEWAY, asked).expect("it is made");
         pipe.run(Duration::from_secs(60));
@@ -113,7 +113,7 @@ fn what_has_no_place_is_refused() {
     );
 }
 
-/// The numbers in a value, each with what leads to it.
+/// Collects all numbers in a value.
 fn numbers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(|value| numbers(value, found)),
@@ -123,7 +123,7 @@ fn numbers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
     }
 }
 
-/// The state without most of its bytes, so that a change meets something else.
+/// Returns the state without most of its bytes, so that a change hits something else.
 fn short(config: &Config) -> Value {
     let (mut pipe, [asked, _]) = Pipe::connected(config);
     pipe.reads[GATEWAY] = false;

@@ -1,4 +1,4 @@
-//! Handshakes, closing, resets.
+//! Tests of handshakes, closing and resets.
 
 use mtcp::packet::{Kind, Packet};
 use mtcp::{Config, ConnectionId, Input, Phase, Profile, Reason};
@@ -168,7 +168,7 @@ fn who_waits_for_a_third_host_asks_rarely() {
         control[GATEWAY] <= 15 && control[MOBILE] <= 14,
         "{control:?}"
     );
-    // The answer is repeated by itself.
+    // The answer is repeated without a request.
     pipe.lose_all();
     pipe.input(MOBILE, Input::Accept(ARRIVED));
     pipe.run(Duration::from_millis(10));
@@ -191,7 +191,7 @@ fn nobody_there_is_a_clear_error() {
     assert_eq!(syns.count(), attempts);
 }
 
-/// A mobile host whose program knows nothing of the wide profile.
+/// Returns a mobile host that supports only the paper's profile.
 fn narrow() -> Pipe {
     let mut pipe = Pipe::new(&wide(), &paper());
     pipe.lose_where(|_, packet, _| is_wide(packet));
@@ -206,7 +206,7 @@ fn an_end_without_the_wide_profile_is_asked_again_in_the_papers() {
     pipe.run(Duration::from_secs(20));
     assert_eq!(pipe.status(GATEWAY, ASKED).profile, Profile::Paper);
     assert_eq!(pipe.told(MOBILE, ARRIVED).received, content(0, 40_000));
-    // The next one is asked for in the paper's profile at once, until that may have changed.
+    // The next one is opened in the paper's profile at once, until the knowledge about the peer expires.
     let opened = |pipe: &mut Pipe, number| {
         let before = pipe.log.len();
         pipe.open(GATEWAY, number);
@@ -269,7 +269,8 @@ fn a_fade_is_no_reason_to_fall_back() {
 
 #[test]
 fn answers_to_the_first_profile_still_count() {
-    // Every answer is lost until the opener has fallen back; its connection was made in the wide profile meanwhile.
+    // Every answer is lost until the opener has fallen back; its connection was established in the wide profile
+    // meanwhile.
     let mut pipe = Pipe::new(&wide(), &wide());
     pipe.lose_where(|from, _, _| from == MOBILE);
     pipe.accepts[MOBILE] = false;
@@ -287,7 +288,8 @@ fn answers_to_the_first_profile_still_count() {
     assert_eq!(pipe.ends[MOBILE].connections(), 1);
 }
 
-/// Both ends know how fast the hop is, and one of the first packets is lost, as `loses` says.
+/// Returns true if the connection is established in time. Both ends know the round-trip time of the hop if `knows` is
+/// set; one of the first packets is lost, as chosen by `loses`.
 fn connected_in_time(knows: bool, loses: usize) -> bool {
     let mut pipe = Pipe::new(&wide(), &wide());
     if knows {
@@ -305,7 +307,7 @@ fn connected_in_time(knows: bool, loses: usize) -> bool {
     pipe.told(GATEWAY, ASKED).connected
 }
 
-/// Nothing was measured on the connection itself yet.
+/// No round trip was measured on the connection itself yet.
 #[test]
 fn who_knows_the_hop_repeats_a_lost_request_at_once() {
     for loses in [1, 2] {

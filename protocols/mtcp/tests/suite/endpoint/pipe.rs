@@ -10,12 +10,12 @@ use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Phase, Profile, Reason
 use redirector::{Chunks, Content};
 use units::{BitRate, Duration, Instant};
 
-/// The end that opens, and sends in most tests.
+/// Index of the end that opens, and sends in most tests.
 pub(crate) const GATEWAY: usize = 0;
-/// The other one.
+/// Index of the other end.
 pub(crate) const MOBILE: usize = 1;
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Arrives,
@@ -33,10 +33,11 @@ pub(crate) struct Sighting {
     pub(crate) packet: Packet<Chunks>,
 }
 
-/// What decides: the sender, the packet, and how many packets with data that end has sent before.
+/// Function that decides on a packet: by the sender, the packet, and the number of packets with data that end has
+/// sent before.
 pub(crate) type Decision = Box<dyn FnMut(usize, &Packet<Chunks>, usize) -> Fate>;
 
-/// What an end has told of a connection.
+/// Outputs of an end about a connection.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) arrived: Option<Addresses>,
@@ -55,11 +56,11 @@ pub(crate) struct Pipe {
     pub(crate) delay: Duration,
     pub(crate) rate: BitRate,
     pub(crate) decide: Decision,
-    /// Whether each end's application takes data at once.
+    /// True for an end whose application takes data at once.
     pub(crate) reads: [bool; 2],
-    /// Whether the hop takes packets only when it is free.
+    /// True if the hop takes packets only when it is free.
     pub(crate) grants: bool,
-    /// Whether each end accepts at once.
+    /// True for an end that accepts at once.
     pub(crate) accepts: [bool; 2],
     pub(crate) log: Vec<Sighting>,
     pub(crate) told: [BTreeMap<ConnectionId, Told>; 2],
@@ -78,7 +79,7 @@ pub(crate) fn addresses() -> Addresses {
     Addresses::new(address(1, 80), address(2, 4_000)).expect("one family")
 }
 
-/// What streams carry: any byte tells its place.
+/// Returns the content of streams: any byte shows its place.
 pub(crate) fn content(start: usize, length: usize) -> Vec<u8> {
     let byte = |place: usize| (place ^ (place >> 7) ^ (place >> 13)) as u8;
     (start..start + length).map(byte).collect()
@@ -92,7 +93,7 @@ fn bytes_of(content: &Chunks) -> Vec<u8> {
     content.iter().flat_map(|bytes| bytes.to_vec()).collect()
 }
 
-/// A packet as it crosses the hop.
+/// Encodes a packet as it crosses the hop.
 fn encode(packet: &Packet<Chunks>) -> Vec<u8> {
     let mut bytes = vec![0; packet.length()];
     packet.write(&mut bytes, |content, mut out| {
@@ -138,7 +139,7 @@ impl Pipe {
         }
     }
 
-    /// Both ends alike, and one connection between them.
+    /// Returns two ends with the same configuration, and one connection between them.
     pub(crate) fn connected(config: &Config) -> (Self, [ConnectionId; 2]) {
         Self::connected_between(config, config)
     }
@@ -177,7 +178,7 @@ impl Pipe {
         self.told[end].entry(id).or_default()
     }
 
-    /// The packets with data that `end` sends under these numbers, from 0 on, each transmission counted, are lost.
+    /// Loses the packets with data that `end` sends under these numbers, from 0 on, each transmission counted.
     pub(crate) fn lose(&mut self, end: usize, numbers: &[usize]) {
         let numbers = numbers.to_vec();
         self.lose_where(move |from, packet, number| {
@@ -185,7 +186,7 @@ impl Pipe {
         });
     }
 
-    /// The packets are lost for which `is_lost` says so; it is asked as a [`Decision`] is.
+    /// Loses the packets for which `is_lost` returns true; its arguments are those of a [`Decision`].
     pub(crate) fn lose_where(
         &mut self,
         mut is_lost: impl FnMut(usize, &Packet<Chunks>, usize) -> bool + 'static,
@@ -199,12 +200,12 @@ impl Pipe {
         });
     }
 
-    /// From now on nothing arrives that is sent.
+    /// Loses all packets from now on.
     pub(crate) fn lose_all(&mut self) {
         self.decide = Box::new(|_, _, _| Fate::Lost);
     }
 
-    /// From now on all that is sent arrives.
+    /// Delivers all packets from now on.
     pub(crate) fn lose_none(&mut self) {
         self.decide = Box::new(|_, _, _| Fate::Arrives);
     }
@@ -214,7 +215,7 @@ impl Pipe {
         self.drain(end);
     }
 
-    /// Writes so many bytes of the stream's content from `start` on.
+    /// Writes this range of the stream's content.
     pub(crate) fn write(&mut self, end: usize, id: ConnectionId, range: std::ops::Range<usize>) {
         let content = chunk(content(range.start, range.end - range.start));
         self.input(end, Input::Write(id, content));
@@ -226,7 +227,7 @@ impl Pipe {
         Some(serde_json::to_string(&state).expect("text"))
     }
 
-    /// Goes on with a connection that was `id` before; the new name.
+    /// Resumes a connection that was `id` before. Returns its new identifier.
     pub(crate) fn resume(&mut self, end: usize, id: ConnectionId, state: &str) -> ConnectionId {
         let (ConnectionId::Opened(number) | ConnectionId::Arrived(number)) = id;
         let state = serde_json::from_str(state).expect("a state");
@@ -316,7 +317,7 @@ impl Pipe {
         self.on_air.insert((at, self.order), (end, bytes));
     }
 
-    /// A packet from nowhere arrives.
+    /// Delivers a packet from an unknown sender.
     pub(crate) fn inject(&mut self, end: usize, packet: &Packet<Chunks>) {
         let bytes = encode(packet);
         self.deliver(end, &bytes);
@@ -336,13 +337,13 @@ impl Pipe {
         self.input(end, input);
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Option<Instant> {
         let timers = earlier(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
         earlier(timers, self.on_air.keys().next().map(|(at, _)| *at))
     }
 
-    /// Goes to what happens next; false if nothing does until `end`.
+    /// Runs the next event. Returns false if there is none until `end`.
     pub(crate) fn step(&mut self, end: Instant) -> bool {
         let Some(next) = self.next().filter(|next| *next <= end) else {
             return false;
@@ -372,7 +373,7 @@ impl Pipe {
         self.now = end;
     }
 
-    /// The packets with data, or with the end of a stream, that `end` sent, with their times.
+    /// Returns the packets with data, or with the end of a stream, that `end` sent, with their times.
     pub(crate) fn data_of(&self, end: usize) -> Vec<(Instant, Data<Chunks>)> {
         let sent = self.log.iter().filter(|sighting| sighting.from == end);
         sent.filter_map(|sighting| match &sighting.packet {
@@ -384,7 +385,7 @@ impl Pipe {
         .collect()
     }
 
-    /// The packets without data that `end` sent.
+    /// Returns the packets without data that `end` sent.
     pub(crate) fn acknowledgments_of(&self, end: usize) -> Vec<(Instant, Data<Chunks>)> {
         let sent = self.log.iter().filter(|sighting| sighting.from == end);
         sent.filter_map(|sighting| match &sighting.packet {
@@ -412,7 +413,7 @@ pub(crate) fn is_wide(packet: &Packet<Chunks>) -> bool {
     profile == Profile::Wide
 }
 
-/// The paper's values, with packets of 1,000 bytes of data.
+/// Returns the paper's values, with packets of 1,000 bytes of data.
 pub(crate) fn paper() -> Config {
     Config {
         packet: 1_016,
@@ -420,7 +421,7 @@ pub(crate) fn paper() -> Config {
     }
 }
 
-/// The wide profile, with packets of 1,000 bytes of data.
+/// Returns the wide profile, with packets of 1,000 bytes of data.
 pub(crate) fn wide() -> Config {
     Config {
         packet: 1_028,

@@ -1,4 +1,4 @@
-//! Each mechanism of the paper by its name.
+//! Tests of each mechanism of the paper by its name.
 
 use mtcp::packet::Data;
 use mtcp::{Config, ConnectionId, Selective};
@@ -7,7 +7,7 @@ use units::{Duration, Instant};
 
 use super::pipe::{GATEWAY, MOBILE, Pipe, content, paper, wide};
 
-/// A connection on which the gateway sends `bytes`, and the packets under these numbers are lost.
+/// Returns a connection on which the gateway sends `bytes`, with losses of the packets under these numbers.
 fn losing(config: &Config, bytes: usize, lost: &[usize]) -> (Pipe, [ConnectionId; 2]) {
     let (mut pipe, ids) = Pipe::connected(config);
     pipe.lose(GATEWAY, lost);
@@ -19,14 +19,14 @@ fn losing(config: &Config, bytes: usize, lost: &[usize]) -> (Pipe, [ConnectionId
     (pipe, ids)
 }
 
-/// The requests that the mobile host sent.
+/// Returns the requests that the mobile host sent.
 fn requests(pipe: &Pipe) -> Vec<(Instant, Data<Chunks>)> {
     let mut requests = pipe.acknowledgments_of(MOBILE);
     requests.retain(|(_, data)| data.flags.request);
     requests
 }
 
-/// The data packets that the gateway sent, as thousands of bytes from the start.
+/// Returns the data packets that the gateway sent, as thousands of bytes from the start.
 fn order(pipe: &Pipe) -> Vec<usize> {
     let sent = pipe.data_of(GATEWAY);
     let first = sent[0].1.sequence;
@@ -41,7 +41,7 @@ fn order(pipe: &Pipe) -> Vec<usize> {
 fn the_first_arrival_out_of_order_causes_a_request() {
     for config in [paper(), wide()] {
         let (pipe, _) = losing(&config, 8_000, &[2]);
-        // One packet beyond the hole is enough, and what is missing goes out at once.
+        // One packet beyond the hole is enough, and the missing data go out at once.
         let (asked, request) = &requests(&pipe)[0];
         assert_eq!(request.negative, 1_000);
         let packet_time = pipe.rate.time_for(units::Bytes::from(1_016 + 12));
@@ -89,7 +89,7 @@ fn the_negative_acknowledgement_asks_for_exactly_the_burst() {
 
 #[test]
 fn lost_requests_do_not_enlarge_the_burst() {
-    // Figure 6a: two of three requests are lost, and the third still names packets 2 and 3 only.
+    // Figure 6a: two of three requests are lost, and the third still requests packets 2 and 3 only.
     for (selective, repeated) in [
         (Selective::Burst, vec![2, 3]),
         (Selective::Smart, vec![2, 3, 4, 5]),
@@ -124,7 +124,7 @@ fn a_cumulative_acknowledgement_repairs_one_packet_of_a_burst_at_a_time() {
     assert!(last(&pipe) > last(&burst) + pipe.delay);
 }
 
-/// When the second packet that was lost was sent.
+/// Returns the times at which the packet at `place` was sent.
 fn transmissions_of(pipe: &Pipe, place: usize) -> Vec<Instant> {
     let sent = pipe.data_of(GATEWAY);
     let places = order(pipe).into_iter().zip(&sent);
@@ -134,7 +134,8 @@ fn transmissions_of(pipe: &Pipe, place: usize) -> Vec<Instant> {
         .collect()
 }
 
-/// Figure 7: packet 2 is lost, and its repair; packet 8 follows. How long after that one the second repair came.
+/// Figure 7: packet 2 is lost, and its repair; packet 8 follows. Returns the time from that packet to the second
+/// repair.
 fn second_repair(config: &Config) -> Duration {
     let (mut pipe, ids) = Pipe::connected(config);
     pipe.lose(GATEWAY, &[2, 8]);
@@ -214,7 +215,7 @@ fn only_a_loss_that_is_news_is_asked_for_at_once() {
         config.repair.news_only = news_only;
         let (pipe, _) = losing(&config, 20_000, &[2, 9]);
         assert_eq!(order(&pipe)[20..], [2, 9]);
-        // Each hole shows with the arrival behind it.
+        // Each hole is detected by the arrival behind it.
         let lengths: Vec<_> = requests(&pipe)
             .iter()
             .map(|(_, data)| data.negative)
@@ -247,7 +248,8 @@ fn a_request_that_is_lost_is_repeated_by_the_next_acknowledgement() {
 
 #[test]
 fn the_answer_to_a_repair_shows_that_all_behind_it_is_lost() {
-    // Packets 2 to 5 are lost, which nothing follows. The timer sends the first of them, and its follower is lost.
+    // Packets 2 to 5 are lost, with no packets after them. The timer sends the first of them, and its follower is
+    // lost.
     let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
     pipe.lose_where(move |from, packet, number| {
         let poll = matches!(packet, mtcp::Packet::Data(data) if data.flags.poll);

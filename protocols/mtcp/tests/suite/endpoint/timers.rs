@@ -1,4 +1,4 @@
-//! Ticks, the retransmission timeout by numbers, delayed acknowledgements, giving up.
+//! Tests of ticks, the retransmission timeout, delayed acknowledgements, and giving up.
 
 use mtcp::{Input, Reason};
 use units::{Bytes, Duration, Instant};
@@ -16,7 +16,7 @@ fn the_timeout_is_the_smoothed_round_trip_and_four_deviations() {
         Duration::from_secs(1),
         "no sample yet"
     );
-    // Samples of 22, 22 and 32 ms: nothing but the length of the way.
+    // Samples of 22, 22 and 32 ms: only the delay of the path.
     pipe.rate = units::BitRate::from_megabits(1_000_000);
     let mut estimate: Option<(f64, f64)> = None;
     for (number, millis) in [22_u64, 22, 32, 27].into_iter().enumerate() {
@@ -46,7 +46,7 @@ fn the_timeout_is_the_smoothed_round_trip_and_four_deviations() {
     }
 }
 
-/// The times at which the first packet was sent, all of whose transmissions but the last are lost.
+/// Returns the times at which the first packet was sent; all its transmissions but the last are lost.
 fn transmissions(config: &mtcp::Config, lost: usize) -> Vec<Instant> {
     let (mut pipe, [asked, arrived]) = Pipe::connected(config);
     pipe.write(GATEWAY, asked, 0..100);
@@ -121,8 +121,8 @@ fn in_the_wide_profile_they_wait_as_long_as_the_next_packet_takes() {
     pipe.run(Duration::from_secs(2));
     let acknowledgments = pipe.acknowledgments_of(MOBILE);
     assert!((20..=22).contains(&acknowledgments.len()));
-    // Of four at once the first follows a silence and waits for a tick's time; the last one waits for twice as long as
-    // it took. The timer knows of both.
+    // Of four at once the first follows a silence and waits for a tick's time; the last one waits for twice its own
+    // transmission time. The timer includes both.
     pipe.log.clear();
     pipe.grants = false;
     pipe.input(GATEWAY, Input::Room(1 << 20));
@@ -136,7 +136,7 @@ fn in_the_wide_profile_they_wait_as_long_as_the_next_packet_takes() {
     assert_eq!(acknowledged.since(arrives), packet * 2);
 }
 
-/// How a mobile host with this configuration acknowledges 400 packets, one in 82 us.
+/// Returns the times of acknowledgements of a mobile host with this configuration, for 400 packets, one in 82 us.
 fn acknowledged_fast(mobile: &mtcp::Config) -> Vec<Instant> {
     let (mut pipe, [asked, arrived]) = Pipe::connected_between(&wide(), mobile);
     pipe.rate = units::BitRate::from_megabits(100);
@@ -158,12 +158,12 @@ fn in_the_wide_profile_packets_that_come_fast_are_acknowledged_once_in_a_while()
             .windows(2)
             .all(|pair| pair[1].since(pair[0]) >= spacing)
     );
-    // More often where that would close a small window: each third packet makes a 32nd of it;
+    // More often if the spacing would close a small window: each third packet makes a 32nd of it;
     let mut small = wide();
     small.receive_buffer = Bytes::kibi(64);
     let often = acknowledged_fast(&small).len();
     assert!((130..=140).contains(&often), "{often}");
-    // and each second one where it would take a timer.
+    // and each second one if the spacing would need a timer.
     let mut lean = wide();
     lean.lean = true;
     let often = acknowledged_fast(&lean).len();
@@ -230,7 +230,7 @@ fn while_packets_go_out_the_next_one_shows_a_loss_and_no_timer_does() {
 
 #[test]
 fn a_lost_end_of_a_burst_is_sent_again_whole() {
-    // Nothing arrives beyond it, so only the timer knows: the paper's profile sends all that is not acknowledged.
+    // Nothing arrives beyond it, so only the timer detects it: the paper's profile repeats all unacknowledged data.
     let (mut pipe, [asked, arrived]) = Pipe::connected(&paper());
     pipe.lose(GATEWAY, &[5, 6, 7]);
     pipe.write(GATEWAY, asked, 0..8_000);
@@ -239,7 +239,7 @@ fn a_lost_end_of_a_burst_is_sent_again_whole() {
     let sent = pipe.data_of(GATEWAY);
     assert_eq!(sent.len(), 11);
     assert_eq!(sent[8].0, sent[10].0, "at once");
-    // The wide one sends the oldest, and learns the rest from the answer.
+    // The wide one repeats the oldest packet, and the answer reports the rest.
     let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
     pipe.lose(GATEWAY, &[5, 6, 7]);
     pipe.write(GATEWAY, asked, 0..8_000);
@@ -278,14 +278,14 @@ fn a_fade_longer_than_any_timeout_is_survived() {
 fn an_end_without_room_on_the_hop_hardly_wakes() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&wide());
     pipe.write(GATEWAY, asked, 0..60_000);
-    // The hop is gone, and its driver says so.
+    // The hop is gone, and its driver reports that.
     pipe.lose_all();
     pipe.input(GATEWAY, Input::Room(0));
     let before = pipe.ends[GATEWAY].counters().traffic;
     pipe.run(Duration::from_secs(3_600));
     let after = pipe.ends[GATEWAY].counters().traffic;
     assert_eq!(after.sent.data_packets, before.sent.data_packets);
-    // It asks every five seconds, so that it can give up in the end.
+    // It polls every five seconds, so that it can give up in the end.
     assert!(after.timeouts <= before.timeouts + 725, "{after:?}");
     pipe.lose_none();
     pipe.input(GATEWAY, Input::Room(1 << 20));
@@ -322,7 +322,7 @@ fn an_end_that_never_answers_is_given_up_with_an_error() {
     pipe.write(GATEWAY, asked, 0..100);
     pipe.run(Duration::from_secs(12));
     assert_eq!(pipe.told(GATEWAY, asked).reset, Some(Reason::TimedOut));
-    // While nothing happens at all.
+    // While the connection is idle.
     assert_eq!(pipe.told(MOBILE, arrived).reset, None);
     pipe.run(Duration::from_secs(65));
     assert_eq!(pipe.told(MOBILE, arrived).reset, Some(Reason::TimedOut));
@@ -344,7 +344,7 @@ fn a_silent_connection_is_kept_alive() {
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 100);
 }
 
-/// How long 16 MiB take at 50 Mbit/s over 300 ms, with so many packets lost of a hundred.
+/// Returns the time for 16 MiB at 50 Mbit/s over 300 ms, with `loss` percent of packets lost, and the repairs.
 fn long_hop(config: &mtcp::Config, loss: u64) -> (Duration, u64) {
     let (mut pipe, [asked, arrived]) = Pipe::connected(config);
     pipe.delay = Duration::from_millis(150);

@@ -1,4 +1,4 @@
-//! Receive buffers that grow to what the hop needs.
+//! Tests of receive buffers that grow to the size that the hop needs.
 
 use mtcp::{AutoBuffer, Config};
 use units::{BitRate, Bytes, Duration};
@@ -14,7 +14,7 @@ fn auto(most: Bytes) -> Config {
     }
 }
 
-/// What a hop takes with this configuration after two seconds, in bytes per second.
+/// Returns the rate of a hop with this configuration after two seconds, in bytes per second.
 fn rate(hop: Hop, config: &Config) -> f64 {
     let [warm_up, span] = [2, 4].map(Duration::from_secs);
     Run::new(hop, config, 1).transfer(warm_up, span).rate()

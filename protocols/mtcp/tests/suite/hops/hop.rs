@@ -7,22 +7,22 @@ use mtcp::{Addresses, Config, ConnectionId, Counters, Endpoint, Input, Output, P
 use redirector::{Content, Count};
 use units::{BitRate, Bytes, Duration, Instant};
 
-/// What a frame has besides its packet, in bytes: an Ethernet header.
+/// Framing of a packet, in bytes: an Ethernet header.
 const FRAMING: usize = 14;
 
-/// What the air does.
+/// Properties of the air.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hop {
     pub(crate) rate: BitRate,
-    /// One way.
+    /// One-way delay.
     pub(crate) delay: Duration,
-    /// Both directions share the air.
+    /// True if both directions share the air.
     pub(crate) half_duplex: bool,
-    /// The mean number of bits to the next bad state, and in it (Haas and Warkhedi 2000).
+    /// Mean number of bits to the next bad state, and in it (Haas and Warkhedi 2000).
     pub(crate) bits: Option<[u64; 2]>,
-    /// The mean times between fades, and of them; both directions fade at once.
+    /// Mean time between fades, and mean duration of a fade; both directions fade at once.
     pub(crate) fades: Option<[Duration; 2]>,
-    /// Data packets of ten thousand that are lost, each on its own.
+    /// Data packets of ten thousand that are lost, independently of each other.
     pub(crate) independent: u64,
 }
 
@@ -42,7 +42,7 @@ impl Hop {
         self.rate.time_for(Bytes::from(bytes + FRAMING))
     }
 
-    /// The time from a full packet's start to the end of its acknowledgement.
+    /// Returns the time from a full packet's start to the end of its acknowledgement.
     pub(crate) fn round_trip(&self, config: &Config) -> Duration {
         let acknowledgment = config.profile.header_length();
         let packet = self.airtime(config.packet.into());
@@ -55,7 +55,7 @@ impl Hop {
         self.delay * 2 + packet + wait + self.airtime(acknowledgment)
     }
 
-    /// So many times what is on the way in a round trip.
+    /// Returns `count` bandwidth-delay products.
     pub(crate) fn products(&self, count: u64, config: &Config) -> Bytes {
         let nanos = u128::from(self.round_trip(config).as_nanos());
         let bits = u128::from(self.rate.bits_per_second()) * nanos / 1_000_000_000;
@@ -63,13 +63,13 @@ impl Hop {
     }
 }
 
-/// A state that changes after so many units, as drawn.
+/// A state that changes after a random number of units.
 struct Chain {
     means: [u64; 2],
     bad: bool,
     left: u64,
     random: RandomStream,
-    /// Bad states so far, and units in them.
+    /// Number of bad states so far, and units in them.
     periods: u64,
     bad_units: u64,
 }
@@ -87,7 +87,7 @@ impl Chain {
         }
     }
 
-    /// So many units pass; true if any was bad.
+    /// Advances by `units`. Returns true if any unit was bad.
     fn pass(&mut self, mut units: u64) -> bool {
         let mut met = self.bad;
         while units >= self.left {
@@ -105,30 +105,30 @@ impl Chain {
     }
 }
 
-/// What a run brought.
+/// Result of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
-    /// Data that arrived in order, in bytes.
+    /// Bytes of data that arrived in order.
     pub(crate) bytes: u64,
     pub(crate) span: Duration,
-    /// Data packets that were sent, and of those the lost ones.
+    /// Number of data packets sent, and of the lost ones.
     pub(crate) packets: u64,
     pub(crate) lost: u64,
-    /// Fades since the beginning, and the time in them.
+    /// Number of fades, and the time in them.
     pub(crate) fades: u64,
     pub(crate) faded: Duration,
-    /// The largest window that the receiver told of, in bytes.
+    /// Largest window that the receiver announced, in bytes.
     pub(crate) window: u64,
     pub(crate) sender: Counters,
 }
 
 impl Outcome {
-    /// Bytes per second.
+    /// Returns the bytes per second.
     pub(crate) fn rate(&self) -> f64 {
         self.bytes as f64 / self.span.as_secs_f64()
     }
 
-    /// The share of data packets that were lost.
+    /// Returns the share of data packets that were lost.
     pub(crate) fn loss(&self) -> f64 {
         self.lost as f64 / self.packets.max(1) as f64
     }
@@ -140,9 +140,9 @@ pub(crate) struct Run {
     ends: [Endpoint<Count>; 2],
     now: Instant,
     queues: [VecDeque<Packet<Count>>; 2],
-    /// Until when each end sends, or who sends on a shared air.
+    /// Time until which each end sends; on a shared air, until which the sending end does.
     busy: [Instant; 2],
-    /// Who sent last.
+    /// Index of the end that sent last.
     turn: usize,
     arrivals: VecDeque<(Instant, usize, Packet<Count>)>,
     chains: [Option<Chain>; 2],
@@ -193,7 +193,7 @@ impl Run {
         }
     }
 
-    /// A transfer without end; what arrives in the span after `warm_up` counts.
+    /// Runs a transfer without end; bytes that arrive in the time after `warm_up` count.
     pub(crate) fn transfer(mut self, warm_up: Duration, span: Duration) -> Outcome {
         let ends = [([10, 0, 0, 1], 80).into(), ([10, 0, 0, 2], 4_000).into()];
         let addresses = Addresses::new(ends[0], ends[1]).expect("one family");
@@ -275,7 +275,7 @@ impl Run {
         }
     }
 
-    /// Puts on the air what finds it free; an end is asked for data only when it is.
+    /// Sends packets on the free air; an end is polled for data only when it is free.
     fn send(&mut self) {
         for from in [1 - self.turn, self.turn] {
             let busy = if self.hop.half_duplex {

@@ -1,4 +1,4 @@
-//! Losses and fades of every kind cost what they take, and little more. `--nocapture` shows how much.
+//! Tests that losses and fades of every kind cost their own time, and little more. `--nocapture` shows the costs.
 
 use mtcp::Config;
 use units::{BitRate, Bytes, Duration};
@@ -12,7 +12,7 @@ const PER_BIT: [u64; 5] = [0, 5, 25, 50, 100];
 const BAD_BITS: u64 = 10_000;
 const SEEDS: u64 = 3;
 
-/// The wide profile with a window of four bandwidth-delay products.
+/// Returns the wide profile with a window of four bandwidth-delay products.
 fn wide(hop: &Hop) -> Config {
     let window = hop.products(4, &Config::wide());
     Config {
@@ -22,7 +22,7 @@ fn wide(hop: &Hop) -> Config {
     }
 }
 
-/// What a hop brings.
+/// Measurements on a hop.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     /// Bytes per second.
@@ -55,7 +55,7 @@ fn measure(hop: Hop, config: &Config, span: Duration) -> Measured {
 #[test]
 fn at_most_a_twentieth_is_lost_to_waiting_where_bits_change_the_channel() {
     for (half_duplex, delay) in [(true, 1), (false, 1), (false, 10)] {
-        // What the paper's two configurations take at most.
+        // Longest transfers of the paper's two configurations.
         for (kilobits, seconds) in [(700, 400), (8_000, 50)] {
             let clean = Hop {
                 half_duplex,
@@ -102,7 +102,7 @@ fn a_fade_costs_its_time_and_a_round_trip() {
                 ..clean
             };
             let found = measure(hop, &config, span);
-            // What a fade costs besides its own time: a round trip, and half of what the timer waits.
+            // Cost of a fade besides its own time: a round trip, and half of the timeout.
             let cost = (1.0 - found.rate / best - found.faded) / found.fades;
             let cost = cost / hop.round_trip(&config).as_secs_f64();
             println!(

@@ -1,4 +1,4 @@
-//! What the wide profile makes of hops that lose.
+//! Tests of the wide profile on lossy hops.
 
 mod growing;
 mod hop;

@@ -1,11 +1,12 @@
-//! That two implementations mean the same bytes by the same value.
+//! The check that two implementations encode a value as the same bytes.
 
 use std::fmt::Debug;
 
 use nfs::{Limits, Value};
 use nfs3_types::xdr_codec::{Pack, Unpack};
 
-/// Our value comes back; its bytes are those of the other implementation; each reads the other's.
+/// Checks that our value is decoded again, that its bytes are those of the other implementation, and that each
+/// decodes the other's.
 pub(crate) fn agree<V, T>(ours: &V, theirs: &T)
 where
     V: Value<'static> + PartialEq + Debug,

@@ -1,4 +1,4 @@
-//! Answers to whoever attaches to an export.
+//! Tests of the answers to the attachment of an export.
 
 use nfs::attach::{AttachError, abilities, handle_of};
 use nfs::mount::{self, Flavors, MountAnswer, Mounted};

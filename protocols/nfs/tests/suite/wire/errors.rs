@@ -1,4 +1,4 @@
-//! Bytes that are no value: what is said of them, and that nothing worse happens.
+//! Tests of malformed bytes: the reported errors, and no worse effect.
 
 use nfs::{
     Answer, BadName, Call, Commit, Create, GetAttributes, Limits, LookUp, NAME_MAX, Name, Numbered,
@@ -133,7 +133,7 @@ fn choices_that_mean_nothing_are_named() {
     );
 }
 
-/// Every call, and an answer of every shape.
+/// Decodes the bytes as every call, and as an answer of every form.
 fn decode_all(bytes: &[u8]) {
     for &procedure in Procedure::ALL {
         if let Err(error) = Call::read(procedure, bytes, &Limits::USUAL) {
@@ -171,7 +171,7 @@ proptest! {
         decode_all(&bytes);
     }
 
-    /// Small words are what lengths and choices look like, so these get further.
+    /// Small words are valid lengths and choices, so these get further.
     #[test]
     fn no_words_panic(
         sample in vec(prop_oneof![0..8_u32, any::<u32>()], 0..80),

@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// A page by hand, so that names may be what no honest server sends.
+/// Returns a page with any names, also ones that no correct server sends.
 fn page_with(names: &[&[u8]]) -> Vec<u8> {
     let entries = names.iter().zip(1..).map(|(name, number)| Entry {
         file_id: number,

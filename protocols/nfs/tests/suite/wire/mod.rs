@@ -1,4 +1,4 @@
-//! What goes over the wire: there and back, beside another implementation, and from those who lie.
+//! Tests of values on the wire: encoding and decoding, agreement with another implementation, and hostile bytes.
 
 mod agreement;
 mod answers;

@@ -1,4 +1,4 @@
-//! Any values. What values borrow is leaked: tests are short.
+//! Strategies for random values. Borrowed parts of values are leaked: tests are short.
 
 use nfs::{
     Attributes, AttributesBefore, Device, FileHandle, FileType, HostName, ListedName, Name,
@@ -13,7 +13,7 @@ pub(crate) fn bytes(most: usize) -> impl Strategy<Value = &'static [u8]> {
     vec(any::<u8>(), 0..=most).prop_map(|bytes| &*bytes.leak())
 }
 
-/// One of the numbers that mean something.
+/// Returns a strategy for the numbers of an enumeration.
 pub(crate) fn numbered<T: Numbered + std::fmt::Debug>() -> impl Strategy<Value = T> {
     select(T::ALL)
 }

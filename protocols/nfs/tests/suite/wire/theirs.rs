@@ -1,4 +1,4 @@
-//! Our values in the words of the other implementation.
+//! The conversion of our values to those of the other implementation.
 
 use nfs::{
     Attributes, AttributesBefore, Device, FileHandle, FileType, ListedName, Name, NewAttributes,
@@ -10,7 +10,7 @@ use nfs3_types::nfs3::{
 };
 use nfs3_types::xdr_codec::{Opaque, Pack, Unpack};
 
-/// What the other implementation calls a value.
+/// The value of the other implementation for one of ours.
 pub(crate) trait Theirs {
     type Type: Pack + Unpack;
 
@@ -43,7 +43,7 @@ macro_rules! same {
 
 same!(u32 u64 bool);
 
-/// Their value of a number that they know by its number only.
+/// Returns their value of a number without a name.
 pub(crate) fn by_number<T: Unpack>(number: u32) -> T {
     let bytes = number.to_be_bytes();
     T::unpack(&mut &bytes[..]).expect("they know it").0
@@ -219,7 +219,7 @@ impl Theirs for Status {
 
     fn theirs(&self) -> nfsstat3 {
         let theirs: nfsstat3 = by_number(self.number());
-        // Their name of it stands in ours.
+        // Their name of it is in ours.
         assert!(
             self.to_string().contains(&format!("({theirs:?})")),
             "{self}"
@@ -228,7 +228,7 @@ impl Theirs for Status {
     }
 }
 
-/// An answer, with what it holds put into their words.
+/// Returns their form of an answer.
 pub(crate) fn result<D, F, T, E>(
     ours: &Outcome<D, F>,
     done: impl FnOnce(&D) -> T,

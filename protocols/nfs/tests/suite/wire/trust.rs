@@ -1,4 +1,4 @@
-//! What is not believed although its bytes are right, and what is known of procedures.
+//! Tests of implausible answers whose bytes are well-formed, and of the properties of procedures.
 
 use nfs::checks::{CookieWatch, Implausible};
 use nfs::{
@@ -87,7 +87,7 @@ fn a_write_wrote_something_of_what_it_was_given_and_as_safely_as_asked() {
 }
 
 proptest! {
-    /// A listing that runs `before` pages and then in a circle of `length` is caught soon.
+    /// A listing that runs `before` pages and then in a circle of `length` is detected soon.
     #[test]
     fn circles_are_found(before in 0..300_u64, length in 1..300_u64) {
         let mut watch = CookieWatch::default();

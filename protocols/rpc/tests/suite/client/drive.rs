@@ -1,4 +1,4 @@
-//! What the tests share: a client with a clock, and messages to and from it.
+//! The common parts of the tests: a client with a clock, and messages to and from it.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) fn config(policy: Policy) -> Config {
     }
 }
 
-/// A hard call.
+/// Returns a hard call.
 pub(crate) fn request(ticket: u64) -> Request {
     let identity = Identity {
         user: 1_000,
@@ -56,7 +56,7 @@ pub(crate) fn call(ticket: u64) -> Input {
     Input::Call(request(ticket))
 }
 
-/// A reply to `message` with its arguments as results.
+/// Returns a reply to `message` with its arguments as results.
 pub(crate) fn echo(message: &[u8]) -> Bytes {
     let call = Call::parse(message).expect("a call");
     reply(call.xid, Ok(call.arguments))
@@ -91,7 +91,7 @@ impl Driven {
         self.outputs()
     }
 
-    /// Makes a call that goes out at once; what goes out.
+    /// Makes a call that goes out at once. Returns its message.
     pub(crate) fn sends(&mut self, input: Input) -> Bytes {
         match &self.input(input)[..] {
             [Output::Send(message)] => message.clone(),
@@ -99,7 +99,7 @@ impl Driven {
         }
     }
 
-    /// Hands over a reply that ends a call and does nothing else; the answer.
+    /// Delivers a reply that ends a call and does nothing else. Returns the answer.
     pub(crate) fn answered(&mut self, datagram: Bytes) -> Answer {
         match &self.input(Input::Received(datagram))[..] {
             [Output::Answer(answer)] => answer.clone(),
@@ -107,7 +107,7 @@ impl Driven {
         }
     }
 
-    /// Lets time pass; each output with its time in milliseconds.
+    /// Lets time pass. Returns each output with its time in milliseconds.
     pub(crate) fn wait(&mut self, span: Duration) -> Vec<(u64, Output)> {
         let end = self.now + span;
         let mut seen = Vec::new();
@@ -121,7 +121,7 @@ impl Driven {
         seen
     }
 
-    /// Lets time pass; when something was sent, in milliseconds.
+    /// Lets time pass. Returns the times of transmissions, in milliseconds.
     pub(crate) fn sendings(&mut self, span: Duration) -> Vec<u64> {
         let seen = self.wait(span).into_iter();
         let sent = seen.filter(|(_, output)| matches!(output, Output::Send(_)));

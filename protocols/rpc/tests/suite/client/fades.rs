@@ -1,4 +1,4 @@
-//! What a client makes of the hop's reports, and of replies that overtake.
+//! Tests of the hop's reports, and of replies that overtake others.
 
 use rpc::message::Call;
 use rpc::{Adaptive, Class, Exponential, Input, LinkEvent, Output, Policy};
@@ -14,7 +14,7 @@ fn sent(outputs: &[Output]) -> usize {
     outputs.iter().filter(is_sent).count()
 }
 
-/// A client that knows calls to take 80 ms, with a deviation of almost nothing: it waits 100 ms. It is 16 s later.
+/// Returns a client with a round trip of 80 ms and almost no deviation, so a timeout of 100 ms, at the time of 16 s.
 fn experienced(policy: Policy) -> Driven {
     let mut driven = Driven::new(config(policy));
     for ticket in 1_000..1_100 {
@@ -51,7 +51,7 @@ fn nothing_is_repeated_into_a_fade_and_all_of_it_at_its_end() {
         assert_eq!(sent(&driven.input(Input::Link(end))), 2);
         assert_eq!(driven.client.counters().repeated.resumed, 2);
         assert_eq!(driven.client.counters().repeated.timeouts, 0);
-        // The wait is twice as long for what went out together, and has not grown else.
+        // The timeout is twice as long for calls that went out together, and has not grown otherwise.
         let start = driven.now.since_origin().as_millis();
         let due = [360, 360, 540, 540].map(|after| start + after);
         assert_eq!(driven.sendings(millis(600)), due);
@@ -66,7 +66,7 @@ fn what_was_sent_into_a_fade_need_not_be_overdue() {
     driven.sends(call(1));
     driven.wait(millis(15));
     assert_eq!(sent(&driven.input(Input::Link(LOST))), 1);
-    // And what the hop says once more brings it no third time.
+    // A second report of the hop causes no third transmission.
     assert_eq!(sent(&driven.input(Input::Link(LOST))), 0);
 }
 
@@ -78,7 +78,7 @@ fn what_was_on_its_way_is_repeated_when_it_is_overdue() {
     driven.input(Input::Link(LinkEvent::FadeBegan));
     driven.wait(millis(40));
     assert_eq!(driven.input(Input::Link(LOST)), []);
-    // 80 ms and a deviation after it was sent, 30 ms from now.
+    // 80 ms and a deviation after its transmission, 30 ms from now.
     let start = driven.now.since_origin().as_millis();
     assert_eq!(driven.sendings(millis(60)), [start + 30]);
 }
@@ -99,7 +99,7 @@ fn what_the_hop_has_kept_is_waited_for_longer() {
     assert_eq!(known.usual.smoothed.as_micros(), 70_000 + 99_000 / 8);
 }
 
-/// A hand-off is announced ahead of time, and until it comes the hop works as ever.
+/// A hand-off is announced ahead of time, and until it begins the hop works as usual.
 #[test]
 fn what_is_answered_in_spite_of_a_report_is_measured_as_ever() {
     let mut driven = adaptive();
@@ -117,7 +117,7 @@ fn what_is_answered_in_spite_of_a_report_is_measured_as_ever() {
     assert_eq!(smoothed, [Some(millis(80)); 2]);
 }
 
-/// A call that was lost elsewhere is repeated even if fades come more often than its wait is long.
+/// A call that was lost elsewhere is repeated even if fades come more often than its timeout.
 #[test]
 fn fades_that_the_hop_has_repaired_do_not_put_a_repetition_off_for_ever() {
     let mut driven = Driven::new(config(Policy::Adaptive(Adaptive::default())));
@@ -129,7 +129,7 @@ fn fades_that_the_hop_has_repaired_do_not_put_a_repetition_off_for_ever() {
         sendings.extend(driven.sendings(millis(100)));
         driven.input(Input::Link(KEPT));
     }
-    // 700 ms of a hop that works.
+    // 700 ms of a working hop.
     assert_eq!(sendings, [900]);
 }
 
@@ -156,7 +156,7 @@ fn a_classic_client_does_not_listen() {
     assert_eq!(driven.sendings(millis(2_000)), [start + 2_100]);
 }
 
-/// The bound that the policy states, with a hop that reports a fade each second for an hour.
+/// The bound that the policy documents, with a hop that reports a fade each second for an hour.
 #[test]
 fn a_fading_hop_before_a_silent_server_makes_a_bounded_load() {
     let mut driven = adaptive();
@@ -172,12 +172,12 @@ fn a_fading_hop_before_a_silent_server_makes_a_bounded_load() {
         driven.input(Input::Link(LOST));
     }
     let messages = driven.client.counters().sent.messages - before;
-    // At its end a fade repeats each call once; what timers add is spent after their doublings.
+    // At its end a fade repeats each call once; retransmissions by timers end after their doublings.
     assert!(
         messages <= 4 * (seconds + 1 + 3 + 8 + seconds / 15),
         "{messages}"
     );
-    // A call that was repeated in vain is so only when its longer wait is over too.
+    // A call that was repeated in vain is repeated again only when its longer timeout is over too.
     assert!(messages >= seconds, "{messages}");
 }
 
@@ -204,7 +204,7 @@ fn three_replies_to_later_calls_show_a_loss() {
     };
     assert_eq!(Call::parse(again), Call::parse(&messages[0]));
     assert_eq!(driven.client.counters().repeated.overtaken, 1);
-    // It is judged anew from there on: by replies to what was sent after it.
+    // From there on it is judged anew: by replies to calls that were sent after it.
     driven.answered(echo(&messages[4]));
     let later = driven.sends(call(6));
     driven.wait(millis(85));
@@ -233,7 +233,8 @@ fn a_server_that_answers_in_any_order_is_not_asked_again_for_that() {
     assert_eq!(driven.client.counters().repeated.overtaken, 1);
 }
 
-/// A call is lost five times; when the sixth copy is answered so long after it was sent, how long does the next wait?
+/// Loses a call five times and answers the sixth copy after `answered_after`. Returns the next timeout in
+/// milliseconds.
 fn wait_after_losses(answered_after: Duration) -> u64 {
     let mut driven = adaptive();
     let start = driven.now.since_origin().as_millis();
@@ -258,7 +259,7 @@ fn losses_do_not_lengthen_the_waits_of_later_calls_but_waiting_replies_do() {
     assert_eq!(wait_after_losses(millis(120)), 720);
 }
 
-/// Round trips of 13.6 s (four blocks at 9.6 kbit/s) where the first wait is 0.7 s, and no second replies.
+/// Round trips of 13.6 s (four blocks at 9.6 kbit/s) with a first timeout of 0.7 s, and no second replies.
 #[test]
 fn a_slow_hop_is_found_although_every_call_is_repeated_at_first() {
     let mut driven = Driven::new(config(Policy::Adaptive(Adaptive::default())));

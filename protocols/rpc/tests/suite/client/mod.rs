@@ -1,4 +1,4 @@
-//! The client: scripts of what it does when, a pair of it and a server, and a model that predicts it.
+//! Tests of the client: scripts with times, a client and a server, and a model that predicts the client.
 
 mod drive;
 mod fades;

@@ -1,4 +1,4 @@
-//! Random transitions against a reference that predicts every call's sendings and its end.
+//! Random transitions against a reference that predicts every call's transmissions and its end.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn rule() -> HybridLinear {
     }
 }
 
-/// The wait, written down once more.
+/// Returns the timeout, computed independently.
 fn wait_after(transmissions: u32) -> Duration {
     let waits = [50, 70, 90, 180, 360];
     millis(
@@ -33,7 +33,7 @@ fn wait_after(transmissions: u32) -> Duration {
     )
 }
 
-/// What is to be seen: the ticket, and how it ended if it did, with its transmissions.
+/// Visible results of calls: the ticket, its transmissions, and its end if it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Sent(u64),
@@ -48,7 +48,7 @@ enum End {
     Expired,
 }
 
-/// A call, in the order of their making.
+/// A call, in the order of creation.
 #[derive(Debug)]
 struct Expected {
     ticket: u64,
@@ -131,7 +131,7 @@ impl Reference {
     }
 }
 
-/// The client beside the reference.
+/// The client and the reference.
 struct World {
     driven: Driven,
     reference: Reference,
@@ -214,7 +214,7 @@ impl World {
         self.input(patience.map_or_else(|| call(ticket), |patience| soft(ticket, patience)));
     }
 
-    /// A reply to a call that was sent at some time, ended or not.
+    /// Delivers a reply to any call that was sent, ended or not.
     fn reply(&mut self, choice: u8, kind: End) {
         let count = self.messages.len().max(1);
         let Some((ticket, message)) = self.messages.iter().nth(usize::from(choice) % count) else {

@@ -12,10 +12,10 @@ use super::drive::{Driven, call, config, millis};
 
 const CALLS: u64 = 500;
 
-/// Executes calls and, with a cache, repeats replies to what it knows.
+/// A server that executes calls and, with a cache, repeats the replies to calls that it has executed.
 struct Server {
     cache: Option<BTreeMap<u32, Bytes>>,
-    /// How often each call was carried out, by its arguments.
+    /// Number of executions of each call, by its arguments.
     executed: BTreeMap<Vec<u8>, u32>,
 }
 
@@ -50,14 +50,14 @@ fn written(reply: &Reply<'_>) -> Bytes {
     bytes.into()
 }
 
-/// What the channel between them does besides delaying.
+/// Faults of the channel between them, besides delays.
 struct Hop {
-    /// Of a hundred messages, those that are lost and those that arrive twice.
+    /// Percentages of messages that are lost, and that arrive twice.
     lost: u64,
     doubled: u64,
-    /// When fades begin and end, in turns; what is sent or arrives in one is lost.
+    /// Times at which fades begin and end, alternating; messages sent or received in a fade are lost.
     changes: Vec<Instant>,
-    /// The client is told.
+    /// True if the client gets reports of fades.
     signals: bool,
 }
 
@@ -71,7 +71,7 @@ impl Hop {
         }
     }
 
-    /// Good for up to 2 s and bad for up to twice `bad`, as in the papers.
+    /// Returns a channel that is good for up to 2 s and bad for up to twice `bad`, as in the papers.
     fn fading(bad: Duration, signals: bool, chance: &mut RandomStream) -> Self {
         let mut at = Instant::ZERO;
         let mut changes = Vec::new();
@@ -98,7 +98,7 @@ struct Pair {
     driven: Driven,
     server: Server,
     chance: RandomStream,
-    /// By arrival; the number keeps equal ones apart.
+    /// Messages by arrival time; the number distinguishes equal times.
     flying: BTreeMap<(Instant, u64), (bool, Bytes)>,
     thrown: u64,
     hop: Hop,
@@ -185,7 +185,7 @@ impl Pair {
         }
     }
 
-    /// A fade has begun or ended.
+    /// Reports the begin or the end of a fade.
     fn report(&mut self, at: Instant) {
         if self.hop.signals {
             let event = if self.hop.is_bad(at) {
@@ -265,11 +265,11 @@ fn a_shorter_wait_that_is_measured_is_faster_on_a_lossy_channel() {
     };
     let [exponential, _, hybrid, adaptive] = policies().map(time);
     assert!(adaptive.0 < hybrid.0 && hybrid.0 < exponential.0);
-    // And what it sends for nothing is bounded.
+    // The number of its needless retransmissions is limited too.
     assert!(adaptive.1 < hybrid.1 * 3 / 2, "{adaptive:?} {hybrid:?}");
 }
 
-/// Fades that nobody repairs: the papers' loss process, without their queues.
+/// Fades that the link does not repair: the papers' loss process, without their queues.
 #[test]
 fn through_fades_the_adaptive_policy_is_fastest_and_faster_with_reports() {
     for bad in [40, 80, 160] {
@@ -287,7 +287,7 @@ fn through_fades_the_adaptive_policy_is_fastest_and_faster_with_reports() {
         let without = spent(adaptive, false);
         let with = spent(adaptive, true);
         assert!(with.0 < without.0 && without.0 < hybrid.0 && hybrid.0 <= exponential.0);
-        // What it repeats for nothing, beside the calls that the fades made it repeat.
+        // Needless retransmissions, besides those that the fades made necessary.
         assert!(with.1 <= hybrid.1 * 2, "{bad} ms: {with:?} {hybrid:?}");
     }
 }

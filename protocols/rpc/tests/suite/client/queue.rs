@@ -1,4 +1,5 @@
-//! Reads across a slow hop with a queue, as NFS makes them: what an outage costs with its signal and without.
+//! Tests of reads across a slow hop with a queue, as NFS makes them: the cost of an outage with its signal and
+//! without.
 
 use std::collections::VecDeque;
 
@@ -15,20 +16,20 @@ use super::drive::{Driven, call, config, echo, millis};
 const CALLS: u64 = 245;
 const REQUEST: u64 = 190;
 const REPLY: u64 = 4_400;
-/// What it takes without an outage: the air carries one after the other, and the first waits for its own way only.
+/// Time without an outage: the air carries one message after the other, and only the first waits for its own delay.
 const CLEAN: Duration = Duration::from_nanos((CALLS * (REQUEST + REPLY) * 8 + 10_000) * 1_000);
 
-/// Whom the client hears.
+/// Reports that the client gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
-    /// Fades as they begin and end.
+    /// Fades at their begin and their end.
     Fades,
-    /// Each so long ahead too, as a hand-off.
+    /// The same, and each also reported this long ahead, as a hand-off.
     Ahead(Duration),
 }
 
-/// 1 Mbit/s in turns, and an outage of `length` every 3 s, the first after `first`.
+/// Returns a half-duplex link of 1 Mbit/s, with an outage of `length` every 3 s, the first after `first`.
 fn link(first: u64, length: u64) -> Link {
     let text = "medium = \"half-duplex\"\n[each]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\n\
                 queue = \"50 packets\"\n[errors]\nmodel = \"replay\"\nfile = \"outages\"\n\
@@ -37,7 +38,7 @@ fn link(first: u64, length: u64) -> Link {
     Link::from_toml_with(text, "link.toml", &|_| Ok(outages.clone())).expect("a link")
 }
 
-/// What it took.
+/// Cost of a run.
 struct Spent {
     time: Duration,
     repeated: rpc::Repeated,
@@ -146,8 +147,8 @@ impl Transfer {
     }
 }
 
-/// What runs spent that begin at different times before the first outage, in milliseconds, for each outage that they
-/// met; and what they repeated.
+/// Returns the time lost by each outage in milliseconds, over runs that begin at different times before the first
+/// outage, and the number of retransmissions.
 fn cost(length: u64, told: Told) -> (u64, u64) {
     let (mut spent, mut outages, mut repeated) = (0, 0, 0);
     for first in [100, 750, 1_400, 1_900] {
@@ -164,8 +165,8 @@ fn cost(length: u64, told: Told) -> (u64, u64) {
     (spent / outages, repeated / outages)
 }
 
-/// The link repairs nothing, and all that is under way when an outage begins is lost. Without a word of it a client
-/// repeats into it, and is late at its end; with one it repeats what was under way, once.
+/// The link repairs nothing, and all messages in flight when an outage begins are lost. Without a report a client
+/// retransmits into the outage, and is late at its end; with a report it repeats each call in flight once.
 #[test]
 fn an_outage_costs_less_with_its_signal() {
     for length in [80, 160, 500, 1_000] {

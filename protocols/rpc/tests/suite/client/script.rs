@@ -1,4 +1,4 @@
-//! One client, line by line.
+//! Tests of one client, event by event.
 
 use machine::{Machine, conformance};
 use rpc::message::{Call, Credentials, Refusal};
@@ -47,7 +47,7 @@ fn a_call_goes_out_and_its_reply_comes_back() {
     assert_eq!(driven.wait(Duration::from_secs(100)), []);
 }
 
-/// The tables of the policies, as they show on the wire.
+/// Timelines of the policies on the wire.
 #[test]
 fn each_policy_keeps_its_timeline() {
     let timelines: [(Policy, &[u64]); 4] = [
@@ -83,7 +83,7 @@ fn each_policy_keeps_its_timeline() {
         assert_eq!(driven.client.round_trip(Class::Write), None);
         let answer = driven.input(Input::Received(echo(&message)));
         assert!(matches!(&answer[0], Output::Answer(answer) if answer.is_of_repeated_call()));
-        // Karn: nobody knows which of them was answered.
+        // Karn: it is ambiguous which of them was answered.
         assert_eq!(driven.client.round_trip(Class::Write), None);
     }
 }
@@ -223,7 +223,7 @@ fn silence_is_told_once_and_its_end_too() {
     let after = Duration::from_secs(60);
     assert_eq!(outputs[1..], [Output::Answering { after }]);
     assert_eq!(driven.client.silent_since(), None);
-    // Nobody asks, so nobody is silent.
+    // No call waits, so there is no silence.
     assert_eq!(driven.wait(Duration::from_secs(60)), []);
     driven.sends(call(2));
     driven.wait(Duration::from_secs(6));
@@ -263,7 +263,7 @@ fn a_second_reply_tells_the_round_trip_that_karn_hides() {
     assert_eq!(known.unwrap().usual.smoothed, millis(900));
 }
 
-/// Three went out and two replies came: the first of these may be to the second transmission.
+/// Three transmissions and two replies: the first reply may answer the second transmission.
 #[test]
 fn a_second_reply_to_three_transmissions_tells_nothing() {
     let mut driven = Driven::new(config(Policy::default()));

@@ -1,4 +1,4 @@
-//! The client over a stream.
+//! Tests of the client over a stream.
 
 use bytes::Bytes;
 use machine::conformance;
@@ -13,7 +13,7 @@ fn driven() -> Driven {
     Driven::new(Config::stream(units::Bytes::kibi(96)))
 }
 
-/// The call in a record.
+/// Returns the call in a record.
 fn unmarked(bytes: &[u8]) -> Bytes {
     let mut records = Vec::new();
     let mut reader = RecordReader::new(1_000);
@@ -81,7 +81,7 @@ fn a_new_stream_carries_the_same_bytes_again() {
     let messages = [1, 2].map(|ticket| driven.sends(call(ticket)));
     assert_eq!(driven.input(Input::Disconnected), []);
     assert_eq!(driven.input(call(3)), []);
-    // What comes from a stream that is gone does not count.
+    // Bytes from a closed stream do not count.
     let late = marked(&echo(&unmarked(&messages[0])));
     assert_eq!(driven.input(Input::Received(late.clone())), []);
     let outputs = driven.input(Input::Connected);
@@ -108,7 +108,7 @@ fn a_silent_stream_is_given_up() {
     driven.input(Input::Connected);
     driven.sends(call(1));
     driven.wait(Duration::from_secs(50));
-    // Any byte is a sign of life.
+    // Any byte ends the silence.
     driven.input(Input::Received(Bytes::from_static(&[0x80])));
     let seen = driven.wait(Duration::from_secs(100));
     assert_eq!(seen, [(110_000, Output::Reconnect)]);
@@ -130,7 +130,7 @@ fn a_stream_on_which_nobody_waits_is_kept() {
     driven.sends(call(2));
     driven.input(Input::Cancel(Ticket(2)));
     assert_eq!(driven.wait(Duration::from_secs(1_000)), []);
-    // The wait for the next call starts with it.
+    // The timeout of the next call starts with it.
     driven.sends(call(3));
     let seen = driven.wait(Duration::from_secs(60));
     assert_eq!(seen.last(), Some(&(1_060_000, Output::Reconnect)));
@@ -148,7 +148,7 @@ fn a_stream_that_makes_no_sense_is_given_up() {
     let [Output::Send(message)] = &outputs[..] else {
         panic!("{outputs:?}");
     };
-    // A record that is no reply to a call that is under way: there will be no other.
+    // A record that is no reply to a call in flight: there will be no other.
     let damaged = echo(&unmarked(message)).slice(..8);
     let answers = answers(driven.input(Input::Received(marked(&damaged))));
     assert!(matches!(answers[0].result, Err(Failure::Malformed(_))));

@@ -1,4 +1,4 @@
-//! The path of acknowledgements from the mobile host.
+//! Tests of acknowledgements from the mobile host.
 
 use snoop::Config;
 
@@ -83,9 +83,9 @@ fn duplicates_for_what_is_not_cached_pass() {
     }
 }
 
-/// The sender repeats what the agent has repaired (LL does not shield it): its copies reach the mobile host behind all
-/// the rest, and the duplicate acknowledgements that answer them tell of no loss. Repairs for those would be copies as
-/// well, and so on.
+/// The sender repeats segments that the agent has repaired (LL does not shield it): its copies reach the mobile host
+/// behind all the rest, and the duplicate acknowledgements that answer them show no loss. Repairs for those would be
+/// copies as well, and so on.
 #[test]
 fn answers_to_needless_copies_are_no_losses() {
     let mut script = Script::with_data(Config::link_layer(), 8);

@@ -1,4 +1,4 @@
-//! Losses in a row, without selective information.
+//! Tests of losses in a row, without selective information.
 
 use snoop::Config;
 
@@ -19,8 +19,8 @@ fn a_new_acknowledgement_below_the_expected_one_repairs_the_next_segment() {
     assert_eq!(script.agent.counters().repairs, 3);
 }
 
-/// A repair overtakes what waits for the air: an acknowledgement of what arrived before it is as expected,
-/// though much lies behind it in the queue.
+/// A repair overtakes segments in the queue to the air: an acknowledgement of segments that arrived before it is as
+/// expected, though much lies behind it in the queue.
 #[test]
 fn a_repair_that_overtakes_the_queue_is_no_sign_of_a_burst() {
     let mut script = Script::with_data(Config::tcp_aware(), 20);
@@ -43,7 +43,7 @@ fn duplicates_after_the_next_repair_are_expected() {
     assert_eq!(script.agent.counters().repairs, 2);
 }
 
-/// What was sent after the first repair is no part of its burst.
+/// Segments sent after the first repair are no part of its burst.
 #[test]
 fn a_burst_ends_where_the_first_repair_found_it() {
     let mut script = Script::with_data(Config::tcp_aware(), 3);

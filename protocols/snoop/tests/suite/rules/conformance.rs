@@ -1,4 +1,4 @@
-//! The contract of a machine, and configurations as text.
+//! Tests of the contract of a machine, and of configurations as text.
 
 use machine::conformance;
 use snoop::{Agent, Config, ExplicitLoss, Input};

@@ -1,4 +1,4 @@
-//! The path of data from the fixed host.
+//! Tests of data from the fixed host.
 
 use snoop::Config;
 use wire::tcp::TcpFlags;
@@ -43,8 +43,8 @@ fn what_has_arrived_is_answered_for_the_mobile_host() {
     assert_eq!(script.agent.counters().answered, 1);
 }
 
-/// LL is a link layer: it forwards what it is given (the comparison: 90 % of lost packets are sent again by
-/// both source and base station).
+/// LL is a link layer: it forwards every segment (the comparison: 90 % of lost packets are sent again by both source
+/// and base station).
 #[test]
 fn a_plain_link_layer_forwards_what_has_arrived() {
     let mut script = Script::with_data(Config::link_layer(), 5);
@@ -52,8 +52,8 @@ fn a_plain_link_layer_forwards_what_has_arrived() {
     assert_eq!(script.fixed_sends(data(1)), [down(data(1))]);
 }
 
-/// FACTS: out of sequence and not cached: forward, and mark as retransmitted by the sender. Its duplicates
-/// then tell of congestion and pass.
+/// FACTS: out of sequence and not cached: forward, and mark as retransmitted by the sender. Its duplicates then show
+/// congestion and pass.
 #[test]
 fn a_gap_from_the_wired_side_is_left_to_the_sender() {
     let mut script = Script::with_data(Config::tcp_aware(), 2);
@@ -131,7 +131,7 @@ fn a_reset_ends_the_connection() {
     assert_eq!(script.mobile_sends(ack(0)), [up(ack(0))]);
 }
 
-/// A connection may be met in its middle; the first acknowledgement is then simply noted.
+/// Tracking may start in the middle of a connection; the first acknowledgement is then simply noted.
 #[test]
 fn a_connection_is_met_in_its_middle() {
     let mut script = Script::new(Config::tcp_aware());

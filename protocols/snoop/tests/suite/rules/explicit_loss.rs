@@ -1,4 +1,4 @@
-//! Marks of losses on the air, made by the base station (the comparison, discussion).
+//! Tests of marks of losses on the air, made by the base station (the comparison, discussion).
 
 use snoop::AirLoss;
 use snoop::{Config, ExplicitLoss};
@@ -52,7 +52,7 @@ fn several_losses_are_named_in_one_mark() {
         [up(marked(duplicate, lost))]
     );
     let duplicate = sack(1, &[(6, 7), (2, 3)]);
-    // The third is missing since before the base station.
+    // The third was lost before the base station.
     let lost = AirLoss::Ranges(ranges(&[(1, 2), (4, 5), (5, 6)]));
     assert_eq!(
         script.mobile_sends(duplicate.clone()),

@@ -1,4 +1,4 @@
-//! What real TCPs do that looks like a loss and is none, or hides one.
+//! Tests of real TCPs' segments that look like a loss and are none, or hide one.
 
 use snoop::Config;
 use units::SeqNumber;
@@ -42,7 +42,7 @@ fn the_blocks_of_a_gap_under_repair_are_hidden() {
     );
 }
 
-/// One gap that the agent cannot repair, and the sender sees everything.
+/// With one gap that the agent cannot repair, the sender sees everything.
 #[test]
 fn the_blocks_of_a_gap_beyond_repair_are_shown() {
     let mut script = Script::with_data(Config::smart_tcp_aware(), 2);
@@ -92,7 +92,7 @@ fn keep_alives_and_their_answers_pass() {
     }
 }
 
-/// A closed window: no repair would be taken, probes and their answers pass.
+/// A closed window: no repair would be accepted, probes and their answers pass.
 #[test]
 fn a_closed_window_stops_repair() {
     let mut script = Script::with_data(Config::tcp_aware(), 3);
@@ -119,7 +119,7 @@ fn data_with_an_old_number_pass() {
     assert_eq!(script.agent.counters().repairs, 0);
 }
 
-/// Nobody can fill the cache with what the mobile host would not take.
+/// Data that the mobile host would not accept cannot fill the cache.
 #[test]
 fn data_outside_of_the_window_pass_uncached() {
     let mut script = Script::with_data(Config::tcp_aware(), 2);

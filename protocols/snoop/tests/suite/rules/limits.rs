@@ -1,4 +1,4 @@
-//! What an agent keeps is bounded.
+//! Tests of the limits of an agent's memory.
 
 use snoop::{Config, Limits};
 use units::Bytes;

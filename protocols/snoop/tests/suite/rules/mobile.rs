@@ -1,4 +1,4 @@
-//! The mobile host's part.
+//! Tests of the mobile host's part.
 
 use machine::{Machine, conformance};
 use snoop::{AirLoss, TcpSegmentOptions};
@@ -37,7 +37,7 @@ fn request(missing: &[(u32, u32)]) -> Probe {
 }
 
 impl Host {
-    /// A host that has sent the places before `count`, of which the fixed host acknowledged none.
+    /// Returns a host that has sent the places before `count`, none of them acknowledged by the fixed host.
     fn with_data(config: MobileConfig, count: u32) -> Self {
         let mobile = Mobile::new(config);
         let now = Instant::ZERO;
@@ -97,7 +97,8 @@ fn marked_duplicates_are_held_back_once_their_repair_is_on_its_way() {
     assert_eq!(host.mobile.cached_bytes(), 0);
 }
 
-/// A SACK sender needs no duplicates to see a gap: what must pass does not show one that is repaired here.
+/// A SACK sender needs no duplicates to detect a gap: acknowledgements that must pass do not show one that is
+/// repaired here.
 #[test]
 fn what_must_pass_does_not_show_a_gap_under_repair() {
     let mut host = Host::with_data(MobileConfig::default(), 6);

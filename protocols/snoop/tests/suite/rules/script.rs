@@ -1,4 +1,4 @@
-//! One agent, a clock, and segments of 1,000 bytes that are named by their place in the stream.
+//! One agent, a clock, and segments of 1,000 bytes that are identified by their place in the stream.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ pub(crate) const SIZE: u32 = 1_000;
 /// The window of both hosts, unscaled.
 pub(crate) const WINDOW: u16 = 32_000;
 
-/// A segment that is nothing but its header, and a number that tells copies apart.
+/// A segment of only its header, and a number that distinguishes copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Probe {
     pub(crate) header: Header,
@@ -47,12 +47,12 @@ pub(crate) fn mobile() -> SocketAddr {
     SocketAddr::from(([10, 2, 0, 2], 4_000))
 }
 
-/// The sequence number where a place starts; the stream wraps in its fourth segment.
+/// Returns the sequence number at which a place starts; the stream wraps in its fourth segment.
 pub(crate) fn number(place: u32) -> SeqNumber {
     SeqNumber(0xffff_f000) + place * SIZE
 }
 
-/// The places `from` to `to − 1`.
+/// Returns the places `from` to `to − 1`.
 pub(crate) fn places(from: u32, to: u32) -> SeqRange {
     SeqRange {
         start: number(from),
@@ -60,7 +60,7 @@ pub(crate) fn places(from: u32, to: u32) -> SeqRange {
     }
 }
 
-/// Ranges of places, in this order.
+/// Returns ranges of places, in this order.
 pub(crate) fn ranges(blocks: &[(u32, u32)]) -> SackRanges {
     let mut ranges = SackRanges::default();
     for (from, to) in blocks {
@@ -82,7 +82,7 @@ fn header(source: SocketAddr, destination: SocketAddr) -> Header {
     }
 }
 
-/// A segment of data at `place`, from the fixed host.
+/// Returns a segment of data at `place`, from the fixed host.
 pub(crate) fn data(place: u32) -> Probe {
     let mut header = header(fixed(), mobile());
     header.sequence = number(place);
@@ -90,41 +90,41 @@ pub(crate) fn data(place: u32) -> Probe {
     Probe { header, copy: 1 }
 }
 
-/// An acknowledgement of everything before `place`, from the mobile host.
+/// Returns an acknowledgement of everything before `place`, from the mobile host.
 pub(crate) fn ack(place: u32) -> Probe {
     let mut header = header(mobile(), fixed());
     header.acknowledgment = number(place);
     Probe { header, copy: 0 }
 }
 
-/// The same, with SACK blocks.
+/// Returns the same, with SACK blocks.
 pub(crate) fn sack(place: u32, blocks: &[(u32, u32)]) -> Probe {
     let mut probe = ack(place);
     probe.header.options.sack = ranges(blocks);
     probe
 }
 
-/// The same, with SMART's cause.
+/// Returns the same, with SMART's cause.
 pub(crate) fn smart(place: u32, cause: u32) -> Probe {
     let mut probe = ack(place);
     probe.header.options.cause = Some(number(cause));
     probe
 }
 
-/// The segment from the other end.
+/// Returns the segment from the other end.
 pub(crate) fn turned(mut probe: Probe) -> Probe {
     let header = &mut probe.header;
     std::mem::swap(&mut header.source, &mut header.destination);
     probe
 }
 
-/// The segment with a loss on the air marked.
+/// Returns the segment with a loss on the air marked.
 pub(crate) fn marked(mut probe: Probe, air_loss: AirLoss) -> Probe {
     probe.header.options.air_loss = air_loss;
     probe
 }
 
-/// On the way to the mobile host, in turn.
+/// Returns the output towards the mobile host, in turn.
 pub(crate) fn down(probe: Probe) -> Output<Probe> {
     Output::ToMobile {
         packet: probe,
@@ -132,7 +132,7 @@ pub(crate) fn down(probe: Probe) -> Output<Probe> {
     }
 }
 
-/// A repair: the copy of that place from the cache, ahead of others.
+/// Returns a repair: the copy of that place from the cache, ahead of others.
 pub(crate) fn repair(place: u32) -> Output<Probe> {
     Output::ToMobile {
         packet: data(place),
@@ -140,7 +140,7 @@ pub(crate) fn repair(place: u32) -> Output<Probe> {
     }
 }
 
-/// On the way to the fixed host.
+/// Returns the output towards the fixed host.
 pub(crate) fn up(probe: Probe) -> Output<Probe> {
     Output::ToFixed(probe)
 }
@@ -190,12 +190,12 @@ impl Script {
         std::iter::from_fn(|| self.agent.poll_output()).collect()
     }
 
-    /// Lets so many milliseconds pass in which nothing may happen.
+    /// Lets time pass in which nothing may happen.
     pub(crate) fn pause(&mut self, millis: u64) {
         assert_eq!(self.wait(millis), [], "a timer went off");
     }
 
-    /// Lets so many milliseconds pass; the outputs of all timers.
+    /// Lets time pass. Returns the outputs of all timers.
     pub(crate) fn wait(&mut self, millis: u64) -> Vec<Output<Probe>> {
         let end = self.now + Duration::from_millis(millis);
         let mut outputs = Vec::new();

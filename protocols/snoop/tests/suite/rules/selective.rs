@@ -1,10 +1,10 @@
-//! Repair by what acknowledgements say of the segments that arrived.
+//! Tests of repair by selective information in acknowledgements.
 
 use snoop::Config;
 
 use super::script::{Script, ack, data, repair, sack, smart, up};
 
-/// The comparison: SMART takes a gap for a loss at once, since the hop keeps order.
+/// The comparison: SMART treats a gap as a loss at once, since the hop keeps order.
 #[test]
 fn the_first_duplicate_with_a_cause_repairs_every_gap_before_it() {
     let mut script = Script::with_data(Config::smart_tcp_aware(), 6);
@@ -33,7 +33,7 @@ fn a_repair_is_repeated_after_a_round_trip_only() {
     assert_eq!(script.mobile_sends(smart(1, 4)), [repair(1)]);
 }
 
-/// The copy that arrived may be the first one, which went before the repair.
+/// The copy that arrived may be the first one, which was sent before the repair.
 #[test]
 fn what_was_sent_twice_proves_no_loss_of_a_repair() {
     let mut script = Script::with_data(Config::smart_tcp_aware(), 6);
@@ -64,7 +64,7 @@ fn a_link_layer_with_smart_lets_duplicates_pass() {
     );
 }
 
-/// A cause at or below the acknowledged names a segment that came twice: nothing is missing.
+/// A cause at or below the acknowledgement number reports a segment that arrived twice: nothing is missing.
 #[test]
 fn a_repeated_arrival_is_no_loss() {
     let mut script = Script::with_data(Config::smart_tcp_aware(), 5);
@@ -85,7 +85,7 @@ fn a_partial_acknowledgement_repairs_what_it_shows() {
     );
 }
 
-/// The SACK blocks of a kernel say the same as SMART's causes.
+/// The SACK blocks of a kernel mean the same as SMART's causes.
 #[test]
 fn sack_blocks_repair_selectively() {
     let mut script = Script::with_data(Config::smart_tcp_aware(), 8);
@@ -102,7 +102,7 @@ fn sack_blocks_repair_selectively() {
     assert_eq!(script.mobile_sends(ack(8)), [up(ack(8))]);
 }
 
-/// What came late had been lost on the wired side: it is not ours to repair.
+/// Segments that came late had been lost on the wired side: the agent does not repair them.
 #[test]
 fn what_came_late_is_not_repaired() {
     let mut script = Script::with_data(Config::smart_tcp_aware(), 2);

@@ -1,4 +1,4 @@
-//! What happens when nothing is heard.
+//! Tests of timers, which act when no packets arrive.
 
 use snoop::{Config, Timing};
 use units::Duration;
@@ -112,7 +112,7 @@ fn a_timeout_starts_the_count_anew() {
     assert_eq!(script.mobile_sends(ack(1)), [repair(1), up(ack(1))]);
 }
 
-/// A connection that is quiet for long is forgotten.
+/// A connection that is idle for long is removed.
 #[test]
 fn quiet_connections_are_forgotten() {
     let mut script = Script::with_data(Config::tcp_aware(), 2);

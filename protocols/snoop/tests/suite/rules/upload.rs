@@ -1,4 +1,4 @@
-//! Data from the mobile host.
+//! Tests of data from the mobile host.
 
 use snoop::{AirLoss, TcpSegmentOptions};
 use snoop::{Config, ExplicitLoss, Header, Output};
@@ -8,7 +8,7 @@ use super::script::{
     Probe, Script, WINDOW, ack, data, down, marked, number, ranges, sack, turned, up,
 };
 
-/// An agent that asks, after the fixed host acknowledged what lies before the stream.
+/// Returns an agent that sends requests, after the fixed host has acknowledged everything before the stream.
 fn asking(explicit_loss: ExplicitLoss) -> Script {
     let mut script = Script::new(Config {
         negative_acknowledgments: true,
@@ -21,7 +21,7 @@ fn asking(explicit_loss: ExplicitLoss) -> Script {
     script
 }
 
-/// The mobile host sends; everything goes on, and these are the requests.
+/// Sends segments of the mobile host, which are all forwarded. Returns the requests.
 fn send(script: &mut Script, places: &[u32]) -> Vec<Output<Probe>> {
     let mut requests = Vec::new();
     for place in places {
@@ -32,7 +32,7 @@ fn send(script: &mut Script, places: &[u32]) -> Vec<Output<Probe>> {
     requests
 }
 
-/// The request for these places, which the segment that ends at `until` showed to be missing.
+/// Returns the request for these places; the segment that ends at `until` showed that they are missing.
 fn request(until: u32, missing: &[(u32, u32)]) -> Output<Probe> {
     let options = TcpSegmentOptions {
         cause: Some(number(until)),
@@ -51,7 +51,7 @@ fn request(until: u32, missing: &[(u32, u32)]) -> Output<Probe> {
     }
 }
 
-/// FACTS: the agent detects gaps in what the mobile host sends and asks for them.
+/// FACTS: the agent detects gaps in the mobile host's data and requests them.
 #[test]
 fn a_gap_is_asked_for_at_once() {
     let mut script = asking(ExplicitLoss::Off);
@@ -84,7 +84,7 @@ fn what_has_come_or_was_acknowledged_is_not_asked_for() {
     assert_eq!(script.wait(10_000), []);
 }
 
-/// The agent asks by repeating what the fixed host said: never more than it acknowledged.
+/// The agent requests by repeating the fixed host's acknowledgement: never more than it acknowledged.
 #[test]
 fn a_request_acknowledges_nothing_new() {
     let mut script = asking(ExplicitLoss::Off);
@@ -97,7 +97,7 @@ fn a_request_acknowledges_nothing_new() {
     assert_eq!(packet.header.window, WINDOW);
 }
 
-/// A request that a fixed host makes up is none when it reaches the hop.
+/// A request that a fixed host forges is no request when it reaches the hop.
 #[test]
 fn only_the_agent_asks() {
     let mut script = asking(ExplicitLoss::Off);
@@ -107,7 +107,7 @@ fn only_the_agent_asks() {
     assert_eq!(script.fixed_sends(packet), [down(turned(ack(0)))]);
 }
 
-/// The comparison, discussion: the base station marks acknowledgements that ask for what the air lost.
+/// The comparison, discussion: the base station marks acknowledgements that request data lost on the air.
 #[test]
 fn duplicates_for_a_gap_are_marked() {
     let mut script = asking(ExplicitLoss::Next);
@@ -117,7 +117,7 @@ fn duplicates_for_a_gap_are_marked() {
     for _ in 0..4 {
         assert_eq!(script.fixed_sends(asks.clone()), [down(shown.clone())]);
     }
-    // Three segments went on before the gap was filled; its duplicates still arrive after that.
+    // Three segments were forwarded before the gap was filled; its duplicates still arrive after that.
     let mut script = asking(ExplicitLoss::Next);
     send(&mut script, &[2, 3, 4]);
     script.fixed_sends(asks.clone());
@@ -129,7 +129,7 @@ fn duplicates_for_a_gap_are_marked() {
     assert_eq!(script.fixed_sends(asks.clone()), [down(asks)], "{wired}");
 }
 
-/// SACK blocks tell exactly whether a duplicate was caused before or after the gap was filled.
+/// SACK blocks show exactly if a duplicate was caused before or after the gap was filled.
 #[test]
 fn a_duplicate_caused_after_the_fill_is_not_marked() {
     let mut script = asking(ExplicitLoss::Next);
@@ -180,7 +180,7 @@ fn both_directions_are_repaired_at_once() {
     assert_eq!(script.mobile_sends(ack(0)), [super::script::repair(0)]);
 }
 
-/// What a flood of gaps leaves behind is bounded.
+/// The memory of a flood of gaps is limited.
 #[test]
 fn gaps_are_bounded() {
     let mut script = asking(ExplicitLoss::Off);
