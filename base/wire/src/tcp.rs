@@ -14,7 +14,7 @@ use std::ops::BitOr;
 
 use units::SeqNumber;
 
-pub use clamp::clamp_maximum_segment_size;
+pub(crate) use clamp::place_of_larger_size;
 pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
 pub use ranges::{SackRanges, SeqRange};
@@ -90,6 +90,11 @@ impl<'a> TcpView<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         check_header(bytes)?;
         Ok(Self { bytes })
+    }
+
+    /// A view of a segment that was checked before.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
     }
 
     /// The segment, header included.
@@ -175,6 +180,11 @@ impl<'a> TcpMut<'a> {
         })
     }
 
+    /// The header of a segment that was checked before.
+    pub(crate) fn new(header: &'a mut [u8]) -> Self {
+        Self { header }
+    }
+
     /// Sets the number of the payload's first byte.
     pub fn set_sequence_number(&mut self, number: SeqNumber) {
         write_u32(self.header, SEQUENCE_NUMBER, number.0);
@@ -183,6 +193,11 @@ impl<'a> TcpMut<'a> {
     /// Sets the next number that the sender expects.
     pub fn set_acknowledgment_number(&mut self, number: SeqNumber) {
         write_u32(self.header, ACKNOWLEDGMENT_NUMBER, number.0);
+    }
+
+    /// Sets the length of the header with its options, in bytes: a multiple of four.
+    pub(crate) fn set_header_length(&mut self, length: usize) {
+        self.header[DATA_OFFSET] = (length / 4 * 16) as u8 | self.header[DATA_OFFSET] & 0x0f;
     }
 
     /// Sets the control bits.

@@ -68,7 +68,7 @@ impl<C> Splitter<C> {
             // That is for this host's kernel.
             (Origin::Hop, End::Mobile) => return None,
         };
-        let parsed = IpPacket::parse(&packet.buffer).ok()?;
+        let parsed = packet.ip()?;
         if origin == Origin::Host && self.end == (End::Gateway { transparent: true }) {
             if let Some((ends, refusal)) = no_route(&parsed) {
                 // Who asks in a mobile's name gets no answer from the kernel: it goes to the mobile.

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Fragment, Protocol};
+use super::{Fragment, Kind, Layout, Protocol, Version};
 use crate::checksum::{Sum, updated};
 use crate::field::{read_array, read_u16, write_u16};
 use crate::malformed::{Header, Malformed, require};
@@ -43,6 +43,23 @@ impl<'a> Ipv4View<'a> {
         Ok(Self {
             bytes: &bytes[..length],
         })
+    }
+
+    /// A view of a packet that was checked before.
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Where the parts of the packet lie.
+    pub(super) fn layout(&self) -> Layout {
+        Layout {
+            version: Version::V4,
+            protocol: self.protocol(),
+            kind: Kind::Other,
+            fragment: self.fragment(),
+            header_length: self.header_length() as u32,
+            length: self.bytes.len() as u32,
+        }
     }
 
     /// The packet, header included, without trailing bytes.
@@ -137,20 +154,29 @@ impl<'a> Ipv4Mut<'a> {
         write_u16(self.header, IDENTIFICATION, identification);
     }
 
-    /// Sets both bits of the ECN field (RFC 3168) and updates the checksum.
-    pub fn set_congestion_experienced(&mut self) {
-        let old = read_u16(self.header, 0);
-        let new = old | 3;
-        write_u16(self.header, 0, new);
-        let checksum = updated(read_u16(self.header, CHECKSUM), old, new);
-        write_u16(self.header, CHECKSUM, checksum);
-    }
-
     /// Computes the header's checksum and stores it.
     pub fn fill_header_checksum(&mut self) {
         write_u16(self.header, CHECKSUM, 0);
         write_u16(self.header, CHECKSUM, Sum::of(self.header).checksum());
     }
+}
+
+/// Sets the total length of a checked header, adds `packets` to its identification, and computes its checksum.
+pub(super) fn write_length(header: &mut [u8], length: u16, packets: u16) {
+    let identification = read_u16(header, IDENTIFICATION).wrapping_add(packets);
+    let mut header = Ipv4Mut { header };
+    header.set_total_length(length);
+    header.set_identification(identification);
+    header.fill_header_checksum();
+}
+
+/// Sets both bits of the ECN field (RFC 3168) of a checked header and updates its checksum.
+pub(super) fn mark_congestion(header: &mut [u8]) {
+    let old = read_u16(header, 0);
+    let new = old | 3;
+    write_u16(header, 0, new);
+    let checksum = updated(read_u16(header, CHECKSUM), old, new);
+    write_u16(header, CHECKSUM, checksum);
 }
 
 /// The header's length, where version and length are possible.

@@ -1,8 +1,8 @@
 //! The header that stands before each packet of a device with `IFF_VNET_HDR`: `virtio_net_hdr` of
 //! Virtual I/O Device 1.3 §5.1.6, in the byte order of the machine, as TUN devices have it.
 
-use wire::checksum::{PartialChecksum, complete_partial_checksum, store_pseudo_header_checksum};
-use wire::ip::{IpPacket, Transport, Version};
+use wire::checksum::PartialChecksum;
+use wire::ip::{Protocol, Transport, Version};
 use wire::packet::{Checksum, Packet};
 
 /// Length of the header, in bytes.
@@ -72,7 +72,7 @@ impl Header {
         if kind == GSO_NONE {
             return Ok(());
         }
-        let cut = Cut::of(&packet.buffer).ok_or(Odd)?;
+        let cut = Cut::of(packet).ok_or(Odd)?;
         if cut.gso_kind != kind || self.segment_size == 0 {
             return Err(Odd);
         }
@@ -85,13 +85,11 @@ impl Header {
             start: self.checksum_start,
             offset: self.checksum_offset,
         };
-        if transport_checksum_place(&packet.buffer) == Some(place) {
+        if checksum_place(packet) == Some(place) {
             packet.checksum = Checksum::Partial;
             return Ok(());
         }
-        complete_partial_checksum(&mut packet.buffer, place).map_err(|_| Odd)?;
-        packet.checksum = Checksum::Verified;
-        Ok(())
+        packet.complete_checksum(place).map_err(|_| Odd)
     }
 
     /// The header for `packet`, whose checksum field is made ready for it.
@@ -101,7 +99,7 @@ impl Header {
     pub(super) fn for_packet(packet: &mut Packet) -> Result<Self, Odd> {
         let cut = match packet.segment_size {
             0 => None,
-            size => Some(Cut::of(&packet.buffer).ok_or(Odd)?).filter(|cut| cut.payload > size),
+            size => Some(Cut::of(packet).ok_or(Odd)?).filter(|cut| cut.payload > size),
         };
         let mut header = Self::default();
         if let Some(cut) = cut {
@@ -111,9 +109,7 @@ impl Header {
         }
         if packet.checksum == Checksum::Partial || cut.is_some() {
             // Its sum of the pseudo-header may be there already; then this writes the same again.
-            let place = store_pseudo_header_checksum(&mut packet.buffer).map_err(|_| Odd)?;
-            let place = place.ok_or(Odd)?;
-            packet.checksum = Checksum::Partial;
+            let place = packet.store_pseudo_header_checksum().ok_or(Odd)?;
             header.flags = NEEDS_CHECKSUM;
             header.checksum_start = place.start;
             header.checksum_offset = place.offset;
@@ -141,8 +137,8 @@ struct Cut {
 
 impl Cut {
     /// Nothing unless `packet` is a whole TCP segment or UDP datagram.
-    fn of(packet: &[u8]) -> Option<Self> {
-        let packet = IpPacket::parse(packet).ok()?;
+    fn of(packet: &Packet) -> Option<Self> {
+        let packet = packet.ip()?;
         if packet.fragment().is_some() {
             return None;
         }
@@ -162,18 +158,10 @@ impl Cut {
 }
 
 /// Where the checksum of a whole TCP segment or UDP datagram lies.
-fn transport_checksum_place(packet: &[u8]) -> Option<PartialChecksum> {
-    let packet = IpPacket::parse(packet).ok()?;
-    let offset = match packet.transport() {
-        Transport::Tcp(_) => 16,
-        Transport::Udp(_) => 6,
-        _ => return None,
-    };
-    let start = u16::try_from(packet.header_length()).ok()?;
-    packet
-        .fragment()
-        .is_none()
-        .then_some(PartialChecksum { start, offset })
+fn checksum_place(packet: &Packet) -> Option<PartialChecksum> {
+    let packet = packet.ip()?;
+    let is_known = matches!(packet.protocol(), Protocol::TCP | Protocol::UDP);
+    PartialChecksum::place_in(&packet).filter(|_| is_known)
 }
 
 #[cfg(test)]
