@@ -5,8 +5,7 @@ mod transport;
 use std::ops::Add;
 
 pub use transport::{
-    PartialChecksum, complete_partial_checksum, fill_transport_checksum,
-    store_pseudo_header_checksum, verify_transport_checksum,
+    PartialChecksum, complete_partial_checksum, fill_transport_checksum, verify_transport_checksum,
 };
 pub(crate) use transport::{fill, replace_word, store_pseudo_header};
 

@@ -10,7 +10,8 @@ pub use v4::{HEADER_LENGTH as IPV4_HEADER_LENGTH, Ipv4Mut, Ipv4View};
 pub(crate) use v6::PlainHeader;
 pub use v6::{HEADER_LENGTH as IPV6_HEADER_LENGTH, Ipv6View};
 
-use crate::checksum::{Sum, pseudo_header};
+use crate::checksum::{Sum, pseudo_header, replace_word};
+use crate::field::read_u16;
 use crate::icmp::IcmpView;
 use crate::malformed::{Header, Malformed, require};
 use crate::tcp::TcpView;
@@ -184,20 +185,18 @@ impl Layout {
     /// identification grows by `packets`.
     pub(crate) fn write_length(&self, bytes: &mut [u8], packets: u16) {
         let header = &mut bytes[..self.header_length as usize];
-        if self.version == Version::V4 {
-            v4::write_length(header, self.length as u16, packets);
-        } else {
-            v6::write_length(header, self.length as usize);
+        match self.version {
+            Version::V4 => v4::write_length(header, self.length as u16, packets),
+            Version::V6 => v6::write_length(header, self.length as usize),
         }
     }
 
     /// Sets both bits of the ECN field (RFC 3168) of the IP header that `bytes` begin with; over IPv4, the checksum
     /// follows.
     pub(crate) fn mark_congestion(&self, bytes: &mut [u8]) {
-        if self.version == Version::V4 {
-            v4::mark_congestion(bytes);
-        } else {
-            v6::mark_congestion(bytes);
+        match self.version {
+            Version::V4 => replace_word(bytes, v4::CHECKSUM, 0, read_u16(bytes, 0) | 3),
+            Version::V6 => bytes[1] |= 3 << 4,
         }
     }
 }

@@ -9,10 +9,10 @@ pub use buffer::{HEADROOM, PacketBuffer};
 use crate::checksum::{
     self, PartialChecksum, complete_partial_checksum, replace_word, verify_transport_checksum,
 };
-use crate::field::write_u16;
+use crate::field::{write_u16, write_u32};
 use crate::ip::{Ecn, IpPacket, Layout, Transport};
 use crate::malformed::Malformed;
-use crate::tcp::{self, OptionBytes, TcpMut, place_of_larger_size};
+use crate::tcp::{self, OptionBytes, place_of_larger_size};
 
 /// What is known of a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -139,7 +139,7 @@ impl Packet {
         self.buffer.copy_within(..headers, size);
         self.buffer.advance(size);
         layout.write_length(&mut self.buffer, 1);
-        TcpMut::new(&mut self.buffer[start..]).set_sequence_number(next);
+        write_u32(&mut self.buffer, start + tcp::SEQUENCE_NUMBER, next.0);
         self.layout = Some(layout);
         self.store_pseudo_header_checksum();
         if length - size <= headers + size {
@@ -166,7 +166,8 @@ impl Packet {
         buffer.extend(options.bytes());
         buffer.extend(tcp.payload());
         layout.write_length(&mut buffer, 0);
-        TcpMut::new(&mut buffer[transport..]).set_header_length(header);
+        let offset = &mut buffer[transport + tcp::DATA_OFFSET];
+        *offset = (header / 4 * 16) as u8 | *offset & 0x0f;
         self.buffer = buffer;
         self.layout = Some(layout);
         match self.checksum {

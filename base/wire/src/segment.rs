@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use units::SeqNumber;
 
-use crate::checksum;
-use crate::field::write_u16;
+use crate::field::{write_u16, write_u32};
 use crate::ip::{IpPacket, Layout, Protocol, Transport, Version};
 use crate::packet::{HEADROOM, Packet, PacketBuffer};
-use crate::tcp::{TcpFlags, TcpMut};
-use crate::udp;
+use crate::tcp::TcpFlags;
+use crate::{checksum, tcp, udp};
 
 /// Why a packet cannot be cut into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -145,9 +144,9 @@ impl<'a> Segments<'a> {
                 sequence_number,
                 flags,
             } => {
-                let mut header = TcpMut::new(transport);
-                header.set_sequence_number(sequence_number + (index * self.segment_size) as u32);
-                header.set_flags(self.flags(flags, index));
+                let number = sequence_number + (index * self.segment_size) as u32;
+                write_u32(transport, tcp::SEQUENCE_NUMBER, number.0);
+                transport[tcp::FLAGS] = self.flags(flags, index).0;
             }
             Kind::Udp { with_checksum } => {
                 let length = transport.len() as u16;

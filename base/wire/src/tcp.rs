@@ -22,16 +22,16 @@ pub use refusal::{connection_challenged, connection_refused};
 pub use segment_options::{AirLoss, TcpSegmentOptions, Timestamps};
 pub use value::{NoTcpSegment, PAYLOAD_MAX, TcpSegment};
 
-use crate::field::{read_u16, read_u32, write_u16, write_u32};
+use crate::field::{read_u16, read_u32};
 use crate::malformed::{Header, Malformed, require};
 
 /// The length of a header without options, in bytes.
 pub const HEADER_LENGTH: usize = 20;
 
-const SEQUENCE_NUMBER: usize = 4;
+pub(crate) const SEQUENCE_NUMBER: usize = 4;
 const ACKNOWLEDGMENT_NUMBER: usize = 8;
-const DATA_OFFSET: usize = 12;
-const FLAGS: usize = 13;
+pub(crate) const DATA_OFFSET: usize = 12;
+pub(crate) const FLAGS: usize = 13;
 const WINDOW: usize = 14;
 pub(crate) const CHECKSUM: usize = 16;
 const URGENT_POINTER: usize = 18;
@@ -162,57 +162,6 @@ impl<'a> TcpView<'a> {
     /// What the segment carries.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[self.header_length()..]
-    }
-}
-
-/// A checked TCP header that can be changed. No setter updates the checksum.
-#[derive(Debug)]
-pub struct TcpMut<'a> {
-    header: &'a mut [u8],
-}
-
-impl<'a> TcpMut<'a> {
-    /// Checks the header's length.
-    pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
-        let length = check_header(bytes)?;
-        Ok(Self {
-            header: &mut bytes[..length],
-        })
-    }
-
-    /// The header of a segment that was checked before.
-    pub(crate) fn new(header: &'a mut [u8]) -> Self {
-        Self { header }
-    }
-
-    /// Sets the number of the payload's first byte.
-    pub fn set_sequence_number(&mut self, number: SeqNumber) {
-        write_u32(self.header, SEQUENCE_NUMBER, number.0);
-    }
-
-    /// Sets the next number that the sender expects.
-    pub fn set_acknowledgment_number(&mut self, number: SeqNumber) {
-        write_u32(self.header, ACKNOWLEDGMENT_NUMBER, number.0);
-    }
-
-    /// Sets the length of the header with its options, in bytes: a multiple of four.
-    pub(crate) fn set_header_length(&mut self, length: usize) {
-        self.header[DATA_OFFSET] = (length / 4 * 16) as u8 | self.header[DATA_OFFSET] & 0x0f;
-    }
-
-    /// Sets the control bits.
-    pub fn set_flags(&mut self, flags: TcpFlags) {
-        self.header[FLAGS] = flags.0;
-    }
-
-    /// Sets the receive window, scaled already.
-    pub fn set_window(&mut self, window: u16) {
-        write_u16(self.header, WINDOW, window);
-    }
-
-    /// Sets the checksum.
-    pub fn set_checksum(&mut self, checksum: u16) {
-        write_u16(self.header, CHECKSUM, checksum);
     }
 }
 

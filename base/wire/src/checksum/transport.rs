@@ -96,19 +96,11 @@ pub(crate) fn fill(packet: &mut [u8], layout: Layout) {
     }
 }
 
-/// Stores the sum of the pseudo-header in the place of the transport checksum of `packet`, and says
-/// where the rest of the sum goes; nothing where a packet has no such checksum (as above).
+/// Stores the sum of the pseudo-header in the place of the transport checksum of a packet that was checked when
+/// `layout` was found, and says where the rest of the sum goes; nothing where a packet has no such checksum (as above).
 ///
 /// This is what Linux calls `CHECKSUM_PARTIAL`: the receiver takes the packet as good without adding
 /// it up, and who sends it on to a wire completes it.
-pub fn store_pseudo_header_checksum(
-    packet: &mut [u8],
-) -> Result<Option<PartialChecksum>, Malformed> {
-    let layout = IpPacket::parse(packet)?.layout();
-    Ok(store_pseudo_header(packet, layout))
-}
-
-/// The same of a packet that was checked when `layout` was found.
 pub(crate) fn store_pseudo_header(packet: &mut [u8], layout: Layout) -> Option<PartialChecksum> {
     let coverage = Coverage::of(&IpPacket::new(packet, layout))?;
     let place = coverage.place();
@@ -140,7 +132,7 @@ pub fn complete_partial_checksum(
     Ok(())
 }
 
-/// Changes the 16-bit word at `at` of a transport, whose checksum at `field` follows
+/// Changes the 16-bit word at `at` of a header, whose checksum at `field` follows
 /// (RFC 1624). A word at an odd place counts with its bytes swapped.
 pub(crate) fn replace_word(transport: &mut [u8], field: usize, at: usize, new: u16) {
     let old = read_u16(transport, at);

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::{Fragment, Kind, Layout, Protocol, Version};
-use crate::checksum::{Sum, updated};
+use crate::checksum::Sum;
 use crate::field::{read_array, read_u16, write_u16};
 use crate::malformed::{Header, Malformed, require};
 
@@ -13,7 +13,7 @@ pub const HEADER_LENGTH: usize = 20;
 const TOTAL_LENGTH: usize = 2;
 const IDENTIFICATION: usize = 4;
 const FRAGMENT: usize = 6;
-const CHECKSUM: usize = 10;
+pub(super) const CHECKSUM: usize = 10;
 const SOURCE: usize = 12;
 const DESTINATION: usize = 16;
 
@@ -168,15 +168,6 @@ pub(super) fn write_length(header: &mut [u8], length: u16, packets: u16) {
     header.set_total_length(length);
     header.set_identification(identification);
     header.fill_header_checksum();
-}
-
-/// Sets both bits of the ECN field (RFC 3168) of a checked header and updates its checksum.
-pub(super) fn mark_congestion(header: &mut [u8]) {
-    let old = read_u16(header, 0);
-    let new = old | 3;
-    write_u16(header, 0, new);
-    let checksum = updated(read_u16(header, CHECKSUM), old, new);
-    write_u16(header, CHECKSUM, checksum);
 }
 
 /// The header's length, where version and length are possible.

@@ -150,11 +150,6 @@ pub(super) fn write_length(header: &mut [u8], length: usize) {
     write_u16(header, PAYLOAD_LENGTH, (length - HEADER_LENGTH) as u16);
 }
 
-/// Sets both bits of the ECN field (RFC 3168) of a checked header.
-pub(super) fn mark_congestion(header: &mut [u8]) {
-    header[1] |= 3 << 4;
-}
-
 fn check_header(bytes: &[u8]) -> Result<(), Malformed> {
     require(Header::Ipv6, bytes, HEADER_LENGTH)?;
     let version = bytes[0] >> 4;

@@ -381,7 +381,7 @@ fn exercise_changes(bytes: &[u8]) {
             ..TcpSegmentOptions::default()
         };
         change(&packet, |packet| {
-            packet.set_tcp_options(&OptionBytes::of(&options))
+            packet.set_tcp_options(&OptionBytes::of(&options));
         });
         for start in 0..40 {
             let place = PartialChecksum { start, offset: 1 };
@@ -419,8 +419,9 @@ fn exercise(packet: &mut [u8]) {
         }
     }
     let _ = wire::checksum::fill_transport_checksum(packet);
-    if let Ok(Some(place)) = wire::checksum::store_pseudo_header_checksum(packet) {
-        wire::checksum::complete_partial_checksum(packet, place).unwrap();
+    let mut packet = self::packet(packet);
+    if let Some(place) = packet.store_pseudo_header_checksum() {
+        packet.complete_checksum(place).unwrap();
     }
 }
 

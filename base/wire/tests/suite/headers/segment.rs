@@ -5,7 +5,7 @@ use wire::checksum::verify_transport_checksum;
 use wire::ip::{IpPacket, IpView, Protocol, Transport};
 use wire::packet::{Checksum, Packet, PacketBuffer};
 use wire::segment::{SegmentError, Segments};
-use wire::tcp::{TcpFlags, TcpMut};
+use wire::tcp::TcpFlags;
 
 use super::samples::{self, bytes, carrying, with_payload};
 
@@ -19,9 +19,7 @@ fn large(headers: (&str, usize), flags: TcpFlags, payload: &[u8]) -> Vec<u8> {
     let mut packet = carrying(headers.0, headers.1, payload);
     if let Transport::Tcp(_) = IpPacket::parse(&packet).unwrap().transport() {
         let start = if packet[0] >> 4 == 4 { 20 } else { 40 };
-        TcpMut::parse(&mut packet[start..])
-            .unwrap()
-            .set_flags(flags);
+        packet[start + 13] = flags.0;
     }
     packet
 }
