@@ -384,7 +384,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             let Some(packet) = self.ports.device.receive().map_err(RuntimeError::Device)? else {
                 break;
             };
-            bytes += packet.buffer.len();
+            bytes += packet.len();
             self.tell(clock::monotonic(), Input::Packet(packet));
             if self.work.outbox.len() >= BATCH {
                 self.flush()?;

@@ -306,7 +306,7 @@ impl Arq {
             return;
         }
         self.stats.sent.bytes_brief += buffer.len() as u64;
-        let (key, packet) = (Lane::Transport.common(), Packet::new(buffer));
+        let (key, packet) = (Lane::Transport.common(), Packet::opaque(buffer));
         self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, Lane::Transport);
         self.pace.next_tidy.get_or_insert(now + TIDY);
     }
@@ -364,7 +364,7 @@ impl Machine for Arq {
                 } else {
                     class
                 };
-                let bytes = packet.buffer.len() as u64;
+                let bytes = packet.len() as u64;
                 match class {
                     Class::Held => self.stats.sent.bytes_held += bytes,
                     Class::Brief => self.stats.sent.bytes_brief += bytes,
@@ -374,7 +374,7 @@ impl Machine for Arq {
                 self.pace.next_tidy.get_or_insert(now + TIDY);
             }
             Input::Plain { packet, key, ahead } => {
-                self.stats.sent.bytes_brief += packet.buffer.len() as u64;
+                self.stats.sent.bytes_brief += packet.len() as u64;
                 self.stats.sent.packets_dropped +=
                     self.outbox.enqueue(now, packet, key, Lane::Plain { ahead });
                 self.pace.next_tidy.get_or_insert(now + TIDY);

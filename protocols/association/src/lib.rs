@@ -35,10 +35,9 @@ use tcp::TcpLane;
 pub use tcp::{TcpConfig, TcpMethod};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 pub use vocabulary::{Profile, Reason, StreamAddresses, StreamId, StreamNews, StreamRequest};
-use wire::checksum::verify_transport_checksum;
-use wire::flow::{Class, FlowKey, is_bulk_udp};
-use wire::ip::{Ecn, IpPacket, Protocol};
-use wire::packet::{Checksum, Packet, PacketBuffer};
+use wire::flow::{Class, FlowKey};
+use wire::ip::{Ecn, Protocol};
+use wire::packet::{Packet, PacketBuffer};
 
 /// What can happen to an [`Association`].
 #[derive(Debug, Clone)]
@@ -253,16 +252,15 @@ impl Association {
     }
 
     fn packet(&mut self, now: Instant, mut packet: Packet) {
-        let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
+        let Some(ip) = packet.ip() else {
             self.malformed += 1;
             return;
         };
-        let (mut key, mut class) = (FlowKey::of(&parsed), Class::of(&parsed));
+        let (mut key, mut class) = (FlowKey::of(&ip), Class::of(&ip));
         let is_held_tcp = class == Class::Held && key.protocol == Protocol::TCP;
         // A TCP header can only be elided if its checksum is known to be good.
-        let check = packet.checksum == Checksum::Unverified && is_held_tcp;
-        if check && verify_transport_checksum(&parsed) {
-            packet.checksum = Checksum::Verified;
+        if is_held_tcp {
+            packet.verify_checksum();
         }
         if key.protocol == Protocol::UDP {
             if class == Class::Held {
@@ -286,27 +284,21 @@ impl Association {
 
     /// A packet has crossed the hop.
     fn arrived(&mut self, now: Instant, packet: Packet) {
-        let is_refused = self.flows.are_limited()
-            && IpPacket::parse(&packet.buffer)
-                .is_ok_and(|parsed| !self.flows.admits(now, FlowKey::of(&parsed)));
-        if is_refused {
-            return;
+        if let Some(ip) = packet.ip() {
+            if self.flows.are_limited() && !self.flows.admits(now, FlowKey::of(&ip)) {
+                return;
+            }
+            match ip.protocol() {
+                _ if Class::of(&ip) != Class::Held => {}
+                Protocol::UDP => self.marks.saw(now, FlowKey::of(&ip)),
+                _ if self.tcp.watches() => {
+                    self.tcp.handle_input(now, tcp::Input::Incoming(packet));
+                    return self.carry_tcp(now);
+                }
+                _ => {}
+            }
         }
-        if is_bulk_udp(&packet.buffer)
-            && let Ok(parsed) = IpPacket::parse(&packet.buffer)
-        {
-            self.marks.saw(now, FlowKey::of(&parsed));
-        }
-        let watched = self.tcp.watches()
-            && IpPacket::parse(&packet.buffer).is_ok_and(|parsed| {
-                parsed.protocol() == Protocol::TCP && Class::of(&parsed) == Class::Held
-            });
-        if watched {
-            self.tcp.handle_input(now, tcp::Input::Incoming(packet));
-            self.carry_tcp(now);
-        } else {
-            self.outputs.push_back(Output::Packet(packet));
-        }
+        self.outputs.push_back(Output::Packet(packet));
     }
 
     /// Carries out what the TCP lane asks for.
@@ -315,10 +307,8 @@ impl Association {
             match output {
                 tcp::Output::Cross { packet, ahead } => {
                     // The lane hands on what could be read before, and makes nothing else.
-                    let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
-                        continue;
-                    };
-                    let key = Some(FlowKey::of(&parsed)).filter(|key| self.flows.knows(key));
+                    let Some(ip) = packet.ip() else { continue };
+                    let key = Some(FlowKey::of(&ip)).filter(|key| self.flows.knows(key));
                     let key = key.unwrap_or(COMMON_FLOW);
                     self.arq
                         .handle_input(now, arq::Input::Plain { packet, key, ahead });

@@ -10,7 +10,7 @@ use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
-use wire::ip::{Ecn, IpPacket};
+use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::agenda::Agenda;
@@ -148,9 +148,9 @@ impl Host {
     }
 
     pub(crate) fn route(&mut self, now: Instant, packet: Packet) {
-        let owner = IpPacket::parse(&packet.buffer)
-            .ok()
-            .and_then(|parsed| self.routes.owner(parsed.destination()));
+        let owner = packet
+            .ip()
+            .and_then(|ip| self.routes.owner(ip.destination()));
         match owner {
             Some(index) => {
                 let input = association::Input::Packet(packet);
@@ -367,10 +367,8 @@ impl Host {
 
     /// Hands on a packet that has crossed the hop, if its sender may use its source address.
     fn release(&mut self, now: Instant, index: usize, packet: Packet) {
-        let source = IpPacket::parse(&packet.buffer)
-            .ok()
-            .map(|parsed| parsed.source());
-        if source.and_then(|source| self.routes.owner(source)) == Some(index) {
+        let owner = packet.ip().and_then(|ip| self.routes.owner(ip.source()));
+        if owner == Some(index) {
             if !self.split(now, Origin::Hop, &packet) {
                 self.outputs.push_back(Output::Packet(packet));
             }

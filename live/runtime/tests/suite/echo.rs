@@ -40,7 +40,7 @@ impl Machine for Echo {
     fn handle_input(&mut self, now: Instant, input: Input) {
         assert!(self.outputs.is_empty(), "the driver drains after each call");
         match input {
-            Input::Packet(packet) if *packet.buffer == *b"seek" => {
+            Input::Packet(packet) if *packet == *b"seek" => {
                 self.outputs.push_back(Output::Seek { peer: 3 });
             }
             Input::Found { peer, at } => {
@@ -51,7 +51,7 @@ impl Machine for Echo {
             Input::Packet(packet) => {
                 let output = Output::Datagram {
                     to: self.peer,
-                    buffer: packet.buffer,
+                    buffer: PacketBuffer::copy_of(&packet),
                     ecn: wire::ip::Ecn::NotCapable,
                 };
                 self.outputs.push_back(output);

@@ -58,7 +58,7 @@ fn packet(content: &[u8]) -> Packet {
 
 fn next_packet(user: &mut MemoryDevice) -> Vec<u8> {
     wait_for(&*user);
-    user.receive().unwrap().unwrap().buffer.to_vec()
+    user.receive().unwrap().unwrap().to_vec()
 }
 
 /// Receives datagrams until there are `count`.

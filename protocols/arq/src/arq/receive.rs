@@ -110,6 +110,6 @@ impl Arq {
 
 fn deliver(packet: Packet, outputs: &mut VecDeque<Output>, received: &mut crate::ReceivedStats) {
     received.packets += 1;
-    received.bytes += packet.buffer.len() as u64;
+    received.bytes += packet.len() as u64;
     outputs.push_back(Output::Packet(packet));
 }

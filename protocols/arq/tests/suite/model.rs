@@ -163,17 +163,17 @@ impl World {
     }
 
     fn released(&mut self, end: usize, packet: &Packet) {
-        let bytes = &packet.buffer;
+        let bytes = &packet[..];
         let flow = u16::from_be_bytes([bytes[0], bytes[1]]);
         let place = u32::from_be_bytes([bytes[2], bytes[3], bytes[4], bytes[5]]);
         let expected = &mut self.expected[end];
         if let Some(brief) = expected.brief.remove(&(flow, place)) {
-            assert!(brief == *bytes, "a brief packet has changed");
+            assert!(*brief == *bytes, "a brief packet has changed");
             return;
         }
         let next = expected.held.get_mut(&flow).and_then(VecDeque::pop_front);
         assert!(
-            next.as_ref() == Some(bytes),
+            next.as_deref() == Some(bytes),
             "flow {flow}: place {place} was not next, or came twice, or has changed"
         );
     }

@@ -184,7 +184,7 @@ fn new_flow(traffic: &mut Traffic) -> Input {
     traffic.port = traffic.port.wrapping_add(1);
     let mut packet = traffic.packet(1);
     let field = if traffic.from == 0 { 12..16 } else { 16..20 };
-    packet.buffer[field].copy_from_slice(&[10, 9, 0, MOBILES as u8]);
+    packet.rewrite(|bytes| bytes[field].copy_from_slice(&[10, 9, 0, MOBILES as u8]));
     Input::Packet(packet)
 }
 
@@ -308,7 +308,7 @@ fn one_that_never_acknowledges_what_snoop_keeps() {
     cell.extra = Some(Box::new(move |_| {
         let packets = flows.iter_mut().map(|traffic| {
             let mut packet = traffic.packet(100);
-            packet.buffer[16..20].copy_from_slice(&[10, 9, 0, MOBILES as u8]);
+            packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, MOBILES as u8]));
             (None, Input::Packet(packet))
         });
         packets.collect()

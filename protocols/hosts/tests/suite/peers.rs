@@ -129,7 +129,7 @@ impl Net {
 fn as_second(traffic: &mut Traffic) -> Packet {
     let mut packet = traffic.next();
     let field = if traffic.from == 0 { 12..16 } else { 16..20 };
-    packet.buffer[field].copy_from_slice(&[10, 9, 0, 3]);
+    packet.rewrite(|bytes| bytes[field].copy_from_slice(&[10, 9, 0, 3]));
     packet
 }
 
@@ -173,7 +173,7 @@ fn the_address_of_another_cannot_be_used() {
 fn what_belongs_to_nobody_goes_nowhere() {
     let mut net = Net::new();
     let mut packet = Traffic::bulk(1).next();
-    packet.buffer[16..20].copy_from_slice(&[10, 9, 0, 4]);
+    packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, 4]));
     net.input(0, Input::Packet(packet));
     net.run_for(Duration::from_secs(1));
     assert!(net.packets[1].is_empty() && net.packets[2].is_empty());

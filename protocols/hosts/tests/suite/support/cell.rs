@@ -300,7 +300,7 @@ impl Cell {
 
     fn packet(&mut self, mobile: usize) -> Packet {
         let mut packet = self.traffic[mobile].next();
-        packet.buffer[16..20].copy_from_slice(&[10, 9, 0, mobile as u8 + 1]);
+        packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, mobile as u8 + 1]));
         packet
     }
 

@@ -408,7 +408,7 @@ impl Pair {
     fn note(&mut self, host: usize, output: &Output) {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
-            Output::Packet(packet) => &packet.buffer,
+            Output::Packet(packet) => packet,
             Output::Event(_) | Output::System(_) | Output::Seek { .. } => &[],
         };
         let head = [host as u8, bytes.len() as u8];
@@ -470,7 +470,7 @@ impl Pair {
                 for index in 0..self.traffic.len() {
                     if mine(&self.traffic[index]) {
                         let packet = self.traffic[index].next();
-                        room = room.saturating_sub(packet.buffer.len() as u64);
+                        room = room.saturating_sub(packet.len() as u64);
                         self.input(host, Input::Packet(packet));
                     }
                 }

@@ -109,7 +109,7 @@ impl Tunnels {
             let is_fed = status.keys_age.is_some() && tunnel.begins <= self.now;
             while is_fed && room > 0 {
                 let packet = self.list[number].traffic.next();
-                room = room.saturating_sub(packet.buffer.len() as u64);
+                room = room.saturating_sub(packet.len() as u64);
                 self.input((number, GATEWAY), Input::Packet(packet));
             }
         }
