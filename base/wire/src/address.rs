@@ -1,10 +1,11 @@
 //! Where one end of the hop can be reached.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use thiserror::Error;
 
 use crate::ethernet::MacAddress;
@@ -56,6 +57,13 @@ impl fmt::Display for HopAddress {
 impl Serialize for HopAddress {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
         output.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HopAddress {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(input)?;
+        text.parse().map_err(de::Error::custom)
     }
 }
 

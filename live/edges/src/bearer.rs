@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::address::HopAddress;
 use wire::ip::Ecn;
@@ -58,7 +59,7 @@ pub enum PathLimit {
 }
 
 /// What a bearer has done since it was opened, in datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BearerCounters {
     /// Handed to the network.
     pub sent: u64,

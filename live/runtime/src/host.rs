@@ -2,14 +2,17 @@
 
 use hosts::{Host, Input, Output, SplitStatus};
 use machine::Machine;
-use serde_json::Value;
+use serde::Serialize;
 use units::{Bytes, Instant};
 
 /// A machine between a packet device and a bearer, which can say how it does. [`Host`] is the one
 /// that daemons run.
 pub trait Driven: Machine<Input = Input, Output = Output> {
-    /// How it does, for `lasthop status`.
-    fn status(&self, now: Instant) -> Value;
+    /// What it says of its state.
+    type Status: Serialize;
+
+    /// Returns its state, for `lasthop status`.
+    fn status(&self, now: Instant) -> Self::Status;
 
     /// What it may hold, at most.
     fn memory_most(&self) -> Bytes;
@@ -21,9 +24,10 @@ pub trait Driven: Machine<Input = Input, Output = Output> {
 }
 
 impl Driven for Host {
-    fn status(&self, now: Instant) -> Value {
-        // A status is numbers and text; nothing in it can refuse to become JSON.
-        serde_json::to_value(self.status(now)).unwrap_or_default()
+    type Status = hosts::Status;
+
+    fn status(&self, now: Instant) -> hosts::Status {
+        self.status(now)
     }
 
     fn memory_most(&self) -> Bytes {

@@ -2,10 +2,10 @@
 
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What an [`Endpoint`](crate::Endpoint) has done so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// What its connections did, those that are gone included.
     pub traffic: Traffic,
@@ -16,7 +16,7 @@ pub struct Counters {
 }
 
 /// What went over connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// What was sent.
     pub sent: Sent,
@@ -27,7 +27,7 @@ pub struct Traffic {
 }
 
 /// What went out. Bytes are those of data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sent {
     /// Control packets.
     pub control_packets: u64,
@@ -48,7 +48,7 @@ pub struct Sent {
 }
 
 /// What came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Received {
     /// Packets of connections.
     pub packets: u64,
@@ -69,7 +69,7 @@ pub struct Received {
 }
 
 /// What became of connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Connections {
     /// Asked for by this end.
     pub opened: u64,
@@ -82,7 +82,7 @@ pub struct Connections {
 }
 
 /// What did not belong to any connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Refused {
     /// Packets that could not be read.
     pub damaged: u64,

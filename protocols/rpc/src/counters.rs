@@ -1,9 +1,9 @@
 //! What a client has done.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a [`Client`](crate::Client) has done so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// What it sent.
     pub sent: Sent,
@@ -20,7 +20,7 @@ pub struct Counters {
 }
 
 /// What went out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sent {
     /// Calls, each counted once.
     pub calls: u64,
@@ -31,7 +31,7 @@ pub struct Sent {
 }
 
 /// Calls that were sent again, by what made them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repeated {
     /// Their timers.
     pub timeouts: u64,
@@ -44,7 +44,7 @@ pub struct Repeated {
 }
 
 /// What came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Received {
     /// Messages.
     pub messages: u64,

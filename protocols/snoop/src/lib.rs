@@ -51,7 +51,7 @@ pub use agent::Agent;
 pub use config::{Config, ConfigError, ExplicitLoss, Limits, Timing};
 pub use mobile::{Mobile, MobileConfig, MobileCounters, MobileInput, MobileOutput};
 pub use segment::{Header, Revision, Segment};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions, Timestamps};
 
 /// What can happen to an [`Agent`].
@@ -85,7 +85,7 @@ pub(crate) struct FlowName {
 }
 
 /// What an [`Agent`] has done, in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Data segments cached.
     pub cached: u64,
@@ -112,7 +112,7 @@ pub struct Counters {
 }
 
 /// Losses of data from mobile hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UploadCounters {
     /// Gaps seen.
     pub gaps: u64,
@@ -121,7 +121,7 @@ pub struct UploadCounters {
 }
 
 /// What passed untouched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IgnoredCounters {
     /// Packets that are no TCP segment, or none that the agent reads.
     pub foreign: u64,

@@ -59,7 +59,7 @@ pub enum MobileOutput<P> {
 }
 
 /// What a [`Mobile`] has done, in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MobileCounters {
     /// Negative acknowledgements taken.
     pub asked: u64,

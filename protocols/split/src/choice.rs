@@ -4,7 +4,7 @@
 //! Packets leave TCP whole from end to end, and ask for no state at the gateway. A stream pays where TCP suffers from
 //! the hop although nothing is lost of it: it starts slowly on a long one, and repairs delay it on a lossy one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Probability};
 
 /// From this round trip of the hop on a stream pays even where nothing is lost (`docs/performance.md`, "Packets or
@@ -17,7 +17,7 @@ const LOSSY: u64 = 1;
 const LOSSY_OF: u64 = 100;
 
 /// What is known of a hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HopCondition {
     /// Its smallest round trip of late.
     pub round_trip: Option<Duration>,
@@ -26,7 +26,9 @@ pub struct HopCondition {
 }
 
 /// What makes one way the better one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
     /// Too little has crossed the hop yet to know it.
@@ -59,7 +61,7 @@ impl Because {
 }
 
 /// By which way connections that begin now cross a hop, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Choice {
     /// Whether as streams.
     pub split: bool,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::SeqNumber;
 use wire::flow::Ends;
 
@@ -15,7 +15,7 @@ const REMEMBERED: usize = 4_096;
 const TOLD: usize = 16;
 
 /// A choice, for who asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
     /// Who asked for the connection.
     pub source: SocketAddr,
@@ -27,7 +27,7 @@ pub struct Chosen {
 }
 
 /// Connections for which the same was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Why.
     pub because: Because,
@@ -38,7 +38,7 @@ pub struct Count {
 }
 
 /// All that was chosen.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceStatus {
     /// How many connections were let across for each reason.
     pub counts: Vec<Count>,

@@ -1,11 +1,11 @@
 //! What is counted.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ChoiceStatus;
 
 /// What a splitter has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Connections that exist.
     pub open: u64,
@@ -35,7 +35,7 @@ pub struct Counters {
 }
 
 /// What a splitter has carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Carried {
     /// Bytes that were written towards mobile hosts.
     pub bytes_to_mobiles: u64,
@@ -44,7 +44,7 @@ pub struct Carried {
 }
 
 /// Connections that are split, or were not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitStatus {
     /// What became of them.
     #[serde(flatten)]

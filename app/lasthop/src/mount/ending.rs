@@ -11,8 +11,8 @@ use rpc::message::Credentials;
 use runtime::files::{CallError, Connection, Event};
 use runtime::mount::Mounted;
 use runtime::mount::control::{Asker, Question};
-use serde_json::{Value, json};
 
+use super::answer::{Outcome, Status};
 use super::daemon::Wanted;
 use super::page;
 use crate::failure::Failure;
@@ -97,8 +97,8 @@ impl Keeper {
             };
             let Some(outcome) = next else { continue };
             let answer = match &outcome {
-                Ok(()) => json!({}),
-                Err(failure) => json!({ "error": failure.to_string() }),
+                Ok(()) => Outcome::Done {},
+                Err(failure) => Outcome::failed(failure),
             };
             for asker in progress.askers {
                 asker.answer(&answer);
@@ -123,10 +123,10 @@ impl Keeper {
                 let lost = page::unsafe_data(&self.status());
                 match self.discard() {
                     Ok(()) => {
-                        asker.answer(&json!({ "lost": lost }));
+                        asker.answer(&Outcome::Discarded { lost });
                         return Some(Ok(()));
                     }
-                    Err(error) => asker.answer(&json!({ "error": error.to_string() })),
+                    Err(error) => asker.answer(&Outcome::failed(error)),
                 }
             }
             News::Signal if progress.leaving || progress.ended => {
@@ -170,15 +170,15 @@ impl Keeper {
     ) -> Next {
         let error = result.err().map(|error| error.to_string());
         match (purpose, error) {
-            (Purpose::Sync(asker), None) => asker.answer(&json!({})),
-            (Purpose::Sync(asker), Some(error)) => asker.answer(&json!({ "error": error })),
+            (Purpose::Sync(asker), None) => asker.answer(&Outcome::Done {}),
+            (Purpose::Sync(asker), Some(error)) => asker.answer(&Outcome::failed(error)),
             (Purpose::Unmount(asker), Some(error)) => {
                 let point = self.wanted.point.display();
                 let error = format!(
                     "not unmounted, since not all is safe: {error}; \
                      `lasthop unmount --discard {point}` gives up what is not"
                 );
-                asker.answer(&json!({ "error": error }));
+                asker.answer(&Outcome::failed(error));
             }
             (Purpose::Unmount(asker), None) if !asker.waits() => {}
             (Purpose::Unmount(asker), None) => match unmount(&self.wanted.point, false) {
@@ -186,7 +186,7 @@ impl Keeper {
                     progress.unmounted = true;
                     progress.askers.push(asker);
                 }
-                Err(error) => asker.answer(&json!({ "error": error.to_string() })),
+                Err(error) => asker.answer(&Outcome::failed(error)),
             },
             (Purpose::Leave, error) => {
                 if let Some(error) = error {
@@ -228,7 +228,7 @@ impl Keeper {
         progress.unmounted = false;
         let point = self.wanted.point.display();
         for asker in progress.askers.drain(..) {
-            asker.answer(&json!({ "elsewhere": true }));
+            asker.answer(&Outcome::Elsewhere { elsewhere: true });
         }
         if progress.leaving {
             tracing::warn!("other mount namespaces lose {point}, which they have still");
@@ -264,29 +264,23 @@ impl Keeper {
         tracing::warn!("server {host} silent for {seconds}, retrying");
     }
 
-    fn status(&self) -> Value {
-        let connection = self.connection.status();
+    fn status(&self) -> Status {
         let waiting = self.mounted.waiting();
-        let seconds = |duration: units::Duration| duration.as_nanos() as f64 / 1e9;
-        json!({
-            "source": self.wanted.url.to_string(),
-            "point": self.wanted.point.to_string_lossy(),
-            "process": std::process::id(),
-            "uptime_s": self.begun.elapsed().as_secs_f64(),
-            "server": connection.server.to_string(),
-            "protocol": connection.protocol.to_string(),
-            "local": connection.local.map(|address| address.to_string()),
-            "reopened": connection.reopened,
-            "silent_for_s": connection.silent_for.map(seconds),
-            "unsafe_bytes": connection.unsafe_bytes,
-            "unsafe_files": connection.unsafe_files,
-            "requests": waiting.requests,
-            "oldest_request_s": waiting.oldest.map(|since| seconds(edges::clock::monotonic().since(since))),
-            "requests_of_client": connection.waiting,
-            "open_files": waiting.open_files,
-            "nodes": waiting.nodes,
-            "calls": connection.calls,
-            "log": self.log.as_ref().map_or("standard error".into(), |log| log.to_string_lossy()),
-        })
+        let oldest = waiting
+            .oldest
+            .map(|since| edges::clock::monotonic().since(since));
+        let log = self.log.as_ref();
+        Status {
+            source: self.wanted.url.to_string(),
+            point: self.wanted.point.to_string_lossy().into(),
+            process: std::process::id(),
+            uptime_s: self.begun.elapsed().as_secs_f64(),
+            connection: self.connection.status(),
+            requests: waiting.requests,
+            oldest_request_s: oldest.map(units::Duration::as_secs_f64),
+            open_files: waiting.open_files,
+            nodes: waiting.nodes,
+            log: log.map_or("standard error".into(), |log| log.to_string_lossy().into()),
+        }
     }
 }

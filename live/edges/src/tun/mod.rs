@@ -8,10 +8,11 @@ use std::io;
 use std::os::fd::AsFd;
 
 pub use device::{Offload, TunDevice, TunOptions};
+use serde::{Deserialize, Serialize};
 use wire::packet::Packet;
 
 /// What a device has done since it was opened, in packets as they crossed the border.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Taken from the kernel.
     pub received: u64,

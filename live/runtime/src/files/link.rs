@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use bytes::Bytes;
 use edges::connected::ConnectedUdp;
 use edges::wait::{Interest, Ready, Waiter};
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::flow::DSCP_BULK;
 
@@ -23,7 +24,8 @@ const BUFFER: usize = 8 << 20;
 const RETRY: Duration = Duration::from_millis(200);
 
 /// What carries messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Protocol {
     /// Each message is a datagram.
     Udp,
