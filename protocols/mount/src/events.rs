@@ -81,7 +81,4 @@ pub enum Fault {
     /// A name in a listing.
     #[error("a name that the server lists is left out: {0}")]
     Name(BadName),
-    /// The client of files broke its contract.
-    #[error("a reply to another question")]
-    OtherReply,
 }

@@ -54,7 +54,7 @@ pub(super) enum Outcome {
 
 impl Outcome {
     /// The outcome of what failed with `error`.
-    pub(super) fn failed(error: impl ToString) -> Self {
+    pub(super) fn failed(error: &impl ToString) -> Self {
         let error = error.to_string();
         Self::Failed { error }
     }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn outcomes_are_what_they_were_and_no_unknown_one_is_a_success() {
         for (outcome, text) in [
-            (Outcome::failed("no"), r#"{"error":"no"}"#),
+            (Outcome::failed(&"no"), r#"{"error":"no"}"#),
             (
                 Outcome::Discarded { lost: "1 B".into() },
                 r#"{"lost":"1 B"}"#,

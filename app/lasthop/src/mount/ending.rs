@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use edges::fuse::{MountError, unmount};
-use files::{Operation, Reply};
+use files::ask;
 use rpc::message::Credentials;
 use runtime::files::{CallError, Connection, Event};
 use runtime::mount::Mounted;
@@ -32,7 +32,7 @@ pub(super) enum News {
     /// Nothing is mounted any more.
     Ended,
     /// All that was written is safe, or not.
-    Synced(Purpose, Result<Reply, CallError>),
+    Synced(Purpose, Result<(), CallError>),
     /// The server has fallen silent, or answers again.
     Server(Event),
 }
@@ -126,7 +126,7 @@ impl Keeper {
                         asker.answer(&Outcome::Discarded { lost });
                         return Some(Ok(()));
                     }
-                    Err(error) => asker.answer(&Outcome::failed(error)),
+                    Err(error) => asker.answer(&Outcome::failed(&error)),
                 }
             }
             News::Signal if progress.leaving || progress.ended => {
@@ -156,7 +156,7 @@ impl Keeper {
     fn sync(&self, purpose: Purpose) {
         let sender = self.sender.clone();
         self.connection
-            .submit(&self.caller, Operation::Sync, move |result| {
+            .submit(&self.caller, ask::Sync, move |result| {
                 // Nobody hears it once the process ends.
                 let _ = sender.send(News::Synced(purpose, result));
             });
@@ -165,20 +165,20 @@ impl Keeper {
     fn synced(
         &self,
         purpose: Purpose,
-        result: Result<Reply, CallError>,
+        result: Result<(), CallError>,
         progress: &mut Progress,
     ) -> Next {
         let error = result.err().map(|error| error.to_string());
         match (purpose, error) {
             (Purpose::Sync(asker), None) => asker.answer(&Outcome::Done {}),
-            (Purpose::Sync(asker), Some(error)) => asker.answer(&Outcome::failed(error)),
+            (Purpose::Sync(asker), Some(error)) => asker.answer(&Outcome::failed(&error)),
             (Purpose::Unmount(asker), Some(error)) => {
                 let point = self.wanted.point.display();
                 let error = format!(
                     "not unmounted, since not all is safe: {error}; \
                      `lasthop unmount --discard {point}` gives up what is not"
                 );
-                asker.answer(&Outcome::failed(error));
+                asker.answer(&Outcome::failed(&error));
             }
             (Purpose::Unmount(asker), None) if !asker.waits() => {}
             (Purpose::Unmount(asker), None) => match unmount(&self.wanted.point, false) {
@@ -186,7 +186,7 @@ impl Keeper {
                     progress.unmounted = true;
                     progress.askers.push(asker);
                 }
-                Err(error) => asker.answer(&Outcome::failed(error)),
+                Err(error) => asker.answer(&Outcome::failed(&error)),
             },
             (Purpose::Leave, error) => {
                 if let Some(error) = error {

@@ -69,6 +69,7 @@ mod seconds {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use units::Duration;
 
+    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
     pub(super) fn serialize<S: Serializer>(
         span: &Option<Duration>,
         output: S,
