@@ -8,7 +8,7 @@ use units::{Bytes, Instant};
 /// A machine between a packet device and a bearer, which can say how it does. [`Host`] is the one
 /// that daemons run.
 pub trait Driven: Machine<Input = Input, Output = Output> {
-    /// What it says of its state.
+    /// Its state, as JSON shows it.
     type Status: Serialize;
 
     /// Returns its state, for `lasthop status`.

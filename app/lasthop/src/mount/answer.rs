@@ -53,7 +53,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of what failed with `error`.
+    /// Returns the outcome of what failed with `error`.
     pub(super) fn failed(error: &impl ToString) -> Self {
         let error = error.to_string();
         Self::Failed { error }

@@ -103,8 +103,8 @@ pub(crate) fn unanswered(path: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::WouldBlock => format!("the daemon of {path} does not answer"),
         io::ErrorKind::UnexpectedEof => format!("the daemon of {path} ended before it answered"),
         io::ErrorKind::InvalidData => format!(
-            "the daemon of {path} does not answer as version {} of this command expects: {error}; --json prints what it \
-             says",
+            "the daemon of {path} does not answer as version {} of this command expects: {error}; --json prints what \
+             it says",
             env!("CARGO_PKG_VERSION")
         ),
         _ => format!("cannot ask at {path}: {error}"),

@@ -126,7 +126,8 @@ fn streams(streams: &StreamStatus) -> String {
         Profile::Wide => "wide",
     };
     format!(
-        "{} connections by {profile} MTCP of {} that were made; {} sent, of which {} again; asked {} times for what was lost",
+        "{} connections by {profile} MTCP of {} that were made; {} sent, of which {} again; asked {} times for what \
+         was lost",
         streams.connections,
         counters.connections.opened + counters.connections.arrived,
         Bytes::new(sent.bytes),

@@ -1,4 +1,4 @@
-//! The status of a daemon, as it says it on its control socket and `lasthop status` reads it.
+//! The status of a daemon: its control socket gives it as JSON, and `lasthop status` reads it.
 
 use edges::bearer::{BearerCounters, DatagramBearer};
 use edges::clock;

@@ -20,7 +20,7 @@ use crate::echo::{Echo, EchoStatus};
 /// So long a test waits for what must come; it decides nothing but how long a failure takes.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Returns what the loop says of its state.
+/// Asks the loop for its state.
 fn ask_status(socket: &Path) -> Status<EchoStatus> {
     runtime::control::ask_status(socket).unwrap()
 }
