@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::address::HopAddress;
 use wire::ip::Ecn;
@@ -57,8 +58,8 @@ pub enum PathLimit {
     Refused(usize),
 }
 
-/// Counters of a bearer since it was opened, in datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What a bearer has done since it was opened, in datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BearerCounters {
     /// Datagrams passed to the network.
     pub sent: u64,

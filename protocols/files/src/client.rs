@@ -219,8 +219,11 @@ impl Client {
         if let Some(running) = self.requests.remove(&ticket) {
             self.lifted
                 .extend(running.barrier.map(|file| (file, ticket)));
-            if let Err(error) = &result {
-                self.forget_stale(&running.operation, error);
+            match &result {
+                Ok(reply) => {
+                    debug_assert!(running.operation.fits(reply), "{reply:?} to {running:?}");
+                }
+                Err(error) => self.forget_stale(&running.operation, error),
             }
             self.tell(ticket, result);
         }

@@ -1,6 +1,6 @@
 //! How a host does.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use session::DropCause;
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
@@ -11,7 +11,7 @@ use crate::peer::Peer;
 use crate::{Choice, Limit, Registration, Role, SplitTerms};
 
 /// How a host does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Which end of the hop it is.
     pub role: Role,
@@ -32,7 +32,7 @@ pub struct Status {
 }
 
 /// How one peer does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerStatus {
     /// What the operator calls it.
     pub name: String,

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use files::{Found, ListPlace, Operation as Wanted, Reply};
+use files::{Found, ListPlace, Operation as Wanted, Page};
 use nfs::ListedName;
 use nfs::checks::{CookieWatch, Implausible};
 use units::Duration;
@@ -62,17 +62,13 @@ impl Cursor {
         }
     }
 
-    /// Adds a page from the server.
-    fn take(
-        &mut self,
-        entries: Vec<files::Listed>,
-        next: Option<ListPlace>,
-    ) -> Result<(), Implausible> {
-        if let Some(next) = next {
+    /// Takes a page of the server.
+    fn take(&mut self, page: Page) -> Result<(), Implausible> {
+        if let Some(next) = page.next {
             self.watch.go_on(next.cookie)?;
         }
-        self.entries = entries.into();
-        self.next = next;
+        self.entries = page.entries.into();
+        self.next = page.next;
         Ok(())
     }
 }
@@ -116,27 +112,27 @@ pub(crate) struct Part {
 }
 
 impl FileSystem {
-    /// Lists a directory from `offset` on.
-    pub(crate) fn list(&mut self, call: Call, handle: Handle, offset: u64, listing: Listing) {
+    /// Lists a directory from a place on.
+    pub(crate) fn list(&mut self, call: &Call, handle: Handle, offset: u64, listing: Listing) {
         match self.directories.open.get_mut(&handle) {
             Some(place) => {
                 let cursor = std::mem::take(place).moved_to(offset);
                 self.go_on_listing(call, cursor, Part { handle, listing });
             }
-            None => self.refuse(&call, Errno::BADF),
+            None => self.refuse(call, Errno::BADF),
         }
     }
 
-    /// Answers with the buffered entries, or requests more from the server.
-    fn go_on_listing(&mut self, call: Call, mut cursor: Cursor, mut part: Part) {
+    /// Gives what is here, or asks the server for more.
+    fn go_on_listing(&mut self, call: &Call, mut cursor: Cursor, mut part: Part) {
         self.fill(&mut cursor, &mut part.listing);
         if !cursor.entries.is_empty() && part.listing.is_empty() {
             self.directories.put_back(part.handle, cursor);
-            return self.refuse(&call, Errno::INVAL);
+            return self.refuse(call, Errno::INVAL);
         }
         let Some(next) = cursor.next.filter(|_| part.listing.is_empty()) else {
             self.directories.put_back(part.handle, cursor);
-            return self.answer(&call, Answer::Listing(part.listing));
+            return self.answer(call, Answer::Listing(part.listing));
         };
         cursor.at = next;
         let wanted = Wanted::List {
@@ -149,24 +145,22 @@ impl FileSystem {
     /// Handles a page from the server.
     pub(crate) fn listed(
         &mut self,
-        call: Call,
+        call: &Call,
         mut cursor: Cursor,
         part: Part,
-        result: Result<Reply, Failure>,
+        result: Result<Page, Failure>,
     ) {
-        let taken = match result {
-            Ok(Reply::Page { entries, next }) => cursor.take(entries, next).map_err(|fault| {
+        let taken = result.and_then(|page| {
+            cursor.take(page).map_err(|fault| {
                 let procedure = nfs::Procedure::ReadDirectory;
                 Failure::Files(files::Error::Implausible { procedure, fault })
-            }),
-            Ok(_) => return self.unexpected(&call),
-            Err(failure) => Err(failure),
-        };
+            })
+        });
         match taken {
             Ok(()) => self.go_on_listing(call, cursor, part),
             Err(failure) => {
                 self.directories.put_back(part.handle, cursor);
-                self.fail(&call, &failure);
+                self.fail(call, &failure);
             }
         }
     }

@@ -82,7 +82,4 @@ pub enum Fault {
     /// A name in a listing is invalid.
     #[error("a name that the server lists is left out: {0}")]
     Name(BadName),
-    /// The file client broke its contract.
-    #[error("a reply to another question")]
-    OtherReply,
 }
