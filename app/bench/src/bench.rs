@@ -8,12 +8,14 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 mod air;
 pub(crate) mod files;
 mod links;
 mod matrix;
+mod parallel;
 pub(crate) mod peers;
 mod row;
 pub(crate) mod setting;
@@ -117,7 +119,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             ];
             let mut command = shell.cargo(&test);
             command.args(["--", "--ignored", "--nocapture", "--test-threads", "1"]);
-            shell.run(command).map(drop)
+            Ok(shell.run(command).map(drop)?)
         }
     }
 }

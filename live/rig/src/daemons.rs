@@ -7,12 +7,16 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use edges::namespace::Namespace;
 use serde_json::Value;
 
 use crate::Failure;
-use crate::process::Process;
+use crate::process::{Process, wait};
+
+/// Time that daemons may take to connect.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// More lines of a configuration.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,7 +36,7 @@ pub struct Daemons<'a> {
     pub folder: &'a Path,
     /// Number of mobile hosts.
     pub mobiles: usize,
-    /// Where mobile hosts reach the gateway, if the hop carries IP.
+    /// Where mobile hosts reach the gateway, if they do not look for it.
     pub endpoint: Option<&'a str>,
     /// The first three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
     pub inside: &'a str,
@@ -61,7 +65,6 @@ impl Daemons<'_> {
         let mut gateway = format!("{}nat = false\n{}", self.common(0), self.gateway.top);
         let mut section = String::new();
         if let Some(endpoint) = self.endpoint {
-            gateway.extend(["listen = \"", endpoint, "\"\n"]);
             section = format!("endpoint = \"{endpoint}\"\n");
         }
         gateway += &self.tun(0);
@@ -108,6 +111,32 @@ impl Daemons<'_> {
         command.args([role, "--config", &format!("{name}.toml")]);
         command.current_dir(self.folder);
         Process::start(command, &name, self.folder, Some(namespace))
+    }
+
+    /// Starts all daemons; the gateway's host comes first.
+    pub fn start_all<'a>(
+        &self,
+        hosts: impl IntoIterator<Item = &'a Namespace>,
+    ) -> Result<Vec<Process>, Failure> {
+        let hosts = hosts.into_iter().enumerate();
+        hosts.map(|(host, at)| self.start(host, at)).collect()
+    }
+
+    /// Returns the status of a host's daemon; null if it does not answer.
+    pub fn status(&self, host: usize) -> Value {
+        let state = self.folder.join(self.name(host));
+        status(self.program, role(host), &state).unwrap_or_default()
+    }
+
+    /// Waits until the gateway has keys with all mobile hosts.
+    pub fn wait_until_connected(&self) -> Result<(), Failure> {
+        wait("all hosts are connected", PATIENCE, || {
+            let status = self.status(0);
+            let peers = status["host"]["peers"].as_array();
+            peers.is_some_and(|peers| {
+                peers.len() == self.mobiles && peers.iter().all(|peer| !peer["keys_age"].is_null())
+            })
+        })
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 use self::scheme::{Beside, Scheme};
 
@@ -19,11 +20,7 @@ mod run;
 mod scheme;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 3] = [
-    ("ip", "iproute2"),
-    ("unshare", "util-linux"),
-    ("setpriv", "util-linux"),
-];
+const NEEDED: [(&str, &str); 1] = [("unshare", "util-linux")];
 
 /// What to measure.
 #[derive(clap::Args)]

@@ -19,21 +19,21 @@ pub(crate) fn start(
     hosts: [&Namespace; 2],
     (tcp, sender): (Tcp, &str),
 ) -> Result<Vec<Process>, DemoError> {
+    let endpoint = format!("{GATEWAY_ON_AIR}:{PORT}");
     let split = format!("[split]\ncongestion_control = \"{sender}\"\n");
     let daemons = Daemons {
         program: &machinery.program,
         folder: &machinery.folder,
         mobiles: 1,
-        endpoint: Some(&format!("{GATEWAY_ON_AIR}:{PORT}")),
+        endpoint: Some(&endpoint),
         inside: "10.79.0",
         gateway: Lines {
+            top: &format!("listen = \"{endpoint}\"\n"),
             sections: &split,
-            ..Lines::default()
         },
         peer: &format!("tcp = \"{}\"\n", tcp.name()),
         mobile: Lines::default(),
     };
     daemons.configure()?;
-    let start = |(host, namespace)| Ok(daemons.start(host, namespace)?);
-    hosts.into_iter().enumerate().map(start).collect()
+    Ok(daemons.start_all(hosts)?)
 }

@@ -43,11 +43,7 @@ impl Network {
     /// Without lasthop the mobile host has a route to the world by the air; with a tunnel, the
     /// tunnel must bring the route: nothing can slip by.
     pub(crate) fn build(scheme: &Scheme) -> Result<Self, DemoError> {
-        let [mobile, gateway, fixed] = [
-            Namespace::create()?,
-            Namespace::create()?,
-            Namespace::create()?,
-        ];
+        let [mobile, gateway, fixed] = rig::hosts()?;
         let device = |host: &Namespace, address| {
             rig::on(host, || rig::make_device("air0", &[network(address)], MTU))
         };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use socket2::SockRef;
 
-use xtask::shell::Failure;
+use crate::failure::Failure;
 
 /// A small request, and its answer, in bytes.
 const SMALL: usize = 200;
