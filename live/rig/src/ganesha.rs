@@ -11,6 +11,7 @@ use edges::namespace::Namespace;
 use units::Bytes;
 
 use crate::Failure;
+use crate::needs;
 use crate::process::{Process, memory, wait};
 
 const NFS_PORT: u16 = 20_490;
@@ -19,7 +20,6 @@ const MOUNT_PORT: u16 = 20_480;
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Where Debian has ganesha's file systems, by its name of the architecture.
 const LIBRARIES: &str = "/usr/lib";
-const FOLDERS: [&str; 4] = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
 /// The port mapper's socket is a file: both servers get a `/run` of their own.
 const START: &str = "mount -t tmpfs tmpfs /run && mkdir -p /run/ganesha /run/rpcbind && { rpcbind -f & } && \
     until test -S /run/rpcbind.sock; do sleep 0.02; done && \
@@ -53,16 +53,9 @@ impl Ganesha {
 
     /// Returns what this machine lacks for a server, for a person.
     pub fn missing() -> Option<String> {
-        let is_missing = |program: &&str| {
-            !FOLDERS
-                .iter()
-                .any(|folder| Path::new(folder).join(program).is_file())
-        };
         let mut programs = ["ganesha.nfsd", "rpcbind", "unshare"].into_iter();
-        if let Some(program) = programs.find(is_missing) {
-            return Some(format!("the program '{program}' is missing"));
-        }
-        plugins().err().map(|failure| failure.to_string())
+        let missing = programs.find_map(needs::no_program);
+        missing.or_else(|| Some(plugins().err()?.to_string()))
     }
 
     /// Starts a server on `host`, which clients reach at `address`. It exports `export` in `folder`, where its own

@@ -3,6 +3,7 @@
 //! The demo, the live tests, the benches and the soaks are built from it. Everything is gone when its handle is dropped.
 
 pub mod daemons;
+pub mod needs;
 
 mod air;
 mod failure;

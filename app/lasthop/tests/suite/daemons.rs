@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, PROGRAM, able, fetch, fetch_from, ping};
+use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, fetch, fetch_from, install, ping};
 
 #[test]
 fn carries_everything_and_leaves_nothing() {
@@ -113,7 +113,7 @@ fn no_privilege_is_an_error_of_the_setting() {
     let nobody = 65_534;
     let folder = hosts.folder.path();
     fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
-    fs::copy(PROGRAM, folder.join("lasthop")).unwrap();
+    install(&folder.join("lasthop"));
     let state = folder.join("state");
     fs::create_dir_all(&state).unwrap();
     for file in [

@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
@@ -15,7 +14,7 @@ use edges::sysctl;
 use serde_json::Value;
 
 use crate::support::lan::{Lan, POINTS};
-use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, able, fetch, ping};
+use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, connect, content, fetch, ping};
 
 /// What both configurations say of the bearer.
 const BY_ETHERNET: &str = "[hop]\nbearer = \"ethernet\"\ninterface = \"air\"";
@@ -115,21 +114,11 @@ fn fetch_and_move(
     lan: &Lan,
     (length, outage): (usize, Duration),
 ) -> (Duration, Duration) {
-    let content: Vec<u8> = (0..length)
-        .map(|place| (place ^ place >> 9) as u8)
-        .collect();
-    let bind = || TcpListener::bind(SocketAddr::new(FIXED_HOST, 0)).unwrap();
-    let listener = hosts.fixed.run(bind).unwrap();
-    let address = listener.local_addr().unwrap();
-    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
-    let mut stream = hosts.mobile.run(connect).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    let content = content(length, 0);
+    let (mut stream, mut server) = connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let (mut stream, _) = listener.accept().unwrap();
-            stream.set_write_timeout(Some(LONG)).unwrap();
-            stream.write_all(&content).unwrap();
-        });
+        let sent = &content;
+        scope.spawn(move || server.write_all(sent).unwrap());
         let mut received = vec![0; length / 2];
         stream.read_exact(&mut received).unwrap();
         let mut stall = Duration::ZERO;

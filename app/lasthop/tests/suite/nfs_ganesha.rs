@@ -4,15 +4,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
-use machine::RandomStream;
+use rig::needs::can_test;
+use rig::{Directories, Ganesha};
 use tempfile::TempDir;
 
 use crate::support::air::{Air, GATEWAY};
-use crate::support::ganesha::{self, Ganesha};
-use crate::support::{PROGRAM, able};
+use crate::support::turn::Turn;
+use crate::support::{PROGRAM, able, content, wait_until};
 
 /// Dube et al. 1997, with fades of 80 ms.
 const FADING: &str = r#"
@@ -26,29 +26,8 @@ good = { distribution = "exponential", mean = "1 s" }
 bad = { distribution = "exponential", mean = "80 ms" }
 "#;
 
-/// So long a test waits for what must come; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_mins(2);
-
 fn is_able() -> bool {
-    let missing = ganesha::missing();
-    if let Some(reason) = &missing {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "under CI nothing is skipped: {reason}"
-        );
-        eprintln!("skipped: {reason}");
-    }
-    missing.is_none() && able()
-}
-
-fn content(length: usize, seed: u64) -> Vec<u8> {
-    let mut random = RandomStream::named(seed, "content");
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        bytes.extend(random.next_u64().to_le_bytes());
-    }
-    bytes.truncate(length);
-    bytes
+    can_test(Ganesha::missing()) && able()
 }
 
 /// A host that copies.
@@ -58,6 +37,11 @@ struct Client {
 }
 
 impl Client {
+    fn new(namespace: Namespace) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { namespace, folder }
+    }
+
     fn start(&self, arguments: &[&str]) -> Child {
         let mut command = Command::new(PROGRAM);
         command
@@ -95,11 +79,12 @@ fn files_cross_a_fading_hop_both_ways() {
     if !is_able() {
         return;
     }
-    let [gateway, namespace] = std::array::from_fn(|_| Namespace::create().unwrap());
+    let _turn = Turn::take();
+    let [gateway, namespace] = rig::hosts().unwrap();
     let _air = Air::between([&gateway, &namespace], FADING, 1);
-    let server = Ganesha::start(&gateway, GATEWAY);
-    let folder = tempfile::tempdir().unwrap();
-    let client = Client { namespace, folder };
+    let client = Client::new(namespace);
+    let (folder, listing) = (client.folder.path(), Directories::Read);
+    let server = Ganesha::start(&gateway, GATEWAY, folder, listing).unwrap();
     fs::write(client.path("large"), content(3_000_000, 1)).unwrap();
     fs::create_dir(client.path("tree")).unwrap();
     for number in 0..50 {
@@ -135,10 +120,11 @@ fn a_server_that_is_killed_again_and_again_while_it_is_written_to() {
     if !is_able() {
         return;
     }
-    let namespace = Namespace::create().unwrap();
-    let mut server = Ganesha::start(&namespace, "127.0.0.1");
-    let folder = tempfile::tempdir().unwrap();
-    let client = Client { namespace, folder };
+    let _turn = Turn::take();
+    let [namespace] = rig::hosts().unwrap();
+    let client = Client::new(namespace);
+    let (folder, listing) = (client.folder.path(), Directories::Read);
+    let mut server = Ganesha::start(&client.namespace, "127.0.0.1", folder, listing).unwrap();
     let size = 120_000_000;
     fs::write(client.path("large"), content(size, 2)).unwrap();
     for protocol in ["udp", "tcp"] {
@@ -146,16 +132,13 @@ fn a_server_that_is_killed_again_and_again_while_it_is_written_to() {
         let mut child = client.start(&["cp", "large", &url]);
         let part = server.export().join(format!(".{protocol}.lasthop-part"));
         for kill in 1..=4 {
-            let begun = Instant::now();
             let wanted = kill * (size as u64) / 6;
-            while part.metadata().map_or(0, |part| part.len()) < wanted
-                && child.try_wait().unwrap().is_none()
-            {
-                assert!(begun.elapsed() < LONG, "the file does not grow");
-                std::thread::sleep(Duration::from_millis(2));
-            }
+            wait_until("the file grows", String::new, || {
+                part.metadata().map_or(0, |part| part.len()) >= wanted
+                    || child.try_wait().unwrap().is_some()
+            });
             server.kill();
-            server.run();
+            server.revive(listing).unwrap();
         }
         succeeded(&child.wait_with_output().unwrap());
         assert!(

@@ -78,7 +78,7 @@ fn a_path_that_comes_to_carry_less_is_followed() {
         return;
     }
     let hosts = Hosts::over_air(&format!(
-        "{SILENT_HOP}schedule = [{{ at = \"8 s\", mtu = 1400 }}]\n"
+        "{SILENT_HOP}schedule = [{{ at = \"4 s\", mtu = 1400 }}]\n"
     ));
     let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
     hosts.wait_until_connected();

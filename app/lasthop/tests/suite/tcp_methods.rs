@@ -2,19 +2,14 @@
 //! tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
 
 use edges::namespace::Namespace;
 use edges::sysctl;
 use serde_json::Value;
 
-use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able};
+use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able, carry, connect};
 
 const BYTES: usize = 2 << 20;
-/// So long an end waits for the other; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_mins(1);
 /// What two ends may agree on, and which of it is on.
 const OPTIONS: [&str; 3] = ["sack", "timestamps", "window_scaling"];
 const SETTINGS: [[bool; 3]; 5] = [
@@ -75,33 +70,13 @@ fn retransmitted(host: &Namespace) -> u64 {
 
 /// The mobile host connects; one end sends and the other checks every byte.
 fn transfer(hosts: &Hosts, upload: bool) {
-    let content: Vec<u8> = (0..BYTES)
-        .map(|at| (at ^ at >> 8 ^ at >> 16) as u8)
-        .collect();
-    let listen = || TcpListener::bind(SocketAddr::new(FIXED_HOST, 0)).unwrap();
-    let listener = hosts.fixed.run(listen).unwrap();
-    let address = listener.local_addr().unwrap();
-    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
-    let mobile = hosts.mobile.run(connect).unwrap();
-    let (fixed, _) = listener.accept().unwrap();
-    let (mut sender, mut receiver) = if upload {
+    let (mobile, fixed) = connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap();
+    let (sender, receiver) = if upload {
         (mobile, fixed)
     } else {
         (fixed, mobile)
     };
-    sender.set_write_timeout(Some(LONG)).unwrap();
-    receiver.set_read_timeout(Some(LONG)).unwrap();
-    std::thread::scope(|scope| {
-        let content = &content;
-        scope.spawn(move || sender.write_all(content).unwrap());
-        let mut received = Vec::with_capacity(BYTES);
-        receiver.read_to_end(&mut received).unwrap();
-        let length = received.len();
-        assert!(
-            received == *content,
-            "{length} of {BYTES} bytes, or wrong ones"
-        );
-    });
+    carry(sender, receiver, BYTES);
 }
 
 /// A file in each setting, both ways; returns what the senders sent again, downloads and uploads.
@@ -125,17 +100,19 @@ fn snoop_repairs_the_kernels_tcp_in_every_setting() {
     if !able() {
         return;
     }
-    let (hosts, daemons) = connected("plain");
-    let plain = in_every_setting(&hosts);
-    let status = tcp(&hosts, "gateway");
+    let (plain_hosts, _plain_daemons) = connected("plain");
+    let (hosts, _daemons) = connected("snoop");
+    // Beside each other, as neither fills a processor.
+    let (plain, snoop) = std::thread::scope(|scope| {
+        let plain = scope.spawn(|| in_every_setting(&plain_hosts));
+        let snoop = in_every_setting(&hosts);
+        (plain.join().unwrap(), snoop)
+    });
+    let status = tcp(&plain_hosts, "gateway");
     assert!(
         status["agent"].is_null() && status["mobile"].is_null(),
         "{status}"
     );
-    drop((hosts, daemons));
-
-    let (hosts, _daemons) = connected("snoop");
-    let snoop = in_every_setting(&hosts);
     let (gateway, mobile) = (tcp(&hosts, "gateway"), tcp(&hosts, "mobile"));
     let told = format!("plain {plain:?}, snoop {snoop:?}\n{gateway}\n{mobile}");
     println!("{told}");

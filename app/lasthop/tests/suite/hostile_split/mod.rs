@@ -13,7 +13,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
-use edges::netlink::{Netlink, Route};
 use edges::sysctl;
 use intruder::Intruder;
 use mtcp::packet::Kind;
@@ -57,9 +56,7 @@ impl Place {
         );
         hosts.configure_more("gateway", "[[peers]]", &intruder);
         hosts.configure_more("gateway", "[tun]", &format!("nat = {nat}"));
-        let back = Route::to("10.73.0.0/24".parse().unwrap()).via(GATEWAY_OUTSIDE);
-        let add = || Netlink::open().unwrap().add_route(&back).unwrap();
-        hosts.fixed.run(add).unwrap();
+        hosts.make_way_back();
         let place = Self {
             gateway: hosts.start("gateway"),
             _mobile: hosts.start("mobile"),
