@@ -1,8 +1,5 @@
 //! What one mobile host, or a stranger, does to a gateway from the command line: the others get all of theirs, and the
 //! gateway takes no more memory than it says.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use std::io::{ErrorKind, Read};
 use std::net::{TcpStream, UdpSocket};

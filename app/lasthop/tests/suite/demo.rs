@@ -1,5 +1,4 @@
-//! `lasthop demo` as a user runs it, on a fast link with a small file. Needs root (or `CAP_SYS_ADMIN`
-//! and `CAP_NET_ADMIN`) and `/dev/net/tun`; skips without, and fails then under CI=true.
+//! `lasthop demo` as a user runs it, on a fast link with a small file.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};

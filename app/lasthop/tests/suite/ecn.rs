@@ -1,13 +1,9 @@
 //! Congestion marks, with the kernel's TCP and real daemons in network namespaces.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and is
-//! skipped, but under CI=true it fails.
 
 use std::fs;
 use std::process::Command;
 
 use edges::namespace::Namespace;
-use edges::sysctl;
 use serde_json::Value;
 
 use crate::support::{Hosts, able, fetch};
@@ -15,7 +11,7 @@ use crate::support::{Hosts, able, fetch};
 /// A hop that is far slower than the wire, so that what waits waits in the gateway.
 const SLOW_LINK: &str = r#"
 [each]
-rate = "20 Mbit/s"
+rate = "40 Mbit/s"
 delay = "10 ms"
 queue = "200 packets"
 "#;
@@ -36,14 +32,13 @@ fn counted(host: &Namespace, name: &str) -> u64 {
 }
 
 fn ecn(hosts: &Hosts, part: &str) -> Value {
-    hosts.status(part)["host"]["peers"][0]["hop"]["stats"].clone()
+    hosts.peer(part)["hop"]["stats"].clone()
 }
 
 /// Both ends of TCP use marks.
 fn understand_marks(hosts: &Hosts) {
     for host in [&hosts.mobile, &hosts.fixed] {
-        let set = || sysctl::set("net/ipv4/tcp_ecn", "1").unwrap();
-        host.run(set).unwrap();
+        rig::set(host, "net/ipv4/tcp_ecn", "1").unwrap();
     }
 }
 

@@ -1,5 +1,4 @@
-//! `lasthop nfs` and a real server, across an emulated hop. Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`),
-//! `/dev/net/tun`, and nfs-ganesha.
+//! `lasthop nfs` and a real server, across an emulated hop.
 
 use std::fs;
 use std::path::Path;
@@ -74,45 +73,53 @@ fn is_same(one: &Path, other: &Path) -> bool {
     fs::read(one).unwrap() == fs::read(other).unwrap()
 }
 
-#[test]
-fn files_cross_a_fading_hop_both_ways() {
-    if !is_able() {
-        return;
-    }
-    let _turn = Turn::take();
-    let [gateway, namespace] = rig::hosts().unwrap();
-    let _air = Air::between([&gateway, &namespace], FADING, 1);
-    let client = Client::new(namespace);
-    let (folder, listing) = (client.folder.path(), Directories::Read);
-    let server = Ganesha::start(&gateway, GATEWAY, folder, listing).unwrap();
+/// Files, and a folder of some, to a server across a fading hop, and back.
+fn both_ways(client: &Client, server: &Ganesha, protocol: &str) {
     fs::write(client.path("large"), content(3_000_000, 1)).unwrap();
     fs::create_dir(client.path("tree")).unwrap();
     for number in 0..50 {
         let name = format!("tree/{number}");
         fs::write(client.path(&name), content(number * 400, number as u64)).unwrap();
     }
-    for protocol in ["udp", "tcp"] {
-        let option = format!("&proto={protocol}");
-        let url = |name: &str| server.url(&format!("{protocol}{name}")) + &option;
-        client.done(&["mkdir", &url("")]);
-        client.done(&["cp", "--verify", "large", &url("/")]);
-        client.done(&["cp", "-r", "tree", &url("/")]);
-        client.done(&["cp", &url("/large"), &format!("{protocol}-large")]);
-        client.done(&["cp", "-r", &url("/tree"), &format!("{protocol}-tree")]);
-        let export = server.export().join(protocol);
-        assert!(is_same(&client.path("large"), &export.join("large")));
-        assert!(is_same(
-            &client.path("large"),
-            &client.path(&format!("{protocol}-large"))
-        ));
-        for number in 0..50 {
-            let name = format!("{protocol}-tree/{number}");
-            let source = client.path(&format!("tree/{number}"));
-            assert!(is_same(&source, &client.path(&name)), "{name}");
-        }
-        client.done(&["rm", "-r", &url("")]);
-        assert_eq!(fs::read_dir(server.export()).unwrap().count(), 0);
+    let url = |name: &str| format!("{}&proto={protocol}", server.url(&format!("there{name}")));
+    client.done(&["mkdir", &url("")]);
+    client.done(&["cp", "--verify", "large", &url("/")]);
+    client.done(&["cp", "-r", "tree", &url("/")]);
+    client.done(&["cp", &url("/large"), "large-back"]);
+    client.done(&["cp", "-r", &url("/tree"), "tree-back"]);
+    let export = server.export().join("there");
+    assert!(is_same(&client.path("large"), &export.join("large")));
+    assert!(is_same(&client.path("large"), &client.path("large-back")));
+    for number in 0..50 {
+        let [source, back] = ["tree", "tree-back"].map(|tree| format!("{tree}/{number}"));
+        assert!(
+            is_same(&client.path(&source), &client.path(&back)),
+            "{back}"
+        );
     }
+    client.done(&["rm", "-r", &url("")]);
+    assert_eq!(fs::read_dir(server.export()).unwrap().count(), 0);
+}
+
+#[test]
+fn files_cross_a_fading_hop_both_ways() {
+    if !is_able() {
+        return;
+    }
+    let _turn = Turn::take();
+    let hops = ["udp", "tcp"].map(|protocol| {
+        let [gateway, namespace] = rig::hosts().unwrap();
+        let air = Air::between([&gateway, &namespace], FADING, 1);
+        let client = Client::new(namespace);
+        let (folder, listing) = (client.folder.path(), Directories::Read);
+        let server = Ganesha::start(&gateway, GATEWAY, folder, listing).unwrap();
+        (protocol, air, client, server)
+    });
+    std::thread::scope(|scope| {
+        for (protocol, _, client, server) in &hops {
+            scope.spawn(|| both_ways(client, server, protocol));
+        }
+    });
 }
 
 #[test]

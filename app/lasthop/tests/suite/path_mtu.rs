@@ -1,7 +1,4 @@
 //! Two real daemons over paths that carry less than Ethernet: downloads work, and each end says what it found.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use edges::namespace::Namespace;
 use edges::netlink::Netlink;
@@ -19,7 +16,7 @@ fn set_mtu(host: &Namespace, name: &str, bytes: u32) {
 
 /// The path MTU that an end has found from there.
 fn found(hosts: &Hosts, part: &str) -> Option<u64> {
-    let hop = &hosts.status(part)["host"]["peers"][0]["hop"];
+    let hop = &hosts.peer(part)["hop"];
     hop["path_mtu_bytes"].as_u64()
 }
 

@@ -1,7 +1,4 @@
 //! One gateway and four mobile hosts on one emulated air that fades, each in a network namespace.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use std::thread;
 

@@ -1,5 +1,4 @@
-//! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP. Needs what the daemons'
-//! tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+//! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
@@ -48,7 +47,7 @@ fn started(link: &str, nat: bool, lines: &str) -> (Hosts, [Daemon; 2]) {
 fn connected(nat: bool, transport: &str) -> (Hosts, [Daemon; 2]) {
     let (hosts, daemons) = started(LOSSY_LINK, nat, &split_by(transport));
     hosts.wait_until("the ends agree", || {
-        hosts.status("gateway")["host"]["peers"][0]["hop"]["tcp"]["method"] == "plain"
+        hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain"
             && (transport == "kernel-tcp" || diverts(&hosts, "mobile"))
     });
     (hosts, daemons)
@@ -276,7 +275,7 @@ p = "{share}"
 
 /// Which way connections of a host cross that begin now, and why.
 fn choice(hosts: &Hosts, name: &str) -> Value {
-    hosts.status(name)["host"]["peers"][0]["choice"].take()
+    hosts.peer(name)["choice"].take()
 }
 
 /// How many connections went which way at a host, for that reason.

@@ -1,10 +1,8 @@
-//! `tcp = "snoop"` and `"plain"` with the kernel's own TCP over a lossy emulated hop. Needs what the daemons'
-//! tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+//! `tcp = "snoop"` and `"plain"` with the kernel's own TCP over a lossy emulated hop.
 
 use std::fs;
 
 use edges::namespace::Namespace;
-use edges::sysctl;
 use serde_json::Value;
 
 use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able, carry, connect};
@@ -34,7 +32,7 @@ fn connected(method: &str) -> (Hosts, [Daemon; 2]) {
 
 /// What a daemon says of TCP.
 fn tcp(hosts: &Hosts, end: &str) -> Value {
-    hosts.status(end)["host"]["peers"][0]["hop"]["tcp"].take()
+    hosts.peer(end)["hop"]["tcp"].take()
 }
 
 fn count(value: &Value) -> u64 {
@@ -42,18 +40,15 @@ fn count(value: &Value) -> u64 {
 }
 
 fn configure(host: &Namespace, setting: [bool; 3]) {
-    let set = || {
-        for (option, on) in OPTIONS.iter().zip(setting) {
-            sysctl::set(
-                &format!("net/ipv4/tcp_{option}"),
-                if on { "1" } else { "0" },
-            )
-            .unwrap();
-        }
-        // Nothing that one connection learned may serve the next.
-        sysctl::set("net/ipv4/tcp_no_metrics_save", "1").unwrap();
+    let set = |option, on| {
+        let value = if on { "1" } else { "0" };
+        rig::set(host, &format!("net/ipv4/tcp_{option}"), value).unwrap();
     };
-    host.run(set).unwrap();
+    for (option, on) in OPTIONS.into_iter().zip(setting) {
+        set(option, on);
+    }
+    // Nothing that one connection learned may serve the next.
+    set("no_metrics_save", true);
 }
 
 /// Segments that the TCP of this host has sent again.

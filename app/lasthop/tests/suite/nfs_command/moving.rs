@@ -1,4 +1,4 @@
-//! A host whose address changes. Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`).
+//! A host whose address changes.
 
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;

@@ -216,9 +216,14 @@ impl Hosts {
         status(Path::new(PROGRAM), name, &state).unwrap_or_default()
     }
 
+    /// What it says of its first peer.
+    pub(crate) fn peer(&self, name: &str) -> Value {
+        self.status(name)["host"]["peers"][0].take()
+    }
+
     pub(crate) fn wait_until_connected(&self) {
         self.wait_until("the mobile is connected", || {
-            !self.status("mobile")["host"]["peers"][0]["keys_age"].is_null()
+            !self.peer("mobile")["keys_age"].is_null()
         });
     }
 
