@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use rig::daemons::{Daemons, Lines};
+use rig::daemons::Daemons;
 use rig::{Air, End, Ganesha, Link, Namespace, Process};
 use xtask::shell::Shell;
 
@@ -14,12 +14,12 @@ use crate::failure::Failure;
 pub(crate) const DEVICE: &str = "air0";
 pub(crate) const GATEWAY: &str = "10.77.0.1";
 pub(crate) const MOBILE: &str = "10.77.0.2";
-/// The gateway inside the tunnel, and the first three bytes of all addresses there.
+/// The gateway inside the tunnel.
 pub(crate) const INSIDE: &str = "10.79.0.1";
-pub(crate) const PREFIX: &str = "10.79.0";
 /// Where the gateway listens.
 pub(crate) const ENDPOINT: &str = "10.77.0.1:51830";
-const LISTEN: &str = "listen = \"10.77.0.1:51830\"\n";
+/// Addresses that nobody has.
+pub(crate) const NOWHERE: &str = "192.0.2.0/24";
 /// Time that anything may take to be there.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -83,20 +83,10 @@ impl Hop {
     /// Returns daemons that know nothing of the air; what the mobile host reaches through them is nowhere.
     pub(crate) fn daemons(&self) -> Daemons<'_> {
         Daemons {
-            program: &self.program,
-            folder: &self.shell.root,
-            mobiles: 1,
             endpoint: Some(ENDPOINT),
-            inside: PREFIX,
-            gateway: Lines {
-                top: LISTEN,
-                ..Lines::default()
-            },
-            peer: "",
-            mobile: Lines {
-                top: "routes = [\"192.0.2.0/24\"]\n",
-                ..Lines::default()
-            },
+            listen: Some(ENDPOINT),
+            route: Some(NOWHERE),
+            ..Daemons::new(&self.program, &self.shell.root)
         }
     }
 

@@ -6,13 +6,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use edges::namespace::Namespace;
-use edges::netlink::Netlink;
 use edges::tun::TunDevice;
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 
 use crate::Failure;
-use crate::hosts::{End, keep_out_ipv6, make_device, on, parse, set_up};
+use crate::hosts::{End, make_device, on, parse};
 use crate::process::{Process, Usage, wait};
 
 /// Time that the emulator may take to begin, and to report.
@@ -60,34 +59,11 @@ impl Air {
         Self::start(link, command, None)
     }
 
-    /// Joins a gateway, the first of the ends, and mobile hosts; of these, each meets its own one of `errors` where
-    /// there are any, which are links too (`lasthop emulate --errors`).
-    pub fn among(link: Link<'_>, ends: &[End<'_>], errors: &[String]) -> Result<Self, Failure> {
-        let mut command = link.command();
-        for (number, end) in ends.iter().enumerate() {
-            let side = if number == 0 { "--left" } else { "--right" };
-            command.args([side, &format!("air{number},{}", end.address)]);
-        }
-        for (number, errors) in (1..).zip(errors) {
-            command.args(["--errors", &format!("{number}={errors}")]);
-        }
-        // The emulator makes all devices in one place, from where they go to their hosts.
-        let radio = Namespace::create()?;
-        let air = Self::start(link, command, Some(&radio))?;
-        for (number, end) in ends.iter().enumerate() {
-            let name = format!("air{number}");
-            on(&radio, || Ok(Netlink::open()?.move_link(&name, end.host)?))?;
-            on(end.host, || {
-                Netlink::open()?.rename_link(&name, end.device)?;
-                keep_out_ipv6(end.device);
-                Ok(())
-            })?;
-            set_up(*end)?;
-        }
-        Ok(air)
-    }
-
-    fn start(link: Link<'_>, command: Command, host: Option<&Namespace>) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        link: Link<'_>,
+        command: Command,
+        host: Option<&Namespace>,
+    ) -> Result<Self, Failure> {
         let report = link.report();
         let _ = fs::remove_file(&report);
         let process = Process::with_streams(command, "emulator", link.folder, host)?;
@@ -150,7 +126,7 @@ impl Link<'_> {
         self.folder.join("emulator.json")
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(self.program);
         command.args(["emulate", "--link", self.link]);
         command

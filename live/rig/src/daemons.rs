@@ -18,15 +18,6 @@ use crate::process::{Process, wait};
 /// Time that daemons may take to connect.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// More lines of a configuration.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Lines<'a> {
-    /// Lines that stand in no section.
-    pub top: &'a str,
-    /// Whole sections, at the end.
-    pub sections: &'a str,
-}
-
 /// A gateway and its mobile hosts.
 #[derive(Debug, Clone, Copy)]
 pub struct Daemons<'a> {
@@ -38,17 +29,37 @@ pub struct Daemons<'a> {
     pub mobiles: usize,
     /// Where mobile hosts reach the gateway, if they do not look for it.
     pub endpoint: Option<&'a str>,
+    /// Where the gateway listens, if not at all of its addresses.
+    pub listen: Option<&'a str>,
     /// The first three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
     pub inside: &'a str,
-    /// More of the gateway's configuration.
-    pub gateway: Lines<'a>,
+    /// What mobile hosts reach through the gateway, such as `10.0.0.0/8`, if not everything.
+    pub route: Option<&'a str>,
+    /// Whole sections of the gateway's configuration.
+    pub gateway: &'a str,
     /// More lines of the gateway's sections on its mobile hosts.
     pub peer: &'a str,
-    /// More of the mobile hosts' configurations.
-    pub mobile: Lines<'a>,
+    /// Whole sections of the mobile hosts' configurations.
+    pub mobile: &'a str,
 }
 
-impl Daemons<'_> {
+impl<'a> Daemons<'a> {
+    /// Returns a gateway and one mobile host that looks for it, configured with what they need.
+    pub const fn new(program: &'a Path, folder: &'a Path) -> Self {
+        Self {
+            program,
+            folder,
+            mobiles: 1,
+            endpoint: None,
+            listen: None,
+            inside: "10.79.0",
+            route: None,
+            gateway: "",
+            peer: "",
+            mobile: "",
+        }
+    }
+
     /// Returns the name of a host; 0 is the gateway.
     pub fn name(&self, host: usize) -> String {
         match host {
@@ -62,12 +73,10 @@ impl Daemons<'_> {
     pub fn configure(&self) -> Result<(), Failure> {
         let key = |host| make_key(self.program, self.folder, &self.name(host));
         let keys: Vec<_> = (0..=self.mobiles).map(key).collect::<Result<_, _>>()?;
-        let mut gateway = format!("{}nat = false\n{}", self.common(0), self.gateway.top);
-        let mut section = String::new();
-        if let Some(endpoint) = self.endpoint {
-            section = format!("endpoint = \"{endpoint}\"\n");
-        }
-        gateway += &self.tun(0);
+        let listen = line("listen = \"{}\"", self.listen);
+        let endpoint = line("endpoint = \"{}\"", self.endpoint);
+        let route = line("routes = [\"{}\"]", self.route);
+        let mut gateway = format!("{}nat = false\n{listen}{}", self.common(0), self.tun(0));
         for (host, key) in keys.iter().enumerate().skip(1) {
             let (name, address) = (self.name(host), self.address(host));
             // Writing to a string cannot fail.
@@ -77,16 +86,15 @@ impl Daemons<'_> {
                 self.peer
             );
             let text = format!(
-                "{}{}[gateway]\n{section}public_key = \"{}\"\n{}{}",
+                "{}{route}[gateway]\n{endpoint}public_key = \"{}\"\n{}{}",
                 self.common(host),
-                self.mobile.top,
                 keys[0],
                 self.tun(host),
-                self.mobile.sections
+                self.mobile
             );
             write_file(&self.folder.join(format!("{name}.toml")), &text)?;
         }
-        gateway += self.gateway.sections;
+        gateway += self.gateway;
         write_file(&self.folder.join("gateway.toml"), &gateway)
     }
 
@@ -114,9 +122,9 @@ impl Daemons<'_> {
     }
 
     /// Starts all daemons; the gateway's host comes first.
-    pub fn start_all<'a>(
+    pub fn start_all<'h>(
         &self,
-        hosts: impl IntoIterator<Item = &'a Namespace>,
+        hosts: impl IntoIterator<Item = &'h Namespace>,
     ) -> Result<Vec<Process>, Failure> {
         let hosts = hosts.into_iter().enumerate();
         hosts.map(|(host, at)| self.start(host, at)).collect()
@@ -138,6 +146,11 @@ impl Daemons<'_> {
             })
         })
     }
+}
+
+/// Returns a line with the value in the place of `{}`, if there is one.
+fn line(pattern: &str, value: Option<&str>) -> String {
+    value.map_or_else(String::new, |value| pattern.replace("{}", value) + "\n")
 }
 
 fn role(host: usize) -> &'static str {

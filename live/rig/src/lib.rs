@@ -6,12 +6,14 @@ pub mod daemons;
 pub mod needs;
 
 mod air;
+mod cell;
 mod failure;
 mod ganesha;
 mod hosts;
 mod process;
 
 pub use air::{Air, Link};
+pub use cell::Cell;
 pub use edges::namespace::Namespace;
 pub use failure::Failure;
 pub use ganesha::{Directories, Ganesha};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rig::daemons::{Daemons, Lines};
+use rig::daemons::Daemons;
 use rig::{Process, Usage};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -100,10 +100,16 @@ impl Bench {
         hop.wire()?;
         let running = match tunnel {
             Tunnel::Udp => hop.start_daemons(&Daemons {
-                gateway: Lines::default(),
+                listen: None,
                 ..hop.daemons()
             })?,
-            Tunnel::Ethernet => hop.start_daemons(&by_ethernet(hop.daemons()))?,
+            Tunnel::Ethernet => hop.start_daemons(&Daemons {
+                endpoint: None,
+                listen: None,
+                gateway: BY_ETHERNET,
+                mobile: BY_ETHERNET,
+                ..hop.daemons()
+            })?,
             Tunnel::Wireguard => self.wireguard(&hop)?,
         };
         // On all addresses: that of the tunnel may not be there yet.
@@ -183,22 +189,5 @@ impl Bench {
             sh(host, set)?;
         }
         Ok(running)
-    }
-}
-
-/// Returns the daemons with frames of Ethernet between them; the mobile host looks for its gateway.
-fn by_ethernet(daemons: Daemons<'_>) -> Daemons<'_> {
-    let hop = Lines {
-        top: "",
-        sections: BY_ETHERNET,
-    };
-    Daemons {
-        endpoint: None,
-        gateway: hop,
-        mobile: Lines {
-            sections: BY_ETHERNET,
-            ..daemons.mobile
-        },
-        ..daemons
     }
 }

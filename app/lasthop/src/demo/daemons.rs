@@ -2,7 +2,7 @@
 
 use edges::namespace::Namespace;
 use rig::Process;
-use rig::daemons::{Daemons, Lines};
+use rig::daemons::Daemons;
 
 use super::error::DemoError;
 use super::network::GATEWAY_ON_AIR;
@@ -22,17 +22,11 @@ pub(crate) fn start(
     let endpoint = format!("{GATEWAY_ON_AIR}:{PORT}");
     let split = format!("[split]\ncongestion_control = \"{sender}\"\n");
     let daemons = Daemons {
-        program: &machinery.program,
-        folder: &machinery.folder,
-        mobiles: 1,
         endpoint: Some(&endpoint),
-        inside: "10.79.0",
-        gateway: Lines {
-            top: &format!("listen = \"{endpoint}\"\n"),
-            sections: &split,
-        },
+        listen: Some(&endpoint),
+        gateway: &split,
         peer: &format!("tcp = \"{}\"\n", tcp.name()),
-        mobile: Lines::default(),
+        ..Daemons::new(&machinery.program, &machinery.folder)
     };
     daemons.configure()?;
     Ok(daemons.start_all(hosts)?)

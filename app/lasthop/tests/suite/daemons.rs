@@ -15,8 +15,7 @@ fn carries_everything_and_leaves_nothing() {
     let hosts = Hosts::create();
     let before = hosts.traces();
 
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     ping(&hosts.mobile, FIXED_HOST);
     assert_eq!(
         fetch(&hosts, 8 << 20),
@@ -49,14 +48,12 @@ fn starts_again_after_a_crash_and_still_leaves_nothing() {
     }
     let hosts = Hosts::create();
     let before = hosts.traces();
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     gateway.kill();
     mobile.kill();
     assert_ne!(hosts.traces(), before, "a killed daemon could not clean up");
 
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     fetch(&hosts, 1 << 20);
     mobile.terminate();
     gateway.terminate();
@@ -69,8 +66,7 @@ fn one_crashed_end_comes_back_to_the_other() {
         return;
     }
     let hosts = Hosts::create();
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     mobile.kill();
     let mobile = hosts.start("mobile");
     hosts.wait_until_connected();

@@ -56,8 +56,7 @@ fn tcp_that_understands_marks_gets_them_and_loses_nothing() {
     }
     let hosts = Hosts::over_air(SLOW_LINK);
     understand_marks(&hosts);
-    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [_gateway, _mobile] = hosts.start_both();
     fetch(&hosts, 24 << 20);
     let stats = ecn(&hosts, "gateway");
     let marked = stats["ecn"]["packets_marked"].as_u64().unwrap();
@@ -76,8 +75,7 @@ fn frames_are_able_to_be_marked_where_marks_cross() {
         return;
     }
     let hosts = Hosts::create();
-    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [_gateway, _mobile] = hosts.start_both();
     fetch(&hosts, 8 << 20);
     for part in ["gateway", "mobile"] {
         let stats = ecn(&hosts, part);
@@ -100,8 +98,7 @@ fn a_path_that_clears_the_field_or_sets_it_on_everything_is_found_out() {
                  add rule ip test in udp sport 51830 {which} ip ecn set {field}"
             ),
         );
-        let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
+        let [_gateway, _mobile] = hosts.start_both();
         fetch(&hosts, 8 << 20);
         let stats = ecn(&hosts, "gateway");
         assert_ne!(stats["ecn"]["outwards"], "able", "{field}: {stats}");

@@ -63,8 +63,7 @@ fn a_link_without_ip_carries_everything() {
         let places = [&hosts.gateway, &hosts.mobile].map(address_of);
         by_ethernet(&hosts, is_told.then_some(&*places[0]));
         let before = hosts.traces();
-        let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
+        let [gateway, mobile] = hosts.start_both();
         ping(&hosts.mobile, FIXED_HOST);
         assert_eq!(fetch(&hosts, 8 << 20), GATEWAY_OUTSIDE);
         assert_eq!(hosts.peer("mobile")["endpoint"], *places[0]);
@@ -152,8 +151,7 @@ fn a_transfer_outlives_a_move_to_another_access_point() {
     }
     for is_ethernet in [true, false] {
         let (hosts, lan) = moving(is_ethernet);
-        let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
+        let [gateway, mobile] = hosts.start_both();
         let place = hosts.peer("gateway")["endpoint"].clone();
         fetch_and_move(&hosts, &lan, (48 << 20, Duration::from_millis(200)));
         // The cable may have come only after the last byte.
@@ -204,8 +202,7 @@ impl Measured {
             )
             .unwrap();
         }
-        let daemons = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
+        let daemons = hosts.start_both();
         let (stall, move_took) = fetch_and_move(&hosts, &lan, (96 << 20, outage));
         let hop = hosts.peer("gateway")["hop"].clone();
         drop(daemons);

@@ -72,8 +72,7 @@ fn it_rests_while_its_interface_is_down() {
         return;
     }
     let hosts = Hosts::create();
-    let (_gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [_gateway, mobile] = hosts.start_both();
     let default = Route::to("0.0.0.0/0".parse().unwrap()).via("10.1.0.1".parse().unwrap());
     let transfer = |done: &std::sync::atomic::AtomicBool| {
         fetch(&hosts, 100 << 20);

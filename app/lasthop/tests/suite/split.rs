@@ -38,8 +38,7 @@ fn started(link: &str, nat: bool, lines: &str) -> (Hosts, [Daemon; 2]) {
     if !nat {
         hosts.without_nat();
     }
-    let daemons = [hosts.start("gateway"), hosts.start("mobile")];
-    hosts.wait_until_connected();
+    let daemons = hosts.start_both();
     (hosts, daemons)
 }
 
@@ -134,8 +133,7 @@ fn nothing_of_it_stays_in_the_system() {
     let hosts = Hosts::create();
     let before = hosts.traces();
     hosts.configure_more("gateway", "public_key", &split_by("mtcp-wide"));
-    let daemons = ["gateway", "mobile"].map(|name| hosts.start(name));
-    hosts.wait_until_connected();
+    let daemons = hosts.start_both();
     hosts.wait_until("both take connections in", || {
         diverts(&hosts, "gateway") && diverts(&hosts, "mobile")
     });

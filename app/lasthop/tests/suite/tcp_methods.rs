@@ -22,8 +22,7 @@ const SETTINGS: [[bool; 3]; 5] = [
 fn connected(method: &str) -> (Hosts, [Daemon; 2]) {
     let hosts = Hosts::over_air(LOSSY_LINK);
     hosts.configure_more("gateway", "public_key", &format!("tcp = \"{method}\""));
-    let daemons = [hosts.start("gateway"), hosts.start("mobile")];
-    hosts.wait_until_connected();
+    let daemons = hosts.start_both();
     for end in ["gateway", "mobile"] {
         hosts.wait_until("the ends agree", || tcp(&hosts, end)["method"] == method);
     }

@@ -5,22 +5,21 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rig::daemons::{Daemons, Lines};
-use rig::{Air, End, Link, Namespace, Process};
+use rig::daemons::Daemons;
+use rig::{Link, Process};
 use serde_json::Value;
 use xtask::shell::Shell;
 
 use super::row::RATE;
 use crate::bench::peers;
 use crate::failure::Failure;
-use crate::hop::{self, DEVICE, ENDPOINT, GATEWAY, INSIDE, PREFIX};
+use crate::hop::{self, ENDPOINT, GATEWAY, INSIDE, NOWHERE};
 
 const FIRST_PORT: usize = 5201;
 
 /// Host 0 is the gateway. All are gone with this.
 pub(super) struct Cell<'a> {
-    hosts: Vec<Namespace>,
-    air: Air,
+    rig: rig::Cell,
     /// In the folder of the run.
     shell: Shell,
     daemons: Daemons<'a>,
@@ -60,7 +59,6 @@ impl<'a> Cell<'a> {
         seed: u64,
         sharing: &'a str,
     ) -> Result<Self, Failure> {
-        let mobiles = errors.len();
         let medium = format!(
             "medium = \"half-duplex\"\n[each]\nrate = \"{} Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"100 packets\"\n",
             RATE / 1e6
@@ -70,44 +68,24 @@ impl<'a> Cell<'a> {
             peers::write(&path, &format!("{medium}{errors}"))?;
             Ok::<_, Failure>(path.display().to_string())
         };
-        let hosts = (0..=mobiles).map(|_| rig::hosts::<1>());
-        let hosts: Result<Vec<_>, _> = hosts.collect();
-        let hosts = hosts?.concat();
         let link = Link {
             program,
             folder,
             link: &write(0, "")?,
             seed,
         };
+        let mobiles = errors.len();
         let errors = (1..).zip(errors).map(|(host, errors)| write(host, errors));
         let errors: Vec<_> = errors.collect::<Result<_, _>>()?;
-        let addresses: Vec<_> = (0..=mobiles)
-            .map(|host| format!("10.77.0.{}/24", host + 1))
-            .collect();
-        let ends = hosts.iter().zip(&addresses);
-        let ends: Vec<_> = ends
-            .map(|(host, address)| End::new(host, DEVICE, address))
-            .collect();
-        let air = Air::among(link, &ends, &errors)?;
         Ok(Self {
-            hosts,
-            air,
+            rig: rig::Cell::new(link, mobiles, "10.77.0", &errors)?,
             shell: Shell::quiet(folder),
             daemons: Daemons {
-                program,
-                folder,
                 mobiles,
                 endpoint: Some(ENDPOINT),
-                inside: PREFIX,
-                gateway: Lines {
-                    top: "",
-                    sections: sharing,
-                },
-                peer: "",
-                mobile: Lines {
-                    top: "routes = [\"192.0.2.0/24\"]\n",
-                    sections: "",
-                },
+                gateway: sharing,
+                route: Some(NOWHERE),
+                ..Daemons::new(program, folder)
             },
             running: Vec::new(),
         })
@@ -116,7 +94,7 @@ impl<'a> Cell<'a> {
     /// Starts a daemon on every host, and waits until all are connected.
     pub(super) fn start_daemons(&mut self) -> Result<(), Failure> {
         self.daemons.configure()?;
-        self.running = self.daemons.start_all(&self.hosts)?;
+        self.running = self.daemons.start_all(&self.rig.hosts)?;
         Ok(self.daemons.wait_until_connected()?)
     }
 
@@ -175,7 +153,7 @@ impl<'a> Cell<'a> {
         let of = |mobile: usize| {
             let mut command = Command::new("ss");
             command.arg("-tinH");
-            let text = hop::run(&self.shell, &self.hosts[1 + mobile], command)?;
+            let text = hop::run(&self.shell, &self.rig.hosts[1 + mobile], command)?;
             let counts = text.split("bytes_received:").skip(1);
             let count = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
             // The connection for iperf3's own use carries next to nothing.
@@ -199,7 +177,7 @@ impl<'a> Cell<'a> {
 
     /// Returns what the air has seen until now.
     fn moment(&mut self) -> Result<Moment, Failure> {
-        moment(&self.air.report()?)
+        moment(&self.rig.air.report()?)
             .ok_or_else(|| Failure::Found("the report of the air cannot be read".into()))
     }
 
@@ -208,7 +186,7 @@ impl<'a> Cell<'a> {
         let mut command = Command::new("iperf3");
         command.args(words);
         let folder = &self.shell.root;
-        let process = Process::start(command, "iperf3", folder, Some(&self.hosts[host]))?;
+        let process = Process::start(command, "iperf3", folder, Some(&self.rig.hosts[host]))?;
         self.running.push(process);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rig::daemons::{Daemons, Lines};
+use rig::daemons::Daemons;
 use rig::{Air, End, Namespace, Process};
 use serde_json::Value;
 
@@ -116,20 +116,14 @@ impl Rig {
         let Some(peer) = scheme.of_gateway() else {
             return Ok(None);
         };
-        let usual = self.hop.daemons();
         let split = format!("[split]\ncongestion_control = \"{sender}\"\n");
         let is_split = scheme.is_split();
         let daemons = Daemons {
-            gateway: Lines {
-                sections: if is_split { &split } else { "" },
-                ..usual.gateway
-            },
+            gateway: if is_split { &split } else { "" },
             peer,
-            mobile: Lines {
-                top: "routes = [\"10.80.0.0/24\"]\n",
-                sections: scheme.of_mobile(),
-            },
-            ..usual
+            route: Some("10.80.0.0/24"),
+            mobile: scheme.of_mobile(),
+            ..self.hop.daemons()
         };
         let processes = self.hop.start_daemons(&daemons)?;
         let tunnel = Tunnel { processes };

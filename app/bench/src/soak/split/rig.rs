@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::rig::daemons::{Daemons, Lines};
+use ::rig::daemons::Daemons;
 use ::rig::{Air, End, Namespace, Process};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -93,10 +93,7 @@ impl Rig {
         ::rig::route(&fixed, "10.79.0.0/24", OUTSIDE)?;
         let running = hop.start_daemons(&Daemons {
             peer: &format!("tcp = \"split\"\nsplit_transport = \"{transport}\"\n"),
-            mobile: Lines {
-                top: "routes = [\"198.51.100.0/24\"]\n",
-                sections: "",
-            },
+            route: Some("198.51.100.0/24"),
             ..hop.daemons()
         })?;
         let rig = Self {

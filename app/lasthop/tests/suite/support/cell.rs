@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use edges::namespace::Namespace;
-use rig::daemons::{Daemons, Lines};
-use rig::{Air, End, Link};
+use rig::daemons::Daemons;
+use rig::{Air, Link};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -33,7 +33,6 @@ impl Cell {
     /// Hosts with their devices on the air, and their configurations; that of the gateway has `more`.
     pub(crate) fn create(more: &str) -> Self {
         let turn = Turn::take();
-        let hosts = rig::hosts::<{ 1 + MOBILES }>().unwrap().to_vec();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("link.toml");
         fs::write(&file, LINK).unwrap();
@@ -43,20 +42,9 @@ impl Cell {
             link: file.to_str().unwrap(),
             seed: 1,
         };
-        let addresses: Vec<_> = (0..=MOBILES)
-            .map(|host| format!("{}/24", outer(host)))
-            .collect();
-        let ends = hosts.iter().zip(&addresses);
-        let ends: Vec<_> = ends
-            .map(|(host, address)| End::new(host, "air", address))
-            .collect();
-        let air = Air::among(link, &ends, &[]).unwrap();
-        let sections = format!("[air]\nshared = true\n{more}");
+        let rig::Cell { hosts, air } = rig::Cell::new(link, MOBILES, "10.1.0", &[]).unwrap();
         let daemons = Daemons {
-            gateway: Lines {
-                sections: &sections,
-                top: "",
-            },
+            gateway: &format!("[air]\nshared = true\n{more}"),
             ..daemons(folder.path())
         };
         daemons.configure().unwrap();
@@ -122,17 +110,11 @@ impl Cell {
 
 fn daemons(folder: &Path) -> Daemons<'_> {
     Daemons {
-        program: Path::new(PROGRAM),
-        folder,
         mobiles: MOBILES,
         endpoint: Some("10.1.0.1:51830"),
         inside: "10.73.0",
-        gateway: Lines::default(),
-        peer: "",
-        mobile: Lines {
-            top: "routes = [\"192.0.2.0/24\"]\n",
-            sections: "",
-        },
+        route: Some("192.0.2.0/24"),
+        ..Daemons::new(Path::new(PROGRAM), folder)
     }
 }
 

@@ -190,6 +190,13 @@ impl Hosts {
         assert!(made.unwrap().success());
     }
 
+    /// Starts the gateway's daemon and the mobile host's, and waits until they are connected.
+    pub(crate) fn start_both(&self) -> [Daemon; 2] {
+        let daemons = ["gateway", "mobile"].map(|part| self.start(part));
+        self.wait_until_connected();
+        daemons
+    }
+
     /// Starts the daemon of that part.
     pub(crate) fn start(&self, part: &str) -> Daemon {
         self.start_with(part, &[])
