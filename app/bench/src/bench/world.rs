@@ -13,7 +13,7 @@ use xtask::shell::Shell;
 
 use self::scheme::{Beside, Scheme};
 
-pub(crate) mod end;
+mod end;
 mod plot;
 mod report;
 mod run;

@@ -1,14 +1,15 @@
 //! One run: two hosts, the emulated link between them, and what crosses it.
 
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::process::Command;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use rig::{Air, Namespace};
 use serde_json::Value;
 
-use super::end::Told;
+use super::end::{Server, Told, Visit, ask, fetch};
 use super::scheme::Scheme;
 use super::{Options, Row};
 use crate::bench::setting;
@@ -34,16 +35,29 @@ struct Visits<'a> {
 }
 
 impl Visits<'_> {
-    /// Lets a visitor of the mobile host go to the server at `address` and tell of it.
-    fn go(&self, address: &str, words: &[&str]) -> Result<Told, Failure> {
-        let mut command = Command::new(setting::ourselves()?);
-        command.args(["bench", "world-end"]).args(words);
-        command.args(["--address", &format!("{address}:{PORT}")]);
-        command.args(["--skip", &self.options.skip.to_string()]);
-        command.args(["--time", &self.options.time.to_string()]);
-        let text = self.hop.run(&self.hop.mobile, command)?;
-        crate::bench::understand("what a visitor told", &text)
+    /// Lets a visitor of the mobile host go to the server at `address`, and tell of it.
+    fn go(
+        &self,
+        address: &str,
+        work: impl FnOnce(&Visit) -> io::Result<Told> + Send,
+    ) -> Result<Told, Failure> {
+        let first = Duration::from_secs(self.options.skip.into());
+        let visit = Visit {
+            address: SocketAddr::new(address.parse().expect("an address of ours"), PORT),
+            first,
+            last: first + Duration::from_secs(self.options.time.into()),
+        };
+        on(&self.hop.mobile, || work(&visit))
     }
+}
+
+/// Runs one end of connections on a host.
+fn on<T: Send>(
+    host: &Namespace,
+    work: impl FnOnce() -> io::Result<T> + Send,
+) -> Result<T, Failure> {
+    let done = host.run(work).map_err(rig::Failure::from)?;
+    done.map_err(|error| Failure::Found(format!("an end cannot go on: {error}")))
 }
 
 /// Joins the hosts by a link with interfaces that take packets of at most so many bytes.
@@ -75,10 +89,8 @@ pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Res
         _running = hop.start_daemons(&daemons)?;
         daemons.wait_until_connected()?;
     }
-    let mut serve = Command::new(setting::ourselves()?);
-    serve.args(["bench", "world-end", "serve", "--address"]);
-    serve.arg(format!("0.0.0.0:{PORT}"));
-    let _server = hop.start(&hop.gateway, "serve", serve)?;
+    let anywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
+    let _server = on(&hop.gateway, || Server::start(anywhere))?;
     thread::sleep(begin.saturating_duration_since(Instant::now()));
     let visits = Visits { hop: &hop, options };
     let gathered = visits.all(case.scheme)?;
@@ -102,10 +114,10 @@ impl Visits<'_> {
             .collect();
         thread::scope(|scope| {
             let rival =
-                |sender| scope.spawn(move || self.go(GATEWAY, &["fetch", "--sender", sender]));
+                |sender| scope.spawn(move || self.go(GATEWAY, |visit| fetch(visit, sender)));
             let rivals: Vec<_> = senders.iter().copied().map(rival).collect();
-            let small = scope.spawn(|| self.go(inside, &["ask"]));
-            let bulk = self.go(inside, &["fetch", "--sender", &scheme.sender]);
+            let small = scope.spawn(|| self.go(inside, ask));
+            let bulk = self.go(inside, |visit| fetch(visit, &scheme.sender));
             let told = |thread: ScopedJoinHandle<'_, Result<Told, Failure>>| {
                 thread.join().expect("a visit does not panic")
             };

@@ -225,7 +225,7 @@ impl Hosts {
 
     /// What it says of its first peer.
     pub(crate) fn peer(&self, name: &str) -> Value {
-        self.status(name)["host"]["peers"][0].take()
+        self.status(name)["host"]["peers"][0].clone()
     }
 
     pub(crate) fn wait_until_connected(&self) {
