@@ -1,6 +1,7 @@
 //! A rig: hosts as network namespaces, the links between them, and the processes in them.
 //!
-//! The demo, the live tests, the benches and the soaks are built from it. Everything is gone when its handle is dropped.
+//! The demo, the live tests, the benches and the soaks are built from it. Everything is gone when its handle is
+//! dropped.
 
 pub mod daemons;
 pub mod needs;
