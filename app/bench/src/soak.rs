@@ -2,7 +2,8 @@
 //!
 //! A soak is one file with a `run` function. What chance decides comes from a seed that is told.
 
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 pub(crate) mod alone;
 mod files;

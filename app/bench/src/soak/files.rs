@@ -4,18 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ::rig::Directories;
 use clap::ValueEnum;
 use serde::Serialize;
 
 use self::kills::Tally;
 use self::one_file::Places;
-use self::rig::{Rig, Setting, Way};
+use self::rig::{Rig, Setting};
 use self::tree::Trees;
 use super::watch::{Fault, watch};
-use crate::bench::files::hosts::Hosts;
-use crate::bench::files::server::Directories;
 use crate::bench::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 mod compare;
 mod kills;
@@ -25,11 +25,10 @@ mod rig;
 mod tree;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 4] = [
-    ("ip", "iproute2"),
+const NEEDED: [(&str, &str); 3] = [
     ("ganesha.nfsd", "nfs-ganesha-vfs"),
     ("rpcbind", "rpcbind"),
-    ("nsenter", "util-linux"),
+    ("unshare", "util-linux"),
 ];
 
 /// What can be done with files.
@@ -128,16 +127,13 @@ const FOLDER: &str = "/mnt/soak";
 
 fn soak(shell: &Shell, options: &Options, program: &Path) -> Result<Vec<Row>, Failure> {
     fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
-    let hosts = Hosts::new(Path::new(FOLDER), "soak")?;
     let setting = Setting {
-        program,
         link: options.link.as_deref(),
         daemons: options.daemons,
         mount_options: &options.mounting,
         seed: options.seed,
     };
-    let way = Way::new(&hosts, setting)?;
-    let mut rig = Rig::new(&hosts, &way, setting)?;
+    let mut rig = Rig::new(Path::new(FOLDER), program, setting)?;
     let mut rows = Vec::new();
     for part in [Part::OneFile, Part::Tree, Part::Posix, Part::Kills] {
         if !options.wants(part) {

@@ -11,20 +11,16 @@ use serde::Serialize;
 use self::kills::{Plan, Tally};
 use self::rig::{Rig, Victim};
 use super::watch::{Fault, watch};
-use crate::bench::files::hosts::Hosts;
 use crate::bench::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 mod kills;
 mod rig;
 mod transfer;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 3] = [
-    ("ip", "iproute2"),
-    ("nft", "nftables"),
-    ("unshare", "util-linux"),
-];
+const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("unshare", "util-linux")];
 
 /// The folder of all files, in memory that only this process sees.
 const FOLDER: &str = "/mnt/soak";
@@ -154,20 +150,16 @@ fn with_rig(
     options: &Options,
     program: &Path,
     transport: Transport,
-    act: impl FnOnce(&mut Rig<'_>),
+    act: impl FnOnce(&mut Rig),
 ) -> Result<(), Failure> {
     fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
-    let hosts = Hosts::new(Path::new(FOLDER), "split")?;
-    let mut rig = Rig::new(
-        &hosts,
-        program,
-        (transport.name(), options.link.as_deref(), options.seed),
-    )?;
+    let hop = (options.link.as_deref(), options.seed);
+    let mut rig = Rig::new(Path::new(FOLDER), program, transport.name(), hop)?;
     act(&mut rig);
     Ok(())
 }
 
-fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig<'_>) -> Row {
+fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig) -> Row {
     let begun = Instant::now();
     let plan = Plan {
         victim,

@@ -1,14 +1,14 @@
-//! `lasthop demo` as a user runs it, on a fast link with a small file. Needs root (or `CAP_SYS_ADMIN`
-//! and `CAP_NET_ADMIN`) and `/dev/net/tun`; skips without, and fails then under CI=true.
+//! `lasthop demo` as a user runs it, on a fast link with a small file.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::{Command, Output};
 
-use edges::namespace::Namespace;
+use rig::needs::{can_test, no_hosts};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::install;
 use crate::support::turn::Turn;
 
 const LINK: &str = r#"
@@ -27,14 +27,7 @@ bad = { distribution = "exponential", mean = "20 ms" }
 const NOBODY: u32 = 65_534;
 
 fn privileged() -> bool {
-    match Namespace::create() {
-        Ok(_) => true,
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "{error}");
-            println!("skipped: {error}");
-            false
-        }
-    }
+    can_test(no_hosts())
 }
 
 /// The demo with `arguments` in a folder of its own.
@@ -122,7 +115,7 @@ fn a_user_without_any_privilege_can_run_it() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     // Others may enter neither the folder of the build nor, at first, this one.
-    fs::copy(env!("CARGO_BIN_EXE_lasthop"), at("lasthop")).unwrap();
+    install(&at("lasthop"));
     fs::write(at("link.toml"), LINK).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();

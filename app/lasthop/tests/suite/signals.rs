@@ -1,7 +1,4 @@
 //! What programs hear of fades and hand-offs: from real daemons across an emulated hop, and from the emulator.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
