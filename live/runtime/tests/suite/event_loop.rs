@@ -11,8 +11,8 @@ use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, Waiter};
 use rig::needs::{can_test, no_hosts};
-use runtime::control::{Control, ask_status};
-use runtime::{EventLoop, Finder, Ports, Stopped};
+use runtime::control::Control;
+use runtime::{EventLoop, Finder, Ports, Status, Stopped};
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
