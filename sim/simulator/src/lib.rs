@@ -17,6 +17,7 @@
 //!    [`FlowCounters`] are observers; a run without one pays nothing for them and keeps no history.
 //! 5. `limits.rs`: why a run ends, and the errors that say what kept it busy.
 //! 6. `encoded.rs`: the same nodes, with packets that cross the links as bytes.
+//! 7. `testing`: virtual time for the tests of single machines, without nodes and channels.
 //!
 //! # The order of events
 //!
@@ -37,6 +38,7 @@ mod run;
 mod schedule;
 mod series;
 mod simulation;
+pub mod testing;
 mod trace;
 
 pub use counters::{FlowCount, FlowCounters, NodeCounters};

@@ -2,7 +2,7 @@
 
 use tcp::{Input, Policy};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, config};
 
 /// Segments of a transfer in these tests.
 const SEGMENTS: usize = 40;
@@ -26,7 +26,7 @@ fn transfer(policy: Policy, numbers: &[usize], fate: Fate) -> Pipe {
 fn every_single_loss_is_repaired_by_one_retransmission() {
     for policy in Policy::ALL {
         for number in 0..SEGMENTS {
-            for fate in [Fate::Lost, Fate::LostOnAir] {
+            for fate in [Fate::Lost, Fate::Damaged] {
                 let pipe = transfer(policy, &[number], fate);
                 let counters = pipe.ends[CLIENT].counters();
                 let again = counters.sent.retransmitted_segments;
@@ -57,7 +57,7 @@ fn pairs_and_bursts_are_repaired() {
                 &[0, 1, 2, 3, 4, 5, 6, 7],
             ] {
                 let numbers: Vec<_> = pattern.iter().map(|more| first + more).collect();
-                for fate in [Fate::Lost, Fate::LostOnAir] {
+                for fate in [Fate::Lost, Fate::Damaged] {
                     transfer(policy, &numbers, fate);
                 }
             }
@@ -69,11 +69,11 @@ fn pairs_and_bursts_are_repaired() {
 #[test]
 fn lost_repairs_come_again() {
     for policy in Policy::ALL {
-        for fate in [Fate::Lost, Fate::LostOnAir] {
+        for fate in [Fate::Lost, Fate::Damaged] {
             let mut pipe = Pipe::connected(&config(policy));
             let mut left = 3;
             let mut victim = None;
-            pipe.decide = Box::new(move |from, segment, number| {
+            pipe.wire.decide = Box::new(move |from, segment, number| {
                 if from == CLIENT && number == 15 {
                     victim = Some(segment.sequence);
                 }
@@ -93,7 +93,7 @@ fn lost_acknowledgements_cost_nothing_where_others_follow() {
     for policy in Policy::ALL {
         let mut pipe = Pipe::connected(&config(policy));
         let mut count = 0;
-        pipe.decide = Box::new(move |from, _, _| {
+        pipe.wire.decide = Box::new(move |from, _, _| {
             count += usize::from(from == SERVER);
             if from == SERVER && count % 3 == 0 {
                 Fate::Lost

@@ -4,7 +4,7 @@ use tcp::{Config, Input, Marks, Policy};
 use units::Duration;
 use wire::tcp::{AirLoss, SeqRange};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, config, connection};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, config, connection};
 
 fn range(from: u32, to: u32) -> SeqRange {
     let first = connection(CLIENT).initial_sequence + 1;
@@ -26,10 +26,10 @@ fn every_second_segment_is_acknowledged_and_a_lone_one_after_a_wait() {
     pipe.write(CLIENT, 5_000);
     pipe.run(Duration::from_millis(15));
     assert_eq!(pipe.acknowledgments_of(SERVER).len(), 2);
-    let start = pipe.now;
+    let start = pipe.clock.now;
     pipe.run(Duration::from_millis(300));
     assert_eq!(pipe.acknowledgments_of(SERVER).len(), 3);
-    let last = pipe.log.last().unwrap().at;
+    let last = pipe.wire.log.last().unwrap().at;
     assert!(
         last > start && last.since_origin().as_millis().is_multiple_of(200),
         "BSD's fast timer"
@@ -71,14 +71,14 @@ fn the_window_opens_by_two_segments_or_half_of_the_buffer() {
     let mut pipe = Pipe::to_a_closing_window(Policy::Reno, 8_000);
     pipe.write(CLIENT, 8_000);
     pipe.run(Duration::from_secs(10));
-    pipe.log.clear();
+    pipe.wire.log.clear();
     for _ in 0..19 {
         pipe.input(SERVER, Input::Read(100));
     }
-    assert!(pipe.log.is_empty());
+    assert!(pipe.wire.log.is_empty());
     pipe.input(SERVER, Input::Read(100));
     assert_eq!(pipe.acknowledgments_of(SERVER).len(), 1);
-    assert_eq!(pipe.log[0].segment.window, 2_000);
+    assert_eq!(pipe.wire.log[0].packet.window, 2_000);
 }
 
 #[test]
@@ -128,13 +128,14 @@ fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
         let mut config = ten_at_once(Policy::SackEln);
         config.feedback.marks = marks;
         let mut pipe = Pipe::connected(&config);
-        pipe.decide = Box::new(
-            |from, segment, number| match (from, segment.payload, number) {
-                (CLIENT, 1.., 1 | 4) => Fate::LostOnAir,
-                (CLIENT, 1.., 6) => Fate::Lost,
-                _ => Fate::Arrives,
-            },
-        );
+        pipe.wire.decide =
+            Box::new(
+                |from, segment, number| match (from, segment.payload, number) {
+                    (CLIENT, 1.., 1 | 4) => Fate::Damaged,
+                    (CLIENT, 1.., 6) => Fate::Lost,
+                    _ => Fate::Arrives,
+                },
+            );
         pipe.write(CLIENT, 9_000);
         pipe.run(Duration::from_millis(19));
         let told: Vec<_> = pipe
@@ -152,7 +153,7 @@ fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
         assert_eq!(told[0], AirLoss::None);
         assert_eq!(told[1..6], expected);
         pipe.drain_client();
-        pipe.log.clear();
+        pipe.wire.log.clear();
         pipe.write(CLIENT, 9_000);
         pipe.drain_client();
         let still = pipe.acknowledgments_of(SERVER);
@@ -181,7 +182,7 @@ fn nonsense_about_losses_is_ignored() {
     ] {
         pipe.input(SERVER, Input::AirLoss(nonsense));
     }
-    pipe.log.clear();
+    pipe.wire.log.clear();
     pipe.write(CLIENT, 5_000);
     pipe.drain_client();
     let told = pipe.acknowledgments_of(SERVER);
