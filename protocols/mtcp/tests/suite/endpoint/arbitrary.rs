@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use redirector::Count;
 use units::{Bytes, Duration, Instant};
 
-use super::pipe::{Fate, GATEWAY, MOBILE, Pipe, address, addresses, content, is_wide, paper, wide};
+use super::pipe::{
+    Fate, GATEWAY, MOBILE, Pipe, VirtualTime, address, addresses, content, is_wide, paper, wide,
+};
 
 /// A configuration drawn from `random`.
 fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {
@@ -79,12 +81,12 @@ fn run(seed: u64) {
     let gateway = drawn(&mut random, profile, false);
     let mobile = drawn(&mut random, profile, lean);
     let mut pipe = Pipe::new(&gateway, &mobile);
-    pipe.delay = Duration::from_millis(random.below(200));
+    pipe.wire.delay = Duration::from_millis(random.below(200));
     // The mobile host's program may know the paper's packets only. Its 16 bits need a hop that keeps the order.
     let narrow = random.below(4) == 0;
     let late = profile == Profile::Wide && !narrow;
     let mut fate = fates(&mut random, seed, late);
-    pipe.decide = Box::new(move |from, packet, number| {
+    pipe.wire.decide = Box::new(move |from, packet, number| {
         if narrow && is_wide(packet) {
             Fate::Lost
         } else {

@@ -4,7 +4,7 @@ use machine::{Machine, RandomStream};
 use mtcp::{Config, Input, Reason};
 use units::Duration;
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, carries_data, content, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, carries_data, content, paper, wide};
 
 fn lean(config: &Config) -> Config {
     Config {
@@ -85,7 +85,8 @@ fn polls_become_rare_while_nothing_happens() {
     let polls = pipe.ends[GATEWAY].counters().traffic.sent.polls;
     assert!((150..260).contains(&polls), "{polls}");
     assert!(
-        pipe.log
+        pipe.wire
+            .log
             .iter()
             .all(|sighting| !carries_data(&sighting.packet))
     );
