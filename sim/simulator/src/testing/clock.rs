@@ -2,7 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use machine::earlier;
 use units::{Duration, Instant};
+
+/// What happens next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next<E> {
+    /// Something that was under way.
+    Event(E),
+    /// A deadline of the machines has come.
+    Deadline,
+    /// The time that was waited for has come; nothing else happened.
+    End,
+}
 
 /// The time of a test, and the events that are to come: in the order of their times, and at one time in the order in
 /// which they were added.
@@ -12,15 +24,29 @@ pub struct Clock<E> {
     pub now: Instant,
     events: BTreeMap<(Instant, u64), E>,
     added: u64,
+    /// Deadlines come before the events of the same time.
+    deadlines_first: bool,
+    /// The deadlines of this time have had their turn.
+    is_in_turn: bool,
 }
 
 impl<E> Clock<E> {
-    /// Returns a clock that begins at `now`, with nothing under way.
+    /// Returns a clock that begins at `now`, with nothing under way. The events of one time come before deadlines.
     pub fn new(now: Instant) -> Self {
         Self {
             now,
             events: BTreeMap::new(),
             added: 0,
+            deadlines_first: false,
+            is_in_turn: false,
+        }
+    }
+
+    /// Lets deadlines come before the events of the same time.
+    pub fn deadlines_first(self) -> Self {
+        Self {
+            deadlines_first: true,
+            ..self
         }
     }
 
@@ -36,23 +62,29 @@ impl<E> Clock<E> {
     }
 
     /// Returns the time of the first event.
-    pub fn next(&self) -> Option<Instant> {
+    pub fn first(&self) -> Option<Instant> {
         self.events.keys().next().map(|(at, _)| *at)
     }
 
-    /// Removes the first event, if its time has come, and returns it.
-    pub fn pop(&mut self) -> Option<E> {
-        let first = self.events.first_entry()?;
-        (first.key().0 <= self.now).then(|| first.remove())
-    }
-
-    /// Removes all events.
-    pub fn clear(&mut self) {
-        self.events.clear();
-    }
-
-    /// Returns the events, the first one first.
-    pub fn events(&self) -> impl Iterator<Item = &E> {
-        self.events.values()
+    /// Goes on to what happens next, an event or the first `deadline` of the machines, or to `end` if nothing does
+    /// until then.
+    pub fn advance(&mut self, end: Instant, deadline: Option<Instant>) -> Next<E> {
+        let first = self.first();
+        self.is_in_turn &= first.is_some_and(|at| at <= self.now);
+        let Some(next) = earlier(first, deadline).filter(|next| *next <= end) else {
+            self.now = end;
+            return Next::End;
+        };
+        self.now = next.max(self.now);
+        let is_due = deadline.is_some_and(|deadline| deadline <= self.now);
+        let yields = self.deadlines_first && is_due && !self.is_in_turn;
+        let event = self.events.first_entry();
+        match event.filter(|event| event.key().0 <= self.now && !yields) {
+            Some(event) => Next::Event(event.remove()),
+            None => {
+                self.is_in_turn = true;
+                Next::Deadline
+            }
+        }
     }
 }

@@ -3,9 +3,9 @@
 
 use std::net::SocketAddrV4;
 
-use machine::{Machine, RandomStream};
+use machine::{Machine, RandomStream, earlier};
 use proptest::prelude::*;
-use simulator::testing::{Clock, VirtualTime};
+use simulator::testing::{Clock, Next};
 use snoop::{Agent, ExplicitLoss, Mobile, MobileConfig, MobileInput, MobileOutput};
 use tcp::{Config, Connection, Counters, Endpoint, Input, Output, Policy};
 use units::{BitRate, Bytes, Duration, Instant, SeqNumber};
@@ -62,7 +62,7 @@ impl World {
             hosts: [fixed, mobile],
             agent: Agent::new(agent),
             link: link.map(Mobile::new),
-            clock: Clock::new(Instant::ZERO),
+            clock: Clock::new(Instant::ZERO).deadlines_first(),
             air_free: [Instant::ZERO; 2],
             loss: None,
             chance: RandomStream::named(7, "air"),
@@ -106,6 +106,18 @@ impl World {
         }
     }
 
+    fn drain_host(&mut self, host: usize) {
+        while let Some(output) = self.hosts[host].poll_output() {
+            match output {
+                Output::Segment(segment) => self.send(host, segment),
+                Output::Readable(bytes) => {
+                    self.hosts[host].handle_input(self.clock.now, Input::Read(bytes));
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn drain_agent(&mut self) {
         while let Some(output) = self.agent.poll_output() {
             match output {
@@ -130,56 +142,29 @@ impl World {
         }
     }
 
-    /// Sends so many bytes each way over an air that loses one packet in 40, and returns both hosts' counters.
-    fn transfer(&mut self, download: u64, upload: u64) -> [Counters; 2] {
-        self.input(FIXED, Input::Connect);
-        while self.hosts[MOBILE].state() != tcp::State::Established {
-            assert!(self.step(END), "it never ends");
-        }
-        self.loss = self.loss.or(Some(40));
-        self.input(FIXED, Input::Write(download));
-        self.input(MOBILE, Input::Write(upload));
-        while !(self.hosts[FIXED].is_drained() && self.hosts[MOBILE].is_drained()) {
-            assert!(self.step(END), "it never ends");
-        }
-        let counters = [FIXED, MOBILE].map(|host| self.hosts[host].counters());
-        assert_eq!(counters[MOBILE].received.bytes, download);
-        assert_eq!(counters[FIXED].received.bytes, upload);
-        counters
-    }
-}
-
-impl VirtualTime for World {
-    type End = Endpoint;
-    type Event = (Arrival, TcpSegment);
-    const TIMERS_FIRST: bool = true;
-
-    fn ends(&self) -> &[Endpoint] {
-        &self.hosts
+    fn input(&mut self, host: usize, input: Input) {
+        self.hosts[host].handle_input(self.clock.now, input);
+        self.drain_host(host);
     }
 
-    fn parts(&mut self) -> (&mut [Endpoint], &mut Clock<Self::Event>) {
-        (&mut self.hosts, &mut self.clock)
-    }
-
-    fn others_deadline(&self) -> Option<Instant> {
-        self.agent.poll_timeout()
-    }
-
-    fn wake_others(&mut self) {
-        self.agent.handle_timeout(self.clock.now);
-        self.drain_agent();
-    }
-
-    fn carry_out(&mut self, host: usize, output: Output) {
-        match output {
-            Output::Segment(segment) => self.send(host, segment),
-            Output::Readable(bytes) => self.answer(host, Input::Read(bytes)),
-            _ => {}
+    fn step(&mut self) {
+        let hosts = earlier(self.hosts[0].poll_timeout(), self.hosts[1].poll_timeout());
+        let deadline = earlier(hosts, self.agent.poll_timeout());
+        match self.clock.advance(END, deadline) {
+            Next::Event((arrival, segment)) => self.arrive(arrival, segment),
+            Next::Deadline => {
+                for host in [FIXED, MOBILE] {
+                    self.hosts[host].handle_timeout(self.clock.now);
+                    self.drain_host(host);
+                }
+                self.agent.handle_timeout(self.clock.now);
+                self.drain_agent();
+            }
+            Next::End => panic!("it never ends"),
         }
     }
 
-    fn handle_event(&mut self, (arrival, segment): Self::Event) {
+    fn arrive(&mut self, arrival: Arrival, segment: TcpSegment) {
         let now = self.clock.now;
         match arrival {
             Arrival::Host(host) => self.input(host, Input::Segment(segment)),
@@ -195,6 +180,24 @@ impl VirtualTime for World {
                 self.drain_link();
             }
         }
+    }
+
+    /// Sends so many bytes each way over an air that loses one packet in 40, and returns both hosts' counters.
+    fn transfer(&mut self, download: u64, upload: u64) -> [Counters; 2] {
+        self.input(FIXED, Input::Connect);
+        while self.hosts[MOBILE].state() != tcp::State::Established {
+            self.step();
+        }
+        self.loss = self.loss.or(Some(40));
+        self.input(FIXED, Input::Write(download));
+        self.input(MOBILE, Input::Write(upload));
+        while !(self.hosts[FIXED].is_drained() && self.hosts[MOBILE].is_drained()) {
+            self.step();
+        }
+        let counters = [FIXED, MOBILE].map(|host| self.hosts[host].counters());
+        assert_eq!(counters[MOBILE].received.bytes, download);
+        assert_eq!(counters[FIXED].received.bytes, upload);
+        counters
     }
 }
 

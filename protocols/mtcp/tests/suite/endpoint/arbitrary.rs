@@ -9,9 +9,7 @@ use proptest::prelude::*;
 use redirector::Count;
 use units::{Bytes, Duration, Instant};
 
-use super::pipe::{
-    Fate, GATEWAY, MOBILE, Pipe, VirtualTime, address, addresses, content, is_wide, paper, wide,
-};
+use super::pipe::{Fate, GATEWAY, MOBILE, Pipe, address, addresses, content, is_wide, paper, wide};
 
 /// A configuration drawn from `random`.
 fn drawn(random: &mut RandomStream, profile: Profile, lean: bool) -> Config {

@@ -5,7 +5,7 @@ use mtcp::{AutoBuffer, Config, ConnectionId, Input, Limits, Profile};
 use redirector::Content;
 use units::{Bytes, Duration};
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, content, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, content, paper, wide};
 
 /// The window that the mobile host had announced before each packet of the gateway was sent is never exceeded.
 fn assert_window_kept(config: &Config) {

@@ -6,7 +6,7 @@ use mtcp::{Config, ConnectionId, Phase, Reason};
 use redirector::Chunks;
 use units::{Bytes, Duration};
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, address, chunk, content, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, address, chunk, content, paper, wide};
 
 fn syn(number: u32) -> Control {
     Control {

@@ -4,7 +4,7 @@ use machine::{Machine, RandomStream};
 use mtcp::{Config, Input, Reason};
 use units::Duration;
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, carries_data, content, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, carries_data, content, paper, wide};
 
 fn lean(config: &Config) -> Config {
     Config {

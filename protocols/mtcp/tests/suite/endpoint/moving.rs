@@ -7,7 +7,7 @@ use redirector::Chunks;
 use serde_json::Value;
 use units::Duration;
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, carries_data, content, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, carries_data, content, paper, wide};
 
 /// A transfer of 200,000 bytes each way, of which a part has crossed, with holes, and unread.
 fn half_way(config: &Config) -> (Pipe, [ConnectionId; 2]) {

@@ -4,7 +4,7 @@ use mtcp::packet::{Kind, Packet};
 use mtcp::{Config, ConnectionId, Input, Phase, Profile, Reason};
 use units::Duration;
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, addresses, content, is_wide, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, addresses, content, is_wide, paper, wide};
 
 const ASKED: ConnectionId = ConnectionId::Opened(1);
 const ARRIVED: ConnectionId = ConnectionId::Arrived(0);

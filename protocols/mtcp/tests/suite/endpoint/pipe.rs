@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use machine::RandomStream;
+use machine::{Machine, RandomStream, earlier};
 use mtcp::packet::{Addresses, Data, Packet};
 use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Phase, Profile, Reason, Status};
 use redirector::{Chunks, Content};
-pub(crate) use simulator::testing::{Clock, Fate, VirtualTime, Wire};
+pub(crate) use simulator::testing::{Clock, Fate, Next, Wire};
 use units::{BitRate, Duration, Instant};
 
 /// The end that opens, and sends in most tests.
@@ -103,7 +103,7 @@ impl Pipe {
         };
         Self {
             ends: [build(gateway, "gateway"), build(mobile, "mobile")],
-            clock: Clock::new(Instant::from_millis(7)),
+            clock: Clock::new(Instant::from_millis(7)).deadlines_first(),
             wire: Wire::new(Duration::from_millis(10), BitRate::from_megabits(10)),
             reads: [true; 2],
             grants: false,
@@ -201,6 +201,50 @@ impl Pipe {
         resumed
     }
 
+    pub(crate) fn input(&mut self, end: usize, input: Input<Chunks>) {
+        self.answer(end, input);
+        self.drain(end);
+    }
+
+    /// Hands an end an input while its outputs are carried out, as live drivers do.
+    fn answer(&mut self, end: usize, input: Input<Chunks>) {
+        self.ends[end].handle_input(self.clock.now, input);
+    }
+
+    fn drain(&mut self, end: usize) {
+        while let Some(output) = self.ends[end].poll_output() {
+            self.carry_out(end, output);
+        }
+    }
+
+    fn carry_out(&mut self, end: usize, output: Output<Chunks>) {
+        match output {
+            Output::Packet(packet) => self.send(end, packet),
+            Output::Arrived(id, addresses) => {
+                self.told(end, id).arrived = Some(addresses);
+                if self.accepts[end] {
+                    self.answer(end, Input::Accept(id));
+                }
+            }
+            Output::Connected(id) => self.told(end, id).connected = true,
+            Output::Readable(id, bytes) => {
+                self.told(end, id).readable = bytes;
+                if self.reads[end] {
+                    self.answer(end, Input::Read(id, bytes));
+                }
+            }
+            Output::Data(id, content) => {
+                let told = self.told(end, id);
+                told.readable -= content.length();
+                told.received.extend(bytes_of(&content));
+            }
+            Output::Writable(id, room) => self.told(end, id).writable = room,
+            Output::Finished(id) => self.told(end, id).finished = true,
+            Output::Reset(id, reason) => self.told(end, id).reset = Some(reason),
+            Output::Closed(id) => self.told(end, id).closed = true,
+        }
+    }
+
     fn send(&mut self, from: usize, packet: Packet<Chunks>) {
         let mut bytes = encode(&packet);
         let of = (bytes.len().into(), carries_data(&packet));
@@ -233,6 +277,32 @@ impl Pipe {
         self.input(end, input);
     }
 
+    /// Goes to what happens next; false if nothing does until `end`.
+    pub(crate) fn step(&mut self, end: Instant) -> bool {
+        let timers = earlier(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
+        match self.clock.advance(end, timers) {
+            Next::Event((end, Arrival::Packet(bytes))) => self.deliver(end, &bytes),
+            Next::Event((end, Arrival::Room)) => {
+                if self.wire.is_free(end, self.clock.now) {
+                    self.input(end, Input::Room(1));
+                }
+            }
+            Next::Deadline => {
+                for end in [GATEWAY, MOBILE] {
+                    self.ends[end].handle_timeout(self.clock.now);
+                    self.drain(end);
+                }
+            }
+            Next::End => return false,
+        }
+        true
+    }
+
+    pub(crate) fn run(&mut self, span: Duration) {
+        let end = self.clock.now + span;
+        while self.step(end) {}
+    }
+
     /// The packets with data, or with the end of a stream, that `end` sent, with their times.
     pub(crate) fn data_of(&self, end: usize) -> Vec<(Instant, Data<Chunks>)> {
         self.sent_by(end, true)
@@ -252,59 +322,6 @@ impl Pipe {
             _ => None,
         })
         .collect()
-    }
-}
-
-impl VirtualTime for Pipe {
-    type End = Endpoint<Chunks>;
-    type Event = (usize, Arrival);
-    const TIMERS_FIRST: bool = true;
-
-    fn ends(&self) -> &[Endpoint<Chunks>] {
-        &self.ends
-    }
-
-    fn parts(&mut self) -> (&mut [Endpoint<Chunks>], &mut Clock<Self::Event>) {
-        (&mut self.ends, &mut self.clock)
-    }
-
-    /// Answers are given at once, as live drivers do.
-    fn carry_out(&mut self, end: usize, output: Output<Chunks>) {
-        match output {
-            Output::Packet(packet) => self.send(end, packet),
-            Output::Arrived(id, addresses) => {
-                self.told(end, id).arrived = Some(addresses);
-                if self.accepts[end] {
-                    self.answer(end, Input::Accept(id));
-                }
-            }
-            Output::Connected(id) => self.told(end, id).connected = true,
-            Output::Readable(id, bytes) => {
-                self.told(end, id).readable = bytes;
-                if self.reads[end] {
-                    self.answer(end, Input::Read(id, bytes));
-                }
-            }
-            Output::Data(id, content) => {
-                let told = self.told(end, id);
-                told.readable -= content.length();
-                told.received.extend(bytes_of(&content));
-            }
-            Output::Writable(id, room) => self.told(end, id).writable = room,
-            Output::Finished(id) => self.told(end, id).finished = true,
-            Output::Reset(id, reason) => self.told(end, id).reset = Some(reason),
-            Output::Closed(id) => self.told(end, id).closed = true,
-        }
-    }
-
-    fn handle_event(&mut self, (end, arrival): (usize, Arrival)) {
-        match arrival {
-            Arrival::Packet(bytes) => self.deliver(end, &bytes),
-            Arrival::Room if self.wire.is_free(end, self.clock.now) => {
-                self.input(end, Input::Room(1));
-            }
-            Arrival::Room => {}
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use mtcp::{Config, ConnectionId, Selective};
 use redirector::Chunks;
 use units::{Duration, Instant};
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, content, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, content, paper, wide};
 
 /// A connection on which the gateway sends `bytes`, and the packets under these numbers are lost.
 fn losing(config: &Config, bytes: usize, lost: &[usize]) -> (Pipe, [ConnectionId; 2]) {

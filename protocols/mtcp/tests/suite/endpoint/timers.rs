@@ -3,7 +3,7 @@
 use mtcp::{Input, Reason};
 use units::{Bytes, Duration, Instant};
 
-use super::pipe::{GATEWAY, MOBILE, Pipe, VirtualTime, carries_data, paper, wide};
+use super::pipe::{GATEWAY, MOBILE, Pipe, carries_data, paper, wide};
 
 #[test]
 fn the_timeout_is_the_smoothed_round_trip_and_four_deviations() {

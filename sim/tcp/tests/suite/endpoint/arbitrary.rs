@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpFlags, TcpSegmentOptions, Timestamps};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, address, config, connection};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, address, config, connection};
 
 fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![

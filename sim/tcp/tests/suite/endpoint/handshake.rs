@@ -5,7 +5,7 @@ use tcp::{Config, Endpoint, Input, Output, Policy, State};
 use units::{Bytes, Duration, Instant, SeqNumber};
 use wire::tcp::TcpFlags;
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, config, connection};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, config, connection};
 
 #[test]
 fn three_segments_open_a_connection() {

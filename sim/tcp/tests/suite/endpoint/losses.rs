@@ -2,7 +2,7 @@
 
 use tcp::{Input, Policy};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, config};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
 
 /// Segments of a transfer in these tests.
 const SEGMENTS: usize = 40;

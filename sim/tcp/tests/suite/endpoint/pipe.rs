@@ -2,7 +2,8 @@
 
 use std::net::SocketAddrV4;
 
-pub(crate) use simulator::testing::{Clock, Fate, VirtualTime, Wire};
+use machine::{Machine, earlier};
+pub(crate) use simulator::testing::{Clock, Fate, Next, Wire};
 use tcp::{Config, Connection, Endpoint, Input, Output, State};
 use units::{BitRate, Bytes, Duration, Instant, SeqNumber};
 use wire::TcpSegment;
@@ -41,7 +42,7 @@ impl Pipe {
         let listening = Endpoint::listening(connection(SERVER), server.clone());
         Self {
             ends: [opening.expect("a client"), listening.expect("a server")],
-            clock: Clock::new(Instant::ZERO),
+            clock: Clock::new(Instant::ZERO).deadlines_first(),
             wire: Wire::new(Duration::from_millis(10), BitRate::from_megabits(10)),
             reads: [true; 2],
             told: [Vec::new(), Vec::new()],
@@ -81,6 +82,27 @@ impl Pipe {
         self.input(end, Input::Write(bytes));
     }
 
+    pub(crate) fn input(&mut self, end: usize, input: Input) {
+        self.ends[end].handle_input(self.clock.now, input);
+        self.drain(end);
+    }
+
+    fn drain(&mut self, end: usize) {
+        while let Some(output) = self.ends[end].poll_output() {
+            match output {
+                Output::Segment(segment) => {
+                    self.send(end, segment);
+                    continue;
+                }
+                Output::Readable(bytes) if self.reads[end] => {
+                    self.ends[end].handle_input(self.clock.now, Input::Read(bytes));
+                }
+                _ => {}
+            }
+            self.told[end].push(output);
+        }
+    }
+
     fn send(&mut self, from: usize, segment: TcpSegment) {
         let mut bytes = vec![0; segment.packet_length()];
         segment.encode(&mut bytes);
@@ -99,6 +121,35 @@ impl Pipe {
         for _ in 0..passage.copies() {
             self.clock.add(passage.arrives, (1 - from, input.clone()));
         }
+    }
+
+    /// When something happens next.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        earlier(self.deadline(), self.clock.first())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        earlier(self.ends[0].poll_timeout(), self.ends[1].poll_timeout())
+    }
+
+    /// Goes to what happens next; false if nothing does until `end`.
+    pub(crate) fn step(&mut self, end: Instant) -> bool {
+        match self.clock.advance(end, self.deadline()) {
+            Next::Event((end, input)) => self.input(end, input),
+            Next::Deadline => {
+                for end in [CLIENT, SERVER] {
+                    self.ends[end].handle_timeout(self.clock.now);
+                    self.drain(end);
+                }
+            }
+            Next::End => return false,
+        }
+        true
+    }
+
+    pub(crate) fn run(&mut self, span: Duration) {
+        let end = self.clock.now + span;
+        while self.step(end) {}
     }
 
     /// Runs until the client's data are acknowledged, and says how long that took.
@@ -131,33 +182,6 @@ impl Pipe {
         let sent = self.wire.sent_by(end).map(|sighting| sighting.packet);
         sent.filter(|segment| segment.sequence_length() == 0)
             .collect()
-    }
-}
-
-impl VirtualTime for Pipe {
-    type End = Endpoint;
-    type Event = (usize, Input);
-    const TIMERS_FIRST: bool = true;
-
-    fn ends(&self) -> &[Endpoint] {
-        &self.ends
-    }
-
-    fn parts(&mut self) -> (&mut [Endpoint], &mut Clock<(usize, Input)>) {
-        (&mut self.ends, &mut self.clock)
-    }
-
-    fn carry_out(&mut self, end: usize, output: Output) {
-        match output {
-            Output::Segment(segment) => return self.send(end, segment),
-            Output::Readable(bytes) if self.reads[end] => self.answer(end, Input::Read(bytes)),
-            _ => {}
-        }
-        self.told[end].push(output);
-    }
-
-    fn handle_event(&mut self, (end, input): (usize, Input)) {
-        self.input(end, input);
     }
 }
 

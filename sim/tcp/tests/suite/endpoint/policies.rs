@@ -3,7 +3,7 @@
 use tcp::{Config, Counters, Policy};
 use units::{Bytes, Duration};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, config};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
 
 /// What a transfer was like.
 struct Outcome {

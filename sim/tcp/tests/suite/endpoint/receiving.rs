@@ -4,7 +4,7 @@ use tcp::{Config, Input, Marks, Policy};
 use units::Duration;
 use wire::tcp::{AirLoss, SeqRange};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, config, connection};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, config, connection};
 
 fn range(from: u32, to: u32) -> SeqRange {
     let first = connection(CLIENT).initial_sequence + 1;

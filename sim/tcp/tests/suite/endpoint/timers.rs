@@ -3,7 +3,7 @@
 use tcp::{Config, Input, Output, Policy};
 use units::{Bytes, Duration, Instant};
 
-use super::pipe::{CLIENT, Fate, Pipe, SERVER, VirtualTime, config};
+use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
 
 fn sent_at(pipe: &Pipe) -> Vec<u64> {
     let data = pipe
