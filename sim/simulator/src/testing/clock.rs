@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use machine::earlier;
 use units::{Duration, Instant};
 
+/// Things that happen at one time before the machines are said to spin.
+const STILL_MAX: u32 = 100_000;
+
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next<E> {
@@ -28,6 +31,8 @@ pub struct Clock<E> {
     deadlines_first: bool,
     /// The deadlines of this time have had their turn.
     is_in_turn: bool,
+    /// Number of things that have happened at this time.
+    still: u32,
 }
 
 impl<E> Clock<E> {
@@ -39,6 +44,7 @@ impl<E> Clock<E> {
             added: 0,
             deadlines_first: false,
             is_in_turn: false,
+            still: 0,
         }
     }
 
@@ -66,8 +72,21 @@ impl<E> Clock<E> {
         self.events.keys().next().map(|(at, _)| *at)
     }
 
+    /// Returns the events, the first one first.
+    pub fn events(&self) -> impl Iterator<Item = &E> {
+        self.events.values()
+    }
+
+    /// Removes all events.
+    pub fn clear(&mut self) {
+        self.events.clear();
+    }
+
     /// Goes on to what happens next, an event or the first `deadline` of the machines, or to `end` if nothing does
     /// until then.
+    ///
+    /// # Panics
+    /// If time stands still while more and more happens.
     pub fn advance(&mut self, end: Instant, deadline: Option<Instant>) -> Next<E> {
         let first = self.first();
         self.is_in_turn &= first.is_some_and(|at| at <= self.now);
@@ -75,6 +94,8 @@ impl<E> Clock<E> {
             self.now = end;
             return Next::End;
         };
+        self.still = if next > self.now { 0 } else { self.still + 1 };
+        assert!(self.still < STILL_MAX, "time stands still at {}", self.now);
         self.now = next.max(self.now);
         let is_due = deadline.is_some_and(|deadline| deadline <= self.now);
         let yields = self.deadlines_first && is_due && !self.is_in_turn;
