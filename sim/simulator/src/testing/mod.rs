@@ -9,4 +9,4 @@ mod clock;
 mod wire;
 
 pub use clock::{Clock, Next};
-pub use wire::{Decision, Fate, Passage, Sighting, Wire};
+pub use wire::{Decision, Fate, Sighting, Wire};

@@ -2,6 +2,8 @@
 
 use units::{BitRate, Bytes, Duration, Instant};
 
+use super::Clock;
+
 /// What becomes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -31,28 +33,6 @@ pub struct Sighting<P> {
 /// What decides: the sender, the packet, and how many packets with data that end has sent before.
 pub type Decision<P> = Box<dyn FnMut(usize, &P, usize) -> Fate>;
 
-/// What was decided on a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passage {
-    /// When the wire is free again.
-    pub sent: Instant,
-    /// What becomes of the packet.
-    pub fate: Fate,
-    /// When the packet arrives, if it does.
-    pub arrives: Instant,
-}
-
-impl Passage {
-    /// Number of times that something arrives.
-    pub fn copies(self) -> usize {
-        match self.fate {
-            Fate::Lost => 0,
-            Fate::Twice => 2,
-            Fate::Arrives | Fate::Late(_) | Fate::Damaged => 1,
-        }
-    }
-}
-
 /// A wire between two ends, with a rate and a delay and without a bound on what waits for it. It keeps what was sent.
 pub struct Wire<P> {
     /// From the end of a packet at one end to its arrival at the other.
@@ -81,24 +61,32 @@ impl<P> Wire<P> {
         }
     }
 
-    /// Sends a packet of `length`, which carries data or does not.
-    pub fn send(&mut self, now: Instant, from: usize, packet: P, of: (Bytes, bool)) -> Passage {
+    /// Sends a packet with this length, which carries data or does not: adds what arrives of it to the clock's events,
+    /// as `arrival` has it of a packet that is damaged or not. Returns when the wire is free again.
+    pub fn send<E>(
+        &mut self,
+        clock: &mut Clock<E>,
+        from: usize,
+        packet: P,
+        of: (Bytes, bool),
+        arrival: impl Fn(bool) -> E,
+    ) -> Instant {
         let (length, carries_data) = of;
         let fate = (self.decide)(from, &packet, self.data_sent[from]);
         self.data_sent[from] += usize::from(carries_data);
-        let at = now;
+        let at = clock.now;
         self.log.push(Sighting { at, from, packet });
-        let sent = now.max(self.free_at[from]) + self.rate.time_for(length);
+        let sent = at.max(self.free_at[from]) + self.rate.time_for(length);
         self.free_at[from] = sent;
-        let late = match fate {
-            Fate::Late(more) => more,
-            _ => Duration::ZERO,
-        };
-        Passage {
-            sent,
-            fate,
-            arrives: sent + self.delay + late,
+        let arrives = sent + self.delay;
+        match fate {
+            Fate::Arrives => clock.add(arrives, arrival(false)),
+            Fate::Late(more) => clock.add(arrives + more, arrival(false)),
+            Fate::Twice => (0..2).for_each(|_| clock.add(arrives, arrival(false))),
+            Fate::Lost => {}
+            Fate::Damaged => clock.add(arrives, arrival(true)),
         }
+        sent
     }
 
     /// Returns whether an end may send at once.
@@ -106,8 +94,7 @@ impl<P> Wire<P> {
         self.free_at[end] <= now
     }
 
-    /// Lets become of packets what `fate` says if `is_meant` says so; the others arrive. It is asked as a [`Decision`]
-    /// is.
+    /// Gives `fate` to the packets that are meant; the others arrive.
     pub fn decide_where(
         &mut self,
         fate: Fate,

@@ -246,20 +246,18 @@ impl Pipe {
     }
 
     fn send(&mut self, from: usize, packet: Packet<Chunks>) {
-        let mut bytes = encode(&packet);
+        let bytes = encode(&packet);
         let of = (bytes.len().into(), carries_data(&packet));
-        let passage = self.wire.send(self.clock.now, from, packet, of);
+        let arrival = |is_damaged| {
+            let mut bytes = bytes.clone();
+            let place = bytes.len() / 2;
+            bytes[place] ^= if is_damaged { 0x10 } else { 0 };
+            (1 - from, Arrival::Packet(bytes))
+        };
+        let sent = self.wire.send(&mut self.clock, from, packet, of, arrival);
         if self.grants {
             self.answer(from, Input::Room(0));
-            self.clock.add(passage.sent, (from, Arrival::Room));
-        }
-        if passage.fate == Fate::Damaged {
-            let place = bytes.len() / 2;
-            bytes[place] ^= 0x10;
-        }
-        for _ in 0..passage.copies() {
-            let arrival = Arrival::Packet(bytes.clone());
-            self.clock.add(passage.arrives, (1 - from, arrival));
+            self.clock.add(sent, (from, Arrival::Room));
         }
     }
 

@@ -112,15 +112,12 @@ impl Pipe {
             "what crosses is what was meant"
         );
         let of = (Bytes::from(bytes.len()), segment.payload > 0);
-        let passage = self.wire.send(self.clock.now, from, segment, of);
-        let input = match passage.fate {
+        let arrival = |is_damaged: bool| {
             // The receiver's link knows.
-            Fate::Damaged => Input::AirLoss(segment.payload_range()),
-            _ => Input::Segment(segment),
+            let lost = is_damaged.then(|| Input::AirLoss(segment.payload_range()));
+            (1 - from, lost.unwrap_or(Input::Segment(segment)))
         };
-        for _ in 0..passage.copies() {
-            self.clock.add(passage.arrives, (1 - from, input.clone()));
-        }
+        self.wire.send(&mut self.clock, from, segment, of, arrival);
     }
 
     /// When something happens next.
