@@ -12,6 +12,8 @@ use wire::ip::Ecn;
 use wire::ip::Protocol;
 use wire::packet::{Packet, PacketBuffer};
 
+use crate::repair::script::{key, name, packet};
+
 /// Bytes that decide; after the last one nothing goes wrong any more.
 struct Tape {
     bytes: VecDeque<u8>,
@@ -70,39 +72,24 @@ impl World {
     fn queue(&mut self, choice: u8) {
         let from = usize::from(choice & 1);
         let flow = u16::from(choice >> 2);
-        let class = if choice & 2 == 0 {
-            Class::Held
-        } else {
-            Class::Brief
+        let (class, protocol) = match choice & 2 {
+            0 => (Class::Held, Protocol::TCP),
+            _ => (Class::Brief, Protocol::UDP),
         };
         let key = FlowKey {
-            protocol: if class == Class::Held {
-                Protocol::TCP
-            } else {
-                Protocol::UDP
-            },
-            source: [10, 0, 0, 1].into(),
-            destination: [10, 0, 0, 2].into(),
-            source_port: 7,
-            destination_port: flow,
+            protocol,
+            ..key(flow)
         };
         let length = 6 + 23 * usize::from(self.tape.next().unwrap_or(1));
         let expected = &mut self.expected[1 - from];
         let place = expected.places.entry(flow).or_default();
-        let mut bytes: Vec<u8> = (0..length).map(|at| (at as u32 + *place) as u8).collect();
-        bytes[..2].copy_from_slice(&flow.to_be_bytes());
-        bytes[2..6].copy_from_slice(&place.to_be_bytes());
-        let buffer = PacketBuffer::copy_of(&bytes);
+        let packet = packet(flow, *place, length);
+        let buffer = packet.buffer.clone();
         match class {
-            Class::Held => expected
-                .held
-                .entry(flow)
-                .or_default()
-                .push_back(buffer.clone()),
-            Class::Brief => drop(expected.brief.insert((flow, *place), buffer.clone())),
+            Class::Held => expected.held.entry(flow).or_default().push_back(buffer),
+            Class::Brief => drop(expected.brief.insert((flow, *place), buffer)),
         }
         *place += 1;
-        let packet = Packet::new(buffer);
         self.input(from, Input::Packet { packet, key, class });
     }
 
@@ -162,9 +149,7 @@ impl World {
     }
 
     fn released(&mut self, end: usize, packet: &Packet) {
-        let bytes = &packet.buffer;
-        let flow = u16::from_be_bytes([bytes[0], bytes[1]]);
-        let place = u32::from_be_bytes([bytes[2], bytes[3], bytes[4], bytes[5]]);
+        let (bytes, (flow, place)) = (&packet.buffer, name(packet));
         let expected = &mut self.expected[end];
         if let Some(brief) = expected.brief.remove(&(flow, place)) {
             assert!(brief == *bytes, "a brief packet has changed");

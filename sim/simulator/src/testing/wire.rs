@@ -45,15 +45,17 @@ pub struct Wire<P> {
     pub log: Vec<Sighting<P>>,
     /// Number of packets with data that each end has sent.
     pub data_sent: [usize; 2],
+    carries_data: fn(&P) -> bool,
     free_at: [Instant; 2],
 }
 
-impl<P> Wire<P> {
-    /// Returns a wire on which everything arrives.
-    pub fn new(delay: Duration, rate: BitRate) -> Self {
+impl<P: 'static> Wire<P> {
+    /// Returns a wire on which everything arrives; `carries_data` says which packets are counted.
+    pub fn new(delay: Duration, rate: BitRate, carries_data: fn(&P) -> bool) -> Self {
         Self {
             delay,
             rate,
+            carries_data,
             decide: Box::new(|_, _, _| Fate::Arrives),
             log: Vec::new(),
             data_sent: [0; 2],
@@ -61,19 +63,18 @@ impl<P> Wire<P> {
         }
     }
 
-    /// Sends a packet with this length, which carries data or does not: adds what arrives of it to the clock's events,
-    /// as `arrival` has it of a packet that is damaged or not. Returns when the wire is free again.
+    /// Sends a packet of this length: adds what arrives of it to the clock's events, as `arrival` has it of a packet
+    /// that is damaged or not. Returns when the wire is free again.
     pub fn send<E>(
         &mut self,
         clock: &mut Clock<E>,
         from: usize,
         packet: P,
-        of: (Bytes, bool),
+        length: Bytes,
         arrival: impl Fn(bool) -> E,
     ) -> Instant {
-        let (length, carries_data) = of;
         let fate = (self.decide)(from, &packet, self.data_sent[from]);
-        self.data_sent[from] += usize::from(carries_data);
+        self.data_sent[from] += usize::from((self.carries_data)(&packet));
         let at = clock.now;
         self.log.push(Sighting { at, from, packet });
         let sent = at.max(self.free_at[from]) + self.rate.time_for(length);
@@ -106,6 +107,14 @@ impl<P> Wire<P> {
             } else {
                 Fate::Arrives
             }
+        });
+    }
+
+    /// Gives `fate` to the packets with data that `end` sends under these numbers, from 0 on, each transmission counted.
+    pub fn decide_on(&mut self, fate: Fate, end: usize, numbers: &[usize]) {
+        let (numbers, carries_data) = (numbers.to_vec(), self.carries_data);
+        self.decide_where(fate, move |from, packet, number| {
+            from == end && carries_data(packet) && numbers.contains(&number)
         });
     }
 

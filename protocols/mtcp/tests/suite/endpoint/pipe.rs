@@ -104,7 +104,11 @@ impl Pipe {
         Self {
             ends: [build(gateway, "gateway"), build(mobile, "mobile")],
             clock: Clock::new(Instant::from_millis(7)).deadlines_first(),
-            wire: Wire::new(Duration::from_millis(10), BitRate::from_megabits(10)),
+            wire: Wire::new(
+                Duration::from_millis(10),
+                BitRate::from_megabits(10),
+                carries_data,
+            ),
             reads: [true; 2],
             grants: false,
             accepts: [true; 2],
@@ -153,10 +157,7 @@ impl Pipe {
 
     /// The packets with data that `end` sends under these numbers, from 0 on, each transmission counted, are lost.
     pub(crate) fn lose(&mut self, end: usize, numbers: &[usize]) {
-        let numbers = numbers.to_vec();
-        self.lose_where(move |from, packet, number| {
-            from == end && carries_data(packet) && numbers.contains(&number)
-        });
+        self.wire.decide_on(Fate::Lost, end, numbers);
     }
 
     /// The packets are lost for which `is_lost` says so; it is asked as a decision is.
@@ -247,14 +248,16 @@ impl Pipe {
 
     fn send(&mut self, from: usize, packet: Packet<Chunks>) {
         let bytes = encode(&packet);
-        let of = (bytes.len().into(), carries_data(&packet));
+        let length = bytes.len().into();
         let arrival = |is_damaged| {
             let mut bytes = bytes.clone();
             let place = bytes.len() / 2;
             bytes[place] ^= if is_damaged { 0x10 } else { 0 };
             (1 - from, Arrival::Packet(bytes))
         };
-        let sent = self.wire.send(&mut self.clock, from, packet, of, arrival);
+        let sent = self
+            .wire
+            .send(&mut self.clock, from, packet, length, arrival);
         if self.grants {
             self.answer(from, Input::Room(0));
             self.clock.add(sent, (from, Arrival::Room));

@@ -10,7 +10,7 @@ const BYTES: u64 = SEGMENTS as u64 * 1_000;
 
 fn transfer(policy: Policy, numbers: &[usize], fate: Fate) -> Pipe {
     let mut pipe = Pipe::connected(&config(policy));
-    pipe.lose(CLIENT, numbers, fate);
+    pipe.wire.decide_on(fate, CLIENT, numbers);
     pipe.write(CLIENT, BYTES);
     pipe.input(CLIENT, Input::Close);
     pipe.drain_client();
@@ -114,11 +114,8 @@ fn lost_acknowledgements_cost_nothing_where_others_follow() {
 fn a_late_segment_is_taken_for_lost_only_by_who_expects_order() {
     for policy in Policy::ALL {
         let mut pipe = Pipe::connected(&config(policy));
-        pipe.lose(
-            CLIENT,
-            &[20],
-            Fate::Late(units::Duration::from_micros(1_500)),
-        );
+        let late = Fate::Late(units::Duration::from_micros(1_500));
+        pipe.wire.decide_on(late, CLIENT, &[20]);
         pipe.write(CLIENT, BYTES);
         pipe.drain_client();
         let again = pipe.ends[CLIENT].counters().sent.retransmitted_segments;

@@ -43,7 +43,11 @@ impl Pipe {
         Self {
             ends: [opening.expect("a client"), listening.expect("a server")],
             clock: Clock::new(Instant::ZERO).deadlines_first(),
-            wire: Wire::new(Duration::from_millis(10), BitRate::from_megabits(10)),
+            wire: Wire::new(
+                Duration::from_millis(10),
+                BitRate::from_megabits(10),
+                |segment: &TcpSegment| segment.payload > 0,
+            ),
             reads: [true; 2],
             told: [Vec::new(), Vec::new()],
         }
@@ -68,14 +72,6 @@ impl Pipe {
         assert_eq!(pipe.ends[SERVER].state(), State::Established);
         pipe.wire.log.clear();
         pipe
-    }
-
-    /// The segments with data that `end` sends under these numbers, from 0 on, each transmission counted, are lost.
-    pub(crate) fn lose(&mut self, end: usize, numbers: &[usize], fate: Fate) {
-        let numbers = numbers.to_vec();
-        self.wire.decide_where(fate, move |from, segment, number| {
-            from == end && segment.payload > 0 && numbers.contains(&number)
-        });
     }
 
     pub(crate) fn write(&mut self, end: usize, bytes: u64) {
@@ -111,13 +107,14 @@ impl Pipe {
             Ok((segment, true)),
             "what crosses is what was meant"
         );
-        let of = (Bytes::from(bytes.len()), segment.payload > 0);
+        let length = Bytes::from(bytes.len());
         let arrival = |is_damaged: bool| {
             // The receiver's link knows.
             let lost = is_damaged.then(|| Input::AirLoss(segment.payload_range()));
             (1 - from, lost.unwrap_or(Input::Segment(segment)))
         };
-        self.wire.send(&mut self.clock, from, segment, of, arrival);
+        self.wire
+            .send(&mut self.clock, from, segment, length, arrival);
     }
 
     /// When something happens next.

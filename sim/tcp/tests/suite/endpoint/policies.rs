@@ -17,7 +17,7 @@ struct Outcome {
 fn transfer(config: &Config, numbers: &[usize], fate: Fate) -> Outcome {
     let mut pipe = Pipe::connected(config);
     pipe.wire.delay = Duration::from_millis(50);
-    pipe.lose(CLIENT, numbers, fate);
+    pipe.wire.decide_on(fate, CLIENT, numbers);
     pipe.write(CLIENT, 200_000);
     let start = pipe.clock.now;
     let mut least = u64::MAX;
@@ -143,7 +143,7 @@ fn rounds(policy: Policy, offsets: &[usize], fate: Fate) -> Vec<u64> {
     let mut pipe = Pipe::connected(&config(policy));
     pipe.wire.delay = Duration::from_millis(50);
     let numbers: Vec<_> = offsets.iter().map(|offset| FIRST + offset).collect();
-    pipe.lose(CLIENT, &numbers, fate);
+    pipe.wire.decide_on(fate, CLIENT, &numbers);
     pipe.write(CLIENT, 200_000);
     pipe.drain_client();
     let data = pipe
@@ -307,7 +307,7 @@ fn selective_senders_manage_without_selective_receivers() {
     for policy in [Policy::Sack, Policy::SackNew, Policy::SackEln] {
         let mut pipe = Pipe::new(&config(policy), &receiver);
         pipe.wire.delay = Duration::from_millis(50);
-        pipe.lose(CLIENT, &[70, 73, 76], Fate::Lost);
+        pipe.wire.decide_on(Fate::Lost, CLIENT, &[70, 73, 76]);
         pipe.input(CLIENT, tcp::Input::Connect);
         pipe.write(CLIENT, 200_000);
         pipe.drain_client();
@@ -344,7 +344,7 @@ fn the_extra_eighth_widens_the_window_faster() {
         config.congestion.extra_eighth = extra_eighth;
         let mut pipe = Pipe::connected(&config);
         pipe.wire.delay = Duration::from_millis(50);
-        pipe.lose(CLIENT, &[20], Fate::Lost);
+        pipe.wire.decide_on(Fate::Lost, CLIENT, &[20]);
         pipe.write(CLIENT, 100_000);
         pipe.drain_client();
         pipe.ends[CLIENT].congestion_window()

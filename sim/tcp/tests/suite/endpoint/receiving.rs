@@ -52,7 +52,7 @@ fn a_gap_and_its_end_are_acknowledged_at_once() {
     let mut config = ten_at_once(Policy::Reno);
     config.acknowledging.delayed = true;
     let mut pipe = Pipe::connected(&config);
-    pipe.lose(CLIENT, &[1], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[1]);
     pipe.write(CLIENT, 6_000);
     pipe.run(Duration::from_millis(190));
     let numbers: Vec<_> = pipe.acknowledgments_of(SERVER);
@@ -84,7 +84,7 @@ fn the_window_opens_by_two_segments_or_half_of_the_buffer() {
 #[test]
 fn blocks_come_newest_first_and_merge() {
     let mut pipe = Pipe::connected(&ten_at_once(Policy::Sack));
-    pipe.lose(CLIENT, &[1, 3, 5, 7], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[1, 3, 5, 7]);
     pipe.write(CLIENT, 10_000);
     pipe.run(Duration::from_millis(19));
     let sacks = pipe.acknowledgments_of(SERVER);
@@ -108,7 +108,7 @@ fn blocks_come_newest_first_and_merge() {
 #[test]
 fn each_acknowledgement_names_its_cause() {
     let mut pipe = Pipe::connected(&ten_at_once(Policy::Smart));
-    pipe.lose(CLIENT, &[1], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[1]);
     pipe.write(CLIENT, 4_000);
     pipe.run(Duration::from_millis(19));
     let causes: Vec<_> = pipe

@@ -59,7 +59,7 @@ fn hosts_tick_at_their_own_phase() {
     let mut config = config(Policy::Reno);
     config.timing.phase = Duration::from_millis(130);
     let mut pipe = Pipe::connected(&config);
-    pipe.lose(CLIENT, &[0], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[0]);
     pipe.write(CLIENT, 1_000);
     pipe.drain_client();
     let times = sent_at(&pipe);
@@ -71,7 +71,7 @@ fn hosts_tick_at_their_own_phase() {
 fn karn_keeps_the_timeout_until_there_is_a_clean_sample() {
     let mut pipe = Pipe::connected(&config(Policy::Reno));
     let before = pipe.ends[CLIENT].retransmission_timeout();
-    pipe.lose(CLIENT, &[0, 1], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[0, 1]);
     pipe.write(CLIENT, 1_000);
     pipe.drain_client();
     assert_eq!(pipe.ends[CLIENT].retransmission_timeout(), before * 4);
@@ -101,7 +101,7 @@ fn timestamps_give_a_sample_with_each_acknowledgement() {
     let mut config = Config::modern();
     config.timestamps = true;
     let mut pipe = Pipe::connected(&config);
-    pipe.lose(CLIENT, &[3], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[3]);
     pipe.write(CLIENT, 300_000);
     pipe.drain_client();
     let smoothed = pipe.ends[CLIENT].smoothed_round_trip().unwrap().as_millis();
@@ -112,7 +112,8 @@ fn timestamps_give_a_sample_with_each_acknowledgement() {
 #[test]
 fn after_a_timeout_the_window_starts_from_one_segment() {
     let mut pipe = Pipe::connected(&config(Policy::Reno));
-    pipe.lose(CLIENT, &(20..32).collect::<Vec<_>>(), Fate::Lost);
+    pipe.wire
+        .decide_on(Fate::Lost, CLIENT, &(20..32).collect::<Vec<_>>());
     pipe.write(CLIENT, 30_000);
     let mut end = pipe.clock.now + Duration::from_secs(100);
     while pipe.ends[CLIENT].counters().recovered.timeouts == 0 {
