@@ -94,8 +94,8 @@ const HOUSE: &[Layer] = &[
 ];
 
 /// The layer that every crate's tests may see: a core is tested on a simulated channel, and against simulated hosts,
-/// which stand below it (`sim/fileserver` uses `protocols/rpc`; the tests of `protocols/files` use `sim/fileserver`). So
-/// may the tests of simulated hosts: `sim/simulator` has the clock of all tests.
+/// which stand below it (`sim/fileserver` uses `protocols/rpc`; the tests of `protocols/files` use `sim/fileserver`).
+/// So may the tests of simulated hosts: `sim/simulator` has the clock of all tests.
 const SEEN_BY_TESTS: &str = "sim";
 
 /// That one crate of ours depends on another; crates are named by their folder, as `base/units`.

@@ -110,7 +110,7 @@ impl<P: 'static> Wire<P> {
         });
     }
 
-    /// Gives `fate` to the packets with data that `end` sends under these numbers, from 0 on, each transmission counted.
+    /// Gives `fate` to the packets with data that `end` sends under these numbers, from 0 on; each transmission counts.
     pub fn decide_on(&mut self, fate: Fate, end: usize, numbers: &[usize]) {
         let (numbers, carries_data) = (numbers.to_vec(), self.carries_data);
         self.decide_where(fate, move |from, packet, number| {
