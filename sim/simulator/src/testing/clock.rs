@@ -100,12 +100,10 @@ impl<E> Clock<E> {
         let is_due = deadline.is_some_and(|deadline| deadline <= self.now);
         let yields = self.deadlines_first && is_due && !self.is_in_turn;
         let event = self.events.first_entry();
-        match event.filter(|event| event.key().0 <= self.now && !yields) {
-            Some(event) => Next::Event(event.remove()),
-            None => {
-                self.is_in_turn = true;
-                Next::Deadline
-            }
-        }
+        let Some(event) = event.filter(|event| event.key().0 <= self.now && !yields) else {
+            self.is_in_turn = true;
+            return Next::Deadline;
+        };
+        Next::Event(event.remove())
     }
 }
