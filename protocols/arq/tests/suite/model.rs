@@ -84,7 +84,7 @@ impl World {
         let expected = &mut self.expected[1 - from];
         let place = expected.places.entry(flow).or_default();
         let packet = packet(flow, *place, length);
-        let buffer = packet.buffer.clone();
+        let buffer = PacketBuffer::copy_of(&packet);
         match class {
             Class::Held => expected.held.entry(flow).or_default().push_back(buffer),
             Class::Brief => drop(expected.brief.insert((flow, *place), buffer)),
@@ -149,7 +149,7 @@ impl World {
     }
 
     fn released(&mut self, end: usize, packet: &Packet) {
-        let (bytes, (flow, place)) = (&packet.buffer, name(packet));
+        let (bytes, (flow, place)) = (&packet[..], name(packet));
         let expected = &mut self.expected[end];
         if let Some(brief) = expected.brief.remove(&(flow, place)) {
             assert!(*brief == *bytes, "a brief packet has changed");
