@@ -24,7 +24,7 @@ impl Client {
     }
 
     pub(super) fn sync(&mut self, now: Instant, ticket: Ticket) {
-        for file in self.unsafe_files.clone() {
+        for file in self.written.unsafe_files.clone() {
             self.make_safe(now, ticket, file);
         }
         self.end_sync(ticket, None);
@@ -33,7 +33,7 @@ impl Client {
     /// All is safe, or something cannot be made so.
     fn end_sync(&mut self, ticket: Ticket, error: Option<Error>) {
         let waits = |flusher: &Flusher| flusher.ticket == ticket;
-        let files = self.unsafe_files.iter();
+        let files = self.written.unsafe_files.iter();
         let mut contents = files
             .filter_map(|file| self.nodes.get(file))
             .map(|node| &node.content);
@@ -46,7 +46,7 @@ impl Client {
 
     /// An error of a write that was not told at this opening of the file.
     pub(super) fn untold_error(&mut self, open: OpenFile) -> Result<(), Error> {
-        let Some(opening) = self.openings.get_mut(&open) else {
+        let Some(opening) = self.openings.open.get_mut(&open) else {
             return Ok(());
         };
         let Some(node) = self.nodes.get(&opening.file) else {
@@ -168,7 +168,7 @@ impl Client {
             },
             Operation::Sync => self.end_sync(ticket, error),
             Operation::Flush(open) => {
-                if let Some(opening) = self.openings.get_mut(&open) {
+                if let Some(opening) = self.openings.open.get_mut(&open) {
                     let errors = self.nodes.get(&file).map_or(0, |node| node.content.errors);
                     opening.errors_told = errors;
                 }
@@ -181,7 +181,7 @@ impl Client {
     /// Has a COMMIT made, if somebody needs one and the server has what is to be made safe.
     fn commit(&mut self, now: Instant, file: FileHandle) {
         let enough = self.config.dirty_limit.get() / 2;
-        let pressed = self.pressed;
+        let pressed = self.written.pressed;
         let content = &mut self.node(file).content;
         let ranges = &content.ranges;
         if content.commit.is_some() || ranges.unstable() == 0 {
@@ -219,7 +219,7 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        let calls = self.calls_made;
+        let calls = self.calls.made;
         let node = self.node(file);
         node.content.commit = None;
         node.change_ended(told.call, calls);

@@ -56,7 +56,7 @@ impl Client {
 
     /// How far is read ahead.
     fn ahead(&self) -> u64 {
-        let window = self.window.limit() * u64::from(self.read_block());
+        let window = self.blocks.window.limit() * u64::from(self.read_block());
         (window * 2).clamp(AHEAD_MIN, AHEAD_MAX)
     }
 
@@ -170,7 +170,7 @@ impl Client {
 
     /// Asks the server for the first block that is wanted; says whether there was one.
     pub(super) fn send_read(&mut self, now: Instant, file: FileHandle) -> bool {
-        let block = self.next_block(&self.read_size, self.server.read);
+        let block = self.next_block(&self.blocks.read_size, self.server.read);
         let content = &mut self.node(file).content;
         let Some((offset, count)) = content.extents.next_wanted(block) else {
             return false;
@@ -186,8 +186,8 @@ impl Client {
         let call = ask::encoded(&read, 0);
         let number = self.call(now, caller, call, Purpose::Read(file, count));
         self.node(file).content.extents.asked(offset, number);
-        self.read_size.sent(count);
-        self.window.sent();
+        self.blocks.read_size.sent(count);
+        self.blocks.window.sent();
         true
     }
 
@@ -199,8 +199,8 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        self.window.ended(told.pace());
-        self.read_size.ended(asked, told.cost());
+        self.blocks.window.ended(told.pace());
+        self.blocks.read_size.ended(asked, told.cost());
         let read = self.take_in(now, (file, asked), told);
         let news = read.as_ref().ok().cloned().flatten();
         if let Err(error) = read {

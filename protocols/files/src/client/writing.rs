@@ -64,7 +64,7 @@ impl Client {
         let Some(Operation::Write { open, .. }) = running.map(|running| &running.operation) else {
             return;
         };
-        let file = self.openings.get(open).map(|opening| opening.file);
+        let file = self.openings.open.get(open).map(|opening| opening.file);
         let failure = Failure::Expired(self.config.patience.unwrap_or_default());
         let procedure = nfs::Procedure::Write;
         self.end(ticket, Err(Error::Failed { procedure, failure }));
@@ -81,9 +81,9 @@ impl Client {
                 self.node(file).content.writers.pop_front();
                 continue;
             };
-            if self.kept > self.config.dirty_limit.get() {
-                if !self.starved.contains(&file) {
-                    self.starved.push_back(file);
+            if self.written.kept > self.config.dirty_limit.get() {
+                if !self.written.starved.contains(&file) {
+                    self.written.starved.push_back(file);
                 }
                 self.press(now);
                 return;
@@ -127,31 +127,31 @@ impl Client {
         let result = change(ranges);
         let after = ranges.kept();
         let is_clean = ranges.is_clean();
-        self.kept = self.kept - before + after;
+        self.written.kept = self.written.kept - before + after;
         if is_clean {
-            self.unsafe_files.remove(&file);
+            self.written.unsafe_files.remove(&file);
         } else {
-            self.unsafe_files.insert(file);
+            self.written.unsafe_files.insert(file);
         }
         result
     }
 
     /// There is too much that is not safe: all of it is to become so.
     fn press(&mut self, now: Instant) {
-        if self.pressed {
+        if self.written.pressed {
             return;
         }
-        self.pressed = true;
-        for file in self.unsafe_files.clone() {
+        self.written.pressed = true;
+        for file in self.written.unsafe_files.clone() {
             self.look_after(now, file);
         }
     }
 
     /// There may be room for those who wait for it.
     pub(super) fn feed(&mut self, now: Instant) {
-        while self.kept <= self.config.dirty_limit.get() {
-            let Some(file) = self.starved.pop_front() else {
-                self.pressed = false;
+        while self.written.kept <= self.config.dirty_limit.get() {
+            let Some(file) = self.written.starved.pop_front() else {
+                self.written.pressed = false;
                 return;
             };
             self.admit_writers(now, file);
@@ -165,7 +165,7 @@ impl Client {
         };
         let content = &node.content;
         let since = content.dirty_since;
-        self.pressed
+        self.written.pressed
             || !content.flushers.is_empty()
             || !content.writers.is_empty()
             || since.is_some_and(|since| now >= since + self.config.write_after)
@@ -174,7 +174,7 @@ impl Client {
     /// Sends the first block that is to be written; says whether there was one.
     pub(super) fn send_write(&mut self, now: Instant, file: FileHandle) -> bool {
         let whole_only = !self.writes_all(now, file);
-        let block = self.next_block(&self.write_size, self.server.write);
+        let block = self.next_block(&self.blocks.write_size, self.server.write);
         let synchronous = self.config.writes == Writes::Synchronous;
         let content = &self.node(file).content;
         if content.is_changing() || content.not_before.is_some_and(|when| now < when) {
@@ -203,14 +203,14 @@ impl Client {
         let call = ask::encoded(&write, data.len() + HEADERS);
         let purpose = Purpose::Write(file, data.len(), stability);
         let number = self.call(now, caller, call, purpose);
-        self.write_size.sent(data.len() as u32);
+        self.blocks.write_size.sent(data.len() as u32);
         self.with_ranges(file, |ranges| ranges.sent(range.start, data, number));
         let node = self.node(file);
         node.change_began();
         if !node.content.ranges.is_dirty() {
             node.content.dirty_since = None;
         }
-        self.window.sent();
+        self.blocks.window.sent();
         true
     }
 
@@ -222,9 +222,9 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        self.window.ended(told.pace());
-        self.write_size.ended(given as u32, told.cost());
-        let calls = self.calls_made;
+        self.blocks.window.ended(told.pace());
+        self.blocks.write_size.ended(given as u32, told.cost());
+        let calls = self.calls.made;
         self.node(file).change_ended(told.call, calls);
         if let Err(error) = self.write_answered(now, (file, given, asked), told) {
             self.with_ranges(file, |ranges| ranges.failed(told.call));
