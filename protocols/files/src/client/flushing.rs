@@ -53,9 +53,9 @@ impl Client {
             return Ok(());
         };
         let content = &node.content;
-        if content.errors > opening.errors_told {
-            opening.errors_told = content.errors;
-            return content.error.map_or(Ok(()), Err);
+        if content.errors.count > opening.errors_told {
+            opening.errors_told = content.errors.count;
+            return content.errors.last.map_or(Ok(()), Err);
         }
         Ok(())
     }
@@ -91,13 +91,13 @@ impl Client {
         if let Some(running) = self.requests.get_mut(&ticket) {
             running.stage = Stage::Parked;
         }
-        content.not_before = None;
-        content.refused = false;
+        content.sending.not_before = None;
+        content.sending.refused = false;
         content.flushers.push(Flusher {
             ticket,
             before: content.ranges.next_sequence(),
             safe,
-            errors: content.errors,
+            errors: content.errors.count,
         });
         self.look_after(now, file);
         false
@@ -120,9 +120,9 @@ impl Client {
             return;
         }
         let ranges = &content.ranges;
-        let refused = content.refused;
-        let error = content.error;
-        let errors = content.errors;
+        let refused = content.sending.refused;
+        let error = content.errors.last;
+        let errors = content.errors.count;
         let mut over = Vec::new();
         content.flushers.retain(|flusher| {
             let left = if flusher.safe {
@@ -169,7 +169,10 @@ impl Client {
             Operation::Sync => self.end_sync(ticket, error),
             Operation::Flush(open) => {
                 if let Some(opening) = self.openings.open.get_mut(&open) {
-                    let errors = self.nodes.get(&file).map_or(0, |node| node.content.errors);
+                    let errors = self
+                        .nodes
+                        .get(&file)
+                        .map_or(0, |node| node.content.errors.count);
                     opening.errors_told = errors;
                 }
                 self.end(ticket, error.map_or(Ok(Reply::Done), Err));
@@ -184,10 +187,10 @@ impl Client {
         let pressed = self.written.pressed;
         let content = &mut self.node(file).content;
         let ranges = &content.ranges;
-        if content.commit.is_some() || ranges.unstable() == 0 {
+        if content.sending.commit.is_some() || ranges.unstable() == 0 {
             return;
         }
-        if content.not_before.is_some_and(|when| now < when) {
+        if content.sending.not_before.is_some_and(|when| now < when) {
             return;
         }
         let unsent = ranges.oldest_unsent();
@@ -195,7 +198,7 @@ impl Client {
             flusher.safe && unsent.is_none_or(|unsent| unsent >= flusher.before)
         };
         let wanted = content.flushers.iter().any(ready) || pressed || ranges.unstable() > enough;
-        let Some(caller) = content.writer.clone().filter(|_| wanted) else {
+        let Some(caller) = content.sending.writer.clone().filter(|_| wanted) else {
             return;
         };
         content.ranges.commit();
@@ -207,7 +210,7 @@ impl Client {
         let call = ask::encoded(&commit, 0);
         let number = self.call(now, caller, call, Purpose::Commit(file));
         let node = self.node(file);
-        node.content.commit = Some(number);
+        node.content.sending.commit = Some(number);
         node.change_began();
     }
 
@@ -221,7 +224,7 @@ impl Client {
     ) {
         let calls = self.calls.made;
         let node = self.node(file);
-        node.content.commit = None;
+        node.content.sending.commit = None;
         node.change_ended(told.call, calls);
         match told.done::<Commit>() {
             Ok(committed) => {
@@ -229,21 +232,21 @@ impl Client {
                 let verifier = committed.verifier;
                 let (safe, lost) = self.with_ranges(file, |ranges| ranges.committed(verifier));
                 let content = &mut self.node(file).content;
-                content.mismatches = match lost {
+                content.sending.mismatches = match lost {
                     0 => 0,
-                    _ => content.mismatches + 1,
+                    _ => content.sending.mismatches + 1,
                 };
                 for range in &safe {
                     content.extents.spoil(range);
                 }
                 if lost > 0 {
-                    content.dirty_since = Some(Instant::ZERO);
+                    content.sending.dirty_since = Some(Instant::ZERO);
                     self.counters.written_again += lost as u64;
                 }
             }
             Err(_) if wants_time => {
                 let when = now + AGAIN_AFTER;
-                self.node(file).content.not_before = Some(when);
+                self.node(file).content.sending.not_before = Some(when);
                 self.alarms.set(when, Alarm::File(file));
             }
             Err(error) => self.write_refused(now, file, error),

@@ -48,7 +48,7 @@ impl Client {
             node.content.extents.forget();
         }
         node.opens += 1;
-        let errors_told = node.content.errors;
+        let errors_told = node.content.errors.count;
         self.openings.made += 1;
         let open = OpenFile(self.openings.made);
         self.openings.open.insert(
@@ -83,7 +83,7 @@ impl Client {
             if let Some(entry) = node.doomed.take() {
                 self.discard(file);
                 self.remove_doomed(now, caller, entry);
-            } else if node.content.refused {
+            } else if node.content.sending.refused {
                 self.discard(file);
             }
             let content = &mut self.node(file).content;
