@@ -28,7 +28,7 @@ impl Headers {
     /// The headers of `packet`, if it is TCP over IP without IP options or fragments and its
     /// length fields fit its bytes.
     fn of(packet: &Packet) -> Option<Self> {
-        let ip = packet.ip()?;
+        let ip = packet.ip().filter(|ip| ip.protocol() == Protocol::TCP)?;
         let tcp = match ip.version() {
             Version::V4 => IPV4_HEADER,
             Version::V6 => IPV6_HEADER,
