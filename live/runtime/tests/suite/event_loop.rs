@@ -9,7 +9,6 @@ use edges::namespace::Namespace;
 use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, Waiter};
-use rig::needs::{can_test, no_hosts};
 use runtime::control::{Control, ask_status};
 use runtime::{EventLoop, Finder, Ports, Stopped};
 use units::{Duration, Instant};
@@ -231,7 +230,17 @@ fn tells_the_host_when_the_network_has_changed() {
 /// A namespace of our own; where none can be had the test says so and is skipped, but under CI=true
 /// it fails.
 fn namespace() -> Option<Namespace> {
-    can_test(no_hosts()).then(|| Namespace::create().unwrap())
+    match Namespace::create() {
+        Ok(namespace) => Some(namespace),
+        Err(error) => {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "under CI nothing is skipped: {error}"
+            );
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
 }
 
 #[test]
