@@ -1,6 +1,5 @@
 //! `cargo xtask soak files`: a mount of a real NFS server, nfs-ganesha, is used in all ways at once. Needs root.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -122,18 +121,14 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     Failure::unless_empty(&faults.collect::<Vec<_>>())
 }
 
-/// The folder of all files, in the memory that only this process sees; the server has a `/run` of its own.
-const FOLDER: &str = "/mnt/soak";
-
 fn soak(shell: &Shell, options: &Options, program: &Path) -> Result<Vec<Row>, Failure> {
-    fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
     let setting = Setting {
         link: options.link.as_deref(),
         daemons: options.daemons,
         mount_options: &options.mounting,
         seed: options.seed,
     };
-    let mut rig = Rig::new(Path::new(FOLDER), program, setting)?;
+    let mut rig = Rig::new(super::folder()?, program, setting)?;
     let mut rows = Vec::new();
     for part in [Part::OneFile, Part::Tree, Part::Posix, Part::Kills] {
         if !options.wants(part) {

@@ -1,7 +1,6 @@
 //! `cargo xtask soak split`: files cross a lossy hop over TCP that is split, and a daemon at one of its ends is killed.
 //! Each file is whole, or whoever waits for it gets an error; none ends early as if it were whole. Needs root.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -21,9 +20,6 @@ mod transfer;
 
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("unshare", "util-linux")];
-
-/// The folder of all files, in memory that only this process sees.
-const FOLDER: &str = "/mnt/soak";
 
 /// What carries TCP across the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -152,9 +148,8 @@ fn with_rig(
     transport: Transport,
     act: impl FnOnce(&mut Rig),
 ) -> Result<(), Failure> {
-    fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
     let hop = (options.link.as_deref(), options.seed);
-    let mut rig = Rig::new(Path::new(FOLDER), program, transport.name(), hop)?;
+    let mut rig = Rig::new(super::folder()?, program, transport.name(), hop)?;
     act(&mut rig);
     Ok(())
 }

@@ -26,10 +26,6 @@ bad = { distribution = "exponential", mean = "20 ms" }
 /// A user with no rights.
 const NOBODY: u32 = 65_534;
 
-fn privileged() -> bool {
-    can_test(no_hosts())
-}
-
 /// The demo with `arguments` in a folder of its own.
 fn demo(folder: &TempDir, arguments: &[&str]) -> Output {
     fs::write(folder.path().join("link.toml"), LINK).unwrap();
@@ -49,7 +45,7 @@ fn rows(output: &Output) -> Vec<Value> {
 
 #[test]
 fn a_file_arrives_intact_alone_and_through_lasthop_both_ways() {
-    if !privileged() {
+    if !can_test(no_hosts()) {
         return;
     }
     let _turn = Turn::take();
@@ -108,7 +104,7 @@ exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$0\" \"$@\"";
 /// As root this gives up root first; otherwise all other tests are of that kind too.
 #[test]
 fn a_user_without_any_privilege_can_run_it() {
-    if !privileged() || !rustix::process::geteuid().is_root() {
+    if !can_test(no_hosts()) || !rustix::process::geteuid().is_root() {
         return;
     }
     let _turn = Turn::take();
@@ -141,7 +137,7 @@ fn a_user_without_any_privilege_can_run_it() {
 
 #[test]
 fn every_way_to_repair_tcp_is_a_scheme() {
-    if !privileged() {
+    if !can_test(no_hosts()) {
         return;
     }
     let _turn = Turn::take();
@@ -161,7 +157,7 @@ fn every_way_to_repair_tcp_is_a_scheme() {
 
 #[test]
 fn a_transfer_that_is_broken_off_is_compared_as_far_as_it_came() {
-    if !privileged() {
+    if !can_test(no_hosts()) {
         return;
     }
     let _turn = Turn::take();

@@ -10,7 +10,6 @@ use edges::namespace::Namespace;
 use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, Waiter};
-use rig::needs::{can_test, no_hosts};
 use runtime::control::Control;
 use runtime::{EventLoop, Finder, Ports, Status, Stopped};
 use units::{Duration, Instant};
@@ -233,7 +232,17 @@ fn tells_the_host_when_the_network_has_changed() {
 
 /// Returns a new namespace; if none can be created the test is skipped with a message, but fails under CI=true.
 fn namespace() -> Option<Namespace> {
-    can_test(no_hosts()).then(|| Namespace::create().unwrap())
+    match Namespace::create() {
+        Ok(namespace) => Some(namespace),
+        Err(error) => {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "under CI nothing is skipped: {error}"
+            );
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
 }
 
 #[test]

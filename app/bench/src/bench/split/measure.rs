@@ -4,13 +4,13 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rig::Namespace;
+use rig::{Namespace, Process};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::case::Case;
 use super::load::{Tasks, Work};
-use super::rig::{FIXED, Rig, Tunnel};
+use super::rig::{FIXED, Rig};
 use super::talk::Talk;
 use crate::bench::setting;
 use crate::failure::Failure;
@@ -103,7 +103,7 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
     let of_mobile = ["--send", up, "--expect", &bytes];
     let mut mobile = end(&rig, &rig.hop.mobile, (sender, &of_mobile))?;
     let tasks = Tasks {
-        daemon: daemons.as_ref().map(Tunnel::mobile_id),
+        daemon: daemons.get(1).map(Process::id),
         application: Some(mobile.id()),
         arrival: Some(rig.arrival),
     };

@@ -35,19 +35,6 @@ pub(super) struct Rig {
     pub(super) arrival: u32,
 }
 
-/// Daemons that run.
-pub(super) struct Tunnel {
-    /// The gateway's and the mobile host's.
-    processes: Vec<Process>,
-}
-
-impl Tunnel {
-    /// Returns the process on the mobile host.
-    pub(super) fn mobile_id(&self) -> u32 {
-        self.processes[1].id()
-    }
-}
-
 impl Rig {
     /// Makes the hosts, without a hop between the gateway and the far end of the mobile host's cable.
     pub(super) fn new(folder: &Path, program: &Path) -> Result<Self, Failure> {
@@ -106,15 +93,15 @@ impl Rig {
         Ok(talk)
     }
 
-    /// Starts the daemons, if there are any, and waits until both ends agree. What the gateway sends across the hop by
+    /// Starts the daemons, the gateway's first, if there are any, and waits until both ends agree. What the gateway sends across the hop by
     /// the kernel's TCP gets that congestion control.
     pub(super) fn start_daemons(
         &self,
         scheme: Scheme,
         sender: &str,
-    ) -> Result<Option<Tunnel>, Failure> {
+    ) -> Result<Vec<Process>, Failure> {
         let Some(peer) = scheme.of_gateway() else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         let split = format!("[split]\ncongestion_control = \"{sender}\"\n");
         let is_split = scheme.is_split();
@@ -126,9 +113,8 @@ impl Rig {
             ..self.hop.daemons()
         };
         let processes = self.hop.start_daemons(&daemons)?;
-        let tunnel = Tunnel { processes };
         // With all its threads.
-        let id = tunnel.mobile_id().to_string();
+        let id = processes[1].id().to_string();
         run(&self.hop, &["taskset", "-a", "-p", "-c", PROCESSOR, &id])?;
         let method = if is_split { "plain" } else { "arq" };
         self.hop.wait("the daemons agree", || {
@@ -136,7 +122,7 @@ impl Rig {
             let is_ready = !peer["keys_age"].is_null() && peer["hop"]["tcp"]["method"] == method;
             is_ready && (!scheme.is_diverted() || self.hop.diverts())
         })?;
-        Ok(Some(tunnel))
+        Ok(processes)
     }
 
     /// Returns the status of the gateway's daemon.

@@ -8,6 +8,7 @@ use ::rig::{Air, Directories, Ganesha, Namespace, Process};
 
 use crate::failure::Failure;
 use crate::hop::{GATEWAY, Hop, INSIDE};
+use crate::soak::tail;
 
 /// What lies between, and how the mount is made.
 #[derive(Debug, Clone, Copy)]
@@ -156,12 +157,7 @@ impl<'a> Rig<'a> {
 
     /// What the mount and the server have said, for whoever looks for a fault.
     pub(super) fn logs(&self) -> String {
-        let end = |name: &str| {
-            let text = fs::read_to_string(self.local(name)).unwrap_or_default();
-            let lines: Vec<_> = text.lines().rev().take(12).collect();
-            let lines: Vec<_> = lines.into_iter().rev().collect();
-            format!("  {name}:\n    {}", lines.join("\n    "))
-        };
-        format!("{}\n{}", end("mount.log"), end("ganesha.log"))
+        let [mount, server] = ["mount.log", "ganesha.log"].map(|name| tail(&self.local(name)));
+        format!("{mount}\n{server}")
     }
 }

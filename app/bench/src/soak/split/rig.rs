@@ -1,6 +1,5 @@
 //! A mobile host, its gateway and a fixed host, with both daemons.
 
-use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use serde_json::Value;
 use crate::bench::peers;
 use crate::failure::Failure;
 use crate::hop::Hop;
-use crate::soak::watch::Fault;
+use crate::soak::{tail, watch::Fault};
 
 /// The gateway, as the fixed host sees it.
 const OUTSIDE: &str = "198.51.100.1";
@@ -211,12 +210,7 @@ pub(super) struct Logs([PathBuf; 2]);
 impl Logs {
     /// The last lines.
     pub(super) fn text(&self) -> Fault {
-        let ends = self.0.iter().map(|path| {
-            let text = fs::read_to_string(path).unwrap_or_default();
-            let lines: Vec<_> = text.lines().collect();
-            let last = &lines[lines.len().saturating_sub(12)..];
-            format!("  {}:\n    {}", path.display(), last.join("\n    "))
-        });
+        let ends = self.0.iter().map(|path| tail(path));
         ends.collect::<Vec<_>>().join("\n")
     }
 }

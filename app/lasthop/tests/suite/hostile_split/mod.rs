@@ -355,14 +355,21 @@ fn garbage_from_one_mobile_host_touches_no_other() {
             garbage::send_all(&mut intruder, target);
             fetching.join().unwrap();
         });
-        let told = place.streams(INTRUDER);
+        let busy = || {
+            let without_room = place.hosts.status("gateway")["split"]["without_room"].as_u64();
+            let refused = place.streams(INTRUDER)["refused"]["busy"].as_u64();
+            refused.unwrap() + without_room.unwrap_or(0)
+        };
+        // On a busy machine most of what comes at once is lost before the gateway.
+        for round in (1..9).take_while(|_| busy() <= 1_000) {
+            garbage::half_open(&mut intruder, target, round);
+        }
+        let (busy, told) = (busy(), place.streams(INTRUDER));
         println!("{profile:?} {told}");
         let refused = |name: &str| told["refused"][name].as_u64().unwrap();
         let received = |name: &str| told["traffic"]["received"][name].as_u64().unwrap();
         assert!(refused("damaged") > 1_000, "{told}");
         assert!(refused("strays") > 60_000, "{told}");
-        let without_room = place.hosts.status("gateway")["split"]["without_room"].as_u64();
-        let busy = refused("busy") + without_room.unwrap_or(0);
         assert!(busy > 1_000, "{busy} {told}");
         assert!(refused("forged_resets") > 0, "{told}");
         assert!(
