@@ -97,24 +97,38 @@ pub enum Output {
 pub struct Association {
     arq: Arq,
     air: Air,
-    overhead: usize,
+    link: Link,
     /// What may be held, snoop's cache aside.
     memory: Bytes,
     outputs: VecDeque<Output>,
-    /// The rate that the link repair was last told of, and whether it was more than the least one.
-    told: (BitRate, bool),
     malformed: u64,
-    linked: bool,
     tcp: TcpLane,
     /// Where TCP is split, and its streams cross as MTCP.
     streams: Option<Streams>,
-    /// Whether their timers may go off.
-    patience: Grace,
-    /// When this process ran last, as far as is known.
-    ran_at: Instant,
+    stalls: Stalls,
     marks: Marks,
     flows: KnownFlows,
     recent: Recent,
+}
+
+/// The link, as the association knows it.
+#[derive(Debug)]
+struct Link {
+    /// True if frames can be sent.
+    is_up: bool,
+    /// Bytes around a frame.
+    overhead: usize,
+    /// The rate that was last reported to the link repair, and true if it was more than the least one.
+    reported_rate: (BitRate, bool),
+}
+
+/// Times in which this process did not run.
+#[derive(Debug, Default)]
+struct Stalls {
+    /// Decides when the timers of streams may expire after one.
+    patience: Grace,
+    /// When this process ran last, as far as is known.
+    ran_at: Instant,
 }
 
 impl Association {
@@ -122,17 +136,18 @@ impl Association {
     pub fn new(config: Config, rate: Option<BitRate>, tcp: &TcpConfig) -> Self {
         Self {
             tcp: TcpLane::new(tcp, config.frame),
-            overhead: config.overhead,
+            link: Link {
+                is_up: true,
+                overhead: config.overhead,
+                reported_rate: (BitRate::ZERO, false),
+            },
             memory: config.memory,
             arq: Arq::new(config),
             air: Air::new(rate),
             outputs: VecDeque::new(),
-            told: (BitRate::ZERO, false),
             malformed: 0,
-            linked: true,
             streams: None,
-            patience: Grace::default(),
-            ran_at: Instant::ZERO,
+            stalls: Stalls::default(),
             marks: Marks::default(),
             flows: KnownFlows::new(None),
             recent: Recent::default(),
@@ -197,7 +212,7 @@ impl Association {
 
     /// How many bytes a frame takes on the wire.
     pub fn on_wire(&self, frame: &PacketBuffer) -> Bytes {
-        Bytes::from(frame.len() + self.overhead)
+        Bytes::from(frame.len() + self.link.overhead)
     }
 
     /// What is known of its air.
@@ -222,17 +237,17 @@ impl Association {
 
     /// Whether a grant would be used now, for those packets or for repairs.
     pub fn wants_grant(&self, now: Instant) -> bool {
-        self.linked && self.arq.has_content(now)
+        self.link.is_up && self.arq.has_content(now)
     }
 
     /// When an acknowledgement is due.
     pub fn acknowledges_from(&self) -> Option<Instant> {
-        self.arq.acknowledges_from().filter(|_| self.linked)
+        self.arq.acknowledges_from().filter(|_| self.link.is_up)
     }
 
     /// When [`wants_grant`](Self::wants_grant) becomes true, or since when it is.
     pub fn grant_wanted_from(&self) -> Option<Instant> {
-        self.arq.air_wanted_from().filter(|_| self.linked)
+        self.arq.air_wanted_from().filter(|_| self.link.is_up)
     }
 
     /// The state of the hop, as this end sees it.
@@ -321,7 +336,7 @@ impl Association {
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
-        while self.linked {
+        while self.link.is_up {
             let Some(grant) = self.next_grant(now) else {
                 break;
             };
@@ -332,7 +347,7 @@ impl Association {
             self.air.end_turn();
         }
         self.air.end_turn();
-        if self.linked && !self.arq.has_content(now) {
+        if self.link.is_up && !self.arq.has_content(now) {
             self.air.idle();
         }
         self.tell_rate(now);
@@ -395,7 +410,7 @@ impl Machine for Association {
                     self.air.path_changed();
                 }
                 self.arq.handle_input(now, arq::Input::Path(news));
-                self.overhead = self.arq.overhead();
+                self.link.overhead = self.arq.overhead();
             }
         }
         self.pump(now);
@@ -408,8 +423,8 @@ impl Machine for Association {
         self.tcp.handle_timeout(now);
         if let Some(streams) = &mut self.streams
             && let Some(due) = streams.poll_timeout()
-            && self.patience.after(due) <= now
-            && !self.patience.is_needed(now, due)
+            && self.stalls.patience.after(due) <= now
+            && !self.stalls.patience.is_needed(now, due)
         {
             streams.handle_timeout(now);
         }
@@ -426,9 +441,9 @@ impl Machine for Association {
         let content = self.arq.content_from().zip(self.air.opens_at()).map(open);
         let acknowledges = self.arq.acknowledges_from();
         let acknowledges = acknowledges.zip(self.air.free_at()).map(open);
-        let grant = machine::earlier(content, acknowledges).filter(|_| self.linked);
+        let grant = machine::earlier(content, acknowledges).filter(|_| self.link.is_up);
         let streams = self.streams.as_ref().and_then(Streams::poll_timeout);
-        let streams = streams.map(|due| self.patience.after(due));
+        let streams = streams.map(|due| self.stalls.patience.after(due));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());
         let own = machine::earlier(own, streams);
         machine::earlier(own, grant)
