@@ -290,19 +290,20 @@ impl Host {
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
         let peer = &mut self.peers[index];
-        let method = peer.tcp.agreed(features);
-        let profile = peer.split.agreed(features);
+        let method = peer.terms.tcp.agreed(features);
+        let profile = peer.terms.split.agreed(features);
         let streams = self.bearer.streams.zip(profile);
         let place = peer.endpoint.or(from);
         let mut fresh = self.bearer.association(place, method, &peer.caps);
         if let Some((maker, profile)) = streams {
-            let name = format!("{}/{}", peer.name, peer.life);
+            let name = format!("{}/{}", peer.name, peer.terms.life);
             fresh = maker.equip(fresh, profile, &name);
         }
         peer.association = fresh.after(&mut peer.association);
-        let refused = match peer.tcp.refused(method) {
+        let refused = match peer.terms.tcp.refused(method) {
             Some(chosen) => Some(EventKind::TcpRefused { chosen }),
             None => peer
+                .terms
                 .split
                 .is_refused(profile)
                 .then_some(EventKind::StreamsRefused),

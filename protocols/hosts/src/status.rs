@@ -105,7 +105,7 @@ impl Host {
 
     /// What the streams of a peer may hold once there are any.
     fn streams_to_come(&self, peer: &Peer) -> Bytes {
-        let may_come = peer.profile.is_none() && peer.split != SplitTerms::Never;
+        let may_come = peer.terms.profile.is_none() && peer.terms.split != SplitTerms::Never;
         let maker = self.bearer.streams.filter(|_| may_come);
         maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
     }
