@@ -44,7 +44,7 @@ impl Outbox {
 
     /// Appends a datagram. If the queue is full, it is dropped and counted, as in a driver's queue: for the hop it is a
     /// loss.
-    pub fn push(&mut self, (to, ecn): (HopAddress, Ecn), datagram: PacketBuffer) {
+    pub fn push(&mut self, to: HopAddress, ecn: Ecn, datagram: PacketBuffer) {
         let storage = self.storage + datagram.capacity();
         if self.datagrams.len() == self.capacity || storage > STORAGE {
             self.dropped += 1;

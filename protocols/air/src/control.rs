@@ -262,13 +262,13 @@ impl Control {
         let span = before.map_or(0, |before| heard.at - before.at);
         // What had come to the hop before the one ahead of it left has kept it busy.
         let busy = heard.wait + BLUR >= span;
-        let measured = self.deliveries.note(now, (arrived, busy), frame_time);
+        let measured = self.deliveries.note(now, arrived, busy, frame_time);
         let enough = self.deliveries.bytes() >= STRETCH;
         let is_full = enough && measured.is_some_and(|(_, busy)| busy);
         if let Some((measured, busy)) = measured {
             let testing = matches!(self.rivals.mode, Mode::Testing(_));
             let exact = busy && (!testing || heard.wait > self.wanted_wait());
-            self.take(now, measured.max(LEAST), (exact, limited));
+            self.take(now, measured.max(LEAST), exact, limited);
         }
         let bytes = sample.sent_total.saturating_sub(self.counts.arrived);
         self.note_emptiness(now, (empty, limited, lost), (span, bytes));
@@ -278,11 +278,9 @@ impl Control {
         self.advance(
             now,
             sample,
-            (
-                (lost > 0, sample.marked > 0),
-                limited || is_full,
-                outstanding,
-            ),
+            (lost > 0, sample.marked > 0),
+            limited || is_full,
+            outstanding,
         );
     }
 
@@ -296,7 +294,7 @@ impl Control {
         }
     }
 
-    fn take(&mut self, now: Instant, measured: BitRate, (exact, limited): (bool, bool)) {
+    fn take(&mut self, now: Instant, measured: BitRate, exact: bool, limited: bool) {
         if self.rate.is_none() && !limited && !exact && measured < INITIAL {
             return;
         }
@@ -344,7 +342,7 @@ impl Control {
             } else {
                 0
             };
-            self.wanted.note(wait, (span, idle), self.frame_time());
+            self.wanted.note(wait, span, idle, self.frame_time());
         }
         if matches!(self.rivals.mode, Mode::Testing(_)) {
             self.times.grows_from = now + self.unloaded() + self.frame_time() * FRAMES_LEAST;

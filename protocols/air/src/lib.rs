@@ -307,26 +307,33 @@ impl Window {
         let round_trip =
             has_learned.then(|| self.control.round_trip_behind(Bytes::new(self.outstanding)));
         self.silence.opens_at(
-            (self.outstanding, window),
-            (round_trip, self.control.is_starting()),
+            self.outstanding,
+            window,
+            round_trip,
+            self.control.is_starting(),
         )
     }
 
     fn spent(&mut self, now: Instant, bytes: Bytes, pace: BitRate) {
         self.control.sent(bytes);
-        let frame = pace.time_for(Bytes::new(self.control.frame()));
-        let window = self.control.window();
-        let hop = (self.control.rate(), self.control.round_trip());
-        self.silence
-            .sent(now, (self.outstanding, window), (bytes, frame), hop);
+        let sent = silence::Sent {
+            bytes,
+            frame: pace.time_for(Bytes::new(self.control.frame())),
+            outstanding: self.outstanding,
+            window: self.control.window(),
+            rate: self.control.rate(),
+            round_trip: self.control.round_trip(),
+        };
+        self.silence.sent(now, &sent);
         self.pacer.spent(now, bytes, pace);
     }
 
     fn learn(&mut self, now: Instant, sample: &Sample) {
         self.forgiven = 0;
         self.control.learn(now, sample, self.outstanding);
-        let times = (self.control.queueing(), self.control.round_trip());
+        let (wait, round_trip) = (self.control.queueing(), self.control.round_trip());
         let window = self.control.window();
-        self.silence.heard(now, times, (sample.lost_total, window));
+        self.silence
+            .heard(now, wait, round_trip, sample.lost_total, window);
     }
 }

@@ -141,7 +141,7 @@ impl SharedAir {
 
     /// So many bytes wait for a destination; a turn may be of use to it without any, for repairs, or of none with some,
     /// while its channel is only probed.
-    pub fn waits(&mut self, now: Instant, destination: usize, (queued, wanted): (Bytes, bool)) {
+    pub fn waits(&mut self, now: Instant, destination: usize, queued: Bytes, wanted: bool) {
         let Some(line) = self.lines.get_mut(destination) else {
             return;
         };
@@ -202,7 +202,7 @@ impl SharedAir {
     }
 
     /// So many bytes were sent to a destination, on an air of that rate.
-    pub fn spent(&mut self, now: Instant, (destination, bytes): (usize, Bytes), rate: BitRate) {
+    pub fn spent(&mut self, now: Instant, destination: usize, bytes: Bytes, rate: BitRate) {
         self.pacer.spent(now, bytes, rate);
         self.used += bytes.get();
         self.consensus.sent(destination, bytes);

@@ -53,14 +53,29 @@ fn patience(round_trip: Option<Duration>) -> Duration {
     round_trip.map_or(UNKNOWN, |round_trip| round_trip.scaled(3, 2) + DELAYED)
 }
 
+/// A frame that was sent, and the hop at that time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) bytes: Bytes,
+    /// Time that a full frame takes.
+    pub(crate) frame: Duration,
+    /// Number of bytes in flight, and of those that may be.
+    pub(crate) outstanding: u64,
+    pub(crate) window: u64,
+    pub(crate) rate: BitRate,
+    pub(crate) round_trip: Duration,
+}
+
 impl Silence {
     /// Something was heard that had waited for so long in the hop, where a round trip takes so long and so many bytes
     /// may be outstanding; so many were lost in all.
     pub(crate) fn heard(
         &mut self,
         now: Instant,
-        (wait, round_trip): (Duration, Duration),
-        (lost, window): (u64, u64),
+        wait: Duration,
+        round_trip: Duration,
+        lost: u64,
+        window: u64,
     ) {
         let silent = self.since.map_or(Duration::ZERO, |since| now.since(since));
         let lost = lost - std::mem::replace(&mut self.lost, lost).min(lost);
@@ -75,15 +90,16 @@ impl Silence {
         self.since = Some(now);
     }
 
-    /// Something of so many `bytes` was sent, a `frame` of which takes so long, when so many were outstanding, of those
-    /// that may be, on a hop of this rate and round trip.
-    pub(crate) fn sent(
-        &mut self,
-        now: Instant,
-        (outstanding, window): (u64, u64),
-        (bytes, frame): (Bytes, Duration),
-        (rate, round_trip): (BitRate, Duration),
-    ) {
+    /// Notes that something was sent.
+    pub(crate) fn sent(&mut self, now: Instant, sent: &Sent) {
+        let Sent {
+            bytes,
+            frame,
+            outstanding,
+            window,
+            rate,
+            round_trip,
+        } = *sent;
         self.since.get_or_insert(now);
         self.grace = GRACE.max(frame * 2);
         if outstanding == 0 {
@@ -102,8 +118,10 @@ impl Silence {
     /// is known or `starts` to be.
     pub(crate) fn opens_at(
         &self,
-        (outstanding, window): (u64, u64),
-        (round_trip, starts): (Option<Duration>, bool),
+        outstanding: u64,
+        window: u64,
+        round_trip: Option<Duration>,
+        starts: bool,
     ) -> Instant {
         let since = self.since.unwrap_or(Instant::ZERO);
         if let Some(round_trip) = round_trip {

@@ -252,8 +252,11 @@ impl Arq {
         self.acknowledger.write(now, &mut frame, alone);
         let mut contents = 0;
         if !alone {
-            let how = (self.pattern(now), &mut self.stats.sent);
-            contents = self.outbox.fill(now, &mut frame, &mut self.ledger, how);
+            let pattern = self.pattern(now);
+            let stats = &mut self.stats.sent;
+            contents = self
+                .outbox
+                .fill(now, &mut frame, &mut self.ledger, pattern, stats);
         }
         if frame.is_empty() {
             return None;
@@ -268,15 +271,21 @@ impl Arq {
         }
         let frame = frame.finish();
         self.path.filled(now, frame.len());
-        Some(self.send_off(now, frame, (contents, contents > 0)))
+        Some(self.send_off(now, frame, contents, contents > 0))
     }
 
     /// Notes a frame with so many contents, which may ask for an acknowledgement, and sends it; returns its bytes on
     /// the wire.
-    fn send_off(&mut self, now: Instant, frame: PacketBuffer, carried: (usize, bool)) -> usize {
+    fn send_off(
+        &mut self,
+        now: Instant,
+        frame: PacketBuffer,
+        contents: usize,
+        asks: bool,
+    ) -> usize {
         let overhead = self.config.overhead;
         let wire_bytes = frame.len() + overhead;
-        let ecn = self.ledger.sent(now, (frame.len(), overhead), carried);
+        let ecn = self.ledger.sent(now, frame.len(), overhead, contents, asks);
         self.ledger
             .forget_beyond(LEDGER_QUIET_MAX.min(self.shares.transmissions / 2));
         self.stats.sent.frames += 1;
@@ -388,7 +397,7 @@ impl Machine for Arq {
                 arrived,
                 frame,
                 ecn,
-            } => self.receive(now, (arrived.min(now), ecn), &frame),
+            } => self.receive(now, arrived.min(now), ecn, &frame),
             Input::AirFree(bytes) => self.grant(now, bytes),
             Input::AcknowledgementFree => {
                 if self.acknowledges_from().is_some_and(|due| due <= now) {

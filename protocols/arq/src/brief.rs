@@ -196,7 +196,8 @@ impl BriefSender {
     pub(crate) fn lose(
         &mut self,
         now: Instant,
-        (packet, range): (u64, Range<u64>),
+        packet: u64,
+        range: Range<u64>,
         failed: Option<u8>,
     ) {
         let tries = self.tries;

@@ -42,8 +42,10 @@ impl ControlledDelay {
     pub(crate) fn judge(
         &mut self,
         now: Instant,
-        (packet, waited): (&mut Packet, Duration),
-        (standing, alone): (Standing, bool),
+        packet: &mut Packet,
+        waited: Duration,
+        standing: Standing,
+        alone: bool,
     ) {
         let is_capable = matches!(
             packet.ip().map(|ip| ip.ecn()),

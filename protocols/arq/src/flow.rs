@@ -287,7 +287,7 @@ impl Flow {
             Some(waiting) => {
                 let waited = now.since(waiting.since);
                 self.delay
-                    .judge(now, (&mut waiting.packet, waited), (standing, alone));
+                    .judge(now, &mut waiting.packet, waited, standing, alone);
             }
             None => self.delay.rest(),
         }
@@ -338,7 +338,8 @@ impl Flow {
         &mut self,
         now: Instant,
         place: &Place,
-        (young, again): (u64, bool),
+        young: u64,
+        again: bool,
     ) -> bool {
         let sparse = self.is_repaired()
             && place.is_sparse()

@@ -76,7 +76,8 @@ impl Inbox {
         &mut self,
         flow: u64,
         offset: u32,
-        (bytes, end): (&[u8], bool),
+        bytes: &[u8],
+        end: bool,
         deliver: &mut impl FnMut(Packet),
     ) -> Result<(), Refused> {
         if self.finished.contains(flow) {
@@ -100,7 +101,7 @@ impl Inbox {
             stream.end = Some(last);
         }
         let before = (stream.held_bytes, stream.memory());
-        let result = stream.receive((start, bytes), room, deliver);
+        let result = stream.receive(start, bytes, room, deliver);
         if stream.has_more() && !std::mem::replace(&mut stream.waits, true) {
             self.waiting.push_back(flow);
         }
@@ -135,7 +136,8 @@ impl Inbox {
         &mut self,
         packet: u32,
         offset: u16,
-        (bytes, end): (&[u8], bool),
+        bytes: &[u8],
+        end: bool,
         deliver: &mut impl FnMut(Packet),
     ) -> Result<(), Refused> {
         let packet = expand(packet, self.seen.highest);
@@ -155,7 +157,7 @@ impl Inbox {
             stream.end = Some(u64::from(offset) + bytes.len() as u64);
         }
         let before = stream.memory();
-        let result = stream.receive((u64::from(offset), bytes), room, deliver);
+        let result = stream.receive(u64::from(offset), bytes, room, deliver);
         self.memory = self.memory + stream.memory() - before;
         // A packet is shorter than what is released at once.
         if stream.is_finished() || stream.broken {

@@ -176,8 +176,10 @@ impl Ledger {
     pub(crate) fn sent(
         &mut self,
         now: Instant,
-        (length, overhead): (usize, usize),
-        (contents, asks): (usize, bool),
+        length: usize,
+        overhead: usize,
+        contents: usize,
+        asks: bool,
     ) -> Ecn {
         let ecn = if asks {
             self.marks.send(now)
@@ -223,7 +225,8 @@ impl Ledger {
     pub(crate) fn presume_lost(
         &mut self,
         now: Instant,
-        (patience, most): (Duration, usize),
+        patience: Duration,
+        most: usize,
         mut due: impl FnMut(&Content),
     ) -> usize {
         let mut count = 0;
@@ -257,7 +260,8 @@ impl Ledger {
     pub(crate) fn settle(
         &mut self,
         now: Instant,
-        (received, lost_before): (&[(u64, u64)], u64),
+        received: &[(u64, u64)],
+        lost_before: u64,
         mut settled: impl FnMut(Settled, &mut dyn Iterator<Item = &Content>),
     ) {
         let named = received.first().map_or(0, |(_, largest)| largest + 1);

@@ -186,7 +186,8 @@ impl Outbox {
         now: Instant,
         frame: &mut FrameWriter,
         ledger: &mut Ledger,
-        (pattern, stats): (Pattern, &mut SentStats),
+        pattern: Pattern,
+        stats: &mut SentStats,
     ) -> usize {
         let mut contents = 0;
         while let Some(content) = self.fill_brief(frame) {
@@ -214,7 +215,7 @@ impl Outbox {
             let written = if flow.stream.is_some() {
                 let span = &mut self.span;
                 let how = (may_extend, self.fresh_first && may_extend);
-                let write = |flow: &mut Flow| write_stream((slot, flow), frame, (span, how), stats);
+                let write = |flow: &mut Flow| write_stream(slot, flow, frame, span, how, stats);
                 self.table.change(slot, write).flatten()
             } else if flow.is_transport() {
                 let packet = self.table.change(slot, Flow::dequeue).flatten();
@@ -241,9 +242,9 @@ impl Outbox {
             };
             self.order.charge(&mut flow.place, bytes + 8);
             let again = matches!(content, Content::Stream { again: true, .. });
-            if flow.is_worth_repeating(now, &place, (pattern.young, again)) {
+            if flow.is_worth_repeating(now, &place, pattern.young, again) {
                 let persistent = content.len() <= SMALL && !again;
-                self.watch.add(now, content.clone(), (pattern, persistent));
+                self.watch.add(now, content.clone(), pattern, persistent);
             }
             ledger.carry(content);
             contents += 1;
@@ -336,7 +337,7 @@ impl Outbox {
     pub(crate) fn lose_alone(&mut self, now: Instant, content: &Content, pattern: Pattern) {
         self.lose(now, content, false);
         if matches!(content, Content::Stream { again: true, .. }) {
-            self.watch.add(now, content.clone(), (pattern, false));
+            self.watch.add(now, content.clone(), pattern, false);
         }
     }
 
@@ -366,7 +367,7 @@ impl Outbox {
             } => {
                 let counts = !in_fade || self.brief.counts_fades();
                 let failed = counts.then_some(*attempt);
-                self.brief.lose(now, (*packet, range.clone()), failed);
+                self.brief.lose(now, *packet, range.clone(), failed);
             }
             Content::Stream {
                 slot,

@@ -73,7 +73,8 @@ impl StreamReceiver {
     /// Takes in `bytes` from `start` on and releases packets that this completes.
     pub(crate) fn receive(
         &mut self,
-        (start, bytes): (u64, &[u8]),
+        start: u64,
+        bytes: &[u8],
         room: Room,
         deliver: &mut impl FnMut(Packet),
     ) -> Result<(), Refused> {

@@ -56,7 +56,8 @@ impl Reordering {
     pub(crate) fn acknowledged(
         &mut self,
         now: Instant,
-        (lowest, largest): (u64, u64),
+        lowest: u64,
+        largest: u64,
         window: Duration,
     ) -> u64 {
         if now.since(self.since) > REMEMBERED {
@@ -152,26 +153,26 @@ mod tests {
     fn what_is_overtaken_is_lost_at_once_while_order_is_kept() {
         let mut order = Reordering::default();
         assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
-        assert_eq!(order.acknowledged(at(10), (0, 7), Duration::ZERO), 7);
-        assert_eq!(order.acknowledged(at(12), (0, 9), Duration::ZERO), 9);
+        assert_eq!(order.acknowledged(at(10), 0, 7, Duration::ZERO), 7);
+        assert_eq!(order.acknowledged(at(12), 0, 9, Duration::ZERO), 9);
         // An older acknowledgement that comes late says nothing beyond itself.
-        assert_eq!(order.acknowledged(at(13), (0, 8), Duration::ZERO), 8);
+        assert_eq!(order.acknowledged(at(13), 0, 8, Duration::ZERO), 8);
     }
 
     #[test]
     fn what_came_late_once_is_waited_for_until_that_is_forgotten() {
         let mut order = Reordering::default();
-        order.acknowledged(at(10), (0, 7), Duration::ZERO);
+        order.acknowledged(at(10), 0, 7, Duration::ZERO);
         order.lost(5);
         assert_eq!(order.found(at(14), &[(6, 9), (0, 4)]), 0);
         assert_eq!(order.found(at(18), &[(0, 9)]), 1);
         let window = order.window(ROUND_TRIP);
         assert_eq!(window, Duration::from_millis(10));
-        assert_eq!(order.acknowledged(at(20), (0, 12), window), 7);
+        assert_eq!(order.acknowledged(at(20), 0, 12, window), 7);
         assert_eq!(order.deadline(9, window), Some(at(30)));
         assert_eq!(order.lost_before(at(30), window), 12);
         for milliseconds in [11_000, 22_000] {
-            order.acknowledged(at(milliseconds), (0, milliseconds), window);
+            order.acknowledged(at(milliseconds), 0, milliseconds, window);
         }
         assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
     }
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn what_an_acknowledgement_does_not_reach_says_nothing() {
         let mut order = Reordering::default();
-        order.acknowledged(at(10), (6, 9), Duration::ZERO);
+        order.acknowledged(at(10), 6, 9, Duration::ZERO);
         order.lost(5);
         assert_eq!(order.found(at(18), &[(0, 9)]), 0);
         assert_eq!(order.window(ROUND_TRIP), Duration::ZERO);
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn nobody_delays_repairs_by_more_than_a_round_trip() {
         let mut order = Reordering::default();
-        order.acknowledged(at(10), (0, 7), Duration::ZERO);
+        order.acknowledged(at(10), 0, 7, Duration::ZERO);
         order.arrived(at(9_000), 5);
         assert_eq!(order.window(ROUND_TRIP), ROUND_TRIP);
     }

@@ -225,7 +225,7 @@ impl SentMarks {
         let marked = counts.marked - before.marked;
         let news = counts.total().saturating_sub(before.total());
         let is_sound = (self.arrived..=self.sent).contains(&total);
-        if !is_sound || self.says_nothing(now, (marked, news)) {
+        if !is_sound || self.says_nothing(now, marked, news) {
             self.give_up(now);
             return;
         }
@@ -245,7 +245,7 @@ impl SentMarks {
     }
 
     /// Whether every frame is marked, so that marks say nothing.
-    fn says_nothing(&mut self, now: Instant, (marked, news): (u64, u64)) -> bool {
+    fn says_nothing(&mut self, now: Instant, marked: u64, news: u64) -> bool {
         if marked < news {
             self.every_one = None;
         } else if news > 0 {

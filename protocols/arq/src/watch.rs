@@ -130,7 +130,8 @@ impl Watch {
         &mut self,
         now: Instant,
         content: Content,
-        (pattern, persistent): (Pattern, bool),
+        pattern: Pattern,
+        persistent: bool,
     ) {
         if self.early.len() + self.expected.len() + self.overdue.len() >= MOST {
             return;

@@ -262,7 +262,7 @@ impl Association {
             streams: self.streams.as_ref().map(Streams::status),
             memory,
             memory_most,
-            ..Status::of(now, &self.arq, (&self.air, rate))
+            ..Status::of(now, &self.arq, &self.air, rate)
         }
     }
 

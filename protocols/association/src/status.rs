@@ -77,7 +77,7 @@ impl TcpStatus {
 
 impl Status {
     /// What queues and air tell; the rest is for the association to add.
-    pub(crate) fn of(now: Instant, arq: &Arq, (air, rate): (&Air, Option<BitRate>)) -> Self {
+    pub(crate) fn of(now: Instant, arq: &Arq, air: &Air, rate: Option<BitRate>) -> Self {
         let round_trip_min = arq.measured_round_trip();
         Self {
             rate,

@@ -50,6 +50,6 @@ impl Default for Caps {
 }
 
 /// What is held for a peer, and may be, where its association holds and may hold so much.
-pub(crate) fn of_peer((held, most): (Bytes, Bytes)) -> (Bytes, Bytes) {
+pub(crate) fn of_peer(held: Bytes, most: Bytes) -> (Bytes, Bytes) {
     (held + BESIDE, most + BESIDE)
 }

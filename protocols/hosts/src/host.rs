@@ -99,8 +99,9 @@ impl Host {
                     cause,
                 })?;
             routes.identify(id, index);
-            let prefixes = peer.prefixes.iter();
-            prefixes.for_each(|prefix| routes.add(*prefix, index));
+            for (network, length) in &peer.prefixes {
+                routes.add(*network, *length, index);
+            }
             weights.push(peer.weight);
             peers.push(Peer::new(peer, id, &bearer));
         }
@@ -164,7 +165,9 @@ impl Host {
     fn datagram(
         &mut self,
         now: Instant,
-        (from, arrived, ecn): (HopAddress, Instant, Ecn),
+        from: HopAddress,
+        arrived: Instant,
+        ecn: Ecn,
         mut buffer: PacketBuffer,
     ) {
         let heard = match self.endpoint.handle_datagram(now, &mut buffer) {
@@ -183,7 +186,7 @@ impl Host {
         };
         let heard = heard.and_then(|(peer, newest, length)| {
             let index = self.routes.index_of(peer)?;
-            self.heard(now, index, (from, newest));
+            self.heard(now, index, from, newest);
             Some((index, length))
         });
         self.follow_sessions(now, Some(from));
@@ -222,7 +225,7 @@ impl Host {
                         Route::Anywhere => index.and_then(|index| self.sought(index)),
                     };
                     let index = index.filter(|_| route != Route::Reply);
-                    self.transmit(now, (index, to), &datagram);
+                    self.transmit(now, index, to, &datagram);
                 }
                 session::Output::Event(event) => self.session_changed(now, &event, from),
             }
@@ -233,7 +236,8 @@ impl Host {
     fn transmit(
         &mut self,
         now: Instant,
-        (index, to): (Option<usize>, Option<HopAddress>),
+        index: Option<usize>,
+        to: Option<HopAddress>,
         datagram: &[u8],
     ) {
         let beside = index.map(|index| self.peers[index].search.places());
@@ -323,7 +327,7 @@ impl Host {
             match output {
                 association::Output::Frame { frame, ecn } => {
                     sent += self.peers[index].association.on_wire(&frame);
-                    self.send(now, index, (frame, ecn));
+                    self.send(now, index, frame, ecn);
                 }
                 association::Output::Packet(packet) => self.release(now, index, packet),
                 association::Output::Streams(news) => self.stream_news(now, index, news),
@@ -349,7 +353,7 @@ impl Host {
         sent
     }
 
-    fn send(&mut self, now: Instant, index: usize, (mut frame, ecn): (PacketBuffer, Ecn)) {
+    fn send(&mut self, now: Instant, index: usize, mut frame: PacketBuffer, ecn: Ecn) {
         self.seek(now, index);
         let peer = &self.peers[index];
         frame.grow_front(DATA_HEADER_BYTES);
@@ -391,7 +395,7 @@ impl Machine for Host {
                 arrived,
                 ecn,
                 buffer,
-            } => self.datagram(now, (from, arrived, ecn), buffer),
+            } => self.datagram(now, from, arrived, ecn, buffer),
             Input::System(event) => self.system(now, event),
             Input::PortRefused(at) => self.port_refused(now, at),
             Input::Wall(wall) => self.wall(now, wall),

@@ -142,7 +142,7 @@ impl Host {
 
     /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
     /// where the peer is. As long as it is only looked for, any does, and so does one from a place that is tried.
-    pub(crate) fn heard(&mut self, now: Instant, index: usize, (from, newest): (HopAddress, bool)) {
+    pub(crate) fn heard(&mut self, now: Instant, index: usize, from: HopAddress, newest: bool) {
         let peer = &mut self.peers[index];
         peer.presence.heard_at = Some(now);
         let is_found = peer.search.heard(from);

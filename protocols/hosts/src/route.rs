@@ -23,7 +23,7 @@ impl Routes {
     }
 
     /// Gives `network`/`length` to `peer`, unless it is another's.
-    pub(crate) fn add(&mut self, (network, length): (IpAddr, u8), peer: usize) {
+    pub(crate) fn add(&mut self, network: IpAddr, length: u8, peer: usize) {
         self.lengths.insert(Reverse(length));
         let prefix = (length, masked(network, length));
         self.peers.entry(prefix).or_insert(peer);
@@ -67,18 +67,18 @@ mod tests {
     #[test]
     fn the_longest_prefix_owns() {
         let mut routes = Routes::default();
-        routes.add((address("0.0.0.0"), 0), 0);
-        routes.add((address("10.1.0.0"), 16), 1);
-        routes.add((address("10.1.2.3"), 32), 2);
-        routes.add((address("fd00::"), 8), 3);
+        routes.add(address("0.0.0.0"), 0, 0);
+        routes.add(address("10.1.0.0"), 16, 1);
+        routes.add(address("10.1.2.3"), 32, 2);
+        routes.add(address("fd00::"), 8, 3);
         assert_eq!(routes.owner(address("192.0.2.1")), Some(0));
         assert_eq!(routes.owner(address("10.1.9.9")), Some(1));
         assert_eq!(routes.owner(address("10.1.2.3")), Some(2));
         assert_eq!(routes.owner(address("fd12::1")), Some(3));
         assert_eq!(routes.owner(address("2001:db8::1")), None);
-        routes.add((address("10.1.7.7"), 16), 4);
+        routes.add(address("10.1.7.7"), 16, 4);
         assert_eq!(routes.owner(address("10.1.7.7")), Some(1), "who came first");
-        routes.add((address("::"), 0), 5);
+        routes.add(address("::"), 0, 5);
         assert_eq!(routes.owner(address("2001:db8::1")), Some(5));
         assert_eq!(routes.owner(address("192.0.2.1")), Some(0));
     }

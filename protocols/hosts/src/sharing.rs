@@ -51,12 +51,12 @@ impl Host {
                 bytes: turn.bytes,
                 rate: self.known_rate(),
             };
-            let sent = self.grant(now, index, (free, rate));
+            let sent = self.grant(now, index, free, rate);
             if sent == Bytes::ZERO
                 && let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index))
             {
                 let queued = peer.association.queued();
-                sharing.air.waits(now, index, (queued, false));
+                sharing.air.waits(now, index, queued, false);
             }
         }
         if let Some(sharing) = &mut self.sharing {
@@ -74,7 +74,7 @@ impl Host {
             sharing.air.learned(now, index, peer.association.air());
         }
         let (queued, wanted) = (peer.association.queued(), peer.association.wants_grant(now));
-        sharing.air.waits(now, index, (queued, wanted));
+        sharing.air.waits(now, index, queued, wanted);
     }
 
     /// The rate at which to send now. Before anybody has measured any, it is that of who has sent most in vain.
@@ -108,15 +108,15 @@ impl Host {
             && due.is_some_and(|due| due <= now)
             && let Some(rate) = self.shared_rate()
         {
-            self.grant(now, index, (Associated::AcknowledgementFree, rate));
+            self.grant(now, index, Associated::AcknowledgementFree, rate);
         }
     }
 
     /// Grants a peer the air; returns how much it sent, in bytes.
-    fn grant(&mut self, now: Instant, index: usize, (grant, rate): (Associated, BitRate)) -> Bytes {
+    fn grant(&mut self, now: Instant, index: usize, grant: Associated, rate: BitRate) -> Bytes {
         let sent = self.tell(now, index, grant);
         if let Some(sharing) = &mut self.sharing {
-            sharing.air.spent(now, (index, sent), rate);
+            sharing.air.spent(now, index, sent, rate);
         }
         self.learn(now, index);
         sent

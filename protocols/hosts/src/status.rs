@@ -82,7 +82,7 @@ impl Host {
                         .as_ref()
                         .and_then(|sharing| sharing.air.status(now, index)),
                     choice: self.choice(index),
-                    ..peer_status(peer, (now, self.endpoint.expires_at(peer.id)))
+                    ..peer_status(peer, now, self.endpoint.expires_at(peer.id))
                 })
                 .collect(),
             datagrams_dropped: dropped.filter(|(_, count)| *count > 0).collect(),
@@ -95,7 +95,8 @@ impl Host {
     pub fn memory(&self) -> (Bytes, Bytes) {
         let peers = self.peers.iter();
         let each = peers.map(|peer| {
-            let (held, most) = caps::of_peer(peer.association.memory());
+            let (held, most) = peer.association.memory();
+            let (held, most) = caps::of_peer(held, most);
             (held, most + self.streams_to_come(peer))
         });
         each.fold((Bytes::ZERO, Bytes::ZERO), |sum, peer| {
@@ -111,7 +112,7 @@ impl Host {
     }
 }
 
-fn peer_status(peer: &Peer, (now, expires_at): (Instant, Option<Instant>)) -> PeerStatus {
+fn peer_status(peer: &Peer, now: Instant, expires_at: Option<Instant>) -> PeerStatus {
     PeerStatus {
         name: peer.name.clone(),
         endpoint: peer.endpoint,

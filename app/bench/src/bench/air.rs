@@ -82,7 +82,7 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
                     "{} of {runs}: {scheme}, {name}, seed {seed}",
                     rows.len() + 1
                 );
-                rows.push(measure(&program, options, (scheme, *case, *seed))?);
+                rows.push(measure(&program, options, scheme, *case, *seed)?);
             }
         }
     }
@@ -94,7 +94,9 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
 fn measure(
     program: &std::path::Path,
     options: &Options,
-    (scheme, case, seed): (&str, Case, u64),
+    scheme: &str,
+    case: Case,
+    seed: u64,
 ) -> Result<Row, Failure> {
     let folder = setting::folder(None)?;
     let sharing = match scheme {
@@ -111,7 +113,7 @@ fn measure(
         .active
         .unwrap_or(options.mobiles)
         .min(options.mobiles);
-    let fetched = cell.fetch(active, is_tunnel, (options.skip, options.time))?;
+    let fetched = cell.fetch(active, is_tunnel, options.skip, options.time)?;
     Ok(Row {
         scheme: scheme.into(),
         case,

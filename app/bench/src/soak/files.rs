@@ -148,7 +148,7 @@ fn soak(shell: &Shell, options: &Options, program: &Path) -> Result<Vec<Row>, Fa
 /// Does a part.
 fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
     let begun = Instant::now();
-    let chance = (options.seed, Duration::from_secs(options.seconds));
+    let span = Duration::from_secs(options.seconds);
     let name = format!("{part:?}");
     let mut kills = None;
     let outcome = match part {
@@ -161,7 +161,7 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
                 &name,
                 || rig.give_up(),
                 |done| {
-                    one_file::run(&places, chance, done)
+                    one_file::run(&places, options.seed, span, done)
                         .map(|()| format!("{} operations", done.so_far()))
                 },
             )
@@ -175,7 +175,7 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
                 &name,
                 || rig.give_up(),
                 |done| {
-                    tree::run(&trees, chance, done)?;
+                    tree::run(&trees, options.seed, span, done)?;
                     tree::same(&rig.exported("tree"), &trees.reference)
                         .map_err(|fault| format!("at the server: {fault}"))?;
                     Ok(format!("{} operations", done.so_far()))
@@ -189,8 +189,9 @@ fn row(shell: &Shell, options: &Options, part: Part, rig: &mut Rig) -> Row {
             .map_err(|failure| failure.to_string())
             .and_then(|program| watch(&name, || rig.give_up(), |_| posix::run(rig, &program))),
         Part::Kills => {
-            let wanted = (options.seed, options.kills, options.size);
-            let (tally, outcome) = watch(&name, String::new, |done| kills::run(rig, wanted, done));
+            let (tally, outcome) = watch(&name, String::new, |done| {
+                kills::run(rig, options.seed, options.kills, options.size, done)
+            });
             kills = Some(tally);
             let Tally {
                 kills,

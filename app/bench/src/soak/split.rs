@@ -148,8 +148,14 @@ fn with_rig(
     transport: Transport,
     act: impl FnOnce(&mut Rig),
 ) -> Result<(), Failure> {
-    let hop = (options.link.as_deref(), options.seed);
-    let mut rig = Rig::new(super::folder()?, program, transport.name(), hop)?;
+    let link = options.link.as_deref();
+    let mut rig = Rig::new(
+        super::folder()?,
+        program,
+        transport.name(),
+        link,
+        options.seed,
+    )?;
     act(&mut rig);
     Ok(())
 }

@@ -92,8 +92,10 @@ impl FrameWriter {
     /// If `length` exceeds [`stream_room`](Self::stream_room).
     pub fn stream(
         &mut self,
-        (flow, offset): (u64, u64),
-        (length, end): (usize, bool),
+        flow: u64,
+        offset: u64,
+        length: usize,
+        end: bool,
         fill: impl FnOnce(&mut [u8]),
     ) {
         let room = self.stream_room(flow);

@@ -19,7 +19,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 /// A frame as a card sends it, padded with `filling`.
-fn frame((to, from): (&str, &str), datagram: &[u8], filling: u8) -> Vec<u8> {
+fn frame(to: &str, from: &str, datagram: &[u8], filling: u8) -> Vec<u8> {
     let address = |text: &str| text.parse::<MacAddress>().expect("an address").0;
     let mut frame = [address(to), address(from)].concat();
     frame.extend(ETHER_TYPE.to_be_bytes());

@@ -36,8 +36,8 @@ fn the_documents_vectors_hold() {
     });
     let copy = |from: &'static [u8]| move |to: &mut [u8]| to.copy_from_slice(from);
     frames[0].probe();
-    frames[1].stream((5, 1000), (3, false), copy(b"abc"));
-    frames[2].stream((300, 0), (3, true), copy(b"abc"));
+    frames[1].stream(5, 1000, 3, false, copy(b"abc"));
+    frames[2].stream(300, 0, 3, true, copy(b"abc"));
     frames[2].probe();
     frames[3].brief((9, 0), (2, true, true), copy(b"xy"));
     frames[4].brief((9, 100), (1, true, false), copy(b"z"));
@@ -74,7 +74,7 @@ fn a_full_stream_chunk_costs_twelve_bytes_in_all() {
     let mut frame = writer(1);
     let room = frame.stream_room(16_383);
     assert_eq!(room, ROOM - 12);
-    frame.stream((16_383, u64::MAX), (room, false), |bytes| bytes.fill(1));
+    frame.stream(16_383, u64::MAX, room, false, |bytes| bytes.fill(1));
     assert_eq!(frame.stream_room(1), 0);
     assert_eq!(frame.finish().len(), ROOM);
 }
@@ -82,11 +82,11 @@ fn a_full_stream_chunk_costs_twelve_bytes_in_all() {
 #[test]
 fn several_chunks_share_a_frame_and_fill_it_to_the_brim() {
     let mut frame = writer(7);
-    frame.stream((1, 10), (100, false), |bytes| bytes.fill(1));
+    frame.stream(1, 10, 100, false, |bytes| bytes.fill(1));
     frame.brief((2, 0), (40, true, true), |bytes| bytes.fill(2));
     frame.transport(50, |bytes| bytes.fill(4));
     let room = frame.stream_room(3);
-    frame.stream((3, 30), (room, false), |bytes| bytes.fill(3));
+    frame.stream(3, 30, room, false, |bytes| bytes.fill(3));
     let bytes = frame.finish();
     assert_eq!(bytes.len(), ROOM);
     let lengths: Vec<usize> = chunks(&bytes)

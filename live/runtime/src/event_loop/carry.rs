@@ -42,7 +42,7 @@ fn drain<H: Driven>(host: &mut H, device: &mut impl PacketDevice, work: &mut Wor
     while let Some(output) = host.poll_output() {
         match output {
             Output::Packet(mut packet) => deliver(&mut packet, device, &mut work.counters),
-            Output::Datagram { to, buffer, ecn } => work.outbox.push((to, ecn), buffer),
+            Output::Datagram { to, buffer, ecn } => work.outbox.push(to, ecn, buffer),
             Output::System(request) => {
                 if let Some(sockets) = &mut work.sockets {
                     sockets.carry_out(request);

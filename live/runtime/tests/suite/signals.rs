@@ -50,7 +50,8 @@ fn publisher(path: &Path, audience: Audience) -> (Publisher, Waiter) {
 
 /// Accepts subscribers, and removes those that have gone, until `done`.
 fn attend(
-    (publisher, waiter): (&mut Publisher, &mut Waiter),
+    publisher: &mut Publisher,
+    waiter: &mut Waiter,
     mut done: impl FnMut(&Publisher) -> bool,
 ) {
     while !done(publisher) {
@@ -89,7 +90,7 @@ fn a_newcomer_hears_the_present_and_then_the_news() {
     publisher.publish(signal("two", 2, Event::Disconnected));
     publisher.publish(signal("one", 3, Event::Fade));
     let mut reader = connect(&path);
-    attend((&mut publisher, &mut waiter), |publisher| {
+    attend(&mut publisher, &mut waiter, |publisher| {
         publisher.subscribers() == 1
     });
     let news = signal("one", 4, KEPT);
@@ -124,7 +125,7 @@ fn who_does_not_read_is_sent_away_and_others_hear_on() {
     let (mut publisher, mut waiter) = publisher(&path, Audience::Everyone);
     let mut slow = connect(&path);
     let mut awake = connect(&path);
-    attend((&mut publisher, &mut waiter), |publisher| {
+    attend(&mut publisher, &mut waiter, |publisher| {
         publisher.subscribers() == 2
     });
     let mut told = 0;
@@ -153,7 +154,7 @@ fn what_listeners_say_does_not_matter() {
     chatty.get_mut().write_all(&[b'x'; 4_096]).unwrap();
     let mut half = connect(&path);
     half.get_mut().shutdown(std::net::Shutdown::Write).unwrap();
-    attend((&mut publisher, &mut waiter), |publisher| {
+    attend(&mut publisher, &mut waiter, |publisher| {
         publisher.subscribers() == 2
     });
     publisher.publish(signal("gateway", 1, Event::Fade));
@@ -162,7 +163,7 @@ fn what_listeners_say_does_not_matter() {
         assert!(lines(reader, 2)[1].contains("fade"));
     }
     drop(half);
-    attend((&mut publisher, &mut waiter), |publisher| {
+    attend(&mut publisher, &mut waiter, |publisher| {
         publisher.subscribers() == 1
     });
 }
@@ -175,14 +176,14 @@ fn a_crowd_pushes_out_its_oldest() {
     let mut crowd = Vec::new();
     for count in 1..=32 {
         crowd.push(connect(&path));
-        attend((&mut publisher, &mut waiter), |publisher| {
+        attend(&mut publisher, &mut waiter, |publisher| {
             publisher.subscribers() == count
         });
     }
     let mut newcomer = connect(&path);
     let mut first = crowd.remove(0);
     lines(&mut first, 1);
-    attend((&mut publisher, &mut waiter), |_| {
+    attend(&mut publisher, &mut waiter, |_| {
         first.get_ref().set_nonblocking(true).unwrap();
         matches!(first.get_ref().read(&mut [0]), Ok(0))
     });

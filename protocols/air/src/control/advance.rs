@@ -76,7 +76,9 @@ impl Control {
         &mut self,
         now: Instant,
         sample: &Sample,
-        ((lost, marked), full, outstanding): ((bool, bool), bool, u64),
+        (lost, marked): (bool, bool),
+        full: bool,
+        outstanding: u64,
     ) {
         let frame = self.frame_time();
         let wait = self.counts.waits.into_iter().min().unwrap_or(0);
@@ -136,7 +138,7 @@ impl Control {
                     let newest = self.counts.sent + TOLD_BY * self.frame;
                     cubic.congested(sample.sent_total, newest);
                 } else {
-                    cubic.arrived(now, (bytes, self.frame), unloaded);
+                    cubic.arrived(now, bytes, self.frame, unloaded);
                 }
                 self.window = cubic.bytes(self.frame);
             }

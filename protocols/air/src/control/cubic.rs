@@ -58,12 +58,7 @@ impl Cubic {
     }
 
     /// So many bytes arrived, with frames of this size.
-    pub(crate) fn arrived(
-        &mut self,
-        now: Instant,
-        (bytes, frame): (u64, u64),
-        round_trip: Duration,
-    ) {
+    pub(crate) fn arrived(&mut self, now: Instant, bytes: u64, frame: u64, round_trip: Duration) {
         let (since, begun) = *self.epoch.get_or_insert((now, self.window));
         let frames = bytes * PART / frame.max(1);
         let window = self.window.max(1);
@@ -128,7 +123,7 @@ mod tests {
         let mut reached = None;
         for round in 0..100 {
             let now = start + round_trip * round;
-            cubic.arrived(now, (cubic.bytes(1_000), 1_000), round_trip);
+            cubic.arrived(now, cubic.bytes(1_000), 1_000, round_trip);
             if cubic.bytes(1_000) >= 99_900 && reached.is_none() {
                 reached = Some(now.since(start).as_millis());
             }

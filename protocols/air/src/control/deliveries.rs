@@ -70,7 +70,8 @@ impl Deliveries {
     pub(crate) fn note(
         &mut self,
         now: Instant,
-        (arrived, busy): (Arrived, bool),
+        arrived: Arrived,
+        busy: bool,
         frame: Duration,
     ) -> Option<(BitRate, bool)> {
         let span_min = SPAN.max(frame * FRAMES).as_micros() as i64;
@@ -97,7 +98,7 @@ impl Deliveries {
         {
             return None;
         }
-        let measured = self.rate_since(now, (first, arrived), span.max(span_min / 4))?;
+        let measured = self.rate_since(now, first, arrived, span.max(span_min / 4))?;
         let was_busy = self.busy_since.is_some_and(|since| since <= first.at);
         Some((measured, was_busy))
     }
@@ -105,7 +106,8 @@ impl Deliveries {
     fn rate_since(
         &mut self,
         now: Instant,
-        (first, arrived): (Arrived, Arrived),
+        first: Arrived,
+        arrived: Arrived,
         span: i64,
     ) -> Option<BitRate> {
         let span = Duration::from_micros(span as u64);

@@ -187,7 +187,7 @@ impl Rivals {
                 let Some(shallowest) = shallowest.filter(|_| limited) else {
                     return Verdict::None;
                 };
-                self.doubt(now, view, (shallowest, rested))
+                self.doubt(now, view, shallowest, rested)
             }
             Mode::Testing(test) => {
                 if view.sent > test.from && !self.is_draining {
@@ -207,7 +207,7 @@ impl Rivals {
                 let soon = freed && now >= self.tests.ended + PAUSE;
                 if (rested || soon) && limited {
                     let window = cubic.clone();
-                    return self.test(view, (shallowest.unwrap_or(view.wait), window));
+                    return self.test(view, shallowest.unwrap_or(view.wait), window);
                 }
                 Verdict::None
             }
@@ -236,7 +236,7 @@ impl Rivals {
     }
 
     /// The queue may not be ours.
-    fn doubt(&mut self, now: Instant, view: View, (shallowest, rested): (i64, bool)) -> Verdict {
+    fn doubt(&mut self, now: Instant, view: View, shallowest: i64, rested: bool) -> Verdict {
         if self.is_draining {
             return Verdict::None;
         }
@@ -265,7 +265,7 @@ impl Rivals {
         let soon = (towers || (beyond && flat)) && now >= self.tests.ended + PAUSE;
         let doubtful = (rested || soon) && (beyond || pressed);
         if doubtful || lasting {
-            let verdict = self.test(view, (shallowest, view.former_flow()));
+            let verdict = self.test(view, shallowest, view.former_flow());
             if let Mode::Testing(test) = &mut self.mode {
                 test.is_routine = !doubtful;
             }
@@ -275,7 +275,7 @@ impl Rivals {
     }
 
     /// Begins a test.
-    fn test(&mut self, view: View, (before, window): (i64, Cubic)) -> Verdict {
+    fn test(&mut self, view: View, before: i64, window: Cubic) -> Verdict {
         self.mode = Mode::Testing(Test {
             before,
             window,

@@ -62,7 +62,7 @@ impl WantedWait {
 
     /// An arrival has waited for so long, so many microseconds after the one before; for a part of these the hop was
     /// `idle`.
-    pub(crate) fn note(&mut self, wait: i64, (span, idle): (i64, i64), frame: Duration) {
+    pub(crate) fn note(&mut self, wait: i64, span: i64, idle: i64, frame: Duration) {
         let least = Self::least(frame);
         let span = span.clamp(0, EPISODE);
         self.idle_for = if idle > 0 { self.idle_for + span } else { 0 };

@@ -49,7 +49,7 @@ impl Arq {
                 frame.probe();
                 frame.pad();
                 self.ledger.carry(Content::Padding);
-                let bytes = self.send_off(now, frame.finish(), (1, false));
+                let bytes = self.send_off(now, frame.finish(), 1, false);
                 let behind = self.send_short(now, true);
                 self.path.sent(now, number);
                 bytes + behind
@@ -65,7 +65,7 @@ impl Arq {
             frame.probe();
         }
         // One that stands alone is waited for, as the first sign that the hop is there again.
-        self.send_off(now, frame.finish(), (0, !after_long))
+        self.send_off(now, frame.finish(), 0, !after_long)
     }
 
     pub(super) fn path_news(&mut self, now: Instant, news: PathNews) {

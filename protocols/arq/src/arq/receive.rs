@@ -12,7 +12,7 @@ use crate::Output;
 use crate::receiver::Refused;
 
 impl Arq {
-    pub(super) fn receive(&mut self, now: Instant, (arrived, ecn): (Instant, Ecn), bytes: &[u8]) {
+    pub(super) fn receive(&mut self, now: Instant, arrived: Instant, ecn: Ecn, bytes: &[u8]) {
         let Ok(frame) = Frame::parse(bytes) else {
             self.stats.received.frames_malformed += 1;
             return;
@@ -83,14 +83,14 @@ impl Arq {
                 offset,
                 end,
                 bytes,
-            } => inbox.stream(flow, offset, (bytes, end), &mut deliver),
+            } => inbox.stream(flow, offset, bytes, end, &mut deliver),
             Chunk::Brief {
                 packet,
                 offset,
                 end,
                 bytes,
                 ..
-            } => inbox.brief(packet, offset, (bytes, end), &mut deliver),
+            } => inbox.brief(packet, offset, bytes, end, &mut deliver),
             Chunk::Transport(bytes) => {
                 received.packets += 1;
                 received.bytes += bytes.len() as u64;

@@ -43,7 +43,7 @@ impl Arq {
             .visit(largest, |start, end| ranges.push((start, end)))
             .is_ok();
         if readable && largest < self.ledger.next_number() {
-            self.settle(now, arrived, (ack, &ranges));
+            self.settle(now, arrived, ack, &ranges);
         } else {
             self.stats.sent.acks_refused += 1;
         }
@@ -54,7 +54,8 @@ impl Arq {
         &mut self,
         now: Instant,
         arrived: Instant,
-        (ack, ranges): (&AckRanges<'_>, &[(u64, u64)]),
+        ack: &AckRanges<'_>,
+        ranges: &[(u64, u64)],
     ) {
         let Some((_, largest)) = ranges.first().copied() else {
             return;
@@ -64,7 +65,7 @@ impl Arq {
         let overtaken = self
             .diagnosis
             .order
-            .acknowledged(now, (lowest, largest), window);
+            .acknowledged(now, lowest, largest, window);
         let late = self.diagnosis.order.found(now, ranges);
         self.diagnosis.losses.forgive(late, &mut self.stats.sent);
         let lost_before = overtaken.min(largest.saturating_sub(self.config.reorder));
@@ -131,7 +132,7 @@ impl Arq {
         } = self;
         let mut fate = Fate::default();
         path.acknowledged(now, received);
-        ledger.settle(now, (received, lost_before), |settled, contents| {
+        ledger.settle(now, received, lost_before, |settled, contents| {
             if path.settled(now, &settled) {
                 return;
             }
@@ -219,7 +220,7 @@ impl Arq {
         let spacing = self.copy_spacing(now);
         let most = spacing.map_or(usize::MAX, |_| 1);
         let Self { ledger, outbox, .. } = self;
-        let count = ledger.presume_lost(now, (patience, most), |content: &Content| {
+        let count = ledger.presume_lost(now, patience, most, |content: &Content| {
             outbox.doubt(now, content);
         });
         outbox.resume();

@@ -18,9 +18,11 @@ pub(super) fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Conte
 
 /// Writes the next range of a held flow's stream; `None` if the frame has no room for it.
 pub(super) fn write_stream(
-    (slot, flow): (usize, &mut Flow),
+    slot: usize,
+    flow: &mut Flow,
     frame: &mut FrameWriter,
-    (span, (may_extend, fresh)): (&mut u64, (bool, bool)),
+    span: &mut u64,
+    (may_extend, fresh): (bool, bool),
     stats: &mut SentStats,
 ) -> Option<Content> {
     let number = flow.stream.as_ref()?.number;
@@ -58,7 +60,7 @@ pub(super) fn write_stream(
         stats.bytes_repeated += length;
     }
     let before = stream.span();
-    frame.stream((number, range.start), (length as usize, end), |out| {
+    frame.stream(number, range.start, length as usize, end, |out| {
         stream.send(&range, out);
     });
     *span += stream.span() - before;

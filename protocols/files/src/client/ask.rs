@@ -35,6 +35,12 @@ pub(super) enum Purpose {
     Doomed(Entry),
 }
 
+/// The arguments of a call, as they are sent.
+pub(super) struct Encoded {
+    pub(super) procedure: Procedure,
+    pub(super) arguments: Bytes,
+}
+
 /// A call that is under way.
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
@@ -128,13 +134,16 @@ impl Told {
 }
 
 /// A call of `request`, with room for so many bytes at first.
-pub(super) fn encoded<'a, R>(request: &R, room: usize) -> (Procedure, Bytes)
+pub(super) fn encoded<'a, R>(request: &R, room: usize) -> Encoded
 where
     R: nfs::Request + Value<'a>,
 {
     let mut arguments = Vec::with_capacity(room);
     request.encode(&mut arguments);
-    (R::PROCEDURE, arguments.into())
+    Encoded {
+        procedure: R::PROCEDURE,
+        arguments: arguments.into(),
+    }
 }
 
 impl Client {
@@ -143,9 +152,13 @@ impl Client {
         &mut self,
         now: Instant,
         caller: Arc<Credentials>,
-        (procedure, arguments): (Procedure, Bytes),
+        call: Encoded,
         purpose: Purpose,
     ) -> u64 {
+        let Encoded {
+            procedure,
+            arguments,
+        } = call;
         self.calls.made += 1;
         let number = self.calls.made;
         self.calls.sent.insert(number, Sent { purpose, procedure });
@@ -216,7 +229,7 @@ impl Client {
                     self.advance(now, ticket, &told);
                 }
             }
-            Purpose::Read(file, asked) => self.was_read(now, (file, asked), &told, wants_time),
+            Purpose::Read(file, asked) => self.was_read(now, file, asked, &told, wants_time),
             Purpose::Write(file, given, asked) => {
                 self.was_written(now, (file, given, asked), &told, wants_time);
             }
@@ -238,7 +251,7 @@ impl Client {
             Stage::MineTarget(found) => self.mine_target(now, ticket, found, told),
             Stage::Dress(found) => self.dressed(now, ticket, found, told),
             Stage::Victim => self.victim_found(now, ticket, told),
-            Stage::Doom(file, number) => self.doomed(now, ticket, (file, number), told),
+            Stage::Doom(file, number) => self.doomed(now, ticket, file, number, told),
             Stage::Source => self.source_found(now, ticket, told),
             Stage::Moved => self.moved_found(now, ticket, told),
         };
@@ -261,9 +274,7 @@ impl Client {
             }
             Operation::SetAttributes { file, .. } => self.attributes_set(now, ticket, file, told),
             Operation::ReadLink(link) => self.link_read(now, ticket, link, told),
-            Operation::List { directory, from } => {
-                self.listed(now, ticket, (directory, from), told)
-            }
+            Operation::List { directory, from } => self.listed(now, ticket, directory, from, told),
             Operation::Space(root) => {
                 let space = told.done::<FileSystemStatus>()?;
                 self.note(now, told, root, space.attributes)?;
@@ -273,8 +284,8 @@ impl Client {
             Operation::Open(file) => self.opened(now, ticket, file, told),
             Operation::Remove(entry) => self.removed(now, ticket, &entry, told),
             Operation::RemoveDirectory(entry) => self.directory_removed(now, ticket, &entry, told),
-            Operation::Rename { from, to } => self.renamed(now, ticket, (&from, &to), told),
-            Operation::Link { file, entry } => self.linked(now, ticket, file, (&entry, told)),
+            Operation::Rename { from, to } => self.renamed(now, ticket, &from, &to, told),
+            Operation::Link { file, entry } => self.linked(now, ticket, file, &entry, told),
             _ => self.made(now, ticket, told),
         }
     }

@@ -62,18 +62,19 @@ impl Client {
 
     /// Has all that was written so far made safe. Returns whether it is already; otherwise the request goes on then.
     pub(super) fn make_safe(&mut self, now: Instant, ticket: Ticket, file: FileHandle) -> bool {
-        self.wait_for_writes(now, (ticket, true), file)
+        self.wait_for_writes(now, ticket, true, file)
     }
 
     /// Has all that was written so far sent, and waits for the answers.
     pub(super) fn drain(&mut self, now: Instant, ticket: Ticket, file: FileHandle) -> bool {
-        self.wait_for_writes(now, (ticket, false), file)
+        self.wait_for_writes(now, ticket, false, file)
     }
 
     fn wait_for_writes(
         &mut self,
         now: Instant,
-        (ticket, safe): (Ticket, bool),
+        ticket: Ticket,
+        safe: bool,
         file: FileHandle,
     ) -> bool {
         let Some(node) = self.nodes.get_mut(&file) else {
@@ -141,17 +142,12 @@ impl Client {
             true
         });
         for (flusher, error) in over {
-            self.written(now, (file, flusher.ticket), error);
+            self.written(now, file, flusher.ticket, error);
         }
     }
 
     /// What a request waited for was written, or was not.
-    fn written(
-        &mut self,
-        now: Instant,
-        (file, ticket): (FileHandle, Ticket),
-        error: Option<Error>,
-    ) {
+    fn written(&mut self, now: Instant, file: FileHandle, ticket: Ticket, error: Option<Error>) {
         let Some(running) = self.requests.get(&ticket) else {
             return;
         };

@@ -27,7 +27,8 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        (directory, from): (FileHandle, ListPlace),
+        directory: FileHandle,
+        from: ListPlace,
         told: &Told,
     ) -> Result<(), Error> {
         let plus = told.procedure == nfs::Procedure::ReadDirectoryPlus;

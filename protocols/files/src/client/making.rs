@@ -251,7 +251,8 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         file: FileHandle,
-        (entry, told): (&Entry, &Told),
+        entry: &Entry,
+        told: &Told,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::Link<'_>>()?;
         let (Outcome::Done(linked) | Outcome::Failed { rest: linked, .. }) = outcome;

@@ -195,13 +195,14 @@ impl Client {
     pub(super) fn was_read(
         &mut self,
         now: Instant,
-        (file, asked): (FileHandle, u32),
+        file: FileHandle,
+        asked: u32,
         told: &Told,
         wants_time: bool,
     ) {
         self.blocks.window.ended(told.pace());
         self.blocks.read_size.ended(asked, told.cost());
-        let read = self.take_in(now, (file, asked), told);
+        let read = self.take_in(now, file, asked, told);
         let news = read.as_ref().ok().cloned().flatten();
         if let Err(error) = read {
             let refused = self.node(file).content.extents.failed(told.call);
@@ -225,7 +226,8 @@ impl Client {
     fn take_in(
         &mut self,
         now: Instant,
-        (file, asked): (FileHandle, u32),
+        file: FileHandle,
+        asked: u32,
         told: &Told,
     ) -> Result<Option<Range<u64>>, Error> {
         let read = told.done::<Read>()?;

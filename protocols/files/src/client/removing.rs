@@ -78,7 +78,8 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        (file, number): (FileHandle, u64),
+        file: FileHandle,
+        number: u64,
         told: &Told,
     ) -> Result<(), Error> {
         let Some(running) = self.requests.get(&ticket) else {
@@ -134,7 +135,7 @@ impl Client {
         told: &Told,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::Remove<'_>>()?;
-        self.entry_gone(now, ticket, (entry, outcome), told)
+        self.entry_gone(now, ticket, entry, outcome, told)
     }
 
     pub(super) fn directory_removed(
@@ -145,14 +146,15 @@ impl Client {
         told: &Told,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::RemoveDirectory<'_>>()?;
-        self.entry_gone(now, ticket, (entry, outcome), told)
+        self.entry_gone(now, ticket, entry, outcome, told)
     }
 
     fn entry_gone(
         &mut self,
         now: Instant,
         ticket: Ticket,
-        (entry, outcome): (&Entry, Outcome<nfs::WeakCacheData, nfs::WeakCacheData>),
+        entry: &Entry,
+        outcome: Outcome<nfs::WeakCacheData, nfs::WeakCacheData>,
         told: &Told,
     ) -> Result<(), Error> {
         let victim = self.known_name(now, entry);
@@ -227,7 +229,8 @@ impl Client {
         &mut self,
         now: Instant,
         ticket: Ticket,
-        (from, to): (&Entry, &Entry),
+        from: &Entry,
+        to: &Entry,
         told: &Told,
     ) -> Result<(), Error> {
         let outcome = told.outcome::<nfs::Rename<'_>>()?;
@@ -250,14 +253,15 @@ impl Client {
             return Err(told.refused(status));
         }
         let moved = running.moved;
-        self.has_moved((from, to), moved, victim);
+        self.has_moved(from, to, moved, victim);
         self.end(ticket, Ok(Reply::Done));
         Ok(())
     }
 
     fn has_moved(
         &mut self,
-        (from, to): (&Entry, &Entry),
+        from: &Entry,
+        to: &Entry,
         moved: Option<FileHandle>,
         victim: Option<FileHandle>,
     ) {
@@ -293,7 +297,7 @@ impl Client {
             let status = Status::NoEntry;
             return Err(Error::Refused { procedure, status });
         }
-        self.has_moved((&from, &to), moved, None);
+        self.has_moved(&from, &to, moved, None);
         self.end(ticket, Ok(Reply::Done));
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use nfs::{
     Call, Create, CreateHow, CreateVerifier, DeviceData, FileHandle, FileSystemStatus, FileType,
     GetAttributes, Link, LookUp, MakeDirectory, MakeNode, MakeSymbolicLink, Name, NewAttributes,
@@ -11,6 +10,7 @@ use nfs::{
 };
 use rpc::message::Credentials;
 
+use super::ask::Encoded;
 use crate::{Entry, Found, ListPlace, Operation};
 
 /// What a request is doing.
@@ -116,7 +116,7 @@ pub(super) struct Paging {
 }
 
 /// The call that a request makes at its stage; nothing where it makes none.
-pub(super) fn encode(running: &Running, paging: Paging) -> Option<(Procedure, Bytes)> {
+pub(super) fn encode(running: &Running, paging: Paging) -> Option<Encoded> {
     let mut bytes = Vec::new();
     let mut write = |call: Call<'_>| {
         call.encode(&mut bytes);
@@ -160,7 +160,10 @@ pub(super) fn encode(running: &Running, paging: Paging) -> Option<(Procedure, By
             )
         }
     };
-    Some((procedure, bytes.into()))
+    Some(Encoded {
+        procedure,
+        arguments: bytes.into(),
+    })
 }
 
 /// What a file gets after CREATE: all that it shall have if CREATE could not tell the server, and times, in whose place

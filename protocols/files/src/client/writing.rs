@@ -28,7 +28,8 @@ impl Client {
         now: Instant,
         ticket: Ticket,
         open: OpenFile,
-        (offset, data): (u64, Bytes),
+        offset: u64,
+        data: Bytes,
     ) {
         let Some(opening) = self.opening(ticket, open) else {
             return;
@@ -226,7 +227,7 @@ impl Client {
         self.blocks.write_size.ended(given as u32, told.cost());
         let calls = self.calls.made;
         self.node(file).change_ended(told.call, calls);
-        if let Err(error) = self.write_answered(now, (file, given, asked), told) {
+        if let Err(error) = self.write_answered(now, file, given, asked, told) {
             self.with_ranges(file, |ranges| ranges.failed(told.call));
             if wants_time {
                 self.write_again(now, file, now + AGAIN_AFTER);
@@ -244,7 +245,9 @@ impl Client {
     fn write_answered(
         &mut self,
         now: Instant,
-        (file, given, asked): (FileHandle, usize, Stability),
+        file: FileHandle,
+        given: usize,
+        asked: Stability,
         told: &Told,
     ) -> Result<(), Error> {
         let written = told.done::<Write<'_>>()?;
@@ -263,8 +266,9 @@ impl Client {
         if before.is_some_and(|before| before != written.verifier) {
             self.counters.restarts += 1;
         }
-        let fate = (written.stability, written.verifier);
-        let safe = self.with_ranges(file, |ranges| ranges.answered(told.call, count, fate));
+        let safe = self.with_ranges(file, |ranges| {
+            ranges.answered(told.call, count, written.stability, written.verifier)
+        });
         let content = &mut self.node(file).content;
         content.sending.not_before = None;
         content.sending.refused = false;

@@ -226,7 +226,8 @@ impl Ranges {
         &mut self,
         call: u64,
         written: usize,
-        (stability, verifier): (Stability, WriteVerifier),
+        stability: Stability,
+        verifier: WriteVerifier,
     ) -> Option<Range<u64>> {
         let offset = *self.in_flight.get(&call)?;
         let piece = self.remove(offset)?;

@@ -103,7 +103,8 @@ impl<'a> Cell<'a> {
         &mut self,
         active: usize,
         through_tunnel: bool,
-        (skip, time): (u32, u32),
+        skip: u32,
+        time: u32,
     ) -> Result<Fetched, Failure> {
         let server = if through_tunnel { INSIDE } else { GATEWAY };
         for mobile in 0..active {

@@ -78,7 +78,8 @@ pub(crate) fn copy(
     client: Client,
     way: Way,
     name: &str,
-    (hop, server): (&Hop, &Ganesha),
+    hop: &Hop,
+    server: &Ganesha,
 ) -> Result<Copied, Failure> {
     let (from, to) = match way {
         Way::Read => ("export", "client"),

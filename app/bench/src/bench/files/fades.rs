@@ -214,7 +214,7 @@ fn measure(measured: &Measured, case: &Case) -> Result<Row, Failure> {
     }
     let before = moment(&mut air)?;
     let client = Client::Lasthop(measured.program, &options);
-    let copied = copy::copy(client, case.way, "data", (&hop, &server))?;
+    let copied = copy::copy(client, case.way, "data", &hop, &server)?;
     let after = moment(&mut air)?;
     drop(slow);
     let sender = usize::from(case.way == Way::Write);

@@ -52,7 +52,7 @@ pub(super) fn without_loss(
                     Some(_) => Client::Lasthop(measured.program, &options),
                     None => Client::Peer,
                 };
-                let copied = copy::copy(client, way, "data", (&hop, &server))?;
+                let copied = copy::copy(client, way, "data", &hop, &server)?;
                 let growth = before.zip(server.memory());
                 rows.push(Row {
                     setting: setting.into(),

@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let done = match &options.work {
         Work::Stream(stream) => End::new(stream).and_then(End::obey),
         Work::Spin { share } => spin(*share),
-        Work::Datagrams { to, count, each_ms } => datagrams(*to, (*count, *each_ms)),
+        Work::Datagrams { to, count, each_ms } => datagrams(*to, *count, *each_ms),
     };
     done.map_err(|error| Failure::Found(format!("an end cannot go on: {error}")))
 }
@@ -176,7 +176,7 @@ impl End {
                 socket.connect(&address.into()).map(|()| socket)
             };
             let got = match connected {
-                Ok(stream) => exchange(&shared, stream.into(), (room, bytes)),
+                Ok(stream) => exchange(&shared, stream.into(), room, bytes),
                 Err(_) => room,
             };
             let _: Result<(), _> = gone.recv();
@@ -216,7 +216,7 @@ impl End {
 }
 
 /// Sends and receives; gives what came.
-fn exchange(shared: &Shared, stream: TcpStream, (mut room, bytes): (Vec<u8>, Vec<u8>)) -> Vec<u8> {
+fn exchange(shared: &Shared, stream: TcpStream, mut room: Vec<u8>, bytes: Vec<u8>) -> Vec<u8> {
     let (Ok(stop), Ok(mut out)) = (stream.try_clone(), stream.try_clone()) else {
         return room;
     };
@@ -258,7 +258,7 @@ fn spin(share: u32) -> io::Result<()> {
     }
 }
 
-fn datagrams(to: SocketAddr, (count, each_ms): (u32, u32)) -> io::Result<()> {
+fn datagrams(to: SocketAddr, count: u32, each_ms: u32) -> io::Result<()> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     say("ready")?;
     io::stdin().lines().next().transpose()?;

@@ -99,9 +99,9 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
     let up = if case.both_ways { &bytes } else { "0" };
     let sender = ["--sender", manner.sender];
     let of_fixed = ["--listen", "--send", &bytes, "--expect", up];
-    let mut fixed = end(&rig, &rig.fixed, (sender, &of_fixed))?;
+    let mut fixed = end(&rig, &rig.fixed, sender, &of_fixed)?;
     let of_mobile = ["--send", up, "--expect", &bytes];
-    let mut mobile = end(&rig, &rig.hop.mobile, (sender, &of_mobile))?;
+    let mut mobile = end(&rig, &rig.hop.mobile, sender, &of_mobile)?;
     let tasks = Tasks {
         daemon: daemons.get(1).map(Process::id),
         application: Some(mobile.id()),
@@ -144,11 +144,7 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
 }
 
 /// Starts one end of the connection.
-fn end(
-    rig: &Rig,
-    host: &Namespace,
-    (sender, words): ([&str; 2], &[&str]),
-) -> Result<Talk, Failure> {
+fn end(rig: &Rig, host: &Namespace, sender: [&str; 2], words: &[&str]) -> Result<Talk, Failure> {
     let address = format!("{FIXED}:{PORT}");
     let common = ["stream", "--address", &address];
     let words = common.iter().chain(&sender).chain(words);

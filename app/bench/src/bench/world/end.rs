@@ -168,20 +168,20 @@ pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
         }
         if got == SMALL {
             got = 0;
-            note(&mut told, start + EVERY * count, (first, begun.elapsed()));
+            note(&mut told, start + EVERY * count, first, begun.elapsed());
             count += 1;
         }
     }
     // Those that nobody has answered.
     while start + EVERY * count < last {
-        note(&mut told, start + EVERY * count, (first, last));
+        note(&mut told, start + EVERY * count, first, last);
         count += 1;
     }
     Ok(told)
 }
 
 /// A request that was made at `at` was answered, or given up.
-fn note(told: &mut Told, at: Duration, (first, now): (Duration, Duration)) {
+fn note(told: &mut Told, at: Duration, first: Duration, now: Duration) {
     if at >= first {
         told.delays_us
             .push(now.saturating_sub(at).as_micros() as u64);

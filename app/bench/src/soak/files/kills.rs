@@ -36,7 +36,9 @@ enum Way {
 /// Has files of up to `size` bytes written, and the server killed, so many times.
 pub(super) fn run(
     rig: &mut Rig,
-    (seed, kills, size): (u64, u32, u64),
+    seed: u64,
+    kills: u32,
+    size: u64,
     done: &Done,
 ) -> (Tally, Result<(), Fault>) {
     let mut random = Random::new(seed, 2);
@@ -57,7 +59,7 @@ pub(super) fn run(
             Way::Copy
         };
         let name = format!("killed-{tries}");
-        let one = one_kill(rig, (&mut random, size), (way, &name), &mut tally);
+        let one = one_kill(rig, &mut random, size, way, &name, &mut tally);
         if let Err(fault) = one {
             return (
                 tally,
@@ -71,8 +73,10 @@ pub(super) fn run(
 
 fn one_kill(
     rig: &mut Rig,
-    (random, size): (&mut Random, u64),
-    (way, name): (Way, &str),
+    random: &mut Random,
+    size: u64,
+    way: Way,
+    name: &str,
     tally: &mut Tally,
 ) -> Result<(), Fault> {
     let length = size / 4 + random.below(size);

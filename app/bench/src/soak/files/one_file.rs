@@ -22,11 +22,7 @@ pub(super) struct Places {
 }
 
 /// Works on files, one seed after the other, until the time is over. Each seed that is begun is ended.
-pub(super) fn run(
-    places: &Places,
-    (seed, span): (u64, Duration),
-    done: &Done,
-) -> Result<(), Fault> {
+pub(super) fn run(places: &Places, seed: u64, span: Duration, done: &Done) -> Result<(), Fault> {
     let until = Instant::now() + span;
     let mut seed = seed;
     loop {

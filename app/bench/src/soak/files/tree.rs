@@ -30,11 +30,11 @@ pub(super) struct Trees {
 }
 
 /// Works on trees until the time is over; both are left for a look at what the server has.
-pub(super) fn run(trees: &Trees, (seed, span): (u64, Duration), done: &Done) -> Result<(), Fault> {
+pub(super) fn run(trees: &Trees, seed: u64, span: Duration, done: &Done) -> Result<(), Fault> {
     let until = Instant::now() + span;
     let outcomes = thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS)
-            .map(|number| scope.spawn(move || Worker::work(trees, (seed, number), until, done)))
+            .map(|number| scope.spawn(move || Worker::work(trees, seed, number, until, done)))
             .collect();
         workers
             .into_iter()
@@ -76,7 +76,8 @@ type Said = io::Result<Vec<u8>>;
 impl Worker {
     fn work(
         trees: &Trees,
-        (seed, number): (u64, u64),
+        seed: u64,
+        number: u64,
         until: Instant,
         done: &Done,
     ) -> Result<(), Fault> {

@@ -60,7 +60,7 @@ pub(super) fn run(rig: &mut Rig, plan: Plan, done: &Done) -> (Tally, Result<(), 
     let mut rounds = 0;
     while tally.kills < plan.kills {
         rounds += 1;
-        let outcome = round(rig, (&mut random, plan), &mut tally);
+        let outcome = round(rig, &mut random, plan, &mut tally);
         let outcome = match outcome {
             Ok(()) if rounds > 10 * plan.kills => Err("most files are too short".into()),
             other => other,
@@ -102,13 +102,9 @@ impl Moment {
     }
 }
 
-fn round(
-    rig: &mut Rig,
-    (random, plan): (&mut Random, Plan),
-    tally: &mut Tally,
-) -> Result<(), Fault> {
+fn round(rig: &mut Rig, random: &mut Random, plan: Plan, tally: &mut Tally) -> Result<(), Fault> {
     let kinds = [(true, true), (true, false), (false, true), (false, false)];
-    let transfers = kinds.map(|kind| Transfer::draw(random, kind, plan.size));
+    let transfers = kinds.map(|(down, framed)| Transfer::draw(random, down, framed, plan.size));
     let moment = Moment::draw(random, &transfers);
     let dead = Duration::from_millis(random.below(DEAD_MS));
     let before = rig.split_so_far();

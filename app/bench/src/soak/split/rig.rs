@@ -77,7 +77,8 @@ impl Rig {
         folder: &Path,
         program: &Path,
         transport: &str,
-        (link, seed): (Option<&str>, u64),
+        link: Option<&str>,
+        seed: u64,
     ) -> Result<Self, Failure> {
         let hop = Hop::new(folder, program)?;
         let file = hop.path("link.toml");

@@ -38,7 +38,7 @@ pub(super) enum Ending {
 
 impl Transfer {
     /// One of so many bytes at most that chance decides: short ones are as usual as long ones, and some are empty.
-    pub(super) fn draw(random: &mut Random, (down, framed): (bool, bool), most: u64) -> Self {
+    pub(super) fn draw(random: &mut Random, down: bool, framed: bool, most: u64) -> Self {
         let bits = 64 - most.leading_zeros();
         let bound = 1 << random.below(u64::from(bits) + 1);
         let length = random.below(bound).min(most);

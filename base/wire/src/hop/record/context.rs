@@ -118,7 +118,7 @@ impl Headers {
         })
     }
 
-    pub(super) fn set_timestamps(&mut self, (value, echo): (u32, u32)) {
+    pub(super) fn set_timestamps(&mut self, value: u32, echo: u32) {
         let options = self.tcp() + TCP_HEADER;
         self.set(options + 4, value.to_be_bytes());
         self.set(options + 8, echo.to_be_bytes());
@@ -164,7 +164,7 @@ impl Headers {
         blank.set_window(0);
         blank.set(blank.tcp() + 16, [0; 2]);
         if blank.timestamps().is_some() {
-            blank.set_timestamps((0, 0));
+            blank.set_timestamps(0, 0);
         }
         blank.set_identification(0);
         blank.set_lengths(0);

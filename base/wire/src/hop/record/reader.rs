@@ -298,7 +298,7 @@ impl Fields<'_> {
         if has(TIMESTAMPS) {
             let (value, echo) = (self.varint()? as u32, self.varint()? as u32);
             if let Some(old) = headers.timestamps() {
-                headers.set_timestamps((old.0.wrapping_add(value), old.1.wrapping_add(echo)));
+                headers.set_timestamps(old.0.wrapping_add(value), old.1.wrapping_add(echo));
             }
         }
         if has(FLAGS) {

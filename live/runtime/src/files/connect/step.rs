@@ -162,7 +162,7 @@ impl Steps<'_> {
         for (at, (protocol, address)) in ways.enumerate() {
             // The last attempt may take the remaining time.
             let patience = if at + 1 == last { Duration::MAX } else { PROBE };
-            match self.try_way(program, (protocol, address), patience) {
+            match self.try_way(program, protocol, address, patience) {
                 Ok(caller) => return Ok(caller),
                 Err(silence) => {
                     let is_cut = matches!(silence, Silence::Interrupted);
@@ -179,7 +179,8 @@ impl Steps<'_> {
     fn try_way(
         &self,
         program: Program,
-        (protocol, address): (Protocol, IpAddr),
+        protocol: Protocol,
+        address: IpAddr,
         patience: Duration,
     ) -> Result<Caller, Silence> {
         let port = match program.known_port {
@@ -285,14 +286,15 @@ impl Steps<'_> {
                 Err(StepError::Other(error)) => return Err(error),
             }
         }
-        let refused = refused.expect("the path itself may be an export");
-        Err(self.not_mounted(&path, refused, &listed))
+        let (export, error) = refused.expect("the path itself may be an export");
+        Err(self.not_mounted(&path, export, error, &listed))
     }
 
     fn not_mounted(
         &self,
         path: &[u8],
-        (export, error): (Vec<u8>, Box<AttachError>),
+        export: Vec<u8>,
+        error: Box<AttachError>,
         listed: &[Vec<u8>],
     ) -> ConnectError {
         let host = self.server.host.clone();

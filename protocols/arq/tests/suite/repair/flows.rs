@@ -197,7 +197,7 @@ fn what_there_is_no_room_for_is_not_acknowledged() {
     let mut other = Script::new(usual());
     for flow in 0..=4_096 {
         other.hear(|frame| {
-            frame.stream((flow, 0), (3, false), |bytes| {
+            frame.stream(flow, 0, 3, false, |bytes| {
                 bytes.copy_from_slice(&[0, 50, 9]);
             });
         });
@@ -211,11 +211,11 @@ fn what_there_is_no_room_for_is_not_acknowledged() {
 fn a_peer_that_only_ends_streams_takes_no_memory() {
     let mut other = Script::new(usual());
     for flow in 0..10_000 {
-        other.hear(|frame| frame.stream((2 * flow, 0), (0, true), |_| {}));
+        other.hear(|frame| frame.stream(2 * flow, 0, 0, true, |_| {}));
     }
     assert_eq!(other.stats().received.chunks_refused, 0);
     assert_eq!(other.stats().received.chunks_repeated, 0);
     // A late repetition of a recent one is still known.
-    other.hear(|frame| frame.stream((19_998, 0), (0, true), |_| {}));
+    other.hear(|frame| frame.stream(19_998, 0, 0, true, |_| {}));
     assert_eq!(other.stats().received.chunks_repeated, 1);
 }

@@ -18,7 +18,7 @@ fn least() -> Config {
 fn hear(other: &mut Script, parts: &[(u64, u64, &[u8])]) {
     other.hear(|frame| {
         for (flow, offset, bytes) in parts {
-            frame.stream((*flow, *offset), (bytes.len(), false), |out| {
+            frame.stream(*flow, *offset, bytes.len(), false, |out| {
                 out.copy_from_slice(bytes);
             });
         }
