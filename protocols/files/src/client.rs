@@ -234,7 +234,7 @@ impl Client {
                 count,
             } => self.read(now, ticket, open, offset, count),
             Operation::Write { open, offset, data } => {
-                self.write(now, ticket, open, offset, data);
+                self.write(now, ticket, open, offset, &data);
             }
             Operation::Flush(open) => self.flush(now, ticket, open),
             Operation::Close(open) => self.close(now, ticket, open),

@@ -34,9 +34,15 @@ fn the_documents_vectors_hold() {
     let document = include_str!("../../../../docs/hop-frame.md");
     let confirmation = hex("041313131300000000943adfba64611d725672dafc8a0544d4");
     let long: Vec<u8> = (0..50).collect();
-    let ends = ("02:00:5e:10:00:01", "02:00:5e:10:00:02");
-    let all = ("ff:ff:ff:ff:ff:ff", "02:00:5e:10:00:02");
-    let written = [frame(ends, &confirmation, 0), frame(all, &long, 0)];
+    let (one, from, all) = (
+        "02:00:5e:10:00:01",
+        "02:00:5e:10:00:02",
+        "ff:ff:ff:ff:ff:ff",
+    );
+    let written = [
+        frame(one, from, &confirmation, 0),
+        frame(all, from, &long, 0),
+    ];
     let vectors: Vec<Vec<u8>> = document
         .lines()
         .filter_map(|line| line.strip_prefix("| Ethernet ")?.split('`').nth(1).map(hex))
@@ -54,7 +60,7 @@ fn the_documents_vectors_hold() {
 fn padding_is_no_part_of_the_datagram() {
     for length in 0..100 {
         let datagram: Vec<u8> = (0..length).collect();
-        let mut frame = frame(("02:00:00:00:00:01", "02:00:00:00:00:02"), &datagram, 0xa5);
+        let mut frame = frame("02:00:00:00:00:01", "02:00:00:00:00:02", &datagram, 0xa5);
         assert_eq!(
             datagram_in(&mut frame[HEADER_BYTES..]),
             Ok(&mut datagram.clone()[..])

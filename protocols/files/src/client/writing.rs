@@ -29,7 +29,7 @@ impl Client {
         ticket: Ticket,
         open: OpenFile,
         offset: u64,
-        data: Bytes,
+        data: &[u8],
     ) {
         let Some(opening) = self.opening(ticket, open) else {
             return;

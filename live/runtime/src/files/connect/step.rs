@@ -287,13 +287,13 @@ impl Steps<'_> {
             }
         }
         let (export, error) = refused.expect("the path itself may be an export");
-        Err(self.not_mounted(&path, export, error, &listed))
+        Err(self.not_mounted(&path, &export, error, &listed))
     }
 
     fn not_mounted(
         &self,
         path: &[u8],
-        export: Vec<u8>,
+        export: &[u8],
         error: Box<AttachError>,
         listed: &[Vec<u8>],
     ) -> ConnectError {
@@ -306,7 +306,7 @@ impl Steps<'_> {
             && (self.server.export.is_some()
                 || listed.iter().any(|listed| export::normal(listed) == export))
         {
-            let export = shown(&export);
+            let export = shown(export);
             return ConnectError::Denied {
                 host,
                 export,
