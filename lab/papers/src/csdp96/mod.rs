@@ -23,6 +23,7 @@ mod crowd;
 mod delay;
 mod fixed;
 mod flow;
+pub(crate) mod interface;
 pub(crate) mod judging;
 mod late;
 pub(crate) mod mobile;

@@ -14,10 +14,12 @@
 //! 4. `run.rs`: a run and its metrics; `copies.rs`: the experiments that are such runs; `watch.rs`: runs over time;
 //!    `judging.rs`: helpers of the claims.
 
+pub(crate) mod addresses;
 pub(crate) mod client;
 pub(crate) mod copies;
 mod copy;
 mod fades;
+pub(crate) mod interface;
 mod internet;
 pub(crate) mod judging;
 pub(crate) mod network;

@@ -15,11 +15,14 @@
 //! 5. `two_hops.rs`: two hops between radios (`radio.rs`) that judge missing packets (`judge.rs`).
 //! 6. `upload.rs`: transfers from the mobile host.
 
+mod about;
 mod application;
 pub(crate) mod base;
 mod claims;
 mod congestion;
+mod driver;
 pub(crate) mod end;
+pub(crate) mod interface;
 mod judge;
 mod losses;
 pub(crate) mod mobile;
