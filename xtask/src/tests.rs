@@ -1,6 +1,6 @@
 //! The step that runs the workspace's tests and counts them.
 
-use crate::check::Outcome;
+use crate::outcome::Outcome;
 use xtask::shell::{Failure, Shell};
 
 #[cfg(test)]
