@@ -7,9 +7,8 @@ use wire::flow::{Class, FlowKey};
 use wire::hop::{Chunk, Frame, RecordReader, expand};
 use wire::icmp::packet_too_big;
 use wire::ip::IpPacket;
-use wire::packet::Checksum;
+use wire::packet::{Checksum, Packet, PacketBuffer};
 use wire::segment::Segments;
-use wire::tcp::clamp_maximum_segment_size;
 
 /// Reads a frame of the hop to its end, acknowledgements included.
 pub fn hop_frame(bytes: &[u8]) {
@@ -31,8 +30,8 @@ pub fn hop_frame(bytes: &[u8]) {
 /// Reads a stream of records piece by piece; what comes out is no larger than a packet may be.
 pub fn records(bytes: &[u8]) {
     let mut reader = RecordReader::default();
-    let mut deliver = |packet: wire::packet::Packet| {
-        assert!(packet.buffer.len() <= wire::hop::PACKET_MAX);
+    let mut deliver = |packet: Packet| {
+        assert!(packet.len() <= wire::hop::PACKET_MAX);
     };
     for piece in crate::pieces(bytes) {
         if reader.read(piece, &mut deliver).is_err() {
@@ -57,7 +56,7 @@ pub fn ip_packet(bytes: &[u8]) {
         );
     }
     for size in [0, 1, 536, 1_448] {
-        if let Ok(segments) = Segments::of(bytes, size) {
+        if let Ok(segments) = Segments::of(&packet, size) {
             let mut into = vec![0; 65_536];
             for index in 0..segments.count().min(100) {
                 let length = segments.write(index, &mut into);
@@ -68,19 +67,39 @@ pub fn ip_packet(bytes: &[u8]) {
             }
         }
     }
-    let mut changed = bytes.to_vec();
-    let clamped = clamp_maximum_segment_size(&mut changed, 1_200, Checksum::Verified);
+    let packet = Packet::new(PacketBuffer::copy_of(bytes)).with_checksum(Checksum::Verified);
+    let mut changed = packet.clone();
+    let clamped = changed.clamp_maximum_segment_size(1_200);
     if valid && clamped.is_ok() {
-        let parsed = IpPacket::parse(&changed).expect("a clamped packet is one");
+        assert!(has_valid_checksum(&changed), "clamping broke a checksum");
+    }
+    changed.mark_congestion();
+    changed.fill_checksum();
+    if let Some(place) = changed.store_pseudo_header_checksum() {
+        let _ = changed.complete_checksum(place);
+    }
+    let mut several = packet;
+    several.segment_size = 100;
+    if several.drop_first_segment() {
         assert!(
-            checksum::verify_transport_checksum(&parsed),
-            "clamping broke a checksum"
+            is_as_read_anew(&several),
+            "a packet with one segment less is another"
         );
     }
-    let _ = checksum::fill_transport_checksum(&mut changed);
-    if let Ok(Some(place)) = checksum::store_pseudo_header_checksum(&mut changed) {
-        let _ = checksum::complete_partial_checksum(&mut changed, place);
-    }
+}
+
+fn has_valid_checksum(packet: &Packet) -> bool {
+    is_as_read_anew(packet)
+        && packet
+            .ip()
+            .is_some_and(|ip| checksum::verify_transport_checksum(&ip))
+}
+
+/// What is known of a packet's headers is what they say.
+fn is_as_read_anew(packet: &Packet) -> bool {
+    let mut anew = Packet::new(PacketBuffer::copy_of(packet)).with_checksum(packet.checksum);
+    anew.segment_size = packet.segment_size;
+    packet.ip().is_some() && *packet == anew
 }
 
 /// Reads the description of a link.

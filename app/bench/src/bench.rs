@@ -8,12 +8,14 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 mod air;
 pub(crate) mod files;
 mod links;
 mod matrix;
+mod parallel;
 pub(crate) mod peers;
 mod row;
 pub(crate) mod setting;
@@ -69,9 +71,6 @@ enum Bench {
     Tunnel(tunnel::Options),
     /// Hops as the world has them: TCP alone and lasthop, next to other people's TCP, over traces and link files.
     World(world::Options),
-    /// What `world` starts in its hosts.
-    #[command(hide = true)]
-    WorldEnd(world::end::Options),
     /// The simulator beside ns-2 and ns-3 in turns: data packets per second, and what flows and captures cost.
     Simulator(simulator::Options),
     /// How exactly `lasthop emulate` keeps rate, delay and loss, and how much it carries.
@@ -83,7 +82,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let shell = Shell::new(true);
     match &options.bench {
         Bench::SplitEnd(options) => return split::end::run(options),
-        Bench::WorldEnd(options) => return world::end::run(options),
         // It describes itself once it is alone.
         Bench::World(options) => return world::run(&shell, options),
         Bench::Split(options) => split::enter(&shell, options)?,
@@ -97,7 +95,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     println!("{}\n", setting::describe(&shell)?);
     match &options.bench {
-        Bench::SplitEnd(_) | Bench::World(_) | Bench::WorldEnd(_) => Ok(()),
+        Bench::SplitEnd(_) | Bench::World(_) => Ok(()),
         Bench::Split(options) => split::run(&shell, options),
         Bench::Links(options) => links::run(&shell, options),
         Bench::SlowServer(options) => files::service::run(options),
@@ -117,7 +115,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             ];
             let mut command = shell.cargo(&test);
             command.args(["--", "--ignored", "--nocapture", "--test-threads", "1"]);
-            shell.run(command).map(drop)
+            Ok(shell.run(command).map(drop)?)
         }
     }
 }

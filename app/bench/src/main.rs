@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod failure;
+mod hop;
 mod soak;
 
 #[derive(Parser)]

@@ -2,7 +2,11 @@
 //!
 //! A soak is one file with a `run` function. What chance decides comes from a seed that is told.
 
-use xtask::shell::{Failure, Shell};
+use std::fs;
+use std::path::Path;
+
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 pub(crate) mod alone;
 mod files;
@@ -31,4 +35,19 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Soak::Files(options) => files::run(&Shell::new(false), options),
         Soak::Split(options) => split::run(&Shell::new(false), options),
     }
+}
+
+/// Makes the folder of all files, in memory that only this process sees.
+fn folder() -> Result<&'static Path, Failure> {
+    let folder = Path::new("/mnt/soak");
+    fs::create_dir_all(folder).map_err(rig::Failure::file("make", folder))?;
+    Ok(folder)
+}
+
+/// Returns the last lines of a file, for whoever looks for a fault.
+fn tail(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let lines: Vec<_> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(12)..];
+    format!("  {}:\n    {}", path.display(), last.join("\n    "))
 }

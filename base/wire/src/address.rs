@@ -1,10 +1,11 @@
 //! Addresses of the hosts on the hop.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use thiserror::Error;
 
 use crate::ethernet::MacAddress;
@@ -59,7 +60,14 @@ impl Serialize for HopAddress {
     }
 }
 
-/// Error for a text that is no address of any bearer.
+impl<'de> Deserialize<'de> for HopAddress {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(input)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// A text that is no address of any bearer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("'{0}' is no address on a hop; write it like '192.0.2.1:51830' or '02:00:5e:10:00:01'")]
 pub struct ParseHopAddressError(String);

@@ -4,11 +4,10 @@ mod transport;
 
 use std::ops::Add;
 
-pub(crate) use transport::replace_word;
 pub use transport::{
-    PartialChecksum, complete_partial_checksum, fill_transport_checksum,
-    store_pseudo_header_checksum, verify_transport_checksum,
+    PartialChecksum, complete_partial_checksum, fill_transport_checksum, verify_transport_checksum,
 };
+pub(crate) use transport::{fill, replace_word, store_pseudo_header};
 
 use crate::ip::Protocol;
 

@@ -139,18 +139,3 @@ impl Class {
         if held { Self::Held } else { Self::Brief }
     }
 }
-
-/// Returns true if the packet is UDP marked as bulk data. It reads two fields only, as most packets are not.
-pub fn is_bulk_udp(packet: &[u8]) -> bool {
-    let glance =
-        |dscp: u8, protocol: u8| protocol == Protocol::UDP.0 && DSCP_BULK_ALL.contains(&dscp);
-    match packet {
-        [first, traffic_class, ..] if first >> 4 == 4 && packet.len() > 9 => {
-            glance(traffic_class >> 2, packet[9])
-        }
-        [first, second, ..] if first >> 4 == 6 && packet.len() > 6 => {
-            glance((first & 0xf) << 2 | second >> 6, packet[6])
-        }
-        _ => false,
-    }
-}

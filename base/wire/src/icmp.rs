@@ -81,7 +81,12 @@ impl<'a> IcmpView<'a> {
         Ok(Self { bytes, version })
     }
 
-    /// Returns the message, header included.
+    /// A view of a message that was checked before.
+    pub(crate) fn new(bytes: &'a [u8], version: Version) -> Self {
+        Self { bytes, version }
+    }
+
+    /// The message, header included.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

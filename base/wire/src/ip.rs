@@ -1,22 +1,21 @@
 //! IP packets of both versions, with one view of either.
 
-mod ecn;
 mod v4;
 mod v6;
 
 use std::net::IpAddr;
 
-pub use ecn::mark_congestion;
 pub(crate) use v4::AtomicHeader;
 pub use v4::{HEADER_LENGTH as IPV4_HEADER_LENGTH, Ipv4Mut, Ipv4View};
 pub(crate) use v6::PlainHeader;
-pub use v6::{HEADER_LENGTH as IPV6_HEADER_LENGTH, Ipv6Mut, Ipv6View};
+pub use v6::{HEADER_LENGTH as IPV6_HEADER_LENGTH, Ipv6View};
 
-use crate::checksum::{Sum, pseudo_header};
+use crate::checksum::{Sum, pseudo_header, replace_word};
+use crate::field::read_u16;
 use crate::icmp::IcmpView;
 use crate::malformed::{Header, Malformed, require};
 use crate::tcp::TcpView;
-use crate::udp::UdpView;
+use crate::udp::{self, UdpView};
 
 /// Initial time to live of our own packets, in hops (IANA's recommended default).
 const INITIAL_TIME_TO_LIVE: u8 = 64;
@@ -76,6 +75,16 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// The two bits of this field in the traffic class.
+    pub fn bits(self) -> u8 {
+        match self {
+            Self::NotCapable => 0,
+            Self::Capable1 => 1,
+            Self::Capable0 => 2,
+            Self::CongestionExperienced => 3,
+        }
+    }
+
     fn of_traffic_class(traffic_class: u8) -> Self {
         match traffic_class & 3 {
             0 => Self::NotCapable,
@@ -123,22 +132,91 @@ pub enum Transport<'a> {
     Other(Protocol),
 }
 
+/// Which of [`Transport`] a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Tcp,
+    Udp,
+    Icmp,
+    Fragment,
+    Other,
+}
+
+/// Where the parts of an IP packet lie: found and checked once, and true as long as the packet's lengths stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    version: Version,
+    protocol: Protocol,
+    kind: Kind,
+    fragment: Option<Fragment>,
+    header_length: u32,
+    /// Of the whole packet, headers included.
+    length: u32,
+}
+
+impl Layout {
+    /// Checks the header of what the packet carries.
+    fn check_transport(&self, bytes: &[u8]) -> Result<Kind, Malformed> {
+        let payload = &bytes[self.header_length as usize..self.length as usize];
+        Ok(match (self.protocol, self.version) {
+            _ if self.fragment.is_some_and(|fragment| fragment.offset != 0) => Kind::Fragment,
+            (Protocol::TCP, _) => TcpView::parse(payload).map(|_| Kind::Tcp)?,
+            (Protocol::UDP, _) if self.fragment.is_some() => {
+                require(Header::Udp, payload, udp::HEADER_LENGTH).map(|()| Kind::Udp)?
+            }
+            (Protocol::UDP, _) => UdpView::parse(payload).map(|_| Kind::Udp)?,
+            (Protocol::ICMP, version @ Version::V4)
+            | (Protocol::ICMP_V6, version @ Version::V6) => {
+                IcmpView::parse(payload, version).map(|_| Kind::Icmp)?
+            }
+            _ => Kind::Other,
+        })
+    }
+
+    /// The same of a packet of another length, in bytes, with the same IP header.
+    pub(crate) fn with_length(self, length: usize) -> Self {
+        Self {
+            length: length as u32,
+            ..self
+        }
+    }
+
+    /// Writes this length into the IP header that `bytes` begin with; over IPv4, the checksum follows, and the
+    /// identification grows by `packets`.
+    pub(crate) fn write_length(&self, bytes: &mut [u8], packets: u16) {
+        let header = &mut bytes[..self.header_length as usize];
+        match self.version {
+            Version::V4 => v4::write_length(header, self.length as u16, packets),
+            Version::V6 => v6::write_length(header, self.length as usize),
+        }
+    }
+
+    /// Sets both bits of the ECN field (RFC 3168) of the IP header that `bytes` begin with; over IPv4, the checksum
+    /// follows.
+    pub(crate) fn mark_congestion(&self, bytes: &mut [u8]) {
+        match self.version {
+            Version::V4 => replace_word(bytes, v4::CHECKSUM, 0, read_u16(bytes, 0) | 3),
+            Version::V6 => bytes[1] |= 3 << 4,
+        }
+    }
+}
+
 /// A checked view of an IP packet and of its transport header.
 ///
 /// In the first fragment of a datagram the transport header is complete but its payload is not.
 #[derive(Debug, Clone, Copy)]
 pub struct IpPacket<'a> {
-    view: IpView<'a>,
-    transport: Transport<'a>,
+    bytes: &'a [u8],
+    layout: Layout,
 }
 
 impl<'a> IpPacket<'a> {
     /// Checks all headers up to the transport's. It does not verify checksums.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         require(Header::Ip, bytes, 1)?;
-        let view = match bytes[0] >> 4 {
-            4 => IpView::V4(Ipv4View::parse(bytes)?),
-            6 => IpView::V6(Ipv6View::parse(bytes)?),
+        let mut layout = match bytes[0] >> 4 {
+            4 => Ipv4View::parse(bytes)?.layout(),
+            6 => Ipv6View::parse(bytes)?.layout(),
             version => {
                 return Err(Malformed::Version {
                     header: Header::Ip,
@@ -146,65 +224,56 @@ impl<'a> IpPacket<'a> {
                 });
             }
         };
-        let mut packet = Self {
-            view,
-            transport: Transport::Fragment,
-        };
-        packet.transport = packet.parse_transport()?;
-        Ok(packet)
+        layout.kind = layout.check_transport(bytes)?;
+        Ok(Self::new(bytes, layout))
     }
 
-    fn parse_transport(&self) -> Result<Transport<'a>, Malformed> {
-        let (fragment, payload) = (self.fragment(), self.payload());
-        if fragment.is_some_and(|fragment| fragment.offset != 0) {
-            return Ok(Transport::Fragment);
-        }
-        Ok(match (self.protocol(), self.version()) {
-            (Protocol::TCP, _) => Transport::Tcp(TcpView::parse(payload)?),
-            (Protocol::UDP, _) if fragment.is_some() => {
-                Transport::Udp(UdpView::parse_first_fragment(payload)?)
-            }
-            (Protocol::UDP, _) => Transport::Udp(UdpView::parse(payload)?),
-            (Protocol::ICMP, version @ Version::V4)
-            | (Protocol::ICMP_V6, version @ Version::V6) => {
-                Transport::Icmp(IcmpView::parse(payload, version)?)
-            }
-            (protocol, _) => Transport::Other(protocol),
-        })
+    /// The packet that `bytes` begin with, which were checked when `layout` was found.
+    pub(crate) fn new(bytes: &'a [u8], layout: Layout) -> Self {
+        let bytes = &bytes[..layout.length as usize];
+        Self { bytes, layout }
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// Returns the view of the IP header alone.
     pub fn view(&self) -> IpView<'a> {
-        self.view
+        match self.layout.version {
+            Version::V4 => IpView::V4(Ipv4View::new(self.bytes)),
+            Version::V6 => IpView::V6(Ipv6View::new(self.bytes, self.layout)),
+        }
     }
 
     /// Returns the transport header and its payload.
     pub fn transport(&self) -> Transport<'a> {
-        self.transport
+        let payload = self.payload();
+        match self.layout.kind {
+            Kind::Tcp => Transport::Tcp(TcpView::new(payload)),
+            Kind::Udp if self.layout.fragment.is_some() => {
+                Transport::Udp(UdpView::first_fragment(payload))
+            }
+            Kind::Udp => Transport::Udp(UdpView::new(payload)),
+            Kind::Icmp => Transport::Icmp(IcmpView::new(payload, self.layout.version)),
+            Kind::Fragment => Transport::Fragment,
+            Kind::Other => Transport::Other(self.layout.protocol),
+        }
     }
 
     /// Returns the version of IP.
     pub fn version(&self) -> Version {
-        match self.view {
-            IpView::V4(_) => Version::V4,
-            IpView::V6(_) => Version::V6,
-        }
+        self.layout.version
     }
 
     /// Returns the packet, headers included, without trailing bytes.
     pub fn bytes(&self) -> &'a [u8] {
-        match self.view {
-            IpView::V4(view) => view.bytes(),
-            IpView::V6(view) => view.bytes(),
-        }
+        self.bytes
     }
 
     /// Returns the length of the IP header with options and extension headers, in bytes.
     pub fn header_length(&self) -> usize {
-        match self.view {
-            IpView::V4(view) => view.header_length(),
-            IpView::V6(view) => view.header_length(),
-        }
+        self.layout.header_length as usize
     }
 
     /// Returns the bytes after the IP header: the transport header and its payload.
@@ -214,15 +283,12 @@ impl<'a> IpPacket<'a> {
 
     /// Returns the protocol of the payload.
     pub fn protocol(&self) -> Protocol {
-        match self.view {
-            IpView::V4(view) => view.protocol(),
-            IpView::V6(view) => view.protocol(),
-        }
+        self.layout.protocol
     }
 
     /// Returns the sender's address.
     pub fn source(&self) -> IpAddr {
-        match self.view {
+        match self.view() {
             IpView::V4(view) => view.source().into(),
             IpView::V6(view) => view.source().into(),
         }
@@ -230,14 +296,14 @@ impl<'a> IpPacket<'a> {
 
     /// Returns the receiver's address.
     pub fn destination(&self) -> IpAddr {
-        match self.view {
+        match self.view() {
             IpView::V4(view) => view.destination().into(),
             IpView::V6(view) => view.destination().into(),
         }
     }
 
     fn traffic_class(&self) -> u8 {
-        match self.view {
+        match self.view() {
             IpView::V4(view) => view.traffic_class(),
             IpView::V6(view) => view.traffic_class(),
         }
@@ -255,15 +321,12 @@ impl<'a> IpPacket<'a> {
 
     /// Returns the position of this fragment in its datagram; `None` for a whole datagram.
     pub fn fragment(&self) -> Option<Fragment> {
-        match self.view {
-            IpView::V4(view) => view.fragment(),
-            IpView::V6(view) => view.fragment(),
-        }
+        self.layout.fragment
     }
 
     /// Returns the remaining hop count.
     pub fn time_to_live(&self) -> u8 {
-        match self.view {
+        match self.view() {
             IpView::V4(view) => view.time_to_live(),
             IpView::V6(view) => view.hop_limit(),
         }
@@ -271,7 +334,7 @@ impl<'a> IpPacket<'a> {
 
     /// Returns the sum of the pseudo-header for a transport of `length` bytes, header included.
     pub fn pseudo_header(&self, length: usize) -> Sum {
-        let addresses = match self.view {
+        let addresses = match self.view() {
             IpView::V4(view) => view.addresses(),
             IpView::V6(view) => view.addresses(),
         };

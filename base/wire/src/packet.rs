@@ -1,206 +1,18 @@
-//! Packets as small handles to pooled buffers.
-//!
-//! A buffer has room before and after its content, so that headers and seals are added in place. Dropped buffers return
-//! to a pool of the thread that drops them: in steady state no packet costs an allocation. The pool keeps a bounded
-//! amount of memory and frees the rest.
+//! Packets on their way through this host: bytes whose headers are checked once, and what may be changed of them.
 
-use std::cell::RefCell;
-use std::ops::{Deref, DerefMut, Range};
+mod buffer;
 
-/// Sizes of storage: a small packet, a frame, bursts, and the largest IP packet with room around it.
-const CLASSES: [usize; 5] = [512, 2_048, 16_384, 33_280, 66_560];
-/// Unused storage that the pool keeps of each class, in bytes.
-const KEPT_PER_CLASS: usize = 2 << 20;
-/// Room that [`PacketBuffer::copy_of`] leaves before the content, in bytes.
-pub const HEADROOM: usize = 32;
+use std::ops::Deref;
 
-thread_local! {
-    static POOL: RefCell<[Vec<Box<[u8]>>; CLASSES.len()]> =
-        const { RefCell::new([const { Vec::new() }; CLASSES.len()]) };
-}
+pub use buffer::{HEADROOM, PacketBuffer};
 
-/// Bytes in pooled storage, with room before and after them.
-pub struct PacketBuffer {
-    storage: Box<[u8]>,
-    content: Range<usize>,
-}
-
-impl PacketBuffer {
-    /// Returns an empty buffer with `room` bytes in all, whose content begins at `headroom`.
-    ///
-    /// # Panics
-    /// If `headroom` exceeds `room`.
-    pub fn with_room(room: usize, headroom: usize) -> Self {
-        assert!(
-            headroom <= room,
-            "headroom {headroom} exceeds the room {room}"
-        );
-        Self {
-            storage: storage(room),
-            content: headroom..headroom,
-        }
-    }
-
-    /// Returns a buffer that holds a copy of `bytes`, with [`HEADROOM`] before it.
-    pub fn copy_of(bytes: &[u8]) -> Self {
-        let mut buffer = Self::with_room(bytes.len() + HEADROOM, HEADROOM);
-        buffer.extend(bytes);
-        buffer
-    }
-
-    /// Returns the storage that a [`copy_of`](Self::copy_of) of `length` bytes takes, in bytes.
-    pub fn capacity_of_copy(length: usize) -> usize {
-        let room = length + HEADROOM;
-        class_of(room).map_or(room, |class| CLASSES[class])
-    }
-
-    /// Returns the number of bytes that can still be appended.
-    pub fn tailroom(&self) -> usize {
-        self.storage.len() - self.content.end
-    }
-
-    /// Returns the number of bytes that can still be put before the content.
-    pub fn headroom(&self) -> usize {
-        self.content.start
-    }
-
-    /// Appends `bytes`.
-    ///
-    /// # Panics
-    /// If they exceed the tailroom.
-    pub fn extend(&mut self, bytes: &[u8]) {
-        self.grow(bytes.len()).copy_from_slice(bytes);
-    }
-
-    /// Appends `count` bytes of unspecified value and returns them for writing.
-    ///
-    /// # Panics
-    /// If they exceed the tailroom.
-    pub fn grow(&mut self, count: usize) -> &mut [u8] {
-        assert!(
-            count <= self.tailroom(),
-            "{count} bytes exceed the tailroom"
-        );
-        let added = self.content.end..self.content.end + count;
-        self.content.end = added.end;
-        &mut self.storage[added]
-    }
-
-    /// Puts `count` bytes of unspecified value before the content and returns them for writing.
-    ///
-    /// # Panics
-    /// If they exceed the headroom.
-    pub fn grow_front(&mut self, count: usize) -> &mut [u8] {
-        assert!(
-            count <= self.headroom(),
-            "{count} bytes exceed the headroom"
-        );
-        self.content.start -= count;
-        &mut self.storage[self.content.start..self.content.start + count]
-    }
-
-    /// Shortens the content to its first `length` bytes; does nothing if it is shorter already.
-    pub fn truncate(&mut self, length: usize) {
-        self.content.end = self.content.end.min(self.content.start + length);
-    }
-
-    /// Removes `count` bytes from the front.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    pub fn advance(&mut self, count: usize) {
-        assert!(
-            count <= self.len(),
-            "cannot take {count} bytes off {}",
-            self.len()
-        );
-        self.content.start += count;
-    }
-
-    /// Returns the same content in the smallest storage that fits it with headroom; moves it only if that saves at
-    /// least half.
-    pub fn right_sized(self) -> Self {
-        let wanted = class_of(self.len() + HEADROOM).map_or(usize::MAX, |class| CLASSES[class]);
-        if wanted <= self.storage.len() / 2 {
-            Self::copy_of(&self)
-        } else {
-            self
-        }
-    }
-
-    /// Returns the storage that this buffer takes, in bytes, whatever its content.
-    pub fn capacity(&self) -> usize {
-        self.storage.len()
-    }
-}
-
-impl Deref for PacketBuffer {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.storage[self.content.clone()]
-    }
-}
-
-impl DerefMut for PacketBuffer {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.storage[self.content.clone()]
-    }
-}
-
-impl Clone for PacketBuffer {
-    fn clone(&self) -> Self {
-        Self::copy_of(self)
-    }
-}
-
-impl PartialEq for PacketBuffer {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Eq for PacketBuffer {}
-
-impl std::fmt::Debug for PacketBuffer {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_tuple("PacketBuffer")
-            .field(&&**self)
-            .finish()
-    }
-}
-
-impl Drop for PacketBuffer {
-    fn drop(&mut self) {
-        let storage = std::mem::take(&mut self.storage);
-        let Some(class) = CLASSES.iter().position(|size| *size == storage.len()) else {
-            return;
-        };
-        // While the thread ends, the pool may be gone; the storage is then simply freed.
-        let _ = POOL.try_with(|pool| {
-            let shelf = &mut pool.borrow_mut()[class];
-            if shelf.len() < KEPT_PER_CLASS / CLASSES[class] {
-                shelf.push(storage);
-            }
-        });
-    }
-}
-
-fn class_of(room: usize) -> Option<usize> {
-    CLASSES.iter().position(|size| *size >= room)
-}
-
-/// Returns storage of at least `room` bytes, from the pool if its class is pooled.
-fn storage(room: usize) -> Box<[u8]> {
-    let Some(class) = class_of(room) else {
-        return vec![0; room].into_boxed_slice();
-    };
-    POOL.try_with(|pool| pool.borrow_mut()[class].pop())
-        .ok()
-        .flatten()
-        .unwrap_or_else(|| vec![0; CLASSES[class]].into_boxed_slice())
-}
+use crate::checksum::{
+    self, PartialChecksum, complete_partial_checksum, replace_word, verify_transport_checksum,
+};
+use crate::field::{write_u16, write_u32};
+use crate::ip::{Ecn, IpPacket, Layout, Transport};
+use crate::malformed::Malformed;
+use crate::tcp::{self, OptionBytes, place_of_larger_size};
 
 /// State of a packet's transport checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -215,25 +27,205 @@ pub enum Checksum {
     Partial,
 }
 
-/// An IP packet on its way through this host.
+/// A packet on its way through this host, whose headers have been checked where it came in. Its methods alone change
+/// it, so that what was found then stays true.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// The packet, from its IP header on.
-    pub buffer: PacketBuffer,
-    /// Bytes of payload in each of the segments that the packet stands for; zero for a packet that stands for itself
-    /// only. The last segment may be shorter.
+    buffer: PacketBuffer,
+    /// Nothing if it is not a packet of IP.
+    layout: Option<Layout>,
+    /// Bytes of payload in each of the segments that the packet stands for; zero for a packet that
+    /// is only itself. The last segment may be shorter.
     pub segment_size: u16,
     /// State of its transport checksum.
     pub checksum: Checksum,
 }
 
 impl Packet {
-    /// Returns a packet that stands for itself and whose checksum has not been verified.
+    /// Checks the headers in `buffer`. The packet stands for itself, and its checksum has not been verified.
     pub fn new(buffer: PacketBuffer) -> Self {
+        let layout = IpPacket::parse(&buffer).ok().map(|ip| ip.layout());
+        Self {
+            layout,
+            ..Self::opaque(buffer)
+        }
+    }
+
+    /// A packet of another protocol than IP.
+    pub fn opaque(buffer: PacketBuffer) -> Self {
         Self {
             buffer,
+            layout: None,
             segment_size: 0,
             checksum: Checksum::Unverified,
         }
+    }
+
+    /// A packet that was checked when `layout` was found, and whose checksum is right.
+    pub(crate) fn checked(buffer: PacketBuffer, layout: Layout) -> Self {
+        Self {
+            layout: Some(layout),
+            checksum: Checksum::Verified,
+            ..Self::opaque(buffer)
+        }
+    }
+
+    /// The same packet, of which this is known.
+    #[must_use]
+    pub fn with_checksum(self, checksum: Checksum) -> Self {
+        Self { checksum, ..self }
+    }
+
+    /// Returns the packet as its headers describe it; nothing if they are not those of a packet of IP.
+    pub fn ip(&self) -> Option<IpPacket<'_>> {
+        Some(IpPacket::new(&self.buffer, self.layout?))
+    }
+
+    /// Returns the storage that it holds, in bytes: what it costs, whatever its content.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Marks the packet as one that met a queue that was too long, if its transport understands marks (RFC 3168).
+    /// Returns the field that it had, [`Ecn::NotCapable`] for one that is as it was; nothing if it is not of IP.
+    pub fn mark_congestion(&mut self) -> Option<Ecn> {
+        let before = self.ip()?.ecn();
+        if let Some(layout) = self.layout.filter(|_| before != Ecn::NotCapable) {
+            layout.mark_congestion(&mut self.buffer);
+        }
+        Some(before)
+    }
+
+    /// Lowers the maximum segment size that a SYN announces to `limit` bytes; returns true if it did.
+    ///
+    /// Other packets, and a SYN that announces nothing or no more than `limit`, stay as they are. The
+    /// TCP checksum is updated in place, so a wrong one stays wrong; a partial one does not cover the
+    /// option yet and is left alone.
+    ///
+    /// # Errors
+    /// If an option before that one is malformed.
+    pub fn clamp_maximum_segment_size(&mut self, limit: u16) -> Result<bool, Malformed> {
+        let Some((ip, Transport::Tcp(tcp))) = self.ip().map(|ip| (ip, ip.transport())) else {
+            return Ok(false);
+        };
+        let Some(at) = place_of_larger_size(&tcp, limit)? else {
+            return Ok(false);
+        };
+        let start = ip.header_length();
+        let transport = &mut self.buffer[start..];
+        match self.checksum {
+            Checksum::Partial => write_u16(transport, at, limit),
+            Checksum::Unverified | Checksum::Verified => {
+                replace_word(transport, tcp::CHECKSUM, at, limit);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the first segment off a TCP packet that stands for several; false if it is only itself.
+    pub fn drop_first_segment(&mut self) -> bool {
+        let size = usize::from(self.segment_size);
+        let Some((ip, Transport::Tcp(tcp))) = self.ip().map(|ip| (ip, ip.transport())) else {
+            return false;
+        };
+        let (start, next) = (ip.header_length(), tcp.sequence_number() + size as u32);
+        let headers = start + tcp.header_length();
+        let length = ip.bytes().len();
+        if size == 0 || length < headers + 2 * size {
+            return false;
+        }
+        let layout = ip.layout().with_length(length - size);
+        self.buffer.truncate(length);
+        self.buffer.copy_within(..headers, size);
+        self.buffer.advance(size);
+        layout.write_length(&mut self.buffer, 1);
+        write_u32(&mut self.buffer, start + tcp::SEQUENCE_NUMBER, next.0);
+        self.layout = Some(layout);
+        self.store_pseudo_header_checksum();
+        if length - size <= headers + size {
+            self.segment_size = 0;
+        }
+        true
+    }
+
+    /// Puts `options` in the place of those of a TCP segment. Its checksum is right afterwards, or partial as it was.
+    /// One that would be too long stays as it is, as do packets of other protocols.
+    pub fn set_tcp_options(&mut self, options: &OptionBytes) {
+        let Some((ip, Transport::Tcp(tcp))) = self.ip().map(|ip| (ip, ip.transport())) else {
+            return;
+        };
+        let transport = ip.header_length();
+        let header = tcp::HEADER_LENGTH + options.bytes().len();
+        let length = transport + header + tcp.payload().len();
+        if length > usize::from(u16::MAX) {
+            return;
+        }
+        let layout = ip.layout().with_length(length);
+        let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
+        buffer.extend(&ip.bytes()[..transport + tcp::HEADER_LENGTH]);
+        buffer.extend(options.bytes());
+        buffer.extend(tcp.payload());
+        layout.write_length(&mut buffer, 0);
+        let offset = &mut buffer[transport + tcp::DATA_OFFSET];
+        *offset = (header / 4 * 16) as u8 | *offset & 0x0f;
+        self.buffer = buffer;
+        self.layout = Some(layout);
+        match self.checksum {
+            Checksum::Partial => {
+                self.store_pseudo_header_checksum();
+            }
+            Checksum::Unverified | Checksum::Verified => checksum::fill(&mut self.buffer, layout),
+        }
+    }
+
+    /// Adds up the transport checksum if nobody has, and notes it if it is right.
+    pub fn verify_checksum(&mut self) {
+        if self.checksum == Checksum::Unverified
+            && self.ip().is_some_and(|ip| verify_transport_checksum(&ip))
+        {
+            self.checksum = Checksum::Verified;
+        }
+    }
+
+    /// Computes the transport checksum and stores it; nothing if the packet is not of IP. Of fragments, and protocols
+    /// other than TCP, UDP and ICMP, nothing is changed.
+    pub fn fill_checksum(&mut self) -> Option<()> {
+        checksum::fill(&mut self.buffer, self.layout?);
+        self.checksum = Checksum::Verified;
+        Some(())
+    }
+
+    /// Makes the transport checksum partial, and returns where the rest of the sum goes; nothing where a packet has no
+    /// checksum that we know.
+    pub fn store_pseudo_header_checksum(&mut self) -> Option<PartialChecksum> {
+        let place = checksum::store_pseudo_header(&mut self.buffer, self.layout?)?;
+        self.checksum = Checksum::Partial;
+        Some(place)
+    }
+
+    /// Completes the partial checksum at `place`, of whatever protocol.
+    ///
+    /// # Errors
+    /// If `place` lies outside of the packet.
+    pub fn complete_checksum(&mut self, place: PartialChecksum) -> Result<(), Malformed> {
+        // Whoever named the place may have named one in a header.
+        self.rewrite(|bytes| complete_partial_checksum(bytes, place))?;
+        self.checksum = Checksum::Verified;
+        Ok(())
+    }
+
+    /// Has `rewrite` change any bytes, and checks the headers anew. Of the checksum the same is known as before.
+    pub fn rewrite<R>(&mut self, rewrite: impl FnOnce(&mut [u8]) -> R) -> R {
+        let result = rewrite(&mut self.buffer);
+        self.layout = IpPacket::parse(&self.buffer).ok().map(|ip| ip.layout());
+        result
+    }
+}
+
+impl Deref for Packet {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer
     }
 }

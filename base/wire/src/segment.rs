@@ -5,18 +5,15 @@ use std::ops::Range;
 
 use units::SeqNumber;
 
-use crate::checksum::fill_transport_checksum;
-use crate::ip::{IPV6_HEADER_LENGTH, IpPacket, IpView, Ipv4Mut, Ipv6Mut, Protocol, Transport};
-use crate::malformed::Malformed;
-use crate::tcp::{TcpFlags, TcpMut};
-use crate::udp::{self, UdpMut};
+use crate::field::{write_u16, write_u32};
+use crate::ip::{IpPacket, Layout, Protocol, Transport, Version};
+use crate::packet::{HEADROOM, Packet, PacketBuffer};
+use crate::tcp::TcpFlags;
+use crate::{checksum, tcp, udp};
 
 /// Reason why a packet cannot be cut into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
-    /// It is not a packet.
-    #[error(transparent)]
-    Malformed(#[from] Malformed),
     /// Only whole datagrams can be cut.
     #[error("a fragment cannot be cut into segments")]
     Fragment,
@@ -44,19 +41,19 @@ enum Kind {
 /// lengths and checksums, whatever the packet's checksums were.
 #[derive(Debug, Clone, Copy)]
 pub struct Segments<'a> {
+    /// That of the packet.
+    layout: Layout,
     headers: &'a [u8],
     payload: &'a [u8],
     segment_size: usize,
-    ip_header_length: usize,
-    identification: Option<u16>,
+    transport: usize,
     kind: Kind,
 }
 
 impl<'a> Segments<'a> {
-    /// Cuts `packet` into segments of `segment_size` bytes of payload; the last may be shorter. With a size of 0 the
-    /// packet is its only segment.
-    pub fn of(packet: &'a [u8], segment_size: u16) -> Result<Self, SegmentError> {
-        let packet = IpPacket::parse(packet)?;
+    /// Cuts `packet` into segments of `segment_size` bytes of payload, the last maybe shorter. With
+    /// a size of 0 the packet is its own only segment.
+    pub fn of(packet: &IpPacket<'a>, segment_size: u16) -> Result<Self, SegmentError> {
         if packet.fragment().is_some() {
             return Err(SegmentError::Fragment);
         }
@@ -73,13 +70,15 @@ impl<'a> Segments<'a> {
                 )
             }
             Transport::Udp(udp) => {
-                let with_checksum = udp.checksum() != 0;
+                // Over IPv6 it must be there (RFC 8200 §8.1).
+                let with_checksum = udp.checksum() != 0 || packet.version() == Version::V6;
                 (Kind::Udp { with_checksum }, udp::HEADER_LENGTH, udp.bytes())
             }
             _ => return Err(SegmentError::Protocol(packet.protocol())),
         };
         let payload = &transport[header_length..];
         Ok(Self {
+            layout: packet.layout(),
             headers: &packet.bytes()[..packet.header_length() + header_length],
             payload,
             segment_size: if segment_size == 0 {
@@ -87,11 +86,7 @@ impl<'a> Segments<'a> {
             } else {
                 segment_size.into()
             },
-            ip_header_length: packet.header_length(),
-            identification: match packet.view() {
-                IpView::V4(view) => Some(view.identification()),
-                IpView::V6(_) => None,
-            },
+            transport: packet.header_length(),
             kind,
         })
     }
@@ -125,40 +120,43 @@ impl<'a> Segments<'a> {
         headers.copy_from_slice(self.headers);
         payload.copy_from_slice(&self.payload[self.part(index)]);
         let length = segment.len();
-        self.adapt(index, segment)
-            .expect("the headers were checked when the packet was cut");
+        self.adapt(index, segment);
         length
     }
 
-    fn adapt(&self, index: usize, segment: &mut [u8]) -> Result<(), Malformed> {
-        let length = segment.len();
-        let (ip, transport) = segment.split_at_mut(self.ip_header_length);
-        if let Some(first) = self.identification {
-            let mut header = Ipv4Mut::parse(ip)?;
-            header.set_total_length(length as u16);
-            header.set_identification(first.wrapping_add(index as u16));
-            header.fill_header_checksum();
-        } else {
-            Ipv6Mut::parse(ip)?.set_payload_length((length - IPV6_HEADER_LENGTH) as u16);
-        }
+    /// Segment `index`, with [`HEADROOM`] before it.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Segments::count`].
+    pub fn packet(&self, index: usize) -> Packet {
+        let length = self.length(index);
+        let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
+        self.write(index, buffer.grow(length));
+        Packet::checked(buffer, self.layout.with_length(length))
+    }
+
+    fn adapt(&self, index: usize, segment: &mut [u8]) {
+        let layout = self.layout.with_length(segment.len());
+        layout.write_length(segment, index as u16);
+        let transport = &mut segment[self.transport..];
         match self.kind {
             Kind::Tcp {
                 sequence_number,
                 flags,
             } => {
-                let mut header = TcpMut::parse(transport)?;
-                header.set_sequence_number(sequence_number + (index * self.segment_size) as u32);
-                header.set_flags(self.flags(flags, index));
+                let number = sequence_number + (index * self.segment_size) as u32;
+                write_u32(transport, tcp::SEQUENCE_NUMBER, number.0);
+                transport[tcp::FLAGS] = self.flags(flags, index).0;
             }
             Kind::Udp { with_checksum } => {
-                let datagram_length = transport.len() as u16;
-                UdpMut::parse(transport)?.set_length(datagram_length);
-                if !with_checksum && self.identification.is_some() {
-                    return Ok(());
+                let length = transport.len() as u16;
+                write_u16(transport, udp::LENGTH, length);
+                if !with_checksum {
+                    return;
                 }
             }
         }
-        fill_transport_checksum(segment)
+        checksum::fill(segment, layout);
     }
 
     fn flags(&self, flags: TcpFlags, index: usize) -> TcpFlags {

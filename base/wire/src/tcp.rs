@@ -14,7 +14,7 @@ use std::ops::BitOr;
 
 use units::SeqNumber;
 
-pub use clamp::clamp_maximum_segment_size;
+pub(crate) use clamp::place_of_larger_size;
 pub use option_bytes::OptionBytes;
 pub use options::{SackBlock, SackBlocks, TcpOption, TcpOptions};
 pub use ranges::{SackRanges, SeqRange};
@@ -22,16 +22,16 @@ pub use refusal::{connection_challenged, connection_refused};
 pub use segment_options::{AirLoss, TcpSegmentOptions, Timestamps};
 pub use value::{NoTcpSegment, PAYLOAD_MAX, TcpSegment};
 
-use crate::field::{read_u16, read_u32, write_u16, write_u32};
+use crate::field::{read_u16, read_u32};
 use crate::malformed::{Header, Malformed, require};
 
 /// The length of a header without options, in bytes.
 pub const HEADER_LENGTH: usize = 20;
 
-const SEQUENCE_NUMBER: usize = 4;
+pub(crate) const SEQUENCE_NUMBER: usize = 4;
 const ACKNOWLEDGMENT_NUMBER: usize = 8;
-const DATA_OFFSET: usize = 12;
-const FLAGS: usize = 13;
+pub(crate) const DATA_OFFSET: usize = 12;
+pub(crate) const FLAGS: usize = 13;
 const WINDOW: usize = 14;
 pub(crate) const CHECKSUM: usize = 16;
 const URGENT_POINTER: usize = 18;
@@ -92,7 +92,12 @@ impl<'a> TcpView<'a> {
         Ok(Self { bytes })
     }
 
-    /// Returns the segment, header included.
+    /// A view of a segment that was checked before.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// The segment, header included.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -160,48 +165,7 @@ impl<'a> TcpView<'a> {
     }
 }
 
-/// A checked TCP header that can be changed. No setter updates the checksum.
-#[derive(Debug)]
-pub struct TcpMut<'a> {
-    header: &'a mut [u8],
-}
-
-impl<'a> TcpMut<'a> {
-    /// Checks the header's length.
-    pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
-        let length = check_header(bytes)?;
-        Ok(Self {
-            header: &mut bytes[..length],
-        })
-    }
-
-    /// Sets the number of the payload's first byte.
-    pub fn set_sequence_number(&mut self, number: SeqNumber) {
-        write_u32(self.header, SEQUENCE_NUMBER, number.0);
-    }
-
-    /// Sets the next number that the sender expects.
-    pub fn set_acknowledgment_number(&mut self, number: SeqNumber) {
-        write_u32(self.header, ACKNOWLEDGMENT_NUMBER, number.0);
-    }
-
-    /// Sets the control bits.
-    pub fn set_flags(&mut self, flags: TcpFlags) {
-        self.header[FLAGS] = flags.0;
-    }
-
-    /// Sets the receive window, which is already scaled.
-    pub fn set_window(&mut self, window: u16) {
-        write_u16(self.header, WINDOW, window);
-    }
-
-    /// Sets the checksum.
-    pub fn set_checksum(&mut self, checksum: u16) {
-        write_u16(self.header, CHECKSUM, checksum);
-    }
-}
-
-/// Returns the length of the header, if it is valid.
+/// The header's length, where it is possible.
 fn check_header(bytes: &[u8]) -> Result<usize, Malformed> {
     require(Header::Tcp, bytes, HEADER_LENGTH)?;
     let length = usize::from(bytes[DATA_OFFSET] >> 4) * 4;

@@ -1,12 +1,12 @@
 //! UDP datagrams (RFC 768).
 
-use crate::field::{read_u16, write_u16};
+use crate::field::read_u16;
 use crate::malformed::{Header, Malformed, require};
 
 /// The length of the header, in bytes.
 pub const HEADER_LENGTH: usize = 8;
 
-const LENGTH: usize = 4;
+pub(crate) const LENGTH: usize = 4;
 pub(crate) const CHECKSUM: usize = 6;
 
 /// A checked view of a UDP datagram; bytes beyond its length are left out.
@@ -28,15 +28,20 @@ impl<'a> UdpView<'a> {
                 available,
             });
         }
-        Ok(Self {
-            bytes: &bytes[..length],
-        })
+        Ok(Self::new(bytes))
     }
 
-    /// Returns a view of the part of a datagram that its first fragment carries.
-    pub fn parse_first_fragment(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        require(Header::Udp, bytes, HEADER_LENGTH)?;
-        Ok(Self { bytes })
+    /// A view of a datagram that was checked before.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        let length = usize::from(read_u16(bytes, LENGTH));
+        Self {
+            bytes: &bytes[..length],
+        }
+    }
+
+    /// A view of the first fragment of one, which was checked before.
+    pub(crate) fn first_fragment(bytes: &'a [u8]) -> Self {
+        Self { bytes }
     }
 
     /// Returns the datagram, header included, without trailing bytes.
@@ -67,31 +72,5 @@ impl<'a> UdpView<'a> {
     /// Returns the payload.
     pub fn payload(&self) -> &'a [u8] {
         &self.bytes[HEADER_LENGTH..]
-    }
-}
-
-/// A checked UDP header that can be changed.
-#[derive(Debug)]
-pub struct UdpMut<'a> {
-    header: &'a mut [u8],
-}
-
-impl<'a> UdpMut<'a> {
-    /// Checks the length of the header; the caller sets the length field.
-    pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
-        require(Header::Udp, bytes, HEADER_LENGTH)?;
-        Ok(Self {
-            header: &mut bytes[..HEADER_LENGTH],
-        })
-    }
-
-    /// Sets the length of header and payload, in bytes. It does not update the checksum.
-    pub fn set_length(&mut self, length: u16) {
-        write_u16(self.header, LENGTH, length);
-    }
-
-    /// Sets the checksum; 0 for none.
-    pub fn set_checksum(&mut self, checksum: u16) {
-        write_u16(self.header, CHECKSUM, checksum);
     }
 }

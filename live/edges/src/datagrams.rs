@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::address::HopAddress;
 use wire::ip::Ecn;
@@ -55,7 +56,7 @@ pub enum PathLimit {
 }
 
 /// Counters of a bearer since it was opened, in datagrams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BearerCounters {
     /// Datagrams passed to the network.
     pub sent: u64,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use edges::namespace::Namespace;
 use edges::tun::TunDevice;
 use rustix::process::Signal;
 use serde::de::DeserializeOwned;
@@ -55,13 +56,17 @@ impl Air {
         // The command holds the devices, and is gone when this returns: they end with the emulator.
         command.stdin(left.into_descriptor());
         command.stdout(right.into_descriptor());
-        Self::start(link, command)
+        Self::start(link, command, None)
     }
 
-    fn start(link: Link<'_>, command: Command) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        link: Link<'_>,
+        command: Command,
+        host: Option<&Namespace>,
+    ) -> Result<Self, Failure> {
         let report = link.report();
         let _ = fs::remove_file(&report);
-        let process = Process::with_streams(command, "emulator", link.folder, None)?;
+        let process = Process::with_streams(command, "emulator", link.folder, host)?;
         let mut air = Self { process, report };
         air.wait_for_report()?;
         Ok(air)
@@ -121,7 +126,7 @@ impl Link<'_> {
         self.folder.join("emulator.json")
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(self.program);
         command.args(["emulate", "--link", self.link]);
         command

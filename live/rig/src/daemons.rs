@@ -7,21 +7,16 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use edges::namespace::Namespace;
 use serde_json::Value;
 
 use crate::Failure;
-use crate::process::Process;
+use crate::process::{Process, wait};
 
-/// Additional lines of a configuration.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Lines<'a> {
-    /// Lines outside of any section.
-    pub top: &'a str,
-    /// Whole sections, at the end.
-    pub sections: &'a str,
-}
+/// Time that daemons may take to connect.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A gateway and its mobile hosts.
 #[derive(Debug, Clone, Copy)]
@@ -32,19 +27,39 @@ pub struct Daemons<'a> {
     pub folder: &'a Path,
     /// Number of mobile hosts.
     pub mobiles: usize,
-    /// Address of the gateway for mobile hosts, if the hop carries IP.
+    /// Where mobile hosts reach the gateway, if they do not look for it.
     pub endpoint: Option<&'a str>,
-    /// First three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
+    /// Where the gateway listens, if not at all of its addresses.
+    pub listen: Option<&'a str>,
+    /// The first three bytes of the addresses inside the tunnel; those of the hosts end with 1, 2 and so on.
     pub inside: &'a str,
-    /// Additional lines of the gateway's configuration.
-    pub gateway: Lines<'a>,
-    /// Additional lines of the gateway's sections on its mobile hosts.
+    /// What mobile hosts reach through the gateway, such as `10.0.0.0/8`, if not everything.
+    pub route: Option<&'a str>,
+    /// Whole sections of the gateway's configuration.
+    pub gateway: &'a str,
+    /// More lines of the gateway's sections on its mobile hosts.
     pub peer: &'a str,
-    /// Additional lines of the mobile hosts' configurations.
-    pub mobile: Lines<'a>,
+    /// Whole sections of the mobile hosts' configurations.
+    pub mobile: &'a str,
 }
 
-impl Daemons<'_> {
+impl<'a> Daemons<'a> {
+    /// Returns a gateway and one mobile host that looks for it, configured with what they need.
+    pub const fn new(program: &'a Path, folder: &'a Path) -> Self {
+        Self {
+            program,
+            folder,
+            mobiles: 1,
+            endpoint: None,
+            listen: None,
+            inside: "10.79.0",
+            route: None,
+            gateway: "",
+            peer: "",
+            mobile: "",
+        }
+    }
+
     /// Returns the name of a host; 0 is the gateway.
     pub fn name(&self, host: usize) -> String {
         match host {
@@ -58,13 +73,10 @@ impl Daemons<'_> {
     pub fn configure(&self) -> Result<(), Failure> {
         let key = |host| make_key(self.program, self.folder, &self.name(host));
         let keys: Vec<_> = (0..=self.mobiles).map(key).collect::<Result<_, _>>()?;
-        let mut gateway = format!("{}nat = false\n{}", self.common(0), self.gateway.top);
-        let mut section = String::new();
-        if let Some(endpoint) = self.endpoint {
-            gateway.extend(["listen = \"", endpoint, "\"\n"]);
-            section = format!("endpoint = \"{endpoint}\"\n");
-        }
-        gateway += &self.tun(0);
+        let listen = line("listen = \"{}\"", self.listen);
+        let endpoint = line("endpoint = \"{}\"", self.endpoint);
+        let route = line("routes = [\"{}\"]", self.route);
+        let mut gateway = format!("{}nat = false\n{listen}{}", self.common(0), self.tun(0));
         for (host, key) in keys.iter().enumerate().skip(1) {
             let (name, address) = (self.name(host), self.address(host));
             // Writing to a string cannot fail.
@@ -74,16 +86,15 @@ impl Daemons<'_> {
                 self.peer
             );
             let text = format!(
-                "{}{}[gateway]\n{section}public_key = \"{}\"\n{}{}",
+                "{}{route}[gateway]\n{endpoint}public_key = \"{}\"\n{}{}",
                 self.common(host),
-                self.mobile.top,
                 keys[0],
                 self.tun(host),
-                self.mobile.sections
+                self.mobile
             );
             write_file(&self.folder.join(format!("{name}.toml")), &text)?;
         }
-        gateway += self.gateway.sections;
+        gateway += self.gateway;
         write_file(&self.folder.join("gateway.toml"), &gateway)
     }
 
@@ -109,6 +120,37 @@ impl Daemons<'_> {
         command.current_dir(self.folder);
         Process::start(command, &name, self.folder, Some(namespace))
     }
+
+    /// Starts all daemons; the gateway's host comes first.
+    pub fn start_all<'h>(
+        &self,
+        hosts: impl IntoIterator<Item = &'h Namespace>,
+    ) -> Result<Vec<Process>, Failure> {
+        let hosts = hosts.into_iter().enumerate();
+        hosts.map(|(host, at)| self.start(host, at)).collect()
+    }
+
+    /// Returns the status of a host's daemon; null if it does not answer.
+    pub fn status(&self, host: usize) -> Value {
+        let state = self.folder.join(self.name(host));
+        status(self.program, role(host), &state).unwrap_or_default()
+    }
+
+    /// Waits until the gateway has keys with all mobile hosts.
+    pub fn wait_until_connected(&self) -> Result<(), Failure> {
+        wait("all hosts are connected", PATIENCE, || {
+            let status = self.status(0);
+            let peers = status["host"]["peers"].as_array();
+            peers.is_some_and(|peers| {
+                peers.len() == self.mobiles && peers.iter().all(|peer| !peer["keys_age"].is_null())
+            })
+        })
+    }
+}
+
+/// Returns a line with the value in the place of `{}`, if there is one.
+fn line(pattern: &str, value: Option<&str>) -> String {
+    value.map_or_else(String::new, |value| pattern.replace("{}", value) + "\n")
 }
 
 fn role(host: usize) -> &'static str {

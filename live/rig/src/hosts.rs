@@ -33,7 +33,13 @@ impl<'a> End<'a> {
     }
 }
 
-/// Runs `act` in `host`.
+/// Makes hosts that nothing joins. Each is gone with its handles and the processes in it.
+pub fn hosts<const N: usize>() -> Result<[Namespace; N], Failure> {
+    let hosts: Result<Vec<_>, _> = (0..N).map(|_| Namespace::create()).collect();
+    Ok(hosts?.try_into().expect("there are N of them"))
+}
+
+/// Runs `act` in that host.
 pub fn on<T: Send>(
     host: &Namespace,
     act: impl FnOnce() -> Result<T, Failure> + Send,
@@ -57,8 +63,8 @@ pub fn join([near, far]: [End<'_>; 2]) -> Result<(), Failure> {
     set_up(far)
 }
 
-/// Adds the address of an interface, and sets it up.
-fn set_up(end: End<'_>) -> Result<(), Failure> {
+/// Gives an interface its address, and takes it up.
+pub fn set_up(end: End<'_>) -> Result<(), Failure> {
     let address = parse(end.address)?;
     on(end.host, || {
         let mut netlink = Netlink::open()?;
@@ -89,8 +95,7 @@ pub fn make_device(name: &str, addresses: &[IpNet], mtu: u32) -> Result<TunDevic
     let device = TunDevice::open(&options).map_err(Failure::Device)?;
     let name = device.name();
     if addresses.iter().all(|address| address.addr().is_ipv4()) {
-        // Keeps the kernel's router solicitations out of every measurement. A kernel without IPv6 sends none anyway.
-        let _ = sysctl::set(&format!("net/ipv6/conf/{name}/disable_ipv6"), "1");
+        keep_out_ipv6(name);
     }
     let mut netlink = Netlink::open()?;
     netlink.set_mtu(name, mtu)?;
@@ -99,6 +104,12 @@ pub fn make_device(name: &str, addresses: &[IpNet], mtu: u32) -> Result<TunDevic
     }
     netlink.set_up(name)?;
     Ok(device)
+}
+
+/// Keeps the kernel's router solicitations out of every measurement.
+pub(crate) fn keep_out_ipv6(device: &str) {
+    // A kernel without IPv6 sends none anyway.
+    let _ = sysctl::set(&format!("net/ipv6/conf/{device}/disable_ipv6"), "1");
 }
 
 pub(crate) fn parse(address: &str) -> Result<IpNet, Failure> {

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -86,6 +86,11 @@ impl Process {
             log,
             log_start,
         })
+    }
+
+    /// Returns its end of the pipes that its command had for standard input and output; each is there once.
+    pub fn pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>) {
+        (self.child.stdin.take(), self.child.stdout.take())
     }
 
     /// Returns its process number.
@@ -236,7 +241,7 @@ fn start(mut command: Command, host: Option<Namespace>) -> Result<Child, Namespa
 ///
 /// # Errors
 /// If that takes longer than `patience`.
-pub(crate) fn wait(
+pub fn wait(
     what: &str,
     patience: std::time::Duration,
     mut done: impl FnMut() -> bool,

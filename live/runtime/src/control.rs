@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use edges::wait::{Interest, Waiter};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
 use crate::socket_file::SocketFile;
 
@@ -136,18 +136,23 @@ impl AsFd for Control {
     }
 }
 
-/// Queries the status of the daemon whose control socket is at `path`.
+/// Asks the daemon whose control socket stands at `path` for its status: a [`Status`](crate::Status), or whatever JSON
+/// it answers as a [`serde_json::Value`].
 ///
 /// # Errors
-/// `NotFound` or `ConnectionRefused` if there is no process, `WouldBlock` if it does not reply, `UnexpectedEof` if it
-/// ended without a reply.
-pub fn ask_status(path: &Path) -> io::Result<Value> {
+/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
+/// ended without an answer, `InvalidData` if the answer is no `S`: that of another version may lack a field.
+pub fn ask_status<S: DeserializeOwned>(path: &Path) -> io::Result<S> {
     ask(path, STATUS, Some(PATIENCE))
 }
 
-/// Queries the process whose control socket is at `path`; waits for the reply for at most `patience`, or without a
-/// limit. Its errors are those of [`ask_status`].
-pub(crate) fn ask(path: &Path, question: &str, patience: Option<Duration>) -> io::Result<Value> {
+/// Asks the process whose control socket stands at `path`; waits for the answer as long as `patience` says, or for
+/// ever. Its errors are those of [`ask_status`].
+pub(crate) fn ask<A: DeserializeOwned>(
+    path: &Path,
+    question: &str,
+    patience: Option<Duration>,
+) -> io::Result<A> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(patience)?;
     stream.set_write_timeout(patience)?;

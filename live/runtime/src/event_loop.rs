@@ -15,6 +15,7 @@ use edges::signals::{Signal, Signals};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, WOKEN, Waiter, Waker};
 use hosts::{Event, Input};
+pub use status::{BearerStatus, DeviceStatus, Status};
 use thiserror::Error;
 use units::{Bytes, Duration, Instant};
 use wire::packet::PacketBuffer;
@@ -384,7 +385,7 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
             let Some(packet) = self.ports.device.receive().map_err(RuntimeError::Device)? else {
                 break;
             };
-            bytes += packet.buffer.len();
+            bytes += packet.len();
             self.tell(clock::monotonic(), Input::Packet(packet));
             if self.work.outbox.len() >= BATCH {
                 self.flush()?;
@@ -443,7 +444,9 @@ impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
         if token == CONTROL {
             control.accept(&self.waiter, FIRST_CLIENT)?;
         } else {
-            control.serve(token, &self.waiter, || self.status().to_string());
+            // A status is numbers and text; nothing in it can refuse to become JSON.
+            let status = || serde_json::to_string(&self.status()).unwrap_or_default();
+            control.serve(token, &self.waiter, status);
         }
         self.ports.control = Some(control);
         Ok(())

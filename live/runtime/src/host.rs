@@ -2,13 +2,16 @@
 
 use hosts::{Host, Input, Output, SplitStatus};
 use machine::Machine;
-use serde_json::Value;
+use serde::Serialize;
 use units::{Bytes, Instant};
 
 /// A machine between a packet device and a bearer, with a status. Daemons run [`Host`].
 pub trait Driven: Machine<Input = Input, Output = Output> {
-    /// Returns its status, for `lasthop status`.
-    fn status(&self, now: Instant) -> Value;
+    /// Its state, as JSON shows it.
+    type Status: Serialize;
+
+    /// Returns its state, for `lasthop status`.
+    fn status(&self, now: Instant) -> Self::Status;
 
     /// Returns the largest memory that it may hold.
     fn memory_most(&self) -> Bytes;
@@ -20,9 +23,10 @@ pub trait Driven: Machine<Input = Input, Output = Output> {
 }
 
 impl Driven for Host {
-    fn status(&self, now: Instant) -> Value {
-        // A status is numbers and text, so its conversion to JSON cannot fail.
-        serde_json::to_value(self.status(now)).unwrap_or_default()
+    type Status = hosts::Status;
+
+    fn status(&self, now: Instant) -> hosts::Status {
+        self.status(now)
     }
 
     fn memory_most(&self) -> Bytes {

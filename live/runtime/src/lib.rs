@@ -23,7 +23,10 @@ mod socket_file;
 
 use lock::lock;
 
-pub use event_loop::{EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Stopped};
+pub use event_loop::{
+    BearerStatus, DeviceStatus, EventLoop, LoopCounters, MEMORY_BESIDE, RuntimeError, Status,
+    Stopped,
+};
 pub use finder::Finder;
 pub use host::Driven;
 pub use outbox::Outbox;

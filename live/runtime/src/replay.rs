@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use hosts::{Input, Output};
 use machine::{Machine, Step, Tape};
-use serde_json::Value;
 use session::Entropy;
 use split::SplitStatus;
 use units::{Bytes, Instant};
@@ -78,7 +77,9 @@ impl<H: Driven> Machine for Recorder<H> {
 }
 
 impl<H: Driven> Driven for Recorder<H> {
-    fn status(&self, now: Instant) -> Value {
+    type Status = H::Status;
+
+    fn status(&self, now: Instant) -> H::Status {
         self.host.status(now)
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use machine::Machine;
 use scheduler::{Cause, Config, Destination, Input, Outcome, Output, Scheduler, Waiting};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 
 use crate::consensus::{Consensus, Measured};
@@ -43,7 +43,7 @@ struct Line {
 }
 
 /// How one destination fares on an air that it shares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AirStatus {
     /// What was done for it, and what is known of its channel.
     #[serde(flatten)]

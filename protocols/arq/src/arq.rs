@@ -23,7 +23,7 @@ use crate::pace::{Pace, Silences};
 use crate::path::Path;
 use crate::reorder::Reordering;
 use crate::round_trip::RoundTrip;
-use crate::stats::{EcnStats, Fade, LossMonitor, Stats};
+use crate::stats::{EcnStats, LossMonitor, Stats};
 use crate::watch::Pattern;
 use crate::{Config, Input, Output};
 
@@ -53,15 +53,20 @@ pub struct Arq {
     inbox: Inbox,
     acknowledger: Acknowledger,
     round_trip: RoundTrip,
-    losses: LossMonitor,
-    order: Reordering,
-    causes: Causes,
-    fade: Option<Fade>,
+    diagnosis: Diagnosis,
     pace: Pace,
     path: Path,
     stats: Stats,
-    /// Ranges of the acknowledgement at hand, kept for its storage.
-    scratch: Vec<(u64, u64)>,
+}
+
+/// What acknowledgements say of losses.
+#[derive(Debug, Default)]
+struct Diagnosis {
+    losses: LossMonitor,
+    order: Reordering,
+    causes: Causes,
+    /// Ranges of the current acknowledgement, kept to reuse its storage.
+    ranges: Vec<(u64, u64)>,
 }
 
 impl Arq {
@@ -78,13 +83,9 @@ impl Arq {
             inbox: Inbox::new(shares.incoming),
             acknowledger: Acknowledger::default(),
             round_trip: RoundTrip::default(),
-            losses: LossMonitor::default(),
-            order: Reordering::default(),
-            causes: Causes::default(),
-            fade: None,
+            diagnosis: Diagnosis::default(),
             pace: Pace::default(),
             stats: Stats::default(),
-            scratch: Vec::new(),
         }
     }
 
@@ -122,12 +123,12 @@ impl Arq {
     /// The share of frames that the hop has lost of late, in the direction that loses more; nothing before some hundred
     /// have crossed.
     pub fn loss(&self) -> Option<Probability> {
-        self.losses.share()
+        self.diagnosis.losses.share()
     }
 
     /// Since when nothing has come through.
     pub fn fade_since(&self) -> Option<Instant> {
-        self.fade.map(|fade| fade.since)
+        self.pace.fade.map(|fade| fade.since)
     }
 
     /// Bytes of packets that wait for their first transmission.
@@ -159,8 +160,8 @@ impl Arq {
     /// Bytes that this end holds for the other: packets and parts of them, and all that is noted of them. They never
     /// exceed [`Config::memory`].
     pub fn memory(&self) -> Bytes {
-        let scratch = self.scratch.capacity() * size_of::<(u64, u64)>();
-        let watched = self.order.memory() + self.causes.memory();
+        let scratch = self.diagnosis.ranges.capacity() * size_of::<(u64, u64)>();
+        let watched = self.diagnosis.order.memory() + self.diagnosis.causes.memory();
         let tables = self.ledger.memory() + watched + scratch;
         Bytes::from(size_of::<Self>() + self.outbox.memory() + self.inbox.memory() + tables)
     }
@@ -204,16 +205,17 @@ impl Arq {
     /// leads to that.
     pub fn content_from(&self) -> Option<Instant> {
         let work = self.outbox.has_work() && self.has_room();
-        let send = work.then_some(self.pace.next_probe);
+        let send = work.then_some(self.pace.due.probe);
         machine::earlier(send, self.probes_from())
     }
 
     /// Whether new transmissions may leave: the ledger has room, and a long fade only gets probes.
     fn may_send(&self, now: Instant) -> bool {
         let silent = self
+            .pace
             .fade
             .is_some_and(|fade| now.since(fade.since) > self.config.feed);
-        self.has_room() && (!silent || now >= self.pace.next_probe)
+        self.has_room() && (!silent || now >= self.pace.due.probe)
     }
 
     /// Whether one transmission more can be remembered.
@@ -257,11 +259,12 @@ impl Arq {
             return None;
         }
         if self
+            .pace
             .fade
             .is_some_and(|fade| now.since(fade.since) > self.config.feed)
             && contents > 0
         {
-            self.pace.next_probe = now + self.probe_interval(now);
+            self.pace.due.probe = now + self.probe_interval(now);
         }
         let frame = frame.finish();
         self.path.filled(now, frame.len());
@@ -297,7 +300,7 @@ impl Arq {
     pub fn stalled(&mut self, now: Instant) {
         self.pace.silence.stalled(now);
         self.pace.repeats.stalled(now);
-        self.order.grace.stalled(now);
+        self.diagnosis.order.grace.stalled(now);
     }
 
     fn transport(&mut self, now: Instant, buffer: PacketBuffer) {
@@ -306,18 +309,18 @@ impl Arq {
             return;
         }
         self.stats.sent.bytes_brief += buffer.len() as u64;
-        let (key, packet) = (Lane::Transport.common(), Packet::new(buffer));
+        let (key, packet) = (Lane::Transport.common(), Packet::opaque(buffer));
         self.stats.sent.packets_dropped += self.outbox.enqueue(now, packet, key, Lane::Transport);
-        self.pace.next_tidy.get_or_insert(now + TIDY);
+        self.pace.due.tidy.get_or_insert(now + TIDY);
     }
 
     /// How sparse packets are sent again without news of them, so that the end of a fade is used at once.
     fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
         let spacing = self.ack_spacing();
-        let sparing = self.fade.is_some() && self.pace.silences != Silences::Lose;
+        let sparing = self.pace.fade.is_some() && self.pace.silences != Silences::Lose;
         Pattern {
-            twice: self.losses.is_noisy() && slow,
+            twice: self.diagnosis.losses.is_noisy() && slow,
             fading: !sparing && self.pace.fading_until.is_some_and(|until| now < until),
             rate: self.pace.rate,
             young: self.pace.rate.map_or(YOUNG, |rate| {
@@ -333,6 +336,7 @@ impl Arq {
     /// How often a long fade is probed: often at first, never less than once a second.
     fn probe_interval(&self, now: Instant) -> Duration {
         let faded = self
+            .pace
             .fade
             .map_or(Duration::ZERO, |fade| now.since(fade.since));
         (faded / 100).clamp(Duration::from_millis(20), Duration::from_secs(1))
@@ -364,20 +368,20 @@ impl Machine for Arq {
                 } else {
                     class
                 };
-                let bytes = packet.buffer.len() as u64;
+                let bytes = packet.len() as u64;
                 match class {
                     Class::Held => self.stats.sent.bytes_held += bytes,
                     Class::Brief => self.stats.sent.bytes_brief += bytes,
                 }
                 self.stats.sent.packets_dropped +=
                     self.outbox.enqueue(now, packet, key, class.into());
-                self.pace.next_tidy.get_or_insert(now + TIDY);
+                self.pace.due.tidy.get_or_insert(now + TIDY);
             }
             Input::Plain { packet, key, ahead } => {
-                self.stats.sent.bytes_brief += packet.buffer.len() as u64;
+                self.stats.sent.bytes_brief += packet.len() as u64;
                 self.stats.sent.packets_dropped +=
                     self.outbox.enqueue(now, packet, key, Lane::Plain { ahead });
-                self.pace.next_tidy.get_or_insert(now + TIDY);
+                self.pace.due.tidy.get_or_insert(now + TIDY);
             }
             Input::Transport(buffer) => self.transport(now, buffer),
             Input::Frame {
@@ -395,7 +399,7 @@ impl Machine for Arq {
             Input::Link(linked) => {
                 self.pace.unlinked = !linked;
                 if linked {
-                    self.pace.next_probe = Instant::ZERO;
+                    self.pace.due.probe = Instant::ZERO;
                 }
             }
             Input::Rate(rate) => {
@@ -420,12 +424,12 @@ impl Machine for Arq {
         if !self.pace.unlinked {
             self.repeat_due(now);
         }
-        if self.pace.next_release.take_if(|due| *due <= now).is_some() {
-            self.pace.next_release = self.release().then_some(now);
+        if self.pace.due.release.take_if(|due| *due <= now).is_some() {
+            self.pace.due.release = self.release().then_some(now);
         }
-        if self.pace.next_tidy.is_some_and(|due| due <= now) {
+        if self.pace.due.tidy.is_some_and(|due| due <= now) {
             self.outbox.end_idle(now);
-            self.pace.next_tidy = (self.outbox.flows() > 0).then(|| now + TIDY);
+            self.pace.due.tidy = (self.outbox.flows() > 0).then(|| now + TIDY);
         }
     }
 
@@ -442,9 +446,10 @@ impl Machine for Arq {
             repeat
                 .filter(|_| !self.pace.unlinked)
                 .map(|at| self.pace.repeats.after(at)),
-            self.overtaken_until().map(|at| self.order.grace.after(at)),
-            self.pace.next_release,
-            self.pace.next_tidy,
+            self.overtaken_until()
+                .map(|at| self.diagnosis.order.grace.after(at)),
+            self.pace.due.release,
+            self.pace.due.tidy,
             self.path.poll_timeout(),
         ];
         own.into_iter().flatten().min()

@@ -36,7 +36,7 @@ struct Outstanding {
 
 impl Outstanding {
     fn len(&self) -> u64 {
-        (self.head.as_bytes().len() + self.packet.buffer.len()) as u64
+        (self.head.as_bytes().len() + self.packet.len()) as u64
     }
 }
 
@@ -116,7 +116,7 @@ impl BriefSender {
             lost: RangeSet::default(),
             confirmed: RangeSet::default(),
         };
-        self.storage += entry.packet.buffer.capacity();
+        self.storage += entry.packet.capacity();
         self.unfinished = Some(self.base + self.outstanding.len() as u64);
         self.outstanding.push_back(Some(entry));
     }
@@ -161,7 +161,7 @@ impl BriefSender {
             return;
         };
         let head = entry.head.as_bytes();
-        let bytes = head.iter().chain(entry.packet.buffer.iter());
+        let bytes = head.iter().chain(entry.packet.iter());
         let start = fragment.range.start as usize;
         out.iter_mut()
             .zip(bytes.skip(start))
@@ -241,7 +241,7 @@ impl BriefSender {
     fn forget(&mut self, packet: u64) {
         let slot = self.outstanding.get_mut((packet - self.base) as usize);
         if let Some(gone) = slot.and_then(Option::take) {
-            self.storage -= gone.packet.buffer.capacity();
+            self.storage -= gone.packet.capacity();
         }
         while self.outstanding.front().is_some_and(Option::is_none) {
             self.outstanding.pop_front();

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::Instant;
 
 /// For how long the smallest delay and the longest queue are remembered, at most twice, in microseconds.
@@ -44,7 +44,7 @@ pub enum LossCause {
 }
 
 /// How many were lost for each cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossCounts {
     /// At a queue on the way that was full.
     pub congestion: u64,

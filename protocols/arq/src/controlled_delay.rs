@@ -1,7 +1,7 @@
 //! When the queue of one flow tells its sender, by marks, that it stands: controlled delay (RFC 8289).
 
 use units::{Duration, Instant};
-use wire::ip::{Ecn, mark_congestion};
+use wire::ip::Ecn;
 use wire::packet::Packet;
 
 /// What counts as a queue that stands, and how long a sender may take to react.
@@ -45,7 +45,10 @@ impl ControlledDelay {
         (packet, waited): (&mut Packet, Duration),
         (standing, alone): (Standing, bool),
     ) {
-        let is_capable = matches!(ecn(packet), Some(Ecn::Capable0 | Ecn::Capable1));
+        let is_capable = matches!(
+            packet.ip().map(|ip| ip.ecn()),
+            Some(Ecn::Capable0 | Ecn::Capable1)
+        );
         if is_capable && self.is_due(now, waited >= standing.target && !alone, standing.interval) {
             self.mark(packet);
         }
@@ -53,7 +56,7 @@ impl ControlledDelay {
 
     /// Marks a packet in place of dropping it; false if its transport would not understand.
     pub(crate) fn mark(&mut self, packet: &mut Packet) -> bool {
-        match mark_congestion(&mut packet.buffer) {
+        match packet.mark_congestion() {
             Some(Ecn::Capable0 | Ecn::Capable1) => {
                 self.marked += 1;
                 true
@@ -107,9 +110,4 @@ impl ControlledDelay {
 fn pace(interval: Duration, count: u32) -> Duration {
     let square = u128::from(interval.as_nanos()).pow(2) / u128::from(count.max(1));
     Duration::from_nanos(u64::try_from(square.isqrt()).unwrap_or(u64::MAX))
-}
-
-/// The field of a packet; nothing if it is not one of IP.
-fn ecn(packet: &Packet) -> Option<Ecn> {
-    Ecn::of_packet(&packet.buffer)
 }

@@ -1,6 +1,6 @@
 //! Acknowledgements that a later one of the same connection makes useless (RFC 3449 §5.2.1).
 
-use wire::ip::{IpPacket, Transport};
+use wire::ip::Transport;
 use wire::packet::{Checksum, Packet};
 use wire::tcp::{AirLoss, TcpFlags, TcpSegmentOptions, TcpView};
 
@@ -11,14 +11,11 @@ const LENGTH_MAX: usize = 100;
 /// acknowledge, and the later more. Duplicates, selective acknowledgements, window updates and echoes of congestion
 /// are news each.
 pub(crate) fn supersedes(later: &Packet, earlier: &Packet) -> bool {
-    let alike = later.buffer.len() == earlier.buffer.len() && later.buffer.len() <= LENGTH_MAX;
+    let alike = later.len() == earlier.len() && later.len() <= LENGTH_MAX;
     if !alike || later.checksum == Checksum::Unverified {
         return false;
     }
-    let (Ok(later), Ok(earlier)) = (
-        IpPacket::parse(&later.buffer),
-        IpPacket::parse(&earlier.buffer),
-    ) else {
+    let (Some(later), Some(earlier)) = (later.ip(), earlier.ip()) else {
         return false;
     };
     if (later.dscp(), later.ecn()) != (earlier.dscp(), earlier.ecn()) {

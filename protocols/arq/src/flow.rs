@@ -14,7 +14,6 @@ use crate::controlled_delay::{ControlledDelay, Standing};
 use crate::fair::Place;
 use crate::filter::supersedes;
 use crate::limits::PACKET;
-use crate::queue;
 use crate::stream::StreamSender;
 
 /// A flow counts as sparse, and may be sent twice, up to 50 packets a second, after bursts of 8: in nanoseconds.
@@ -188,16 +187,16 @@ impl Flow {
             && let Some(last) = self.queue.back_mut()
             && supersedes(&packet, &last.packet)
         {
-            let storage = packet.buffer.capacity();
+            let storage = packet.capacity();
             let former = std::mem::replace(&mut last.packet, packet);
-            self.storage = self.storage + storage - former.buffer.capacity();
+            self.storage = self.storage + storage - former.capacity();
             return 0;
         }
-        if self.queued + packet.buffer.len() > 2 * limit && !self.queue.is_empty() {
+        if self.queued + packet.len() > 2 * limit && !self.queue.is_empty() {
             return 1;
         }
-        self.queued += packet.buffer.len();
-        self.storage += packet.buffer.capacity();
+        self.queued += packet.len();
+        self.storage += packet.capacity();
         if let Some(stream) = &mut self.stream {
             stream.held.hold(&packet);
         }
@@ -214,9 +213,9 @@ impl Flow {
         if self.delay.mark(oldest) {
             return 0;
         }
-        let before = oldest.buffer.len();
-        if queue::drop_first_segment(oldest) {
-            let dropped = before - oldest.buffer.len();
+        let before = oldest.len();
+        if oldest.drop_first_segment() {
+            let dropped = before - oldest.len();
             self.queued -= dropped;
             if let Some(stream) = &mut self.stream {
                 stream.held.shortened(oldest, dropped);
@@ -236,7 +235,7 @@ impl Flow {
         limit: usize,
         interval: Duration,
     ) -> Admission {
-        let length = self.queued + packet.buffer.len();
+        let length = self.queued + packet.len();
         if length > 2 * limit && !self.queue.is_empty() {
             return Admission::Dropped;
         }
@@ -247,7 +246,7 @@ impl Flow {
         self.last_drop = Some(now);
         if self.delay.mark(packet) {
             Admission::Whole
-        } else if queue::drop_first_segment(packet) {
+        } else if packet.drop_first_segment() {
             Admission::Shortened
         } else {
             Admission::Dropped
@@ -257,11 +256,11 @@ impl Flow {
     /// Puts a packet before the others; beyond twice `limit` bytes it is dropped. Returns how many were.
     pub(crate) fn enqueue_ahead(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
-        if self.queued + packet.buffer.len() > 2 * limit {
+        if self.queued + packet.len() > 2 * limit {
             return 1;
         }
-        self.queued += packet.buffer.len();
-        self.storage += packet.buffer.capacity();
+        self.queued += packet.len();
+        self.storage += packet.capacity();
         self.queue.push_front(Waiting { since: now, packet });
         0
     }
@@ -271,7 +270,7 @@ impl Flow {
     pub(crate) fn is_better_whole(&self, frame: &FrameWriter) -> bool {
         let next = self.queue.front().filter(|_| !self.is_repaired());
         next.is_some_and(|waiting| {
-            let length = waiting.packet.buffer.len();
+            let length = waiting.packet.len();
             if self.is_transport() {
                 length > frame.transport_room()
             } else {
@@ -309,14 +308,14 @@ impl Flow {
         if let Some(stream) = &mut self.stream {
             stream.held.release(&packet);
         }
-        packet.buffer.len()
+        packet.len()
     }
 
     /// Takes the packet that has waited longest.
     pub(crate) fn dequeue(&mut self) -> Option<Packet> {
         let packet = self.queue.pop_front()?.packet;
-        self.queued -= packet.buffer.len();
-        self.storage -= packet.buffer.capacity();
+        self.queued -= packet.len();
+        self.storage -= packet.capacity();
         Some(packet)
     }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use units::{RangeSet, SeqNumber};
-use wire::ip::{IpPacket, Transport};
+use wire::ip::Transport;
 use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
 
@@ -106,7 +106,7 @@ impl HeldData {
 
 /// The segment in a packet; nothing if it is of another kind.
 fn segment(packet: &Packet) -> Option<(TcpView<'_>, Said)> {
-    match IpPacket::parse(&packet.buffer).ok()?.transport() {
+    match packet.ip()?.transport() {
         Transport::Tcp(tcp) => {
             let said = Said {
                 acknowledgment: tcp.acknowledgment_number(),

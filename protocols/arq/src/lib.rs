@@ -31,7 +31,6 @@ mod loss_share;
 mod outbox;
 mod pace;
 mod path;
-mod queue;
 mod received_marks;
 mod receiver;
 mod reorder;

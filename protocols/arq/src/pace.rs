@@ -3,6 +3,7 @@
 use units::{BitRate, Duration, Instant};
 
 use crate::stall::Grace;
+use crate::stats::Fade;
 
 /// How far apart copies leave in a silence, at least and at most, unless silences lose what is on its way.
 const COPIES_LEAST: Duration = Duration::from_millis(20);
@@ -48,13 +49,21 @@ pub(crate) struct Pace {
     pub(crate) fading_until: Option<Instant>,
     /// What the last silence did with what had left before it.
     pub(crate) silences: Silences,
-    /// When something may be presumed lost again in this silence.
-    pub(crate) next_doubt: Instant,
-    /// When the next probe of a long fade may leave.
-    pub(crate) next_probe: Instant,
-    /// Nothing can be sent at all.
+    /// The current fade.
+    pub(crate) fade: Option<Fade>,
+    pub(crate) due: Due,
+    /// True if nothing can be sent at all.
     pub(crate) unlinked: bool,
-    pub(crate) next_tidy: Option<Instant>,
-    /// Whole segments of a packet that is still incomplete can be released.
-    pub(crate) next_release: Option<Instant>,
+}
+
+/// Times at which something is due.
+#[derive(Debug, Default)]
+pub(crate) struct Due {
+    /// When something may be presumed lost again in this silence.
+    pub(crate) doubt: Instant,
+    /// When the next probe of a long fade may leave.
+    pub(crate) probe: Instant,
+    pub(crate) tidy: Option<Instant>,
+    /// When whole segments of a packet that is still incomplete can be released.
+    pub(crate) release: Option<Instant>,
 }

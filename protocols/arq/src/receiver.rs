@@ -113,7 +113,7 @@ impl StreamReceiver {
     pub(crate) fn release(&mut self, room: Room, deliver: &mut impl FnMut(Packet)) -> bool {
         let (released, had_room) = (Cell::new(0), self.has_room(room));
         let mut deliver = |packet: Packet| {
-            released.set(released.get() + packet.buffer.capacity());
+            released.set(released.get() + packet.capacity());
             deliver(packet);
         };
         let mut any = false;

@@ -4,7 +4,7 @@
 //! frames go on being able only if the other end's counts say that it came through; each count is checked
 //! afterwards. A peer that lies gains nothing but frames that are not able to be marked, which queues drop instead.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::hop::EcnCounts;
 use wire::ip::Ecn;
@@ -27,7 +27,7 @@ const EVERY_ONE: Duration = Duration::from_secs(1);
 const EVERY_ONE_FRAMES: u64 = 32;
 
 /// Whether frames to the other end are able to be marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EcnAbility {
     /// It is being found out.

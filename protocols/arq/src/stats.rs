@@ -1,6 +1,6 @@
 //! What one end of the hop has counted.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant, Probability};
 
 use crate::cause::LossCounts;
@@ -11,7 +11,7 @@ use crate::sent_marks::EcnAbility;
 pub const BURST_CLASSES: usize = 12;
 
 /// Counts since the start, and the state of the hop, as one end sees it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// What this end sent.
     pub sent: SentStats,
@@ -22,7 +22,7 @@ pub struct Stats {
 }
 
 /// Congestion marks in both directions (RFC 3168).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EcnStats {
     /// Whether frames from this end are able to be marked by queues on the way.
     pub outwards: EcnAbility,
@@ -35,7 +35,7 @@ pub struct EcnStats {
 }
 
 /// The sending direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentStats {
     /// Transmissions.
     pub frames: u64,
@@ -78,7 +78,7 @@ pub struct SentStats {
 }
 
 /// The receiving direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceivedStats {
     /// Frames.
     pub frames: u64,

@@ -19,7 +19,7 @@ struct Record {
 
 impl Record {
     fn body(&self) -> &[u8] {
-        &self.packet.buffer[self.head.skip()..]
+        &self.packet[self.head.skip()..]
     }
 
     fn end(&self) -> u64 {
@@ -81,7 +81,7 @@ impl StreamSender {
             packet,
         };
         self.end = record.end();
-        self.storage += record.packet.buffer.capacity();
+        self.storage += record.packet.capacity();
         self.records.push_back(record);
     }
 
@@ -204,7 +204,7 @@ impl StreamSender {
                 .is_some_and(|record| record.end() <= self.confirmed)
             {
                 if let Some(gone) = self.records.pop_front() {
-                    self.storage -= gone.packet.buffer.capacity();
+                    self.storage -= gone.packet.capacity();
                     self.held.release(&gone.packet);
                 }
             }

@@ -32,7 +32,7 @@ impl Association {
         };
         let least = Bytes::from(LANE_FRAMES * self.arq.transport_packet_max());
         let target = self.air.rate().bytes_in(LANE).max(least).min(LANE_MOST);
-        let room = if self.linked {
+        let room = if self.link.is_up {
             target.saturating_sub(self.arq.transport_queued())
         } else {
             Bytes::ZERO
@@ -65,13 +65,13 @@ impl Association {
 
     /// Whether there is a link. What cannot be cut fits best where the length of frames is known before it is made.
     pub(crate) fn link(&mut self, now: Instant, linked: bool) {
-        if linked != self.linked {
+        if linked != self.link.is_up {
             self.arq.handle_input(now, arq::Input::Link(linked));
             if linked {
                 self.air.path_changed();
             }
         }
-        self.linked = linked;
+        self.link.is_up = linked;
         if linked && (self.tcp.is_used() || self.streams.is_some()) {
             self.arq.want_longer_frames(now);
         }
@@ -97,7 +97,7 @@ impl Association {
 
     /// A deadline was missed, so this process has not run meanwhile; what came then may be handed in before it is told.
     pub(crate) fn notice_stall(&mut self, now: Instant) {
-        let ran_at = std::mem::replace(&mut self.ran_at, now);
+        let ran_at = std::mem::replace(&mut self.stalls.ran_at, now);
         if ran_at + LATE >= now {
             return;
         }
@@ -106,18 +106,18 @@ impl Association {
             self.arq.stalled(now);
             // What the hop carried meanwhile is less than it could have.
             self.air.idle();
-            self.patience.stalled(now);
+            self.stalls.patience.stalled(now);
             self.recent.stalled(now.since(due));
         }
     }
 
     /// Tells the link repair what is known of the rate.
     pub(crate) fn tell_rate(&mut self, now: Instant) {
-        let (told, was_known) = self.told;
+        let (told, was_known) = self.link.reported_rate;
         if let Some(rate) = self.air.known_rate() {
             let rate = rate.max(self.air.crest());
             if !was_known || rate != told {
-                self.told = (rate, true);
+                self.link.reported_rate = (rate, true);
                 self.arq.handle_input(now, arq::Input::Rate(rate));
             }
             return;
@@ -126,7 +126,7 @@ impl Association {
         // never full, such as a fast network, carries longer frames all the same.
         let least = self.air.measured().map(|measured| measured.rate);
         if let Some(least) = least.filter(|least| !was_known && *least > told.scaled(2, 1)) {
-            self.told = (least, false);
+            self.link.reported_rate = (least, false);
             self.arq.handle_input(now, arq::Input::LeastRate(least));
         }
     }
@@ -138,7 +138,7 @@ impl Association {
         // Where others fill the queue, it swallows all that a small window sends at times.
         let is_contended = self.air.is_contended();
         let moment = Moment {
-            is_backlogged: self.linked && self.arq.queued() > Bytes::ZERO,
+            is_backlogged: self.link.is_up && self.arq.queued() > Bytes::ZERO,
             silent_since: self.arq.fade_since().filter(|_| !is_contended),
             is_waiting: is_contended || self.waits(now) > usual,
         };

@@ -35,10 +35,9 @@ use tcp::TcpLane;
 pub use tcp::{TcpConfig, TcpMethod};
 use units::{BitRate, Bytes, Duration, Instant, Probability};
 pub use vocabulary::{Profile, Reason, StreamAddresses, StreamId, StreamNews, StreamRequest};
-use wire::checksum::verify_transport_checksum;
-use wire::flow::{Class, FlowKey, is_bulk_udp};
-use wire::ip::{Ecn, IpPacket, Protocol};
-use wire::packet::{Checksum, Packet, PacketBuffer};
+use wire::flow::{Class, FlowKey};
+use wire::ip::{Ecn, Protocol};
+use wire::packet::{Packet, PacketBuffer};
 
 /// What can happen to an [`Association`].
 #[derive(Debug, Clone)]
@@ -98,24 +97,38 @@ pub enum Output {
 pub struct Association {
     arq: Arq,
     air: Air,
-    overhead: usize,
+    link: Link,
     /// What may be held, snoop's cache aside.
     memory: Bytes,
     outputs: VecDeque<Output>,
-    /// The rate that the link repair was last told of, and whether it was more than the least one.
-    told: (BitRate, bool),
     malformed: u64,
-    linked: bool,
     tcp: TcpLane,
     /// Where TCP is split, and its streams cross as MTCP.
     streams: Option<Streams>,
-    /// Whether their timers may go off.
-    patience: Grace,
-    /// When this process ran last, as far as is known.
-    ran_at: Instant,
+    stalls: Stalls,
     marks: Marks,
     flows: KnownFlows,
     recent: Recent,
+}
+
+/// The link, as the association knows it.
+#[derive(Debug)]
+struct Link {
+    /// True if frames can be sent.
+    is_up: bool,
+    /// Bytes around a frame.
+    overhead: usize,
+    /// The rate that was last reported to the link repair, and true if it was more than the least one.
+    reported_rate: (BitRate, bool),
+}
+
+/// Times in which this process did not run.
+#[derive(Debug, Default)]
+struct Stalls {
+    /// Decides when the timers of streams may expire after one.
+    patience: Grace,
+    /// When this process ran last, as far as is known.
+    ran_at: Instant,
 }
 
 impl Association {
@@ -123,17 +136,18 @@ impl Association {
     pub fn new(config: Config, rate: Option<BitRate>, tcp: &TcpConfig) -> Self {
         Self {
             tcp: TcpLane::new(tcp, config.frame),
-            overhead: config.overhead,
+            link: Link {
+                is_up: true,
+                overhead: config.overhead,
+                reported_rate: (BitRate::ZERO, false),
+            },
             memory: config.memory,
             arq: Arq::new(config),
             air: Air::new(rate),
             outputs: VecDeque::new(),
-            told: (BitRate::ZERO, false),
             malformed: 0,
-            linked: true,
             streams: None,
-            patience: Grace::default(),
-            ran_at: Instant::ZERO,
+            stalls: Stalls::default(),
             marks: Marks::default(),
             flows: KnownFlows::new(None),
             recent: Recent::default(),
@@ -198,7 +212,7 @@ impl Association {
 
     /// How many bytes a frame takes on the wire.
     pub fn on_wire(&self, frame: &PacketBuffer) -> Bytes {
-        Bytes::from(frame.len() + self.overhead)
+        Bytes::from(frame.len() + self.link.overhead)
     }
 
     /// What is known of its air.
@@ -223,17 +237,17 @@ impl Association {
 
     /// Whether a grant would be used now, for those packets or for repairs.
     pub fn wants_grant(&self, now: Instant) -> bool {
-        self.linked && self.arq.has_content(now)
+        self.link.is_up && self.arq.has_content(now)
     }
 
     /// When an acknowledgement is due.
     pub fn acknowledges_from(&self) -> Option<Instant> {
-        self.arq.acknowledges_from().filter(|_| self.linked)
+        self.arq.acknowledges_from().filter(|_| self.link.is_up)
     }
 
     /// When [`wants_grant`](Self::wants_grant) becomes true, or since when it is.
     pub fn grant_wanted_from(&self) -> Option<Instant> {
-        self.arq.air_wanted_from().filter(|_| self.linked)
+        self.arq.air_wanted_from().filter(|_| self.link.is_up)
     }
 
     /// The state of the hop, as this end sees it.
@@ -253,16 +267,15 @@ impl Association {
     }
 
     fn packet(&mut self, now: Instant, mut packet: Packet) {
-        let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
+        let Some(ip) = packet.ip() else {
             self.malformed += 1;
             return;
         };
-        let (mut key, mut class) = (FlowKey::of(&parsed), Class::of(&parsed));
+        let (mut key, mut class) = (FlowKey::of(&ip), Class::of(&ip));
         let is_held_tcp = class == Class::Held && key.protocol == Protocol::TCP;
         // A TCP header can only be elided if its checksum is known to be good.
-        let check = packet.checksum == Checksum::Unverified && is_held_tcp;
-        if check && verify_transport_checksum(&parsed) {
-            packet.checksum = Checksum::Verified;
+        if is_held_tcp {
+            packet.verify_checksum();
         }
         if key.protocol == Protocol::UDP {
             if class == Class::Held {
@@ -286,27 +299,21 @@ impl Association {
 
     /// A packet has crossed the hop.
     fn arrived(&mut self, now: Instant, packet: Packet) {
-        let is_refused = self.flows.are_limited()
-            && IpPacket::parse(&packet.buffer)
-                .is_ok_and(|parsed| !self.flows.admits(now, FlowKey::of(&parsed)));
-        if is_refused {
-            return;
+        if let Some(ip) = packet.ip() {
+            if self.flows.are_limited() && !self.flows.admits(now, FlowKey::of(&ip)) {
+                return;
+            }
+            match ip.protocol() {
+                _ if Class::of(&ip) != Class::Held => {}
+                Protocol::UDP => self.marks.saw(now, FlowKey::of(&ip)),
+                _ if self.tcp.watches() => {
+                    self.tcp.handle_input(now, tcp::Input::Incoming(packet));
+                    return self.carry_tcp(now);
+                }
+                _ => {}
+            }
         }
-        if is_bulk_udp(&packet.buffer)
-            && let Ok(parsed) = IpPacket::parse(&packet.buffer)
-        {
-            self.marks.saw(now, FlowKey::of(&parsed));
-        }
-        let watched = self.tcp.watches()
-            && IpPacket::parse(&packet.buffer).is_ok_and(|parsed| {
-                parsed.protocol() == Protocol::TCP && Class::of(&parsed) == Class::Held
-            });
-        if watched {
-            self.tcp.handle_input(now, tcp::Input::Incoming(packet));
-            self.carry_tcp(now);
-        } else {
-            self.outputs.push_back(Output::Packet(packet));
-        }
+        self.outputs.push_back(Output::Packet(packet));
     }
 
     /// Carries out what the TCP lane asks for.
@@ -315,10 +322,8 @@ impl Association {
             match output {
                 tcp::Output::Cross { packet, ahead } => {
                     // The lane hands on what could be read before, and makes nothing else.
-                    let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
-                        continue;
-                    };
-                    let key = Some(FlowKey::of(&parsed)).filter(|key| self.flows.knows(key));
+                    let Some(ip) = packet.ip() else { continue };
+                    let key = Some(FlowKey::of(&ip)).filter(|key| self.flows.knows(key));
                     let key = key.unwrap_or(COMMON_FLOW);
                     self.arq
                         .handle_input(now, arq::Input::Plain { packet, key, ahead });
@@ -331,7 +336,7 @@ impl Association {
     /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
-        while self.linked {
+        while self.link.is_up {
             let Some(grant) = self.next_grant(now) else {
                 break;
             };
@@ -342,7 +347,7 @@ impl Association {
             self.air.end_turn();
         }
         self.air.end_turn();
-        if self.linked && !self.arq.has_content(now) {
+        if self.link.is_up && !self.arq.has_content(now) {
             self.air.idle();
         }
         self.tell_rate(now);
@@ -405,7 +410,7 @@ impl Machine for Association {
                     self.air.path_changed();
                 }
                 self.arq.handle_input(now, arq::Input::Path(news));
-                self.overhead = self.arq.overhead();
+                self.link.overhead = self.arq.overhead();
             }
         }
         self.pump(now);
@@ -418,8 +423,8 @@ impl Machine for Association {
         self.tcp.handle_timeout(now);
         if let Some(streams) = &mut self.streams
             && let Some(due) = streams.poll_timeout()
-            && self.patience.after(due) <= now
-            && !self.patience.is_needed(now, due)
+            && self.stalls.patience.after(due) <= now
+            && !self.stalls.patience.is_needed(now, due)
         {
             streams.handle_timeout(now);
         }
@@ -436,9 +441,9 @@ impl Machine for Association {
         let content = self.arq.content_from().zip(self.air.opens_at()).map(open);
         let acknowledges = self.arq.acknowledges_from();
         let acknowledges = acknowledges.zip(self.air.free_at()).map(open);
-        let grant = machine::earlier(content, acknowledges).filter(|_| self.linked);
+        let grant = machine::earlier(content, acknowledges).filter(|_| self.link.is_up);
         let streams = self.streams.as_ref().and_then(Streams::poll_timeout);
-        let streams = streams.map(|due| self.patience.after(due));
+        let streams = streams.map(|due| self.stalls.patience.after(due));
         let own = machine::earlier(self.arq.poll_timeout(), self.tcp.poll_timeout());
         let own = machine::earlier(own, streams);
         machine::earlier(own, grant)

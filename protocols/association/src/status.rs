@@ -2,14 +2,14 @@
 
 use air::Air;
 use arq::{Arq, Stats};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Duration, Instant};
 
 use crate::streams::StreamStatus;
 use crate::tcp::TcpMethod;
 
 /// The state of the hop, as one end sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// The rate of the hop in the sending direction, once it is given or measured.
     pub rate: Option<BitRate>,
@@ -52,7 +52,7 @@ pub struct Status {
 }
 
 /// How TCP crosses, and what snoop has done for it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpStatus {
     /// Who repairs it.
     pub method: TcpMethod,

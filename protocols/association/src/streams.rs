@@ -6,7 +6,7 @@ use bytes::Bytes;
 use machine::{ConfigError, Machine, RandomStream};
 use mtcp::{Endpoint, Packet};
 use redirector::{Chunks, Content};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::packet::{HEADROOM, PacketBuffer};
 
@@ -62,7 +62,7 @@ pub(crate) enum Output {
 }
 
 /// What streams have done, for the operator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamStatus {
     /// In which profile.
     pub profile: Profile,

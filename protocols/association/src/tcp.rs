@@ -7,9 +7,9 @@ use machine::Machine;
 use serde::{Deserialize, Serialize};
 use snoop::{Agent, Limits, Mobile, MobileConfig};
 use units::{Bytes, Instant};
-use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
+use wire::ip::Version;
+use wire::packet::Packet;
 use wire::segment::Segments;
-use wire::tcp::clamp_maximum_segment_size;
 
 use crate::status::TcpStatus;
 
@@ -174,34 +174,25 @@ impl TcpLane {
         if packet.segment_size == 0 {
             return self.send_segment(now, packet);
         }
-        let Ok(segments) = Segments::of(&packet.buffer, packet.segment_size) else {
+        let cut = |ip| Segments::of(&ip, packet.segment_size).ok();
+        let Some(segments) = packet.ip().and_then(cut) else {
             return self.send_segment(now, packet);
         };
         for index in 0..segments.count() {
-            let length = segments.length(index);
-            let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
-            segments.write(index, buffer.grow(length));
-            let checksum = Checksum::Verified;
-            let segment = Packet {
-                checksum,
-                ..Packet::new(buffer)
-            };
-            self.send_segment(now, segment);
+            self.send_segment(now, segments.packet(index));
         }
     }
 
     /// Lets both ends of a connection agree on segments that fit in one frame: a segment in two is lost
     /// with either.
     fn clamp(&self, packet: &mut Packet) {
-        let version = packet.buffer.first().map_or(0, |byte| byte >> 4);
-        let headers = if version == 4 {
-            IPV4_AND_TCP
-        } else {
-            IPV6_AND_TCP
+        let headers = match packet.ip().map(|ip| ip.version()) {
+            Some(Version::V4) => IPV4_AND_TCP,
+            _ => IPV6_AND_TCP,
         };
         let limit = u16::try_from(self.packet.saturating_sub(headers)).unwrap_or(u16::MAX);
         // What cannot be read is not for us to change.
-        let _ = clamp_maximum_segment_size(&mut packet.buffer, limit, packet.checksum);
+        let _ = packet.clamp_maximum_segment_size(limit);
     }
 
     fn send_segment(&mut self, now: Instant, packet: Packet) {

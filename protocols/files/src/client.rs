@@ -52,32 +52,61 @@ struct Opening {
 pub struct Client {
     config: Config,
     server: ServerLimits,
-    rpc: rpc::Client,
-    calls: BTreeMap<u64, Sent>,
-    calls_made: u64,
+    calls: Calls,
     requests: BTreeMap<Ticket, Running>,
     nodes: BTreeMap<FileHandle, Node>,
-    openings: BTreeMap<OpenFile, Opening>,
-    openings_made: u64,
+    openings: Openings,
+    blocks: Blocks,
+    written: Written,
+    alarms: Alarms,
+    /// For what must not come twice: verifiers of CREATE, names of removed files.
+    unique: RandomStream,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+}
+
+/// The calls to the server.
+#[derive(Debug, Clone)]
+struct Calls {
+    rpc: rpc::Client,
+    /// Calls that wait for their answers.
+    sent: BTreeMap<u64, Sent>,
+    /// Number of calls made so far.
+    made: u64,
+}
+
+/// The files that are open.
+#[derive(Debug, Clone, Default)]
+struct Openings {
+    open: BTreeMap<OpenFile, Opening>,
+    /// Number of openings so far.
+    made: u64,
+}
+
+/// Blocks of files on their way, and their sizes.
+#[derive(Debug, Clone)]
+struct Blocks {
     window: BlockWindow,
     read_size: BlockChoice,
     write_size: BlockChoice,
     /// Files that may have blocks to send, in turn.
     busy: VecDeque<FileHandle>,
     queued: BTreeSet<FileHandle>,
-    /// Files with written bytes that are not safe, and what these take.
+}
+
+/// Written bytes that the server may still lose.
+#[derive(Debug, Clone, Default)]
+struct Written {
+    /// Files that have such bytes.
     unsafe_files: BTreeSet<FileHandle>,
+    /// Number of such bytes.
     kept: u64,
-    /// Files with writers that wait for room, and whether everything is written out to make some.
+    /// Files with writers that wait for room.
     starved: VecDeque<FileHandle>,
+    /// True if everything is written out to make room.
     pressed: bool,
     /// Files that requests no longer keep writers from.
     lifted: Vec<(FileHandle, Ticket)>,
-    alarms: Alarms,
-    /// For what must not come twice: verifiers of CREATE, names of removed files.
-    unique: RandomStream,
-    outputs: VecDeque<Output>,
-    counters: Counters,
 }
 
 impl Client {
@@ -94,25 +123,24 @@ impl Client {
     ) -> Result<Self, ConfigError> {
         config.check()?;
         Ok(Self {
-            window: BlockWindow::new(config.window),
-            read_size: BlockChoice::new(config.block, rpc.transport()),
-            write_size: BlockChoice::new(config.block, rpc.transport()),
+            blocks: Blocks {
+                window: BlockWindow::new(config.window),
+                read_size: BlockChoice::new(config.block, rpc.transport()),
+                write_size: BlockChoice::new(config.block, rpc.transport()),
+                busy: VecDeque::new(),
+                queued: BTreeSet::new(),
+            },
             config,
             server,
-            rpc: rpc.checking(nfs::are_results),
-            calls: BTreeMap::new(),
-            calls_made: 0,
+            calls: Calls {
+                rpc: rpc.checking(nfs::are_results),
+                sent: BTreeMap::new(),
+                made: 0,
+            },
             requests: BTreeMap::new(),
             nodes: BTreeMap::new(),
-            openings: BTreeMap::new(),
-            openings_made: 0,
-            busy: VecDeque::new(),
-            queued: BTreeSet::new(),
-            unsafe_files: BTreeSet::new(),
-            kept: 0,
-            starved: VecDeque::new(),
-            pressed: false,
-            lifted: Vec::new(),
+            openings: Openings::default(),
+            written: Written::default(),
             alarms: Alarms::default(),
             unique: RandomStream::named(seed, "files"),
             outputs: VecDeque::new(),
@@ -122,7 +150,7 @@ impl Client {
 
     /// What its calls have cost so far.
     pub fn calls(&self) -> rpc::Counters {
-        self.rpc.counters()
+        self.calls.rpc.counters()
     }
 
     /// What it has done so far.
@@ -132,17 +160,17 @@ impl Client {
 
     /// Since when the server is silent, if that was said ([`Output::Silent`]).
     pub fn silent_since(&self) -> Option<Instant> {
-        self.rpc.silent_since()
+        self.calls.rpc.silent_since()
     }
 
     /// What was written and is not safe at the server, with what it takes to keep it, in bytes.
     pub fn unsafe_bytes(&self) -> u64 {
-        self.kept
+        self.written.kept
     }
 
     /// How many files have such data.
     pub fn unsafe_files(&self) -> usize {
-        self.unsafe_files.len()
+        self.written.unsafe_files.len()
     }
 
     /// Requests that have not ended.
@@ -157,7 +185,7 @@ impl Client {
 
     /// How many blocks may be on their way at present.
     pub fn window(&self) -> u64 {
-        self.window.limit()
+        self.blocks.window.limit()
     }
 
     fn request(&mut self, now: Instant, request: Request) {
@@ -217,10 +245,14 @@ impl Client {
     /// A request has ended.
     fn end(&mut self, ticket: Ticket, result: Result<Reply, Error>) {
         if let Some(running) = self.requests.remove(&ticket) {
-            self.lifted
+            self.written
+                .lifted
                 .extend(running.barrier.map(|file| (file, ticket)));
-            if let Err(error) = &result {
-                self.forget_stale(&running.operation, error);
+            match &result {
+                Ok(reply) => {
+                    debug_assert!(running.operation.fits(reply), "{reply:?} to {running:?}");
+                }
+                Err(error) => self.forget_stale(&running.operation, error),
             }
             self.tell(ticket, result);
         }
@@ -237,8 +269,10 @@ impl Client {
             return;
         };
         if let Some(call) = running.call {
-            self.calls.remove(&call);
-            self.rpc.handle_input(now, rpc::Input::Cancel(Ticket(call)));
+            self.calls.sent.remove(&call);
+            self.calls
+                .rpc
+                .handle_input(now, rpc::Input::Cancel(Ticket(call)));
         }
         self.withdraw(now, ticket, &running);
     }
@@ -253,7 +287,7 @@ impl Client {
     /// Takes in what the calls have brought, and makes those that follow from it.
     fn settle_calls(&mut self, now: Instant) {
         loop {
-            while let Some(output) = self.rpc.poll_output() {
+            while let Some(output) = self.calls.rpc.poll_output() {
                 match output {
                     rpc::Output::Send(bytes) => self.outputs.push_back(Output::Send(bytes)),
                     rpc::Output::Answer(answer) => self.answer(now, answer),
@@ -266,7 +300,7 @@ impl Client {
                     rpc::Output::Reconnect => self.outputs.push_back(Output::Reconnect),
                 }
             }
-            while let Some((file, ticket)) = self.lifted.pop() {
+            while let Some((file, ticket)) = self.written.lifted.pop() {
                 self.lift_barrier(now, file, ticket);
             }
             if !self.pump(now) {
@@ -314,13 +348,13 @@ impl Machine for Client {
             Input::Link(event) => Some(rpc::Input::Link(event)),
         };
         if let Some(call) = call {
-            self.rpc.handle_input(now, call);
+            self.calls.rpc.handle_input(now, call);
         }
         self.settle_calls(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.rpc.handle_timeout(now);
+        self.calls.rpc.handle_timeout(now);
         self.settle_calls(now);
         while let Some(alarm) = self.alarms.due(now) {
             self.alarm(now, alarm);
@@ -333,6 +367,6 @@ impl Machine for Client {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        earlier(self.rpc.poll_timeout(), self.alarms.next())
+        earlier(self.calls.rpc.poll_timeout(), self.alarms.next())
     }
 }

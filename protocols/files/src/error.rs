@@ -58,6 +58,9 @@ pub enum Error {
     /// What was written ends beyond the largest file.
     #[error("the file would be larger than any file can be")]
     TooLarge,
+    /// The client of files broke its contract.
+    #[error("the reply does not fit the operation")]
+    OtherReply,
 }
 
 impl Error {

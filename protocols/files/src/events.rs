@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use nfs::{
-    Attributes, BadName, CookieVerifier, Device, FileHandle, FileType, Name, NewAttributes, Space,
-};
+use nfs::{Attributes, BadName, CookieVerifier, FileHandle, Name};
 use rpc::LinkEvent;
 use rpc::message::Credentials;
 use units::{Duration, Instant};
 
-use crate::Error;
+use crate::{Error, Operation, Reply};
 
 pub use rpc::Ticket;
 
@@ -60,114 +58,6 @@ pub struct Request {
     pub operation: Operation,
 }
 
-/// What can be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operation {
-    /// Finds a name: [`Reply::Found`].
-    LookUp(Entry),
-    /// What is known of a file: [`Reply::Attributes`].
-    Attributes(FileHandle),
-    /// Sets attributes: [`Reply::Attributes`]. To cut a file waits for what is being written beyond the cut.
-    SetAttributes {
-        /// The file.
-        file: FileHandle,
-        /// What it shall have.
-        attributes: NewAttributes,
-    },
-    /// Where a symbolic link leads: [`Reply::Target`].
-    ReadLink(FileHandle),
-    /// Names in a directory, from a place on: [`Reply::Page`].
-    List {
-        /// The directory.
-        directory: FileHandle,
-        /// Where to go on; [`ListPlace::START`] at first.
-        from: ListPlace,
-    },
-    /// Makes a directory: [`Reply::Found`].
-    MakeDirectory {
-        /// Its place.
-        entry: Entry,
-        /// What it shall have.
-        attributes: NewAttributes,
-    },
-    /// Makes a symbolic link: [`Reply::Found`].
-    MakeSymbolicLink {
-        /// Its place.
-        entry: Entry,
-        /// Where it leads, 1 to 4,095 bytes without a zero.
-        target: Bytes,
-        /// What it shall have.
-        attributes: NewAttributes,
-    },
-    /// Makes a device, a socket or a pipe: [`Reply::Found`].
-    MakeNode {
-        /// Its place.
-        entry: Entry,
-        /// Which of these.
-        kind: FileType,
-        /// The device's numbers, if it is one.
-        device: Device,
-        /// What it shall have.
-        attributes: NewAttributes,
-    },
-    /// One more name for a file: [`Reply::Found`].
-    Link {
-        /// The file.
-        file: FileHandle,
-        /// The new name.
-        entry: Entry,
-    },
-    /// Removes a name of something that is no directory: [`Reply::Done`]. A file that is open goes when it is closed.
-    Remove(Entry),
-    /// Removes a directory: [`Reply::Done`].
-    RemoveDirectory(Entry),
-    /// Moves a name, in place of what has the new one: [`Reply::Done`]. What was written to the file is safe before.
-    Rename {
-        /// The name it has.
-        from: Entry,
-        /// The name it shall have.
-        to: Entry,
-    },
-    /// How full the file system is: [`Reply::Space`].
-    Space(FileHandle),
-    /// Opens a file, after a look whether it has changed: [`Reply::Opened`].
-    Open(FileHandle),
-    /// Makes a regular file and opens it: [`Reply::Opened`].
-    Create {
-        /// Its place.
-        entry: Entry,
-        /// What it shall have.
-        attributes: NewAttributes,
-        /// Whether it is an error if there is one.
-        exclusive: bool,
-    },
-    /// Reads: [`Reply::Data`]. Fewer bytes only at the end of the file.
-    Read {
-        /// The file.
-        open: OpenFile,
-        /// Where to begin, in bytes.
-        offset: u64,
-        /// How many bytes.
-        count: u32,
-    },
-    /// Writes: [`Reply::Done`] once the client has the data, which waits while it has too many already.
-    Write {
-        /// The file.
-        open: OpenFile,
-        /// Where to begin, in bytes.
-        offset: u64,
-        /// What to write.
-        data: Bytes,
-    },
-    /// Waits until all that was written is on the server's disk: [`Reply::Done`]. An error of an earlier write is told
-    /// here, once to each opening of the file.
-    Flush(OpenFile),
-    /// Closes: [`Reply::Done`]. What was not flushed is written all the same, but no error is told.
-    Close(OpenFile),
-    /// Writes all files' data and waits until they are on the server's disk: [`Reply::Done`].
-    Sync,
-}
-
 /// Where a listing goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListPlace {
@@ -205,32 +95,6 @@ pub struct Listed {
     pub next: ListPlace,
     /// The file, if the server told.
     pub found: Option<Found>,
-}
-
-/// What came of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
-    /// It is done.
-    Done,
-    /// A file.
-    Found(Found),
-    /// What is known of the file.
-    Attributes(Attributes),
-    /// Where a symbolic link leads.
-    Target(Bytes),
-    /// Names. There may be none of them although the listing goes on.
-    Page {
-        /// In the server's order.
-        entries: Vec<Listed>,
-        /// Where the listing goes on; nothing at its end.
-        next: Option<ListPlace>,
-    },
-    /// How full the file system is.
-    Space(Space),
-    /// The file is open.
-    Opened(OpenFile, Found),
-    /// What was read, one piece behind the other.
-    Data(Vec<Bytes>),
 }
 
 /// How a request ended.

@@ -13,6 +13,7 @@ mod counters;
 mod error;
 mod events;
 mod node;
+mod operation;
 mod window;
 
 pub use client::{AGAIN_AFTER, Client};
@@ -22,6 +23,6 @@ pub use config::{
 pub use counters::Counters;
 pub use error::Error;
 pub use events::{
-    Answer, Entry, Found, Input, ListPlace, Listed, OpenFile, Operation, Output, Reply, Request,
-    Ticket,
+    Answer, Entry, Found, Input, ListPlace, Listed, OpenFile, Output, Request, Ticket,
 };
+pub use operation::{Ask, FromReply, Operation, Page, Reply, ask};

@@ -95,26 +95,48 @@ pub(crate) struct Content {
     pub(crate) writers: VecDeque<Ticket>,
     /// Requests that change the size: while there are any, writes wait.
     pub(crate) barriers: BTreeMap<Ticket, Barrier>,
-    /// Where sequential readers are, and how far is read ahead of them.
+    pub(crate) ahead: ReadAhead,
+    pub(crate) sending: WriteOut,
+    pub(crate) errors: WriteErrors,
+}
+
+/// Blocks that are read before anybody asks for them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReadAhead {
+    /// End of what sequential readers have read.
     pub(crate) read_to: u64,
-    pub(crate) ahead: u64,
-    pub(crate) ahead_to: u64,
-    /// In whose name.
+    /// Number of bytes that are read ahead of them.
+    pub(crate) distance: u64,
+    /// End of what is read ahead.
+    pub(crate) until: u64,
+    /// The user in whose name it is read.
     pub(crate) reader: Option<Arc<Credentials>>,
+}
+
+/// State of what is written to the server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WriteOut {
+    /// The user in whose name it is written.
     pub(crate) writer: Option<Arc<Credentials>>,
-    /// Since when the oldest dirty byte waits for its block to be filled.
+    /// Time since which the oldest dirty byte waits for its block to be filled.
     pub(crate) dirty_since: Option<Instant>,
-    /// Not to be written before, as the server wants it later, or refused it.
+    /// Time before which nothing is written, as the server wants it later, or refused it.
     pub(crate) not_before: Option<Instant>,
     pub(crate) refused: bool,
     pub(crate) commit: Option<u64>,
-    /// The life of the server that answered last.
+    /// Verifier of the start of the server that answered last.
     pub(crate) verifier: Option<WriteVerifier>,
-    /// COMMITs in a row that found another life than their WRITEs had.
+    /// Number of COMMITs in a row with another verifier than their WRITEs had.
     pub(crate) mismatches: u32,
-    /// The last error of a write, and how many there were.
-    pub(crate) error: Option<Error>,
-    pub(crate) errors: u64,
+}
+
+/// Errors of writes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WriteErrors {
+    /// The last one.
+    pub(crate) last: Option<Error>,
+    /// Number of errors so far.
+    pub(crate) count: u64,
 }
 
 impl Content {
@@ -139,7 +161,7 @@ impl Content {
             && self.flushers.is_empty()
             && self.writers.is_empty()
             && self.barriers.is_empty()
-            && self.commit.is_none()
+            && self.sending.commit.is_none()
     }
 }
 

@@ -9,7 +9,7 @@ use wire::address::HopAddress;
 use crate::{BearerMtu, Caps, SplitTerms, StreamLimits, TcpTerms};
 
 /// Which end of the hop a host stands at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// It begins: it knows where its gateway is.

@@ -10,7 +10,7 @@ use split::{Origin, Splitter};
 use thiserror::Error;
 use units::{Bytes, Instant};
 use wire::address::HopAddress;
-use wire::ip::{Ecn, IpPacket};
+use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::agenda::Agenda;
@@ -148,9 +148,9 @@ impl Host {
     }
 
     pub(crate) fn route(&mut self, now: Instant, packet: Packet) {
-        let owner = IpPacket::parse(&packet.buffer)
-            .ok()
-            .and_then(|parsed| self.routes.owner(parsed.destination()));
+        let owner = packet
+            .ip()
+            .and_then(|ip| self.routes.owner(ip.destination()));
         match owner {
             Some(index) => {
                 let input = association::Input::Packet(packet);
@@ -290,19 +290,20 @@ impl Host {
         from: Option<HopAddress>,
     ) -> Option<EventKind> {
         let peer = &mut self.peers[index];
-        let method = peer.tcp.agreed(features);
-        let profile = peer.split.agreed(features);
+        let method = peer.terms.tcp.agreed(features);
+        let profile = peer.terms.split.agreed(features);
         let streams = self.bearer.streams.zip(profile);
         let place = peer.endpoint.or(from);
         let mut fresh = self.bearer.association(place, method, &peer.caps);
         if let Some((maker, profile)) = streams {
-            let name = format!("{}/{}", peer.name, peer.life);
+            let name = format!("{}/{}", peer.name, peer.terms.life);
             fresh = maker.equip(fresh, profile, &name);
         }
         peer.association = fresh.after(&mut peer.association);
-        let refused = match peer.tcp.refused(method) {
+        let refused = match peer.terms.tcp.refused(method) {
             Some(chosen) => Some(EventKind::TcpRefused { chosen }),
             None => peer
+                .terms
                 .split
                 .is_refused(profile)
                 .then_some(EventKind::StreamsRefused),
@@ -367,10 +368,8 @@ impl Host {
 
     /// Hands on a packet that has crossed the hop, if its sender may use its source address.
     fn release(&mut self, now: Instant, index: usize, packet: Packet) {
-        let source = IpPacket::parse(&packet.buffer)
-            .ok()
-            .map(|parsed| parsed.source());
-        if source.and_then(|source| self.routes.owner(source)) == Some(index) {
+        let owner = packet.ip().and_then(|ip| self.routes.owner(ip.source()));
+        if owner == Some(index) {
             if !self.split(now, Origin::Hop, &packet) {
                 self.outputs.push_back(Output::Packet(packet));
             }

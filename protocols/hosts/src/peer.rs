@@ -46,12 +46,18 @@ pub(crate) struct Peer {
     pub(crate) moving: Option<Moving>,
     pub(crate) signs: Signs,
     pub(crate) packets_refused: u64,
-    pub(crate) tcp: TcpTerms,
     pub(crate) caps: Caps,
+    pub(crate) terms: Terms,
+}
+
+/// What this host and a peer do with TCP.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    pub(crate) tcp: TcpTerms,
     pub(crate) split: SplitTerms,
-    /// That of its streams, if it has any.
+    /// The profile of its streams, if it has any.
     pub(crate) profile: Option<Profile>,
-    /// Counts the times that it began anew.
+    /// Number of times that it began anew.
     pub(crate) life: u32,
 }
 
@@ -78,11 +84,13 @@ impl Peer {
             moving: None,
             signs: Signs::default(),
             packets_refused: 0,
-            tcp: config.tcp,
             caps: config.caps,
-            split: config.split,
-            profile: None,
-            life: 0,
+            terms: Terms {
+                tcp: config.tcp,
+                split: config.split,
+                profile: None,
+                life: 0,
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 
 use association::TcpMethod;
 use machine::Machine;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use session::DropCause;
 use units::{Duration, Instant};
 use wire::address::HopAddress;
@@ -33,7 +33,7 @@ enum State {
 }
 
 /// Whether a peer is here. Times are ages at the time of the question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Registration {
     /// It has not been heard in this life of the host.

@@ -1,6 +1,6 @@
 //! How a host does.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use session::DropCause;
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
@@ -11,7 +11,7 @@ use crate::peer::Peer;
 use crate::{Choice, Limit, Registration, Role, SplitTerms};
 
 /// How a host does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Which end of the hop it is.
     pub role: Role,
@@ -32,7 +32,7 @@ pub struct Status {
 }
 
 /// How one peer does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerStatus {
     /// What the operator calls it.
     pub name: String,
@@ -105,7 +105,7 @@ impl Host {
 
     /// What the streams of a peer may hold once there are any.
     fn streams_to_come(&self, peer: &Peer) -> Bytes {
-        let may_come = peer.profile.is_none() && peer.split != SplitTerms::Never;
+        let may_come = peer.terms.profile.is_none() && peer.terms.split != SplitTerms::Never;
         let maker = self.bearer.streams.filter(|_| may_come);
         maker.map_or(Bytes::ZERO, |maker| maker.memory_most())
     }

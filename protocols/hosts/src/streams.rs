@@ -77,8 +77,8 @@ impl StreamMaker {
 impl Host {
     /// A peer has begun anew: the streams of its former life are gone, and those of this one can be used.
     pub(crate) fn renew_streams(&mut self, now: Instant, peer: usize, profile: Option<Profile>) {
-        let former = std::mem::replace(&mut self.peers[peer].profile, profile);
-        self.peers[peer].life += 1;
+        let former = std::mem::replace(&mut self.peers[peer].terms.profile, profile);
+        self.peers[peer].terms.life += 1;
         let scope = self.peers[peer].scope();
         let Some(splitter) = &mut self.splitter else {
             return;
@@ -99,7 +99,7 @@ impl Host {
     /// Returns the way by which connections with a peer cross the hop that begin now, where that is chosen for each.
     pub fn choice(&self, index: usize) -> Option<Choice> {
         let peer = self.peers.get(index)?;
-        (peer.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
+        (peer.terms.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
     }
 
     /// Returns what has become of connections that are split, where they are.

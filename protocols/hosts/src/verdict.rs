@@ -4,11 +4,11 @@
 use std::fmt;
 
 use association::Seconds;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 /// What limits what crosses a hop, from one end to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitedBy {
     /// Nothing here: applications send no more.
@@ -135,7 +135,7 @@ impl fmt::Display for LimitedBy {
 }
 
 /// A verdict, and the numbers that it rests on, for a status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// What limits the hop.
     pub by: LimitedBy,

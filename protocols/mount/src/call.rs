@@ -9,7 +9,7 @@ use rpc::message::Credentials;
 use units::Instant;
 
 use crate::directories::{Cursor, Part};
-use crate::{Node, OpenFlags, RequestId};
+use crate::{Answer, Node, OpenFlags, RequestId};
 
 /// A request of the kernel.
 #[derive(Debug, Clone)]
@@ -27,29 +27,31 @@ pub(crate) struct Call {
     pub(crate) credentials: Arc<Credentials>,
 }
 
-/// Step with which a call continues when its request to the file client has ended.
+/// The step that a call goes on with when its request to the client of files has ended. Each takes one kind of reply.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     /// Answers with the attributes.
     Attributes,
     /// Answers with the space.
     Space,
-    /// Answers with the entry of a name, or with success. A look-up may find nothing.
-    Name { looks: bool },
-    /// Continues with the open file, which may have to be truncated.
+    /// Gives the entry. A look-up may find nothing.
+    Entry { looks: bool },
+    /// Gives where the link leads.
+    Target,
+    /// Goes on with the open file: it may have to be cut.
     Open(OpenFlags),
     /// Answers with the open file after it is truncated.
     Cut(OpenFile),
     /// Answers with the new open file.
     Create,
-    /// Answers with the data, at most this many bytes.
+    /// Closes the new file, and gives its entry.
+    Make,
+    /// Gives the data, at most so many bytes.
     Read(u32),
     /// Writes at the end of the file.
     Append(OpenFile, Bytes),
-    /// Answers with the number of bytes written.
-    Write(u32),
-    /// Answers with success.
-    Flush,
+    /// Gives the answer once it is done.
+    Finish(Answer),
     /// Fills the listing with the next page.
     List(Cursor, Part),
 }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use files::{Operation as Wanted, Reply, Ticket};
+use files::{FromReply, Operation as Wanted, Reply, Ticket};
+use nfs::Attributes;
 use rpc::message::Credentials;
 
+use crate::attributes::room;
 use crate::call::{Call, Pending, Step};
 use crate::errno::{Failure, is_servers_fault};
 use crate::{Answer, Errno, Fault, FileSystem, Output, RequestId};
@@ -14,10 +16,11 @@ use crate::{Answer, Errno, Fault, FileSystem, Output, RequestId};
 const FIRST_TICKET: u64 = 1 << 63;
 
 impl FileSystem {
-    /// Submits a request that the call needs to the file client; the call continues at `step`.
-    pub(crate) fn ask(&mut self, call: Call, operation: Wanted, step: Step) {
+    /// Asks the client of files for something that the call needs; the call goes on at `step`.
+    pub(crate) fn ask(&mut self, call: &Call, operation: Wanted, step: Step) {
         let ticket = self.submit(&call.credentials, operation);
         self.tickets.insert(ticket, call.id);
+        let call = call.clone();
         self.calls.insert(call.id, Pending { call, ticket, step });
     }
 
@@ -37,47 +40,36 @@ impl FileSystem {
     pub(crate) fn end_wait(&mut self, id: RequestId, result: Result<Reply, Failure>) {
         if let Some(Pending { call, ticket, step }) = self.calls.remove(&id) {
             self.tickets.remove(&ticket);
-            self.go_on(call, step, result);
+            self.go_on(&call, step, result);
         }
     }
 
-    fn go_on(&mut self, call: Call, step: Step, result: Result<Reply, Failure>) {
-        match (step, result) {
-            (Step::Name { looks }, result) => self.named(&call, looks, result),
-            (Step::Cut(open), result) => self.cut(&call, open, &result),
-            (Step::List(cursor, part), result) => self.listed(call, cursor, part, result),
-            (_, Err(failure)) => self.fail(&call, &failure),
-            (Step::Attributes, Ok(Reply::Attributes(attributes))) => {
-                self.tell_attributes(&call, &attributes);
+    fn go_on(&mut self, call: &Call, step: Step, result: Result<Reply, Failure>) {
+        let ended = match step {
+            Step::Entry { looks } => return self.named(call, looks, take(result)),
+            Step::Cut(open) => return self.cut(call, open, take(result)),
+            Step::List(cursor, part) => return self.listed(call, cursor, part, take(result)),
+            Step::Attributes => take(result).map(|found| self.tell_attributes(call, &found)),
+            Step::Space => take(result).map(|space| self.answer(call, Answer::Space(room(&space)))),
+            Step::Target => take(result).map(|to| self.answer(call, Answer::Data(vec![to]))),
+            Step::Open(flags) => {
+                take(result).map(|(open, found)| self.opened(call, flags, open, &found))
             }
-            (Step::Space, Ok(Reply::Space(space))) => {
-                self.answer(&call, Answer::Space(crate::attributes::room(&space)));
+            Step::Create => take(result).map(|(open, found)| self.created(call, open, &found)),
+            Step::Make => take(result).map(|(open, found)| self.made(call, open, &found)),
+            Step::Read(count) => match take::<Vec<Bytes>>(result) {
+                Ok(pieces) if length(&pieces) > u64::from(count) => {
+                    Err(Failure::Files(files::Error::OtherReply))
+                }
+                read => read.map(|pieces| self.answer(call, Answer::Data(pieces))),
+            },
+            Step::Append(open, data) => {
+                take(result).map(|found: Attributes| self.write_at(call, open, found.size, data))
             }
-            (Step::Open(flags), Ok(Reply::Opened(open, found))) => {
-                self.opened(call, flags, open, &found);
-            }
-            (Step::Create, Ok(Reply::Opened(open, found))) => self.created(&call, open, &found),
-            (Step::Read(count), Ok(Reply::Data(pieces))) if length(&pieces) <= u64::from(count) => {
-                self.answer(&call, Answer::Data(pieces));
-            }
-            (Step::Append(open, data), Ok(Reply::Attributes(attributes))) => {
-                self.write_at(call, open, attributes.size, data);
-            }
-            (Step::Write(written), Ok(Reply::Done)) => {
-                self.answer(&call, Answer::Written(written));
-            }
-            (Step::Flush, Ok(Reply::Done)) => self.answer(&call, Answer::Done),
-            (
-                Step::Attributes
-                | Step::Space
-                | Step::Open(_)
-                | Step::Create
-                | Step::Read(_)
-                | Step::Append(..)
-                | Step::Write(_)
-                | Step::Flush,
-                Ok(_),
-            ) => self.unexpected(&call),
+            Step::Finish(answer) => take(result).map(|()| self.answer(call, answer)),
+        };
+        if let Err(failure) = ended {
+            self.fail(call, &failure);
         }
     }
 
@@ -100,12 +92,11 @@ impl FileSystem {
     pub(crate) fn refuse(&mut self, call: &Call, reason: Errno) {
         self.answer(call, Answer::Error(reason));
     }
+}
 
-    /// Answers a call that got a reply of the wrong kind.
-    pub(crate) fn unexpected(&mut self, call: &Call) {
-        self.log(Fault::OtherReply);
-        self.refuse(call, Errno::IO);
-    }
+/// Takes what a step needs out of the reply.
+fn take<R: FromReply>(result: Result<Reply, Failure>) -> Result<R, Failure> {
+    R::from_reply(result?).map_err(Failure::Files)
 }
 
 fn length(pieces: &[Bytes]) -> u64 {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use files::ListPlace;
+use files::{ListPlace, Page};
 use nfs::checks::{CookieWatch, Implausible};
 
 use crate::{Handle, Listing, Opened};
@@ -57,17 +57,13 @@ impl Cursor {
         }
     }
 
-    /// Adds a page from the server.
-    pub(crate) fn take(
-        &mut self,
-        entries: Vec<files::Listed>,
-        next: Option<ListPlace>,
-    ) -> Result<(), Implausible> {
-        if let Some(next) = next {
+    /// Takes a page of the server.
+    pub(crate) fn take(&mut self, page: Page) -> Result<(), Implausible> {
+        if let Some(next) = page.next {
             self.watch.go_on(next.cookie)?;
         }
-        self.entries = entries.into();
-        self.next = next;
+        self.entries = page.entries.into();
+        self.next = page.next;
         Ok(())
     }
 }

@@ -102,20 +102,24 @@ fn errno_of_files(error: &Error) -> Errno {
             | rpc::Failure::Malformed(_)
             | rpc::Failure::TooLong { .. } => Errno::IO,
         },
-        Error::Malformed { .. } | Error::Implausible { .. } | Error::Untold { .. } => Errno::IO,
+        Error::Malformed { .. }
+        | Error::Implausible { .. }
+        | Error::Untold { .. }
+        | Error::OtherReply => Errno::IO,
         Error::NotOpen => Errno::BADF,
         Error::TooMany { .. } => Errno::NFILE,
         Error::TooLarge => Errno::FBIG,
     }
 }
 
-/// Returns true for a fault of the server that no error number describes.
+/// Returns true if the server or the client of files is to blame in a way that no error number says.
 pub(crate) fn is_servers_fault(error: &Error) -> bool {
     matches!(
         error,
         Error::Malformed { .. }
             | Error::Implausible { .. }
             | Error::Untold { .. }
+            | Error::OtherReply
             | Error::Failed {
                 failure: rpc::Failure::Refused(_) | rpc::Failure::Malformed(_),
                 ..

@@ -29,7 +29,7 @@ pub enum Input {
     },
     /// The kernel did not accept this answer: its references and open files do not count.
     NotTaken(Answer),
-    /// A request to the client of files has ended.
+    /// A request to the file client has ended.
     Files(files::Answer),
     /// The file client has ended: waiting requests fail with `ESHUTDOWN`.
     Closed,
@@ -82,7 +82,4 @@ pub enum Fault {
     /// A name in a listing is invalid.
     #[error("a name that the server lists is left out: {0}")]
     Name(BadName),
-    /// The file client broke its contract.
-    #[error("a reply to another question")]
-    OtherReply,
 }

@@ -158,15 +158,15 @@ impl FileSystem {
             credentials,
         };
         match request.operation {
-            Operation::Attributes => self.ask(call, Wanted::Attributes(file), Step::Attributes),
+            Operation::Attributes => self.ask(&call, Wanted::Attributes(file), Step::Attributes),
             Operation::SetAttributes(changes) => {
                 let attributes = from_kernel(&changes);
                 let wanted = Wanted::SetAttributes { file, attributes };
-                self.ask(call, wanted, Step::Attributes);
+                self.ask(&call, wanted, Step::Attributes);
             }
-            Operation::Space => self.ask(call, Wanted::Space(file), Step::Space),
-            Operation::Open(flags) => self.ask(call, Wanted::Open(file), Step::Open(flags)),
-            Operation::Create { name, mode, flags } => self.create(call, &name, mode, flags),
+            Operation::Space => self.ask(&call, Wanted::Space(file), Step::Space),
+            Operation::Open(flags) => self.ask(&call, Wanted::Open(file), Step::Open(flags)),
+            Operation::Create { name, mode, flags } => self.create(&call, &name, mode, flags),
             Operation::Read {
                 handle,
                 offset,
@@ -194,7 +194,7 @@ impl FileSystem {
                 with_entries,
             } => {
                 let listing = crate::Listing::new(size, with_entries);
-                self.list(call, handle, offset, listing);
+                self.list(&call, handle, offset, listing);
             }
             // The server answers changes of a directory after they are on stable storage (RFC 1813 §1.1).
             Operation::SynchronizeDirectory(_) => self.answer(&call, Answer::Done),
@@ -202,7 +202,7 @@ impl FileSystem {
                 self.directories.close(handle);
                 self.answer(&call, Answer::Done);
             }
-            named => self.names(call, named),
+            named => self.names(&call, named),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Listings of open directories for the kernel.
 
-use files::{Found, Operation as Wanted, Reply};
+use files::{Found, Operation as Wanted, Page};
 use nfs::ListedName;
 use units::Duration;
 
@@ -11,27 +11,27 @@ use crate::errno::Failure;
 use crate::{Answer, Entry, Errno, Fault, FileSystem, Handle, Listed, Listing, Node};
 
 impl FileSystem {
-    /// Lists a directory from `offset` on.
-    pub(crate) fn list(&mut self, call: Call, handle: Handle, offset: u64, listing: Listing) {
+    /// Lists a directory from a place on.
+    pub(crate) fn list(&mut self, call: &Call, handle: Handle, offset: u64, listing: Listing) {
         match self.directories.open.get_mut(&handle) {
             Some(place) => {
                 let cursor = std::mem::take(place).moved_to(offset);
                 self.go_on_listing(call, cursor, Part { handle, listing });
             }
-            None => self.refuse(&call, Errno::BADF),
+            None => self.refuse(call, Errno::BADF),
         }
     }
 
-    /// Answers with the buffered entries, or requests more from the server.
-    fn go_on_listing(&mut self, call: Call, mut cursor: Cursor, mut part: Part) {
+    /// Gives what is here, or asks the server for more.
+    fn go_on_listing(&mut self, call: &Call, mut cursor: Cursor, mut part: Part) {
         self.fill(&mut cursor, &mut part.listing);
         if !cursor.entries.is_empty() && part.listing.is_empty() {
             self.directories.put_back(part.handle, cursor);
-            return self.refuse(&call, Errno::INVAL);
+            return self.refuse(call, Errno::INVAL);
         }
         let Some(next) = cursor.next.filter(|_| part.listing.is_empty()) else {
             self.directories.put_back(part.handle, cursor);
-            return self.answer(&call, Answer::Listing(part.listing));
+            return self.answer(call, Answer::Listing(part.listing));
         };
         cursor.at = next;
         let wanted = Wanted::List {
@@ -44,24 +44,22 @@ impl FileSystem {
     /// Handles a page from the server.
     pub(crate) fn listed(
         &mut self,
-        call: Call,
+        call: &Call,
         mut cursor: Cursor,
         part: Part,
-        result: Result<Reply, Failure>,
+        result: Result<Page, Failure>,
     ) {
-        let taken = match result {
-            Ok(Reply::Page { entries, next }) => cursor.take(entries, next).map_err(|fault| {
+        let taken = result.and_then(|page| {
+            cursor.take(page).map_err(|fault| {
                 let procedure = nfs::Procedure::ReadDirectory;
                 Failure::Files(files::Error::Implausible { procedure, fault })
-            }),
-            Ok(_) => return self.unexpected(&call),
-            Err(failure) => Err(failure),
-        };
+            })
+        });
         match taken {
             Ok(()) => self.go_on_listing(call, cursor, part),
             Err(failure) => {
                 self.directories.put_back(part.handle, cursor);
-                self.fail(&call, &failure);
+                self.fail(call, &failure);
             }
         }
     }

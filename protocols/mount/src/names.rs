@@ -1,7 +1,7 @@
 //! The operations on names: look-up, creation, rename and removal.
 
 use bytes::Bytes;
-use files::{Entry, Found, Operation as Wanted, Reply};
+use files::{Entry, Found, Operation as Wanted};
 use nfs::{Device, FileType, NewAttributes};
 use units::Duration;
 
@@ -11,31 +11,18 @@ use crate::errno::{Failure, errno_of_name};
 use crate::{Answer, Errno, FileSystem, Node, Operation};
 
 impl FileSystem {
-    /// Begins an operation on a name.
-    pub(crate) fn names(&mut self, call: Call, operation: Operation) {
-        match self.wanted(&call, operation) {
-            Ok(wanted) => {
-                let looks = matches!(wanted, Wanted::LookUp(_));
-                self.ask(call, wanted, Step::Name { looks });
-            }
-            Err(reason) => self.refuse(&call, reason),
+    /// Does what has to do with names.
+    pub(crate) fn names(&mut self, call: &Call, operation: Operation) {
+        match self.wanted(call, operation) {
+            Ok((wanted, step)) => self.ask(call, wanted, step),
+            Err(reason) => self.refuse(call, reason),
         }
     }
 
-    /// Answers a call for an operation on a name.
-    pub(crate) fn named(&mut self, call: &Call, looks: bool, result: Result<Reply, Failure>) {
+    /// Answers a call that finds a name or makes one.
+    pub(crate) fn named(&mut self, call: &Call, looks: bool, result: Result<Found, Failure>) {
         match result {
-            Ok(Reply::Found(found)) => self.tell_entry(call, &found),
-            Ok(Reply::Done) => self.answer(call, Answer::Done),
-            Ok(Reply::Target(target)) => self.answer(call, Answer::Data(vec![target])),
-            // The file was created without being opened.
-            Ok(Reply::Opened(open, found)) => {
-                self.submit(&call.credentials, Wanted::Close(open));
-                self.tell_entry(call, &found);
-            }
-            Ok(Reply::Attributes(_) | Reply::Page { .. } | Reply::Space(_) | Reply::Data(_)) => {
-                self.unexpected(call);
-            }
+            Ok(found) => self.tell_entry(call, &found),
             Err(failure) if looks && failure.errno() == Errno::NOENT => {
                 let nothing = crate::Entry {
                     found: None,
@@ -48,35 +35,43 @@ impl FileSystem {
         }
     }
 
-    fn wanted(&self, call: &Call, operation: Operation) -> Result<Wanted, Errno> {
+    fn wanted(&self, call: &Call, operation: Operation) -> Result<(Wanted, Step), Errno> {
         let entry = |name: &Bytes| entry_of(call, name);
+        let made = Step::Entry { looks: false };
+        let done = Step::Finish(Answer::Done);
         Ok(match operation {
-            Operation::LookUp(name) => Wanted::LookUp(entry(&name)?),
-            Operation::ReadLink => Wanted::ReadLink(call.file),
-            Operation::MakeSymbolicLink { name, target } => Wanted::MakeSymbolicLink {
-                entry: entry(&name)?,
-                target,
-                attributes: NewAttributes::default(),
-            },
+            Operation::LookUp(name) => (Wanted::LookUp(entry(&name)?), Step::Entry { looks: true }),
+            Operation::ReadLink => (Wanted::ReadLink(call.file), Step::Target),
+            Operation::MakeSymbolicLink { name, target } => {
+                let (entry, attributes) = (entry(&name)?, NewAttributes::default());
+                let wanted = Wanted::MakeSymbolicLink {
+                    entry,
+                    target,
+                    attributes,
+                };
+                (wanted, made)
+            }
             Operation::MakeNode { name, mode, device } => make_node(entry(&name)?, mode, device)?,
-            Operation::MakeDirectory { name, mode } => Wanted::MakeDirectory {
-                entry: entry(&name)?,
-                attributes: with_mode(mode),
-            },
-            Operation::Remove(name) => Wanted::Remove(entry(&name)?),
-            Operation::RemoveDirectory(name) => Wanted::RemoveDirectory(entry(&name)?),
+            Operation::MakeDirectory { name, mode } => {
+                let (entry, attributes) = (entry(&name)?, with_mode(mode));
+                (Wanted::MakeDirectory { entry, attributes }, made)
+            }
+            Operation::Remove(name) => (Wanted::Remove(entry(&name)?), done),
+            Operation::RemoveDirectory(name) => (Wanted::RemoveDirectory(entry(&name)?), done),
             Operation::Rename {
                 name,
                 directory,
                 new_name,
-            } => Wanted::Rename {
-                from: entry(&name)?,
-                to: Entry::new(self.file_of(directory)?, &new_name).map_err(errno_of_name)?,
-            },
-            Operation::Link { file, name } => Wanted::Link {
-                file: self.file_of(file)?,
-                entry: entry(&name)?,
-            },
+            } => {
+                let from = entry(&name)?;
+                let directory = self.file_of(directory)?;
+                let to = Entry::new(directory, &new_name).map_err(errno_of_name)?;
+                (Wanted::Rename { from, to }, done)
+            }
+            Operation::Link { file, name } => {
+                let (file, entry) = (self.file_of(file)?, entry(&name)?);
+                (Wanted::Link { file, entry }, made)
+            }
             _ => return Err(Errno::NOSYS),
         })
     }
@@ -85,7 +80,7 @@ impl FileSystem {
         self.nodes.file(node).ok_or(Errno::STALE)
     }
 
-    fn tell_entry(&mut self, call: &Call, found: &Found) {
+    pub(crate) fn tell_entry(&mut self, call: &Call, found: &Found) {
         match self.refer(found) {
             Ok(entry) => self.answer(call, Answer::Entry(entry)),
             Err(failure) => self.fail(call, &failure),
@@ -98,20 +93,26 @@ pub(crate) fn entry_of(call: &Call, name: &[u8]) -> Result<Entry, Errno> {
     Entry::new(call.file, name).map_err(errno_of_name)
 }
 
-fn make_node(entry: Entry, mode: u32, (major, minor): (u32, u32)) -> Result<Wanted, Errno> {
+fn make_node(entry: Entry, mode: u32, (major, minor): (u32, u32)) -> Result<(Wanted, Step), Errno> {
     let attributes = with_mode(mode);
     match kind_of(mode).ok_or(Errno::INVAL)? {
-        FileType::Regular => Ok(Wanted::Create {
-            entry,
-            attributes: new_file(mode, true),
-            exclusive: true,
-        }),
+        FileType::Regular => {
+            let wanted = Wanted::Create {
+                entry,
+                attributes: new_file(mode, true),
+                exclusive: true,
+            };
+            Ok((wanted, Step::Make))
+        }
         FileType::Directory | FileType::SymbolicLink => Err(Errno::INVAL),
-        kind => Ok(Wanted::MakeNode {
-            entry,
-            kind,
-            device: Device { major, minor },
-            attributes,
-        }),
+        kind => {
+            let wanted = Wanted::MakeNode {
+                entry,
+                kind,
+                device: Device { major, minor },
+                attributes,
+            };
+            Ok((wanted, Step::Entry { looks: false }))
+        }
     }
 }

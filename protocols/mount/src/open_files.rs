@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use files::{Found, OpenFile, Operation as Wanted, Reply};
-use nfs::NewAttributes;
+use files::{Found, OpenFile, Operation as Wanted};
+use nfs::{Attributes, NewAttributes};
 
 use crate::attributes::new_file;
 use crate::call::{Call, Step};
@@ -13,12 +13,12 @@ use crate::names::entry_of;
 use crate::{Answer, Errno, FileSystem, Handle, OpenFlags, Opened, Output};
 
 impl FileSystem {
-    /// Continues with an open file: truncates it first if requested.
-    pub(crate) fn opened(&mut self, call: Call, flags: OpenFlags, open: OpenFile, found: &Found) {
+    /// Goes on with an open file: cuts it first if that is wanted.
+    pub(crate) fn opened(&mut self, call: &Call, flags: OpenFlags, open: OpenFile, found: &Found) {
         if !self.nodes.may_be(call.node, &found.attributes) {
-            self.note_open(&call, open, false);
+            self.note_open(call, open, false);
             self.close_unused(Handle(open.0));
-            self.refuse(&call, Errno::STALE);
+            self.refuse(call, Errno::STALE);
         } else if flags.truncate {
             let file = call.file;
             let attributes = NewAttributes {
@@ -28,23 +28,21 @@ impl FileSystem {
             let wanted = Wanted::SetAttributes { file, attributes };
             self.ask(call, wanted, Step::Cut(open));
         } else {
-            self.tell_opened(&call, open, found);
+            self.tell_opened(call, open, found);
         }
     }
 
-    /// Continues with an open file after its truncation.
-    pub(crate) fn cut(&mut self, call: &Call, open: OpenFile, result: &Result<Reply, Failure>) {
+    /// Goes on with an open file that was to be cut.
+    pub(crate) fn cut(&mut self, call: &Call, open: OpenFile, result: Result<Attributes, Failure>) {
         let file = call.file;
         match result {
-            Ok(Reply::Attributes(attributes)) => {
-                let attributes = *attributes;
-                return self.tell_opened(call, open, &Found { file, attributes });
+            Ok(attributes) => self.tell_opened(call, open, &Found { file, attributes }),
+            Err(failure) => {
+                self.fail(call, &failure);
+                self.note_open(call, open, false);
+                self.close_unused(Handle(open.0));
             }
-            Ok(_) => self.unexpected(call),
-            Err(failure) => self.fail(call, failure),
         }
-        self.note_open(call, open, false);
-        self.close_unused(Handle(open.0));
     }
 
     fn tell_opened(&mut self, call: &Call, open: OpenFile, found: &Found) {
@@ -67,11 +65,11 @@ impl FileSystem {
         }
     }
 
-    /// Creates a file if there is none, and opens it.
-    pub(crate) fn create(&mut self, call: Call, name: &Bytes, mode: u32, flags: OpenFlags) {
-        let entry = match entry_of(&call, name) {
+    /// Makes a file if there is none, and opens it.
+    pub(crate) fn create(&mut self, call: &Call, name: &Bytes, mode: u32, flags: OpenFlags) {
+        let entry = match entry_of(call, name) {
             Ok(entry) => entry,
-            Err(reason) => return self.refuse(&call, reason),
+            Err(reason) => return self.refuse(call, reason),
         };
         let wanted = Wanted::Create {
             entry,
@@ -96,8 +94,13 @@ impl FileSystem {
         }
     }
 
-    /// Returns the call with the credentials of the process that opened the file; refuses the call if the file is not
-    /// open.
+    /// Goes on with a file that was made without being opened by the kernel.
+    pub(crate) fn made(&mut self, call: &Call, open: OpenFile, found: &Found) {
+        self.submit(&call.credentials, Wanted::Close(open));
+        self.tell_entry(call, found);
+    }
+
+    /// Returns the call in the name of the process that opened the file; refuses it if nothing is open.
     fn as_opener(&mut self, mut call: Call, handle: Handle) -> Option<Call> {
         if let Some(opener) = self.open_files.get(&handle) {
             call.credentials = Arc::clone(opener);
@@ -114,7 +117,7 @@ impl FileSystem {
                 offset,
                 count,
             };
-            self.ask(call, wanted, Step::Read(count));
+            self.ask(&call, wanted, Step::Read(count));
         }
     }
 
@@ -126,20 +129,21 @@ impl FileSystem {
         };
         let open = OpenFile(handle.0);
         if let Some(offset) = offset {
-            return self.write_at(call, open, offset, data);
+            return self.write_at(&call, open, offset, data);
         }
         let wanted = Wanted::Attributes(call.file);
-        self.ask(call, wanted, Step::Append(open, data));
+        self.ask(&call, wanted, Step::Append(open, data));
     }
 
-    pub(crate) fn write_at(&mut self, call: Call, open: OpenFile, offset: u64, data: Bytes) {
-        let step = Step::Write(data.len() as u32);
+    pub(crate) fn write_at(&mut self, call: &Call, open: OpenFile, offset: u64, data: Bytes) {
+        let step = Step::Finish(Answer::Written(data.len() as u32));
         self.ask(call, Wanted::Write { open, offset, data }, step);
     }
 
     pub(crate) fn flush(&mut self, call: Call, handle: Handle) {
         if let Some(call) = self.as_opener(call, handle) {
-            self.ask(call, Wanted::Flush(OpenFile(handle.0)), Step::Flush);
+            let wanted = Wanted::Flush(OpenFile(handle.0));
+            self.ask(&call, wanted, Step::Finish(Answer::Done));
         }
     }
 

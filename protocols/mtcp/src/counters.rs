@@ -2,10 +2,10 @@
 
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Counters of an [`Endpoint`](crate::Endpoint).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What an [`Endpoint`](crate::Endpoint) has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Traffic of all its connections, closed ones included.
     pub traffic: Traffic,
@@ -15,8 +15,8 @@ pub struct Counters {
     pub refused: Refused,
 }
 
-/// Counters of the traffic of connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What went over connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// Counters of the sender.
     pub sent: Sent,
@@ -26,8 +26,8 @@ pub struct Traffic {
     pub timeouts: u64,
 }
 
-/// Counters of packets sent. Bytes are those of data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What went out. Bytes are those of data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sent {
     /// Control packets.
     pub control_packets: u64,
@@ -47,8 +47,8 @@ pub struct Sent {
     pub polls: u64,
 }
 
-/// Counters of packets received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Received {
     /// Packets that belong to connections.
     pub packets: u64,
@@ -68,8 +68,8 @@ pub struct Received {
     pub ignored: u64,
 }
 
-/// Counters of connections by their outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What became of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Connections {
     /// Opened by this end.
     pub opened: u64,
@@ -81,8 +81,8 @@ pub struct Connections {
     pub reset: u64,
 }
 
-/// Counters of packets and requests that belong to no connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What did not belong to any connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Refused {
     /// Packets that could not be parsed.
     pub damaged: u64,

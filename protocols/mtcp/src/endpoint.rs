@@ -109,7 +109,7 @@ impl<C: Content + Clone> Endpoint<C> {
     /// report anew how much can be read and written, and whether the peer has finished. Its earlier traffic is not in
     /// [`counters`](Self::counters).
     ///
-    /// If the state contradicts itself, or the endpoint has no room for the connection.
+    /// # Errors
     /// If the state contradicts itself, or the endpoint has no room for the connection.
     pub fn resume(
         &mut self,

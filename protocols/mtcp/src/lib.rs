@@ -56,11 +56,11 @@
 //!
 //! # How to read it
 //! 1. `endpoint.rs` is the machine, and `table.rs` its connections; `connection.rs` joins the two halves of a
-//! connection, with the handshake (`connection/open.rs`), arriving packets (`connection/arrive.rs`) and the timers
-//! (`connection/ask.rs`).
+//!    connection, with the handshake (`connection/open.rs`), arriving packets (`connection/arrive.rs`) and the timers
+//!    (`connection/ask.rs`).
 //! 2. `sender.rs`: acknowledgements, retransmissions, the next packet; `sender/flight.rs`: packets in flight.
 //! 3. `receiver.rs`: reassembly (`receiver/held.rs`, `receiver/ready.rs`), the window, requests and acknowledgements.
-//! 4. `cycle.rs`, `round_trip.rs`, `tick.rs`: which losses are certain, and time.
+//! 4. `cycle.rs`, `round_trip.rs`, `tick.rs`: certain losses, round trips, timers.
 //! 5. `offer.rs`: the profile that a SYN offers. `state.rs`: a connection as serializable state, to resume elsewhere.
 
 mod config;

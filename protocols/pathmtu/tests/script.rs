@@ -1,7 +1,8 @@
 //! Tests of one path over a scripted hop.
 
-use machine::{Machine, conformance};
+use machine::{Machine, conformance, earlier};
 use pathmtu::{BASE, Config, Input, LEAST, News, Output, PathMtu};
+use simulator::testing::{Clock, Next};
 use units::{BitRate, Duration, Instant};
 
 const ROUND_TRIP: Duration = Duration::from_millis(40);
@@ -11,8 +12,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A path and the packets on it.
 struct Script {
     path: PathMtu,
-    now: Instant,
-    /// MTU of the hop; none in an outage.
+    clock: Clock<Input>,
+    /// What the hop carries; nothing in an outage.
     carries: Option<usize>,
     /// True if the network reports the MTU when it drops a longer packet.
     tells: bool,
@@ -21,22 +22,19 @@ struct Script {
     number: u64,
     probes: Vec<usize>,
     shorts: u64,
-    /// Inputs to come, with their times.
-    back: Vec<(Instant, Input)>,
 }
 
 impl Script {
     fn new(config: Config, carries: usize) -> Self {
         let mut script = Self {
             path: PathMtu::new(config),
-            now: Instant::from_millis(1_000),
+            clock: Clock::new(Instant::from_millis(1_000)),
             carries: Some(carries),
             tells: false,
             loses_one_in: u64::MAX,
             number: 0,
             probes: Vec::new(),
             shorts: 0,
-            back: Vec::new(),
         };
         let (smoothed, patience) = (ROUND_TRIP, PATIENCE);
         script.tell(Input::RoundTrip { smoothed, patience });
@@ -44,7 +42,7 @@ impl Script {
     }
 
     fn tell(&mut self, input: Input) {
-        self.path.handle_input(self.now, input);
+        self.path.handle_input(self.clock.now, input);
         while let Some(output) = self.path.poll_output() {
             match output {
                 Output::Probe(length) => self.probe(length),
@@ -64,17 +62,16 @@ impl Script {
         self.probes.push(length);
         let number = self.number;
         self.number += 2;
-        let back = self.now + ROUND_TRIP;
         let is_lost = (self.probes.len() as u64).is_multiple_of(self.loses_one_in);
         if self.passes(length) && !is_lost {
-            self.back.push((back, Input::Arrived(number)));
+            self.clock.add_after(ROUND_TRIP, Input::Arrived(number));
         }
         if self.carries.is_some() {
-            self.back.push((back, Input::Arrived(number + 1)));
+            self.clock.add_after(ROUND_TRIP, Input::Arrived(number + 1));
         }
         if let (true, Some(most)) = (self.tells && !self.passes(length), self.carries) {
-            self.back
-                .push((self.now + ROUND_TRIP / 4, Input::News(News::Said(most))));
+            let said = Input::News(News::Said(most));
+            self.clock.add_after(ROUND_TRIP / 4, said);
         }
         self.tell(Input::Sent(number));
     }
@@ -83,55 +80,46 @@ impl Script {
     fn fate(&mut self, length: usize) {
         let arrived = self.passes(length);
         if self.carries.is_some() {
-            let sent_at = self.now;
+            let sent_at = self.clock.now;
             let fate = Input::Fate {
                 length,
                 sent_at,
                 arrived,
             };
-            self.back.push((self.now + ROUND_TRIP, fate));
+            self.clock.add_after(ROUND_TRIP, fate);
         }
     }
 
     /// Lets time pass; the air is free when it is wanted.
     fn run(&mut self, span: Duration) {
-        let end = self.now + span;
+        let end = self.clock.now + span;
         loop {
-            let back = self.back.iter().map(|(at, _)| *at).min();
-            let due = [back, self.path.poll_timeout(), self.path.air_wanted_from()];
-            let Some(next) = due.into_iter().flatten().min().filter(|next| *next <= end) else {
-                break;
-            };
-            self.now = self.now.max(next);
-            let now = self.now;
-            let mut came = Vec::new();
-            self.back.retain(|(at, input)| {
-                let is_due = *at <= now;
-                came.extend(is_due.then_some(*input));
-                !is_due
-            });
-            for input in came {
-                self.tell(input);
-            }
-            self.path.handle_timeout(self.now);
-            if self.path.air_wanted_from().is_some_and(|at| at <= now) {
-                self.tell(Input::AirFree);
+            let timers = earlier(self.path.poll_timeout(), self.path.air_wanted_from());
+            match self.clock.advance(end, timers) {
+                Next::Event(input) => self.tell(input),
+                Next::Deadline => {
+                    self.path.handle_timeout(self.clock.now);
+                    let wanted = self.path.air_wanted_from();
+                    if wanted.is_some_and(|at| at <= self.clock.now) {
+                        self.tell(Input::AirFree);
+                    }
+                }
+                Next::End => return,
             }
         }
-        self.now = end;
     }
 
     /// Sends a full packet each millisecond for `span`; after some time without an answer there is silence.
     fn load(&mut self, span: Duration) {
-        let end = self.now + span;
-        let mut heard = self.now;
-        while self.now < end {
+        let end = self.clock.now + span;
+        let mut heard = self.clock.now;
+        while self.clock.now < end {
             let length = self.path.length();
             self.tell(Input::Wanted);
             self.fate(length);
             if self.passes(length) {
-                heard = self.now;
-            } else if self.now.since(heard) > PATIENCE {
+                heard = self.clock.now;
+            } else if self.clock.now.since(heard) > PATIENCE {
                 self.tell(Input::Silence);
             }
             self.run(Duration::from_millis(1));

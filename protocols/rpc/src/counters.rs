@@ -1,9 +1,9 @@
 //! The counters of a client.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Counters of a [`Client`](crate::Client).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What a [`Client`](crate::Client) has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Messages sent.
     pub sent: Sent,
@@ -19,8 +19,8 @@ pub struct Counters {
     pub silences: u64,
 }
 
-/// Counters of messages sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What went out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sent {
     /// Calls, each counted once.
     pub calls: u64,
@@ -30,8 +30,8 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-/// Counters of retransmissions by cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// Calls that were sent again, by what made them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repeated {
     /// A timeout.
     pub timeouts: u64,
@@ -43,8 +43,8 @@ pub struct Repeated {
     pub reconnected: u64,
 }
 
-/// Counters of messages received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Received {
     /// Messages.
     pub messages: u64,

@@ -150,7 +150,6 @@ impl Scheduler {
 
     /// Selects the next destination, if any. A channel is probed only at its turn: before that its host would not be
     /// served anyway.
-    /// anyway.
     fn pick(&mut self) -> Option<Output> {
         loop {
             let marked = || {

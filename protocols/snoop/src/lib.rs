@@ -49,7 +49,7 @@ pub use agent::Agent;
 pub use config::{Config, ConfigError, ExplicitLoss, Limits, Timing};
 pub use mobile::{Mobile, MobileConfig, MobileCounters, MobileInput, MobileOutput};
 pub use segment::{Header, Revision, Segment};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub use wire::tcp::{AirLoss, SackRanges, SeqRange, TcpSegmentOptions, Timestamps};
 
 /// Inputs of an [`Agent`].
@@ -82,8 +82,8 @@ pub(crate) struct FlowName {
     pub(crate) fixed: SocketAddr,
 }
 
-/// Counters of an [`Agent`], in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What an [`Agent`] has done, in packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Data segments cached.
     pub cached: u64,
@@ -109,8 +109,8 @@ pub struct Counters {
     pub ignored: IgnoredCounters,
 }
 
-/// Counters of losses in data from mobile hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// Losses of data from mobile hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UploadCounters {
     /// Gaps detected.
     pub gaps: u64,
@@ -118,8 +118,8 @@ pub struct UploadCounters {
     pub asked: u64,
 }
 
-/// Counters of packets that passed untouched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What passed untouched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IgnoredCounters {
     /// Packets that are no TCP segment, or one that the agent cannot read.
     pub foreign: u64,

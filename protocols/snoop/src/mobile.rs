@@ -58,8 +58,8 @@ pub enum MobileOutput<P> {
     ToHost(P),
 }
 
-/// Counters of a [`Mobile`], in packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What a [`Mobile`] has done, in packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MobileCounters {
     /// Negative acknowledgements received.
     pub asked: u64,

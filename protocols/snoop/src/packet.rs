@@ -2,13 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use wire::checksum::{
-    fill_transport_checksum, store_pseudo_header_checksum, verify_transport_checksum,
-};
-use wire::ip::{
-    IPV4_HEADER_LENGTH, IPV6_HEADER_LENGTH, IpPacket, Ipv4Mut, Ipv6Mut, Protocol, Transport,
-};
-use wire::malformed::Malformed;
+use wire::checksum::verify_transport_checksum;
+use wire::ip::{IPV4_HEADER_LENGTH, IPV6_HEADER_LENGTH, Protocol, Transport};
 use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
 use wire::tcp::{HEADER_LENGTH, OptionBytes, TcpFlags, TcpSegmentOptions, TcpView};
 
@@ -19,11 +14,10 @@ use crate::{Header, Revision, Segment};
 const INITIAL_TIME_TO_LIVE: u8 = 64;
 /// "Do not fragment", in the high byte of its field.
 const DO_NOT_FRAGMENT: u8 = 0x40;
-const DATA_OFFSET: usize = 12;
 
 impl Segment for Packet {
     fn header(&self) -> Option<Header> {
-        let packet = IpPacket::parse(&self.buffer).ok()?;
+        let packet = self.ip()?;
         let Transport::Tcp(tcp) = packet.transport() else {
             return None;
         };
@@ -50,7 +44,7 @@ impl Segment for Packet {
 
     /// Returns the packet's storage, and its entry in a cache with twice the needed capacity, in bytes.
     fn cost(&self) -> u64 {
-        (self.buffer.capacity() + 2 * size_of::<Cached<Self>>()) as u64
+        (self.capacity() + 2 * size_of::<Cached<Self>>()) as u64
     }
 
     fn revise(&mut self, revision: &Revision) {
@@ -61,18 +55,12 @@ impl Segment for Packet {
         if options == header.options {
             return;
         }
-        let Ok(packet) = IpPacket::parse(&self.buffer) else {
-            return;
-        };
-        if let Transport::Tcp(tcp) = packet.transport() {
-            let bytes = OptionBytes::revised(&tcp, &options);
-            let ip = &packet.bytes()[..packet.header_length()];
-            // The packet could be parsed, so this cannot fail.
-            if let Ok(buffer) = joined(ip, &tcp, &bytes)
-                && let Ok(buffer) = finished(buffer, self.checksum)
-            {
-                self.buffer = buffer;
-            }
+        let revised = self.ip().and_then(|ip| match ip.transport() {
+            Transport::Tcp(tcp) => Some(OptionBytes::revised(&tcp, &options)),
+            _ => None,
+        });
+        if let Some(options) = revised {
+            self.set_tcp_options(&options);
         }
     }
 
@@ -89,12 +77,10 @@ impl Segment for Packet {
         buffer.extend(&header.window.to_be_bytes());
         buffer.extend(&[0; 4]);
         buffer.extend(options.bytes());
-        let filled = fill_transport_checksum(&mut buffer);
-        debug_assert_eq!(filled, Ok(()), "our own packet can be read");
-        Self {
-            checksum: Checksum::Verified,
-            ..Self::new(buffer)
-        }
+        let mut packet = Self::new(buffer);
+        let filled = packet.fill_checksum();
+        debug_assert_eq!(filled, Some(()), "our own packet can be read");
+        packet
     }
 }
 
@@ -104,38 +90,6 @@ impl Segment for Packet {
 fn read_options(tcp: &TcpView<'_>) -> Option<TcpSegmentOptions> {
     let (options, others) = TcpSegmentOptions::read(tcp).ok()?;
     (!others || tcp.flags().contains(TcpFlags::SYN)).then_some(options)
-}
-
-/// Returns the packet with other options; lengths and the IP header are correct, the TCP checksum is not.
-fn joined(ip: &[u8], tcp: &TcpView<'_>, options: &OptionBytes) -> Result<PacketBuffer, Malformed> {
-    let tcp_length = HEADER_LENGTH + options.bytes().len();
-    let length = ip.len() + tcp_length + tcp.payload().len();
-    let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
-    buffer.extend(ip);
-    buffer.extend(&tcp.bytes()[..HEADER_LENGTH]);
-    buffer.extend(options.bytes());
-    buffer.extend(tcp.payload());
-    let offset = &mut buffer[ip.len() + DATA_OFFSET];
-    *offset = (tcp_length / 4 * 16) as u8 | (*offset & 0x0f);
-    if buffer[0] >> 4 == 4 {
-        let mut header = Ipv4Mut::parse(&mut buffer)?;
-        header.set_total_length(length as u16);
-        header.fill_header_checksum();
-    } else {
-        Ipv6Mut::parse(&mut buffer)?.set_payload_length((length - IPV6_HEADER_LENGTH) as u16);
-    }
-    Ok(buffer)
-}
-
-/// Returns the packet with a correct checksum, complete or partial as it was.
-fn finished(mut buffer: PacketBuffer, checksum: Checksum) -> Result<PacketBuffer, Malformed> {
-    match checksum {
-        Checksum::Partial => {
-            store_pseudo_header_checksum(&mut buffer)?;
-        }
-        Checksum::Unverified | Checksum::Verified => fill_transport_checksum(&mut buffer)?,
-    }
-    Ok(buffer)
 }
 
 /// Appends an IP header for a transport of `length` bytes.

@@ -4,7 +4,7 @@
 //! Packets keep TCP end to end, and need no state at the gateway. A stream is better if TCP suffers from the hop
 //! although it loses nothing of the connection: TCP starts slowly on a long hop, and repairs delay it on a lossy one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Probability};
 
 /// Round-trip time of the hop from which on a stream is better even without losses (`docs/performance.md`, "Packets
@@ -16,8 +16,8 @@ const SHORT: Duration = Duration::from_millis(15);
 const LOSSY: u64 = 1;
 const LOSSY_OF: u64 = 100;
 
-/// Measured condition of a hop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What is known of a hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HopCondition {
     /// Smallest recent round-trip time.
     pub round_trip: Option<Duration>,
@@ -25,8 +25,10 @@ pub struct HopCondition {
     pub loss: Option<Probability>,
 }
 
-/// Reason for a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+/// What makes one way the better one.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
     /// Too few packets have crossed the hop for a measurement.
@@ -58,8 +60,8 @@ impl Because {
     }
 }
 
-/// Way by which new connections cross a hop, with its reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// By which way connections that begin now cross a hop, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Choice {
     /// True if they cross as streams.
     pub split: bool,

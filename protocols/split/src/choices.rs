@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::SeqNumber;
 use wire::flow::Ends;
 
@@ -14,8 +14,8 @@ const REMEMBERED: usize = 4_096;
 /// Number of choices that are reported.
 const TOLD: usize = 16;
 
-/// The choice for a connection, for reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// A choice, for who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
     /// Address of the host that requested the connection.
     pub source: SocketAddr,
@@ -26,8 +26,8 @@ pub struct Chosen {
     pub choice: Choice,
 }
 
-/// Number of connections with the same choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// Connections for which the same was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Reason of the choice.
     pub because: Because,
@@ -37,8 +37,8 @@ pub struct Count {
     pub connections: u64,
 }
 
-/// Report of all choices.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// All that was chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChoiceStatus {
     /// Number of connections for each reason.
     pub counts: Vec<Count>,

@@ -1,11 +1,11 @@
 //! The counters of a splitter.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ChoiceStatus;
 
-/// Counters of a splitter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What a splitter has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Connections that exist now.
     pub open: u64,
@@ -34,8 +34,8 @@ pub struct Counters {
     pub carried: Carried,
 }
 
-/// Numbers of bytes that a splitter has carried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// What a splitter has carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Carried {
     /// Bytes written towards mobile hosts.
     pub bytes_to_mobiles: u64,
@@ -43,8 +43,8 @@ pub struct Carried {
     pub bytes_to_fixed: u64,
 }
 
-/// Report of split connections.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Connections that are split, or were not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitStatus {
     /// Counters of connections.
     #[serde(flatten)]

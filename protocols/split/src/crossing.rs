@@ -27,7 +27,8 @@ impl Crossing {
         }
     }
 
-    /// Returns true if streams carry connections between addresses of that kind: the paper's packets hold IPv4's only.
+    /// Returns true if streams carry connections between addresses of that kind: the paper's packets hold IPv4
+    /// addresses only.
     pub(crate) fn carries(&self, address: IpAddr) -> bool {
         match self.profile {
             Some(Profile::Wide) => true,

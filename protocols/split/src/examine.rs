@@ -68,7 +68,7 @@ impl<C> Splitter<C> {
             // This host's kernel handles such a packet.
             (Origin::Hop, End::Mobile) => return None,
         };
-        let parsed = IpPacket::parse(&packet.buffer).ok()?;
+        let parsed = packet.ip()?;
         if origin == Origin::Host && self.end == (End::Gateway { transparent: true }) {
             if let Some((ends, refusal)) = no_route(&parsed) {
                 // The kernel would not answer a host whose connection was requested in a mobile host's name: the

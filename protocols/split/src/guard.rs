@@ -60,12 +60,9 @@ impl Secret {
         sequence: SeqNumber,
     ) -> Option<Packet> {
         let number = self.number(ends);
-        let original = IpPacket::parse(&request.buffer).ok()?;
+        let original = request.ip()?;
         let buffer = connection_challenged(&original, number).filter(|_| number != sequence + 1)?;
-        Some(Packet {
-            checksum: Checksum::Verified,
-            ..Packet::new(buffer)
-        })
+        Some(Packet::new(buffer).with_checksum(Checksum::Verified))
     }
 
     /// Returns the host whose address a packet proves, if it does.
@@ -172,7 +169,7 @@ mod tests {
         let challenge = secret
             .challenge(&request, &ends, SeqNumber(7))
             .expect("one");
-        let parsed = IpPacket::parse(&challenge.buffer).expect("a packet");
+        let parsed = challenge.ip().expect("a packet");
         let Transport::Tcp(tcp) = parsed.transport() else {
             panic!("a segment")
         };

@@ -2,7 +2,6 @@
 
 use association::Reason;
 use wire::icmp::{Unreachable, unreachable};
-use wire::ip::IpPacket;
 use wire::packet::{Checksum, Packet};
 use wire::tcp::connection_refused;
 
@@ -27,7 +26,7 @@ impl Refusal {
     /// Returns the packet that gives the sender of `request` the error that its kernel would have got itself; none if
     /// silence is the best answer: the sender repeats its request, and gives up as it would have without a splitter.
     pub(crate) fn answer(self, request: &Packet) -> Option<Packet> {
-        let original = IpPacket::parse(&request.buffer).ok()?;
+        let original = request.ip()?;
         let buffer = match self {
             Self::Refused => connection_refused(&original),
             Self::NetworkUnreachable => unreachable(&original, Unreachable::Network),
@@ -35,10 +34,7 @@ impl Refusal {
             Self::Prohibited => unreachable(&original, Unreachable::Prohibited),
             Self::NotSplit | Self::NoAnswer => None,
         }?;
-        Some(Packet {
-            checksum: Checksum::Verified,
-            ..Packet::new(buffer)
-        })
+        Some(Packet::new(buffer).with_checksum(Checksum::Verified))
     }
 
     /// Returns the same for the other end of the hop, whose splitter answers with the matching packet.

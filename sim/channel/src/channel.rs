@@ -286,7 +286,7 @@ impl<T: Clone> Machine for Channel<T> {
         })
     }
 
-    /// Waiting packets need no deadline of their own: while others wait, a packet is on its way.
+    /// Returns the next deadline. Waiting packets need none of their own: while others wait, a packet is on its way.
     fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.first_arrival().map(|(at, _)| at);
         earlier(arrival, self.first_note().map(|(at, _)| at))

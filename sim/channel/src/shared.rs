@@ -314,7 +314,7 @@ impl<T> Machine for SharedChannel<T> {
         }
     }
 
-    /// Waiting packets need no deadline of their own: while others wait, a packet is on its way.
+    /// Returns the next deadline. Waiting packets need none of their own: while others wait, a packet is on its way.
     fn poll_timeout(&self) -> Option<Instant> {
         self.first_arrival().map(|(at, _)| at)
     }

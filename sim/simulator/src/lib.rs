@@ -16,6 +16,7 @@
 //!    [`FlowCounters`] are observers; a run without one has no cost for them and keeps no history.
 //! 5. `limits.rs`: reasons why a run ends, and errors that name the busiest actor.
 //! 6. `encoded.rs`: the same nodes, with packets that cross the links as bytes.
+//! 7. `testing`: virtual time for the tests of single machines, without nodes and channels.
 //!
 //! # The order of events
 //!
@@ -35,6 +36,7 @@ mod run;
 mod schedule;
 mod series;
 mod simulation;
+pub mod testing;
 mod trace;
 
 pub use counters::{FlowCount, FlowCounters, NodeCounters};

@@ -63,16 +63,16 @@ pub trait Node {
     /// Type of the events that it reports.
     type Event;
 
-    /// See [`Machine::handle_input`].
+    /// Handles an input; see [`Machine::handle_input`].
     fn handle_input(&mut self, now: Instant, input: Input<Self::Packet>);
 
-    /// See [`Machine::handle_timeout`].
+    /// Handles deadlines that have come; see [`Machine::handle_timeout`].
     fn handle_timeout(&mut self, now: Instant);
 
-    /// See [`Machine::poll_output`].
+    /// Returns the next output; see [`Machine::poll_output`].
     fn poll_output(&mut self) -> Option<Output<Self::Packet, Self::Event>>;
 
-    /// See [`Machine::poll_timeout`].
+    /// Returns the next deadline; see [`Machine::poll_timeout`].
     fn poll_timeout(&self) -> Option<Instant>;
 }
 

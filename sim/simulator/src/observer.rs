@@ -46,22 +46,22 @@ pub struct Sighting {
 /// An observer of a run. Each call may end the run by `Break`, once the current event is finished; so does a trace that
 /// cannot be written. Observers combine as tuples; `()` observes nothing.
 pub trait Observer<N: Node> {
-    /// Called when something happens to a packet.
+    /// Observes an event of a packet on a link.
     fn packet(&mut self, _sighting: Sighting, _packet: &N::Packet) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Called when a node reports an event.
+    /// Observes an event that a node reports.
     fn event(&mut self, _now: Instant, _node: NodeId, _event: &N::Event) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Called when a node has acted.
+    /// Observes a node after it has acted.
     fn acted(&mut self, _now: Instant, _id: NodeId, _node: &N) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Called with the queue of a link after a packet entered or left it.
+    /// Observes the queue of a link after a packet has entered or left it.
     fn waiting(
         &mut self,
         _now: Instant,
@@ -71,7 +71,7 @@ pub trait Observer<N: Node> {
         ControlFlow::Continue(())
     }
 
-    /// Called when the state of a channel [with state notes](crate::Line::with_state_notes) changes.
+    /// Observes a change of state of a channel [with state notes](crate::Line::with_state_notes).
     fn state(&mut self, _now: Instant, _at: (LinkId, Direction), _good: bool) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

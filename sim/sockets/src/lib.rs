@@ -14,7 +14,7 @@ use bytes::Bytes;
 use redirector::{Chunks, Content};
 use split::{Connect, Refusal, SocketEvent, SocketId, SocketRequest, SystemEvent, SystemRequest};
 use wire::flow::Ends;
-use wire::ip::{IpPacket, Transport};
+use wire::ip::Transport;
 use wire::packet::Packet;
 use wire::tcp::TcpFlags;
 
@@ -80,7 +80,7 @@ impl System {
 
     /// Handles a packet for this host; returns true if it answered a connection request of its applications.
     pub fn packet(&mut self, packet: &Packet) -> bool {
-        let Ok(parsed) = IpPacket::parse(&packet.buffer) else {
+        let Some(parsed) = packet.ip() else {
             return false;
         };
         let Transport::Tcp(tcp) = parsed.transport() else {

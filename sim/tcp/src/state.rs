@@ -21,7 +21,7 @@ pub enum State {
     CloseWait,
     /// Both have closed; this end's FIN is not acknowledged yet.
     Closing,
-    /// As [`State::Closing`], but the peer closed first.
+    /// Both have closed, the peer first; this end's FIN is not acknowledged yet.
     LastAck,
     /// Both have closed; old segments may still arrive.
     TimeWait,

@@ -47,6 +47,8 @@ fn an_edge_that_crosses_is_found() {
 fn tests_may_see_the_simulation_and_nothing_else_from_above() {
     assert!(is_allowed_for_tests("protocols/arq", "sim/channel"));
     assert!(is_allowed_for_tests("live/runtime", "sim/channel"));
+    assert!(is_allowed_for_tests("sim/tcp", "sim/simulator"));
+    assert!(!is_allowed("sim/tcp", "sim/simulator"));
     assert!(!is_allowed_for_tests("protocols/arq", "protocols/hosts"));
     assert!(!is_allowed_for_tests("protocols/arq", "live/edges"));
 }

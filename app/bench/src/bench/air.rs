@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::builder::RangedU64ValueParser;
 
 use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 use self::cell::Cell;
 use self::row::{Case, Row};
@@ -16,7 +17,7 @@ mod report;
 mod row;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 2] = [("ip", "iproute2"), ("iperf3", "iperf3")];
+const NEEDED: [(&str, &str); 2] = [("ss", "iproute2"), ("iperf3", "iperf3")];
 /// TCP by itself.
 const PLAIN: &str = "no lasthop";
 /// lasthop, which takes each mobile host's hop for one of its own.
@@ -96,21 +97,21 @@ fn measure(
     (scheme, case, seed): (&str, Case, u64),
 ) -> Result<Row, Failure> {
     let folder = setting::folder(None)?;
-    let mut cell = Cell::new(folder.path(), program, options.mobiles)?;
-    cell.start_air(&case.errors(options.mobiles), seed)?;
-    let air = match scheme {
-        PLAIN => None,
-        UNSHARED => Some(String::new()),
-        shared => Some(sharing(shared)),
+    let sharing = match scheme {
+        PLAIN | UNSHARED => String::new(),
+        shared => sharing(shared),
     };
-    if let Some(air) = &air {
-        cell.start_daemons(air)?;
+    let errors = case.errors(options.mobiles);
+    let mut cell = Cell::new(folder.path(), program, &errors, seed, &sharing)?;
+    let is_tunnel = scheme != PLAIN;
+    if is_tunnel {
+        cell.start_daemons()?;
     }
     let active = options
         .active
         .unwrap_or(options.mobiles)
         .min(options.mobiles);
-    let fetched = cell.fetch(active, air.is_some(), (options.skip, options.time))?;
+    let fetched = cell.fetch(active, is_tunnel, (options.skip, options.time))?;
     Ok(Row {
         scheme: scheme.into(),
         case,

@@ -5,24 +5,20 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 use self::row::Row;
 
 mod copy;
-pub(crate) mod daemons;
 mod fades;
-pub(crate) mod hosts;
-pub(crate) mod lan;
-pub(crate) mod link;
+mod lan;
 mod row;
-pub(crate) mod server;
 pub(crate) mod service;
 mod small;
 
 /// Programs and the Debian packages that hold them. The peer's is the last one.
-const NEEDED: [(&str, &str); 4] = [
-    ("ip", "iproute2"),
+const NEEDED: [(&str, &str); 3] = [
     ("ganesha.nfsd", "nfs-ganesha-vfs"),
     ("rpcbind", "rpcbind"),
     ("nfs-cp", "libnfs-utils"),

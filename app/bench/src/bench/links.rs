@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use super::matrix::{CASES, Case};
 use super::row::{HEAD, Row};
-use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use super::{parallel, peers, setting};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 /// How many slow links are measured at a time.
 const AT_ONCE: usize = 4;
@@ -108,30 +106,14 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Runs `jobs`, so many at a time, and prints their lines as they come.
     fn all(&self, jobs: &[Job], at_once: usize) -> Result<Vec<Row>, Failure> {
-        let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        thread::scope(|scope| {
-            for _ in 0..at_once.min(jobs.len()) {
-                scope.spawn(|| {
-                    while let Some(index) =
-                        Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < jobs.len())
-                    {
-                        let result = self.one(&jobs[index], index);
-                        if let Ok(rows) = &result {
-                            print(&jobs[index], rows);
-                        }
-                        results
-                            .lock()
-                            .expect("no thread panics while it holds this")
-                            .push((index, result));
-                    }
-                });
+        let results = parallel::each(jobs, at_once, |index, job| {
+            let result = self.one(job, index);
+            if let Ok(rows) = &result {
+                print(job, rows);
             }
+            result
         });
-        let mut results = results
-            .into_inner()
-            .expect("no thread panics while it holds this");
-        results.sort_by_key(|(index, _)| *index);
-        let rows: Result<Vec<_>, _> = results.into_iter().map(|(_, result)| result).collect();
+        let rows: Result<Vec<_>, _> = results.into_iter().collect();
         Ok(rows?.concat())
     }
 

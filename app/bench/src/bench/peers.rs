@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::setting::has;
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 /// The release of wireguard-go that is built.
 const WIREGUARD: &str = "golang.zx2c4.com/wireguard@latest";
@@ -73,11 +74,10 @@ pub(crate) fn provide(shell: &Shell, needed: &[(&str, &str)]) -> Result<(), Fail
 pub(crate) fn install(shell: &Shell, package: &str) -> Result<(), Failure> {
     let mut command = Command::new("apt-get");
     command.args(["install", "-y", "--no-install-recommends", package]);
-    shell.run(command).map(drop)
+    Ok(shell.run(command).map(drop)?)
 }
 
 /// Writes a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text)
-        .map_err(|error| Failure::Found(format!("cannot write {}: {error}", path.display())))
+    Ok(fs::write(path, text).map_err(rig::Failure::file("write", path))?)
 }

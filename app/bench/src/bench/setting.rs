@@ -6,7 +6,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 /// A line about the machine and the version: processor, cores, kernel, commit.
 pub(crate) fn describe(shell: &Shell) -> Result<String, Failure> {

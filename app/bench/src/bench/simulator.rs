@@ -11,7 +11,8 @@ use std::process::Command;
 
 use self::table::{Case, Program, Run};
 use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 mod table;
 
@@ -101,7 +102,7 @@ impl Bench {
     /// Removes a capture, so that the next run need not.
     fn discard_capture(&self) -> Result<(), Failure> {
         let path = self.shell.root.join(CAPTURE);
-        fs::remove_file(&path).map_err(|source| Failure::Read { path, source })
+        Ok(fs::remove_file(&path).map_err(rig::Failure::file("remove", &path))?)
     }
 
     /// Runs a case once; a run that does not deliver what was sent is an error.

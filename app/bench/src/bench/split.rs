@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 use self::case::{Case, Scheme};
 use self::measure::{Manner, Row};
@@ -27,11 +28,7 @@ mod rig;
 mod talk;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 3] = [
-    ("ip", "iproute2"),
-    ("nft", "nftables"),
-    ("ethtool", "ethtool"),
-];
+const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("ethtool", "ethtool")];
 /// Set where the namespaces are there; it holds the program to measure.
 const INSIDE: &str = "LASTHOP_BENCH_SPLIT_PROGRAM";
 /// Bytes of a transfer that is compared with the paper's, which is also what both ways at once may carry each.
@@ -143,7 +140,7 @@ pub(super) fn enter(shell: &Shell, options: &Options) -> Result<(), Failure> {
     if std::env::var_os(INSIDE).is_some() {
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "lasthop-bench", "/run"]);
-        return shell.run(command).map(drop);
+        return Ok(shell.run(command).map(drop)?);
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     if processors < 2 {
@@ -164,16 +161,13 @@ pub(super) fn enter(shell: &Shell, options: &Options) -> Result<(), Failure> {
     command.args(["taskset", "-c", &others, "chrt", "--rr", "1"]);
     command.arg(ourselves).args(std::env::args_os().skip(1));
     let source = command.env(INSIDE, program).exec();
-    Err(Failure::Start {
-        command: "unshare".into(),
-        source,
-    })
+    Err(Failure::Found(format!("cannot run `unshare`: {source}")))
 }
 
 /// Measures and prints the tables.
 pub(super) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
-    check::run()?;
     let program = PathBuf::from(std::env::var_os(INSIDE).unwrap_or_default());
+    check::run(&program)?;
     let cases = options.cases();
     let (mut rows, mut failed) = (Vec::<Row>::new(), Vec::new());
     let begun = Instant::now();

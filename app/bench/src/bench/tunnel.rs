@@ -2,21 +2,23 @@
 //! lasthop, by UDP and by Ethernet frames, and wireguard-go. Needs root.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
+use rig::daemons::Daemons;
+use rig::{Process, Usage};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::files::daemons;
-use super::files::hosts::{Hosts, Running};
 use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use crate::hop::{Hop, INSIDE};
+use xtask::shell::Shell;
 
 /// Programs and the Debian packages that hold them.
 const NEEDED: [(&str, &str); 2] = [("iperf3", "iperf3"), ("ip", "iproute2")];
-/// The gateway's address inside both tunnels.
-const INSIDE: &str = "10.73.0.1";
+/// What the daemons' configurations say where frames of Ethernet carry the hop.
+const BY_ETHERNET: &str = "[hop]\nbearer = \"ethernet\"\ninterface = \"air0\"\n";
 
 /// How long to measure.
 #[derive(clap::Args)]
@@ -83,25 +85,6 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the daemons' configurations say of the bearer.
-struct Bearer {
-    /// At the gateway and at the mobile host.
-    hop: [&'static str; 2],
-    endpoint: &'static str,
-}
-
-const UDP: Bearer = Bearer {
-    hop: ["", ""],
-    endpoint: "endpoint = \"10.1.0.1:51830\"\n",
-};
-const ETHERNET: Bearer = Bearer {
-    hop: [
-        "[hop]\nbearer = \"ethernet\"\ninterface = \"g0\"\n",
-        "[hop]\nbearer = \"ethernet\"\ninterface = \"m0\"\n",
-    ],
-    endpoint: "",
-};
-
 struct Bench {
     /// Where everything is written.
     folder: TempDir,
@@ -113,25 +96,41 @@ struct Bench {
 
 impl Bench {
     fn turn(&self, tunnel: Tunnel, turn: usize) -> Result<(), Failure> {
-        let hosts = Hosts::new(self.folder.path(), "tunnel")?;
-        let (gateway, mobile) = (&hosts.server, &hosts.client);
-        hosts.join([(gateway, "g0", "10.1.0.1"), (mobile, "m0", "10.1.0.2")])?;
+        let hop = Hop::new(self.folder.path(), &self.lasthop)?;
+        hop.wire()?;
         let running = match tunnel {
-            Tunnel::Udp => self.lasthop(&hosts, &UDP)?,
-            Tunnel::Ethernet => self.lasthop(&hosts, &ETHERNET)?,
-            Tunnel::Wireguard => self.wireguard(&hosts)?,
+            Tunnel::Udp => hop.start_daemons(&Daemons {
+                listen: None,
+                ..hop.daemons()
+            })?,
+            Tunnel::Ethernet => hop.start_daemons(&Daemons {
+                endpoint: None,
+                listen: None,
+                gateway: BY_ETHERNET,
+                mobile: BY_ETHERNET,
+                ..hop.daemons()
+            })?,
+            Tunnel::Wireguard => self.wireguard(&hop)?,
         };
         // On all addresses: that of the tunnel may not be there yet.
-        let _server = hosts.start(gateway, Command::new("iperf3").arg("-s"))?;
+        let mut serve = Command::new("iperf3");
+        serve.arg("-s");
+        let _server = hop.start(&hop.gateway, "iperf3", serve)?;
         let fetch = |words: &[&str]| {
             let mut command = Command::new("iperf3");
             command.args(["-c", INSIDE]).args(words);
-            hosts.run(mobile, &command)
+            hop.run(&hop.mobile, command)
         };
-        hosts.wait("the tunnel stands", || fetch(&["-n", "1K"]).is_ok())?;
-        let before = used(&running);
+        hop.wait("the tunnel stands", || fetch(&["-n", "1K"]).is_ok())?;
+        let used = || {
+            running
+                .iter()
+                .map(Process::usage)
+                .fold(Usage::default(), Usage::and)
+        };
+        let before = used();
         let text = fetch(&["-R", "-J", "-t", &self.seconds.to_string()])?;
-        let (after, peak) = (used(&running), peak(&running));
+        let after = used();
         let report: Value = super::understand("iperf3's report", &text)?;
         let bytes = report["end"]["sum_received"]["bytes"]
             .as_f64()
@@ -143,114 +142,52 @@ impl Bench {
             "| {} | {turn} | {:.2} | {:.2} | {:.0} |",
             tunnel.name(),
             rate / 1e9,
-            (after - before) / (bytes / 1e9),
-            peak / 1024.0
+            (after.processor - before.processor).as_secs_f64() / (bytes / 1e9),
+            after.memory_peak.get() as f64 / f64::from(1 << 20)
         );
         Ok(())
     }
 
-    /// The two daemons, by that bearer.
-    fn lasthop(&self, hosts: &Hosts, bearer: &Bearer) -> Result<Vec<Running>, Failure> {
-        let Bearer { hop, endpoint } = bearer;
-        let key = |name: &str| daemons::new_key(&hosts.shell, &self.lasthop, name);
-        let (gateway, mobile) = (key("g.key")?, key("m.key")?);
-        let write = |name: &str, text: String| peers::write(&hosts.path(name), &text);
-        write(
-            "g.toml",
-            format!(
-                "private_key_file = \"g.key\"\nnat = false\nstate_dir = \"g\"\n\
-                 {}[tun]\naddresses = [\"{INSIDE}/24\"]\n\
-                 [[peers]]\nname = \"mobile\"\npublic_key = \"{mobile}\"\naddresses = [\"10.73.0.2\"]\n",
-                hop[0]
-            ),
-        )?;
-        write(
-            "m.toml",
-            format!(
-                "private_key_file = \"m.key\"\nstate_dir = \"m\"\nroutes = [\"10.99.0.0/24\"]\n\
-                 {}[gateway]\n{endpoint}public_key = \"{gateway}\"\n\
-                 [tun]\naddresses = [\"10.73.0.2/24\"]\n",
-                hop[1]
-            ),
-        )?;
-        let daemon = |host, role: &str, config: &str| {
-            hosts.start(
-                host,
-                Command::new(&self.lasthop).args([role, "--config", config]),
-            )
-        };
-        Ok(vec![
-            daemon(&hosts.server, "gateway", "g.toml")?,
-            daemon(&hosts.client, "mobile", "m.toml")?,
-        ])
-    }
-
-    fn wireguard(&self, hosts: &Hosts) -> Result<Vec<Running>, Failure> {
+    fn wireguard(&self, hop: &Hop) -> Result<Vec<Process>, Failure> {
         let program = self.wireguard.as_ref();
         let program = program.expect("it is built where it is among the tunnels");
+        let sh = |host, line: String| {
+            let mut command = Command::new("sh");
+            command.args(["-ec", &line]);
+            hop.run(host, command)
+        };
         let mut running = Vec::new();
         let mut keys = Vec::new();
         for name in ["wg.g", "wg.m"] {
-            let mut command = Command::new("wg");
-            command.arg("genkey");
-            let private = hosts.shell.run(command)?;
-            peers::write(&hosts.path(name), &private)?;
-            let mut command = hosts.command(Path::new("sh"));
-            command.args(["-c", &format!("wg pubkey < {name}")]);
-            keys.push(hosts.shell.run(command)?.trim().to_owned());
+            let line = format!("umask 077; wg genkey > {name}; wg pubkey < {name}");
+            keys.push(sh(&hop.gateway, line)?.trim().to_owned());
         }
+        let (mobile, gateway) = (
+            format!("{} allowed-ips 10.79.0.2/32", keys[1]),
+            format!(
+                "{} allowed-ips {INSIDE}/32 endpoint 10.77.0.1:51820",
+                keys[0]
+            ),
+        );
         let ends = [
-            (
-                &hosts.server,
-                "lhbench-g",
-                "wg.g",
-                "10.73.0.1",
-                format!("{} allowed-ips 10.73.0.2/32", keys[1]),
-            ),
-            (
-                &hosts.client,
-                "lhbench-m",
-                "wg.m",
-                "10.73.0.2",
-                format!(
-                    "{} allowed-ips 10.73.0.1/32 endpoint 10.1.0.1:51820",
-                    keys[0]
-                ),
-            ),
+            (&hop.gateway, "lhbench-g", "wg.g", INSIDE, mobile),
+            (&hop.mobile, "lhbench-m", "wg.m", "10.79.0.2", gateway),
         ];
         for (host, device, key, address, peer) in ends {
             let socket = PathBuf::from(format!("/var/run/wireguard/{device}.sock"));
             // One that was killed leaves its socket behind, to which nobody listens.
             let _ = fs::remove_file(&socket);
-            running.push(hosts.start(host, Command::new(program).args(["-f", device]))?);
-            hosts.wait("wireguard-go listens", || socket.exists())?;
-            let line = format!("set {device} listen-port 51820 private-key {key} peer {peer}");
-            hosts.run(host, Command::new("wg").args(line.split(' ')))?;
-            hosts.ip(&format!("-n {host} addr add {address}/24 dev {device}"))?;
-            hosts.ip(&format!("-n {host} link set {device} up mtu 1420"))?;
+            let mut command = Command::new(program);
+            command.args(["-f", device]);
+            running.push(hop.start(host, device, command)?);
+            hop.wait("wireguard-go listens", || socket.exists())?;
+            let set = format!(
+                "wg set {device} listen-port 51820 private-key {key} peer {peer}
+                 ip addr add {address}/24 dev {device}
+                 ip link set {device} up mtu 1420"
+            );
+            sh(host, set)?;
         }
         Ok(running)
     }
-}
-
-/// Seconds of processor time that these have used; `ip netns exec` has become what it runs.
-fn used(running: &[Running]) -> f64 {
-    let ticks = |process: &Running| -> Option<f64> {
-        let text = fs::read_to_string(format!("/proc/{}/stat", process.id())).ok()?;
-        let fields: Vec<_> = text.rsplit(')').next()?.split_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
-        Some(field(14)? + field(15)?)
-    };
-    // The kernel tells user space of a hundred ticks in a second (proc(5), USER_HZ).
-    running.iter().filter_map(ticks).sum::<f64>() / 100.0
-}
-
-/// The most memory that one of these ever had resident, in KiB.
-fn peak(running: &[Running]) -> f64 {
-    let peak = |process: &Running| -> Option<f64> {
-        let text = fs::read_to_string(format!("/proc/{}/status", process.id())).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.trim().strip_suffix(" kB")?.parse().ok()
-    };
-    running.iter().filter_map(peak).fold(0.0, f64::max)
 }

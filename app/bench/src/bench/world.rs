@@ -8,22 +8,19 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 use self::scheme::{Beside, Scheme};
 
-pub(crate) mod end;
+mod end;
 mod plot;
 mod report;
 mod run;
 mod scheme;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 3] = [
-    ("ip", "iproute2"),
-    ("unshare", "util-linux"),
-    ("setpriv", "util-linux"),
-];
+const NEEDED: [(&str, &str); 1] = [("unshare", "util-linux")];
 
 /// What to measure.
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use xtask::shell::Failure;
+use crate::failure::Failure;
 
 /// The shell is the first process there: when it ends, by Ctrl-C too, the kernel ends all others and undoes all mounts.
 const START: &str = "trap 'exit 130' INT TERM; mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /mnt && \
@@ -16,20 +16,12 @@ pub(crate) fn become_alone(more: &[&str], program: &Path) -> Failure {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
     command.args(["sh", "-c", START, "sh"]);
-    let failed = |command: &Command, source| Failure::Start {
-        command: format!("{command:?}"),
-        source,
-    };
-    match std::env::current_exe() {
+    let source = match std::env::current_exe() {
         Ok(this) => {
-            command
-                .arg(this)
-                .args(std::env::args_os().skip(1))
-                .args(more)
-                .arg(program);
-            let error = command.exec();
-            failed(&command, error)
+            command.arg(this).args(std::env::args_os().skip(1));
+            command.args(more).arg(program).exec()
         }
-        Err(error) => failed(&command, error),
-    }
+        Err(source) => source,
+    };
+    Failure::Found(format!("cannot run `{command:?}`: {source}"))
 }

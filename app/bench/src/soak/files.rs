@@ -1,21 +1,20 @@
 //! `cargo xtask soak files`: a mount of a real NFS server, nfs-ganesha, is used in all ways at once. Needs root.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ::rig::Directories;
 use clap::ValueEnum;
 use serde::Serialize;
 
 use self::kills::Tally;
 use self::one_file::Places;
-use self::rig::{Rig, Setting, Way};
+use self::rig::{Rig, Setting};
 use self::tree::Trees;
 use super::watch::{Fault, watch};
-use crate::bench::files::hosts::Hosts;
-use crate::bench::files::server::Directories;
 use crate::bench::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 mod compare;
 mod kills;
@@ -25,11 +24,10 @@ mod rig;
 mod tree;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 4] = [
-    ("ip", "iproute2"),
+const NEEDED: [(&str, &str); 3] = [
     ("ganesha.nfsd", "nfs-ganesha-vfs"),
     ("rpcbind", "rpcbind"),
-    ("nsenter", "util-linux"),
+    ("unshare", "util-linux"),
 ];
 
 /// What can be done with files.
@@ -123,21 +121,14 @@ pub(crate) fn run(shell: &Shell, options: &Options) -> Result<(), Failure> {
     Failure::unless_empty(&faults.collect::<Vec<_>>())
 }
 
-/// The folder of all files, in the memory that only this process sees; the server has a `/run` of its own.
-const FOLDER: &str = "/mnt/soak";
-
 fn soak(shell: &Shell, options: &Options, program: &Path) -> Result<Vec<Row>, Failure> {
-    fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
-    let hosts = Hosts::new(Path::new(FOLDER), "soak")?;
     let setting = Setting {
-        program,
         link: options.link.as_deref(),
         daemons: options.daemons,
         mount_options: &options.mounting,
         seed: options.seed,
     };
-    let way = Way::new(&hosts, setting)?;
-    let mut rig = Rig::new(&hosts, &way, setting)?;
+    let mut rig = Rig::new(super::folder()?, program, setting)?;
     let mut rows = Vec::new();
     for part in [Part::OneFile, Part::Tree, Part::Posix, Part::Kills] {
         if !options.wants(part) {

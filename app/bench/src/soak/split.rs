@@ -1,7 +1,6 @@
 //! `cargo xtask soak split`: files cross a lossy hop over TCP that is split, and a daemon at one of its ends is killed.
 //! Each file is whole, or whoever waits for it gets an error; none ends early as if it were whole. Needs root.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -11,23 +10,16 @@ use serde::Serialize;
 use self::kills::{Plan, Tally};
 use self::rig::{Rig, Victim};
 use super::watch::{Fault, watch};
-use crate::bench::files::hosts::Hosts;
 use crate::bench::{peers, setting};
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use xtask::shell::Shell;
 
 mod kills;
 mod rig;
 mod transfer;
 
 /// Programs and the Debian packages that hold them.
-const NEEDED: [(&str, &str); 3] = [
-    ("ip", "iproute2"),
-    ("nft", "nftables"),
-    ("unshare", "util-linux"),
-];
-
-/// The folder of all files, in memory that only this process sees.
-const FOLDER: &str = "/mnt/soak";
+const NEEDED: [(&str, &str); 2] = [("nft", "nftables"), ("unshare", "util-linux")];
 
 /// What carries TCP across the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -154,20 +146,15 @@ fn with_rig(
     options: &Options,
     program: &Path,
     transport: Transport,
-    act: impl FnOnce(&mut Rig<'_>),
+    act: impl FnOnce(&mut Rig),
 ) -> Result<(), Failure> {
-    fs::create_dir_all(FOLDER).map_err(|error| Failure::Found(format!("{FOLDER}: {error}")))?;
-    let hosts = Hosts::new(Path::new(FOLDER), "split")?;
-    let mut rig = Rig::new(
-        &hosts,
-        program,
-        (transport.name(), options.link.as_deref(), options.seed),
-    )?;
+    let hop = (options.link.as_deref(), options.seed);
+    let mut rig = Rig::new(super::folder()?, program, transport.name(), hop)?;
     act(&mut rig);
     Ok(())
 }
 
-fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig<'_>) -> Row {
+fn row(options: &Options, transport: Transport, victim: Victim, rig: &mut Rig) -> Row {
     let begun = Instant::now();
     let plan = Plan {
         victim,

@@ -81,8 +81,8 @@ impl MobileConfig {
             ),
             (Carrier::Ethernet { .. }, Some((Endpoint::Udp(_), span))) => (
                 span,
-                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write one, or remove \
-                 this line to search for the gateway",
+                "Ethernet frames go to a MAC address like '02:00:5e:10:00:01'; write that, or remove \
+                 the line, and the gateway is looked for",
             ),
         };
         Err(source.wrong(Some(span), what))

@@ -134,7 +134,7 @@ fn drive<H: Driven>(
 ) -> Result<H, Failure> {
     let mut event_loop = EventLoop::new(host, ports).map_err(Failure::setting)?;
     let memory = event_loop.memory_most();
-    tracing::info!("{name} uses at most {memory} of memory");
+    tracing::info!("{name} takes at most {memory} of memory");
     let stopped = event_loop.run();
     // The system is restored before the reason why the loop ended is reported.
     let undone = undo.undo();

@@ -2,7 +2,7 @@
 
 use edges::namespace::Namespace;
 use rig::Process;
-use rig::daemons::{Daemons, Lines};
+use rig::daemons::Daemons;
 
 use super::addresses::GATEWAY_ON_AIR;
 use super::error::DemoError;
@@ -19,21 +19,15 @@ pub(crate) fn start(
     hosts: [&Namespace; 2],
     (tcp, sender): (Tcp, &str),
 ) -> Result<Vec<Process>, DemoError> {
+    let endpoint = format!("{GATEWAY_ON_AIR}:{PORT}");
     let split = format!("[split]\ncongestion_control = \"{sender}\"\n");
     let daemons = Daemons {
-        program: &machinery.program,
-        folder: &machinery.folder,
-        mobiles: 1,
-        endpoint: Some(&format!("{GATEWAY_ON_AIR}:{PORT}")),
-        inside: "10.79.0",
-        gateway: Lines {
-            sections: &split,
-            ..Lines::default()
-        },
+        endpoint: Some(&endpoint),
+        listen: Some(&endpoint),
+        gateway: &split,
         peer: &format!("tcp = \"{}\"\n", tcp.name()),
-        mobile: Lines::default(),
+        ..Daemons::new(&machinery.program, &machinery.folder)
     };
     daemons.configure()?;
-    let start = |(host, namespace)| Ok(daemons.start(host, namespace)?);
-    hosts.into_iter().enumerate().map(start).collect()
+    Ok(daemons.start_all(hosts)?)
 }

@@ -37,11 +37,7 @@ impl Network {
     /// Without lasthop the mobile host has a default route over the air; with a tunnel, the tunnel must add that route,
     /// so that no packet bypasses it.
     pub(crate) fn build(scheme: &Scheme) -> Result<Self, DemoError> {
-        let [mobile, gateway, fixed] = [
-            Namespace::create()?,
-            Namespace::create()?,
-            Namespace::create()?,
-        ];
+        let [mobile, gateway, fixed] = rig::hosts()?;
         let device = |host: &Namespace, address| {
             rig::on(host, || rig::make_device("air0", &[network(address)], MTU))
         };

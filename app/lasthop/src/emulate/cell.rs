@@ -104,7 +104,7 @@ impl<D: PacketDevice> Cell<D> {
             let Some(packet) = receive(&mut self.left, "left", self.mtu)? else {
                 return Ok(false);
             };
-            match destination(&packet.buffer).and_then(|to| self.owners.get(&to)) {
+            match destination(&packet).and_then(|to| self.owners.get(&to)) {
                 Some(&mobile) => self.offer(now, (Direction::Down, mobile), packet),
                 None => self.unroutable += 1,
             }
@@ -125,7 +125,7 @@ impl<D: PacketDevice> Cell<D> {
     }
 
     fn offer(&mut self, now: Instant, (direction, mobile): (Direction, usize), payload: Packet) {
-        let size = Bytes::from(payload.buffer.len() + FRAME_HEADER);
+        let size = Bytes::from(payload.len() + FRAME_HEADER);
         let input = Input {
             direction,
             mobile,

@@ -57,7 +57,7 @@ fn numbered(to: Ipv4Addr, number: u32) -> Packet {
 
 fn numbers(device: &mut MemoryDevice) -> Vec<u32> {
     let received = std::iter::from_fn(|| device.receive().unwrap());
-    let number = |packet: Packet| u32::from_be_bytes(packet.buffer[20..24].try_into().unwrap());
+    let number = |packet: Packet| u32::from_be_bytes(packet[20..24].try_into().unwrap());
     received.map(number).collect()
 }
 

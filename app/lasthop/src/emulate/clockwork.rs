@@ -115,7 +115,7 @@ pub(super) fn receive(
     let received = device.receive();
     let packet = received.map_err(|source| RelayError::Device { side, source })?;
     if let Some(packet) = &packet {
-        let bytes = packet.buffer.len();
+        let bytes = packet.len();
         if bytes > mtu {
             return Err(RelayError::AboveMtu { bytes, mtu });
         }

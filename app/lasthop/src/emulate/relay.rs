@@ -74,7 +74,7 @@ impl<D: PacketDevice> Relay<D> {
             let Some(packet) = receive(device, side(direction), self.mtu)? else {
                 return Ok(false);
             };
-            let size = Bytes::from(packet.buffer.len() + FRAME_HEADER);
+            let size = Bytes::from(packet.len() + FRAME_HEADER);
             self.channel.handle_input(
                 now,
                 Input::Send {

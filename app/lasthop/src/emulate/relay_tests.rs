@@ -40,7 +40,7 @@ fn numbered(number: u32, length: usize) -> Packet {
 fn numbers(device: &mut MemoryDevice) -> Vec<u32> {
     let mut numbers = Vec::new();
     while let Some(packet) = device.receive().unwrap() {
-        numbers.push(u32::from_be_bytes(*packet.buffer.first_chunk().unwrap()));
+        numbers.push(u32::from_be_bytes(*packet.first_chunk().unwrap()));
     }
     numbers
 }

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use edges::fuse::{MountError, unmount};
-use files::{Operation, Reply};
+use files::ask;
 use rpc::message::Credentials;
 use runtime::files::{CallError, Connection, Event};
 use runtime::mount::Mounted;
 use runtime::mount::control::{Asker, Question};
-use serde_json::{Value, json};
 
+use super::answer::{Outcome, Status};
 use super::daemon::Wanted;
 use super::page;
 use crate::failure::Failure;
@@ -31,9 +31,9 @@ pub(super) enum News {
     Signal,
     /// The file system is not mounted anywhere any more.
     Ended,
-    /// All written data are on the server's disk, or an error occurred.
-    Synced(Purpose, Result<Reply, CallError>),
-    /// The server is silent, or answers again.
+    /// All that was written is safe, or not.
+    Synced(Purpose, Result<(), CallError>),
+    /// The server has fallen silent, or answers again.
     Server(Event),
 }
 
@@ -97,8 +97,8 @@ impl Keeper {
             };
             let Some(outcome) = next else { continue };
             let answer = match &outcome {
-                Ok(()) => json!({}),
-                Err(failure) => json!({ "error": failure.to_string() }),
+                Ok(()) => Outcome::Done {},
+                Err(failure) => Outcome::failed(failure),
             };
             for asker in progress.askers {
                 asker.answer(&answer);
@@ -123,10 +123,10 @@ impl Keeper {
                 let lost = page::unsafe_data(&self.status());
                 match self.discard() {
                     Ok(()) => {
-                        asker.answer(&json!({ "lost": lost }));
+                        asker.answer(&Outcome::Discarded { lost });
                         return Some(Ok(()));
                     }
-                    Err(error) => asker.answer(&json!({ "error": error.to_string() })),
+                    Err(error) => asker.answer(&Outcome::failed(&error)),
                 }
             }
             News::Signal if progress.leaving || progress.ended => {
@@ -156,8 +156,8 @@ impl Keeper {
     fn sync(&self, purpose: Purpose) {
         let sender = self.sender.clone();
         self.connection
-            .submit(&self.caller, Operation::Sync, move |result| {
-                // Nobody receives it once the process ends.
+            .submit(&self.caller, ask::Sync, move |result| {
+                // Nobody hears it once the process ends.
                 let _ = sender.send(News::Synced(purpose, result));
             });
     }
@@ -165,20 +165,20 @@ impl Keeper {
     fn synced(
         &self,
         purpose: Purpose,
-        result: Result<Reply, CallError>,
+        result: Result<(), CallError>,
         progress: &mut Progress,
     ) -> Next {
         let error = result.err().map(|error| error.to_string());
         match (purpose, error) {
-            (Purpose::Sync(asker), None) => asker.answer(&json!({})),
-            (Purpose::Sync(asker), Some(error)) => asker.answer(&json!({ "error": error })),
+            (Purpose::Sync(asker), None) => asker.answer(&Outcome::Done {}),
+            (Purpose::Sync(asker), Some(error)) => asker.answer(&Outcome::failed(&error)),
             (Purpose::Unmount(asker), Some(error)) => {
                 let point = self.wanted.point.display();
                 let error = format!(
                     "not unmounted, since not all is safe: {error}; \
                      `lasthop unmount --discard {point}` gives up what is not"
                 );
-                asker.answer(&json!({ "error": error }));
+                asker.answer(&Outcome::failed(&error));
             }
             (Purpose::Unmount(asker), None) if !asker.waits() => {}
             (Purpose::Unmount(asker), None) => match unmount(&self.wanted.point, false) {
@@ -186,7 +186,7 @@ impl Keeper {
                     progress.unmounted = true;
                     progress.askers.push(asker);
                 }
-                Err(error) => asker.answer(&json!({ "error": error.to_string() })),
+                Err(error) => asker.answer(&Outcome::failed(&error)),
             },
             (Purpose::Leave, error) => {
                 if let Some(error) = error {
@@ -229,7 +229,7 @@ impl Keeper {
         progress.unmounted = false;
         let point = self.wanted.point.display();
         for asker in progress.askers.drain(..) {
-            asker.answer(&json!({ "elsewhere": true }));
+            asker.answer(&Outcome::Elsewhere { elsewhere: true });
         }
         if progress.leaving {
             tracing::warn!("{point} is removed from other mount namespaces, which still have it");
@@ -265,29 +265,23 @@ impl Keeper {
         tracing::warn!("server {host} silent for {seconds}, retrying");
     }
 
-    fn status(&self) -> Value {
-        let connection = self.connection.status();
+    fn status(&self) -> Status {
         let waiting = self.mounted.waiting();
-        let seconds = |duration: units::Duration| duration.as_nanos() as f64 / 1e9;
-        json!({
-            "source": self.wanted.url.to_string(),
-            "point": self.wanted.point.to_string_lossy(),
-            "process": std::process::id(),
-            "uptime_s": self.begun.elapsed().as_secs_f64(),
-            "server": connection.server.to_string(),
-            "protocol": connection.protocol.to_string(),
-            "local": connection.local.map(|address| address.to_string()),
-            "reopened": connection.reopened,
-            "silent_for_s": connection.silent_for.map(seconds),
-            "unsafe_bytes": connection.unsafe_bytes,
-            "unsafe_files": connection.unsafe_files,
-            "requests": waiting.requests,
-            "oldest_request_s": waiting.oldest.map(|since| seconds(edges::clock::monotonic().since(since))),
-            "requests_of_client": connection.waiting,
-            "open_files": waiting.open_files,
-            "nodes": waiting.nodes,
-            "calls": connection.calls,
-            "log": self.log.as_ref().map_or("standard error".into(), |log| log.to_string_lossy()),
-        })
+        let oldest = waiting
+            .oldest
+            .map(|since| edges::clock::monotonic().since(since));
+        let log = self.log.as_ref();
+        Status {
+            source: self.wanted.url.to_string(),
+            point: self.wanted.point.to_string_lossy().into(),
+            process: std::process::id(),
+            uptime_s: self.begun.elapsed().as_secs_f64(),
+            connection: self.connection.status(),
+            requests: waiting.requests,
+            oldest_request_s: oldest.map(units::Duration::as_secs_f64),
+            open_files: waiting.open_files,
+            nodes: waiting.nodes,
+            log: log.map_or("standard error".into(), |log| log.to_string_lossy().into()),
+        }
     }
 }

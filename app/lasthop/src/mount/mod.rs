@@ -1,5 +1,6 @@
 //! `lasthop mount`, `unmount` and `sync`: files of a server as a part of this host's file tree.
 
+mod answer;
 mod background;
 mod daemon;
 mod ending;
@@ -14,9 +15,12 @@ use std::time::Duration;
 
 use clap::Args;
 use runtime::mount::control::{Question, ask};
+use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use answer::Outcome;
 use options::Options;
 use place::Place;
 
@@ -104,42 +108,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn status(point: &Path, json: bool) -> Result<(), Failure> {
     let place = Place::find(point)?;
-    let status = ask(&place.socket, Question::Status, Some(PATIENCE))
-        .map_err(|error| place.unanswered(&error))?;
     if json {
-        println!("{status}");
+        println!("{}", place.status::<Value>()?);
     } else {
-        print!("{}", page::render(&status));
+        print!("{}", page::render(&place.status()?));
     }
     Ok(())
 }
 
+/// A mount in a list.
+#[derive(Serialize)]
+struct Listed {
+    point: String,
+    source: String,
+    /// Whether its process does.
+    answers: bool,
+}
+
 fn list(json: bool) -> Result<(), Failure> {
     let mounted = edges::fuse::mounted().map_err(Failure::broken)?;
-    let all: Vec<Value> = mounted
-        .iter()
-        .map(|one| {
-            let socket = place::socket(one.device);
-            let answers = ask(&socket, Question::Status, Some(PATIENCE)).is_ok();
-            serde_json::json!({
-                "point": one.point.to_string_lossy(),
-                "source": one.source,
-                "answers": answers,
-            })
-        })
-        .collect();
+    let all = mounted.into_iter().map(|one| {
+        let socket = place::socket(one.device);
+        Listed {
+            answers: ask::<IgnoredAny>(&socket, Question::Status, Some(PATIENCE)).is_ok(),
+            point: one.point.to_string_lossy().into(),
+            source: one.source,
+        }
+    });
     if json {
-        println!("{}", Value::Array(all));
+        println!("{}", serde_json::json!(all.collect::<Vec<_>>()));
         return Ok(());
     }
-    for one in &all {
-        let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
-        let note = if one["answers"] == true {
+    for one in all {
+        let note = if one.answers {
             ""
         } else {
             " (its process does not answer)"
         };
-        println!("{} on {}{note}", text("source"), text("point"));
+        println!("{} on {}{note}", one.source, one.point);
     }
     Ok(())
 }
@@ -156,13 +162,13 @@ pub(crate) struct SyncArguments {
 /// Waits until the data are on the server's disk.
 pub(crate) fn run_sync(arguments: &SyncArguments) -> Result<(), Failure> {
     let place = Place::find(&arguments.point)?;
-    let answer =
+    let outcome =
         ask(&place.socket, Question::Sync, None).map_err(|error| place.unanswered(&error))?;
-    match answer["error"].as_str() {
-        Some(error) => Err(Failure::broken(format!(
+    match outcome {
+        Outcome::Failed { error } => Err(Failure::broken(format!(
             "{}: not all is safe: {error}",
             arguments.point.display()
         ))),
-        None => Ok(()),
+        Outcome::Done {} | Outcome::Discarded { .. } | Outcome::Elsewhere { .. } => Ok(()),
     }
 }

@@ -2,68 +2,59 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
 use units::{Bytes, Duration};
 
-/// Returns the page.
-pub(super) fn render(status: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-    let mut page = format!(
-        "{} on {}\n",
-        text(&status["source"]),
-        text(&status["point"])
-    );
-    let silent = status["silent_for_s"].as_f64();
-    let answers = silent.map_or_else(
-        || "answers".to_owned(),
-        |seconds| format!("silent for {}", seconds_of(seconds)),
-    );
+use super::answer::Status;
+
+/// The page.
+pub(super) fn render(status: &Status) -> String {
+    let connection = &status.connection;
+    let mut page = format!("{} on {}\n", status.source, status.point);
+    let silent = silence(status);
+    let answers = silent.map_or_else(|| "answers".into(), |span| format!("silent for {span}"));
     let server = format!(
         "{} by {}, {answers}",
-        text(&status["server"]),
-        text(&status["protocol"])
+        connection.server, connection.protocol
     );
     line(&mut page, "server", &server);
     line(&mut page, "not safe", &unsafe_data(status));
     line(&mut page, "waiting", &waiting(status));
-    let open = status["open_files"].as_u64().unwrap_or_default();
-    line(&mut page, "open", &format!("{open} files"));
-    let calls = &status["calls"]["sent"];
-    let (calls, messages) = (calls["calls"].as_u64(), calls["messages"].as_u64());
-    if let (Some(calls), Some(messages)) = (calls, messages) {
-        let again = messages.saturating_sub(calls);
-        line(&mut page, "calls", &format!("{calls}, {again} sent again"));
-    }
-    line(&mut page, "log", &text(&status["log"]));
+    line(&mut page, "open", &format!("{} files", status.open_files));
+    let sent = &connection.calls.sent;
+    let again = sent.messages.saturating_sub(sent.calls);
+    let calls = format!("{}, {again} sent again", sent.calls);
+    line(&mut page, "calls", &calls);
+    line(&mut page, "log", &status.log);
     page
 }
 
-/// Describes the data that would be lost if the mount ended now.
-pub(super) fn unsafe_data(status: &Value) -> String {
-    let bytes = status["unsafe_bytes"].as_u64().unwrap_or_default();
-    match status["unsafe_files"].as_u64().unwrap_or_default() {
+/// What would be lost if the mount ended now.
+pub(super) fn unsafe_data(status: &Status) -> String {
+    let bytes = Bytes::new(status.connection.unsafe_bytes);
+    match status.connection.unsafe_files {
         0 => "nothing".into(),
-        1 => format!("{} in 1 file", Bytes::new(bytes)),
-        files => format!("{} in {files} files", Bytes::new(bytes)),
+        1 => format!("{bytes} in 1 file"),
+        files => format!("{bytes} in {files} files"),
     }
 }
 
-fn waiting(status: &Value) -> String {
-    let oldest = status["oldest_request_s"].as_f64().unwrap_or_default();
-    match status["requests"].as_u64().unwrap_or_default() {
+fn waiting(status: &Status) -> String {
+    let oldest = || whole_seconds(status.oldest_request_s.unwrap_or_default() as u64);
+    match status.requests {
         0 => "nothing".into(),
-        1 => format!("1 request, for {}", seconds_of(oldest)),
-        requests => format!("{requests} requests, the oldest for {}", seconds_of(oldest)),
+        1 => format!("1 request, for {}", oldest()),
+        requests => format!("{requests} requests, the oldest for {}", oldest()),
     }
 }
 
-/// Returns the time since the last reply of the server, if it is silent.
-pub(super) fn silence(status: &Value) -> Option<String> {
-    status["silent_for_s"].as_f64().map(seconds_of)
+/// How long the server has been silent, if it is.
+pub(super) fn silence(status: &Status) -> Option<String> {
+    let silent = status.connection.silent_for;
+    silent.map(|span| whole_seconds(span.as_millis() / 1000))
 }
 
-fn seconds_of(seconds: f64) -> String {
-    match seconds as u64 {
+fn whole_seconds(seconds: u64) -> String {
+    match seconds {
         0 => "less than 1 s".into(),
         seconds => Duration::from_secs(seconds).to_string(),
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use edges::fuse::Mounted;
 use runtime::mount::control::{Question, ask};
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::failure::Failure;
 
@@ -67,7 +68,13 @@ impl Place {
         }
     }
 
-    /// Returns the error that its process does not answer, with a remedy.
+    /// Asks its process for its status.
+    pub(super) fn status<S: DeserializeOwned>(&self) -> Result<S, Failure> {
+        ask(&self.socket, Question::Status, Some(super::PATIENCE))
+            .map_err(|error| self.unanswered(&error))
+    }
+
+    /// Why its process does not answer, and what helps.
     pub(super) fn unanswered(&self, error: &io::Error) -> Failure {
         let point = self.mounted.point.display();
         Failure::setting(match error.kind() {
@@ -83,6 +90,10 @@ impl Place {
             io::ErrorKind::UnexpectedEof => {
                 format!("the process that kept {point} ended before it answered; see its log")
             }
+            io::ErrorKind::InvalidData => format!(
+                "the process that keeps {point} does not answer as version {} of this command expects: {error}",
+                env!("CARGO_PKG_VERSION")
+            ),
             _ => format!("cannot ask the process that keeps {point}: {error}"),
         })
     }
@@ -99,7 +110,7 @@ impl Place {
     pub(super) fn is_abandoned(&self) -> bool {
         let gone = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
         let patience = Some(super::PATIENCE);
-        ask(&self.socket, Question::Status, patience)
+        ask::<IgnoredAny>(&self.socket, Question::Status, patience)
             .is_err_and(|error| gone.contains(&error.kind()))
     }
 }

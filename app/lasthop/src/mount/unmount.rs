@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 use runtime::mount::control::{Question, ask};
-use serde_json::Value;
 
+use super::answer::{Outcome, Status};
+use super::page;
 use super::place::Place;
-use super::{PATIENCE, page};
 use crate::failure::Failure;
 use crate::interrupt;
 
@@ -60,14 +60,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut until_told = TELL;
     loop {
         match receiver.recv_timeout(LOOK) {
-            Ok(answer) => return ended(&answer.map_err(|error| place.unanswered(&error))?),
+            Ok(answer) => return ended(answer.map_err(|error| place.unanswered(&error))?),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Failure::broken("the waiting thread has ended"));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
         if interrupt::is_set() {
-            let left = status(&place).map_or("what it has".into(), |it| page::unsafe_data(&it));
+            let status = place.status();
+            let left = status.map_or_else(|_| "what it has".into(), |it| page::unsafe_data(&it));
             return Err(Failure::interrupted(format!(
                 "not unmounted, since {left} would be lost (--discard gives that up); the mount stays as it is"
             )));
@@ -75,19 +76,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         until_told = until_told.saturating_sub(LOOK);
         if until_told.is_zero() {
             until_told = TELL;
-            if let Some(status) = status(&place) {
+            if let Ok(status) = place.status() {
                 eprintln!("waiting: {}", left(&status));
             }
         }
     }
 }
 
-fn status(place: &Place) -> Option<Value> {
-    ask(&place.socket, Question::Status, Some(PATIENCE)).ok()
-}
-
-/// Describes the data that are not safe yet, and the reason.
-fn left(status: &Value) -> String {
+/// What is not safe yet, and why.
+fn left(status: &Status) -> String {
     let unsafe_data = page::unsafe_data(status);
     match page::silence(status) {
         Some(silence) => {
@@ -97,18 +94,15 @@ fn left(status: &Value) -> String {
     }
 }
 
-fn ended(answer: &Value) -> Result<(), Failure> {
-    if let Some(error) = answer["error"].as_str() {
-        return Err(Failure::broken(error));
-    }
-    if answer["elsewhere"] == true {
-        eprintln!(
+fn ended(outcome: Outcome) -> Result<(), Failure> {
+    match outcome {
+        Outcome::Failed { error } => return Err(Failure::broken(error)),
+        Outcome::Elsewhere { .. } => eprintln!(
             "unmounted here; other mount namespaces (of containers or services) have it still, and the process that \
              keeps it ends with the last of them"
-        );
-    }
-    if let Some(lost) = answer["lost"].as_str() {
-        eprintln!("lost: {lost}");
+        ),
+        Outcome::Discarded { lost } => eprintln!("lost: {lost}"),
+        Outcome::Done {} => {}
     }
     Ok(())
 }

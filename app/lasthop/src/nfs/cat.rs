@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use bytes::Bytes;
+use files::ask;
 use nfs::FileType;
 
 use super::problem::Problem;
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         if found.attributes.kind != FileType::Regular {
             return Err(Problem::at(place.shown(), "this is not a regular file"));
         }
-        let opened = place.session.open(found.file);
+        let opened = place.session.call(ask::Open(found.file));
         let (open, found) = opened.map_err(|error| place.problem(&error))?;
         let source = RemoteFile {
             session: Arc::clone(&place.session),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
+use files::ask;
 use serde_json::{Value, json};
 
 use super::ls::print;
@@ -31,7 +32,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
     for url in urls.collect::<Result<Vec<_>, _>>()? {
         let place = sessions.place(&url)?;
         let found = place.resolve(true)?;
-        let space = place.session.space(found.file);
+        let space = place.session.call(ask::Space(found.file));
         let space = space.map_err(|error| place.problem(&error))?;
         let used = space.total_bytes.saturating_sub(space.free_bytes);
         if arguments.json {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 
-use files::Found;
+use files::{Found, ask};
 use nfs::FileType;
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ fn rows(place: &Place, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
     let mut add = |name: &[u8], found: Found| {
         let is_link = found.attributes.kind == FileType::SymbolicLink;
         let target = if is_link && arguments.long {
-            session.read_link(found.file).ok()
+            session.call(ask::ReadLink(found.file)).ok()
         } else {
             None
         };

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use files::{Entry, Found};
+use files::{Entry, Found, ask};
 use nfs::{FileType, NewAttributes, Status};
 
 use super::problem::Problem;
@@ -52,7 +52,7 @@ fn make(place: &Place, entry: Entry, mode: u32) -> Result<Found, Problem> {
     };
     place
         .session
-        .make_directory(entry, attributes)
+        .call(ask::MakeDirectory { entry, attributes })
         .map_err(|error| place.problem(&error))
 }
 

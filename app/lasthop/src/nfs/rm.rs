@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use files::{Entry, Found, Operation};
+use files::{Entry, Found, ask};
 use nfs::{FileHandle, FileType, Status};
 use runtime::files::CallError;
 
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         let place = sessions.place(&url)?;
         let (parent, name) = place.parent()?;
         let entry = named(&place, parent.file, &name)?;
-        let found = match place.session.look_up(entry.clone()) {
+        let found = match place.session.call(ask::LookUp(entry.clone())) {
             Err(error) if arguments.force && is_missing(&error) => continue,
             found => found.map_err(|error| place.problem(&error))?,
         };
@@ -60,7 +60,7 @@ fn content(result: Result<(), CallError>, place: &Place) -> Result<(), Problem> 
 }
 
 fn remove(place: &Place, entry: Entry) -> Result<(), Problem> {
-    content(place.session.perform(Operation::Remove(entry)), place)
+    content(place.session.call(ask::Remove(entry)), place)
 }
 
 /// A step of the removal.
@@ -78,7 +78,7 @@ fn remove_tree(place: &Place, entry: Entry, found: Found) -> Result<(), Problem>
         let (entry, directory) = match step {
             Step::Empty(entry, directory) => (entry, directory),
             Step::Remove(entry) => {
-                let removed = session.perform(Operation::RemoveDirectory(entry));
+                let removed = session.call(ask::RemoveDirectory(entry));
                 content(removed, place)?;
                 continue;
             }
@@ -100,10 +100,10 @@ fn remove_tree(place: &Place, entry: Entry, found: Found) -> Result<(), Problem>
                 Ok(found) if found.attributes.kind == FileType::Directory => {
                     steps.push(Step::Empty(entry, found.file));
                 }
-                Ok(_) => files.push(Operation::Remove(entry)),
+                Ok(_) => files.push(ask::Remove(entry)),
             }
         }
-        session.perform_all(files, &mut |result| content(result, place))?;
+        session.call_all(files, &mut |result| content(result, place))?;
     }
     Ok(())
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use bytes::Bytes;
-use files::{Entry, Found, ListPlace, Listed, OpenFile, Operation, Reply};
+use files::{Ask, Entry, Found, ListPlace, Listed, OpenFile, ask};
+use nfs::FileHandle;
 use nfs::url::{Url, UrlOptions};
-use nfs::{Attributes, FileHandle, NewAttributes, Space};
 use rpc::message::Credentials;
 use runtime::files::{
     CallError, ConnectError, ConnectOptions, Connection, Resolver, Root, connect,
@@ -159,19 +158,9 @@ pub(super) struct Session {
     pub(super) caller: Arc<Credentials>,
 }
 
-/// Returns the reply of the only kind that an operation has.
-macro_rules! reply {
-    ($result:expr, $pattern:pat => $value:expr) => {
-        match $result? {
-            $pattern => Ok($value),
-            other => unreachable!("another operation's reply: {other:?}"),
-        }
-    };
-}
-
 impl Session {
-    /// Runs an operation, unless the user interrupts it.
-    pub(super) fn call(&self, operation: Operation) -> Result<Reply, CallError> {
+    /// Does an operation, unless the user breaks it off.
+    pub(super) fn call<A: Ask>(&self, operation: A) -> Result<A::Reply, CallError> {
         let wanted = || !interrupt::is_set();
         self.connection.call_while(&self.caller, operation, &wanted)
     }
@@ -187,67 +176,11 @@ impl Session {
         resolver.resolve(self.root.handle, path, follow_last)
     }
 
-    pub(super) fn look_up(&self, entry: Entry) -> Result<Found, CallError> {
-        reply!(self.call(Operation::LookUp(entry)), Reply::Found(found) => found)
-    }
-
-    pub(super) fn attributes(&self, file: FileHandle) -> Result<Attributes, CallError> {
-        reply!(self.call(Operation::Attributes(file)), Reply::Attributes(attributes) => attributes)
-    }
-
-    pub(super) fn set_attributes(
+    /// Does operations, many at once, and tells `each` how they ended, in whichever order.
+    pub(super) fn call_all<A: Ask>(
         &self,
-        file: FileHandle,
-        attributes: NewAttributes,
-    ) -> Result<Attributes, CallError> {
-        let operation = Operation::SetAttributes { file, attributes };
-        reply!(self.call(operation), Reply::Attributes(attributes) => attributes)
-    }
-
-    pub(super) fn read_link(&self, link: FileHandle) -> Result<Bytes, CallError> {
-        reply!(self.call(Operation::ReadLink(link)), Reply::Target(target) => target)
-    }
-
-    pub(super) fn space(&self, file: FileHandle) -> Result<Space, CallError> {
-        reply!(self.call(Operation::Space(file)), Reply::Space(space) => space)
-    }
-
-    pub(super) fn make_directory(
-        &self,
-        entry: Entry,
-        attributes: NewAttributes,
-    ) -> Result<Found, CallError> {
-        let operation = Operation::MakeDirectory { entry, attributes };
-        reply!(self.call(operation), Reply::Found(found) => found)
-    }
-
-    pub(super) fn create(
-        &self,
-        entry: Entry,
-        attributes: NewAttributes,
-    ) -> Result<(OpenFile, Found), CallError> {
-        let operation = Operation::Create {
-            entry,
-            attributes,
-            exclusive: false,
-        };
-        reply!(self.call(operation), Reply::Opened(open, found) => (open, found))
-    }
-
-    pub(super) fn open(&self, file: FileHandle) -> Result<(OpenFile, Found), CallError> {
-        reply!(self.call(Operation::Open(file)), Reply::Opened(open, found) => (open, found))
-    }
-
-    /// Runs an operation whose reply has no content.
-    pub(super) fn perform(&self, operation: Operation) -> Result<(), CallError> {
-        reply!(self.call(operation), Reply::Done => ())
-    }
-
-    /// Runs many operations at once, and passes their results to `each`, in any order.
-    pub(super) fn perform_all(
-        &self,
-        operations: Vec<Operation>,
-        each: &mut dyn FnMut(Result<(), CallError>) -> Result<(), Problem>,
+        operations: Vec<A>,
+        each: &mut dyn FnMut(Result<A::Reply, CallError>) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
         let (sender, receiver) = channel();
         let mut under_way = 0;
@@ -264,7 +197,7 @@ impl Session {
             self.connection
                 .submit(&self.caller, operation, move |result| {
                     // Nobody receives it once the command ends.
-                    let _ = sender.send(result.map(drop));
+                    let _ = sender.send(result);
                 });
         }
         while under_way > 0 {
@@ -275,8 +208,7 @@ impl Session {
 
     /// Closes a file without waiting for the result.
     pub(super) fn close(&self, open: OpenFile) {
-        self.connection
-            .submit(&self.caller, Operation::Close(open), drop);
+        self.connection.submit(&self.caller, ask::Close(open), drop);
     }
 
     /// Calls `visit` for each entry of a directory but `.` and `..`.
@@ -288,20 +220,17 @@ impl Session {
     ) -> Result<(), Problem> {
         let mut from = Some(ListPlace::START);
         while let Some(place) = from {
-            let operation = Operation::List {
+            let from_here = ask::List {
                 directory,
                 from: place,
             };
-            let page = self.call(operation).map_err(|error| problem(&error))?;
-            let Reply::Page { entries, next } = page else {
-                unreachable!("a listing is answered by a page, not {page:?}");
-            };
-            for entry in entries {
+            let page = self.call(from_here).map_err(|error| problem(&error))?;
+            for entry in page.entries {
                 if !matches!(&entry.name[..], b"." | b"..") {
                     visit(entry)?;
                 }
             }
-            from = next;
+            from = page.next;
         }
         Ok(())
     }
@@ -310,7 +239,7 @@ impl Session {
     pub(super) fn found(&self, directory: FileHandle, entry: &Listed) -> Result<Found, CallError> {
         match entry.found {
             Some(found) => Ok(found),
-            None => self.look_up(entry_of(directory, &entry.name)),
+            None => self.call(ask::LookUp(entry_of(directory, &entry.name))),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use files::Found;
+use files::{Found, ask};
 use nfs::FileType;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments, sessions: &mut Sessions) -> Result<(), 
         let found = place.resolve(arguments.dereference)?;
         let target = match found.attributes.kind {
             FileType::SymbolicLink => {
-                let target = place.session.read_link(found.file);
+                let target = place.session.call(ask::ReadLink(found.file));
                 Some(target.map_err(|error| place.problem(&error))?)
             }
             _ => None,

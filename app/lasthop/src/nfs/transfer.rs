@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use bytes::Bytes;
-use files::{OpenFile, Operation, Reply};
+use files::{OpenFile, ask};
 
 use super::problem::Problem;
 use super::session::{Session, receive};
@@ -108,24 +108,20 @@ impl Drop for RemoteFile {
 
 impl Source for RemoteFile {
     fn ask(&self, offset: u64, count: u64, to: &Sender<Arrival>) {
-        let operation = Operation::Read {
+        let read = ask::Read {
             open: self.open,
             offset,
             count: count as u32,
         };
         let (to, shown) = (to.clone(), Arc::clone(&self.shown));
-        let done = move |result: Result<Reply, _>| {
+        let done = move |result: Result<_, _>| {
             let data = result.map_err(|error| Problem::of_call(&shown, &error));
-            let data = data.map(|reply| match reply {
-                Reply::Data(data) => data,
-                other => unreachable!("a read is answered by data, not {other:?}"),
-            });
-            // Nobody receives it after an error of the transfer.
+            // Nobody receives it once the transfer has failed.
             let _ = to.send(Arrival::Read(offset, data));
         };
         self.session
             .connection
-            .submit(&self.session.caller, operation, done);
+            .submit(&self.session.caller, read, done);
     }
 }
 
@@ -133,20 +129,20 @@ impl Sink for RemoteFile {
     fn put(&mut self, mut offset: u64, data: Vec<Bytes>, to: &Sender<Arrival>) {
         for data in data {
             let count = data.len() as u64;
-            let operation = Operation::Write {
+            let write = ask::Write {
                 open: self.open,
                 offset,
                 data,
             };
             let (to, shown) = (to.clone(), Arc::clone(&self.shown));
-            let done = move |result: Result<Reply, _>| {
+            let done = move |result: Result<(), _>| {
                 let result = result.map_err(|error| Problem::of_call(&shown, &error));
-                let _ = to.send(Arrival::Written(offset, result.map(|_| count)));
+                let _ = to.send(Arrival::Written(offset, result.map(|()| count)));
             };
             offset += count;
             self.session
                 .connection
-                .submit(&self.session.caller, operation, done);
+                .submit(&self.session.caller, write, done);
         }
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use runtime::control::ask_status;
+use serde_json::Value;
 
 use crate::failure::Failure;
 
@@ -42,10 +43,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(name) => arguments.state_dir.join(format!("{name}.{ENDING}")),
         None => only_socket(&arguments.state_dir, ENDING)?,
     };
-    let status = ask_status(&socket).map_err(|error| unanswered(&socket, &error))?;
+    let unanswered = |error| unanswered(&socket, &error);
     if arguments.json {
-        println!("{status}");
+        println!("{}", ask_status::<Value>(&socket).map_err(unanswered)?);
     } else {
+        let status = ask_status(&socket).map_err(unanswered)?;
         print!("{}", page::render(&status));
     }
     Ok(())
@@ -100,6 +102,11 @@ pub(crate) fn unanswered(path: &Path, error: &io::Error) -> Failure {
         }
         io::ErrorKind::WouldBlock => format!("the daemon of {path} does not answer"),
         io::ErrorKind::UnexpectedEof => format!("the daemon of {path} ended before it answered"),
+        io::ErrorKind::InvalidData => format!(
+            "the daemon of {path} does not answer as version {} of this command expects: {error}; --json prints what \
+             it says",
+            env!("CARGO_PKG_VERSION")
+        ),
         _ => format!("cannot ask at {path}: {error}"),
     })
 }

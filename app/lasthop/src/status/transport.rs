@@ -1,178 +1,166 @@
 //! The handling of TCP, for people.
 
-use serde_json::Value;
-use units::Probability;
+use association::{Profile, StreamStatus, TcpMethod, TcpStatus};
+use hosts::PeerStatus;
+use split::{Because, Choice, Chosen, Count, HopCondition, SplitStatus};
+use units::Bytes;
 
-use super::page::{bytes, line, number, some, sum, text};
+use super::page::{line, some};
 
-/// Adds the handling of a peer's TCP on the hop.
-pub(super) fn render_hop(page: &mut String, peer: &Value) {
-    let hop = &peer["hop"];
-    match peer.get("choice") {
+/// Adds how TCP crosses the hop to a peer.
+pub(super) fn render_hop(page: &mut String, peer: &PeerStatus) {
+    let hop = &peer.hop;
+    match &peer.choice {
         Some(choice) => line(page, "  tcp", &chosen(choice)),
-        None => line(page, "  tcp", &tcp(&hop["tcp"])),
+        None => line(page, "  tcp", &tcp(&hop.tcp)),
     }
-    if let Some(found) = hop.get("streams") {
+    if let Some(found) = &hop.streams {
         line(page, "  streams", &streams(found));
     }
 }
 
-/// Adds the results of connections that are split here, or were not.
-pub(super) fn render(page: &mut String, split: &Value) {
+/// Adds what became of connections that are split here, or were not.
+pub(super) fn render(page: &mut String, split: &SplitStatus) {
     line(page, "split", &split_tcp(split));
-    if let Some(choices) = split.get("choices") {
-        line(page, "  chosen", &counts(&choices["counts"]));
-        for choice in choices["latest"].as_array().into_iter().flatten() {
+    if let Some(choices) = &split.choices {
+        line(page, "  chosen", &counts(&choices.counts));
+        for choice in &choices.latest {
             line(page, "", &latest(choice));
         }
     }
 }
 
-/// Texts for the reasons why new connections cross in one way or the other.
-const REASONS: [(&str, &str); 5] = [
-    ("unmeasured", "as the hop is not measured yet"),
-    ("short", "as the hop is short"),
-    ("clean", "as the hop loses next to nothing"),
-    ("long", "as the hop is long"),
-    ("lossy", "as the hop loses much"),
-];
-
-fn reason(because: &Value) -> &'static str {
-    let because = text(because);
-    let known = REASONS.into_iter().find(|(name, _)| *name == because);
-    known.map_or(
-        "for a reason that this version does not know",
-        |(_, reason)| reason,
-    )
+/// Why new connections cross in one way or the other.
+fn reason(because: Because) -> &'static str {
+    match because {
+        Because::Unmeasured => "as the hop is not measured yet",
+        Because::Short => "as the hop is short",
+        Because::Clean => "as the hop loses next to nothing",
+        Because::Long => "as the hop is long",
+        Because::Lossy => "as the hop loses much",
+    }
 }
 
-fn way(choice: &Value) -> &'static str {
-    if choice["split"] == true {
+fn way(split: bool) -> &'static str {
+    if split {
         "split"
     } else {
         "repaired by the link layer"
     }
 }
 
-/// Describes the handling of connections that begin now.
-fn chosen(choice: &Value) -> String {
+/// By which way connections cross that begin now.
+fn chosen(choice: &Choice) -> String {
     format!(
         "chosen for each connection; now {}, {} ({})",
-        way(choice),
-        reason(&choice["because"]),
-        hop(choice),
+        way(choice.split),
+        reason(choice.because),
+        hop(&choice.hop),
     )
 }
 
-/// Describes the state of the hop at the choice.
-fn hop(choice: &Value) -> String {
-    let round_trip = choice["round_trip"].as_str();
-    let loss: Option<Probability> = choice["loss"].as_str().and_then(|loss| loss.parse().ok());
+/// What the hop was like when it was chosen.
+fn hop(hop: &HopCondition) -> String {
+    let round_trip = hop.round_trip.map(|round_trip| round_trip.to_string());
+    let loss = hop
+        .loss
+        .map(|loss| format!("{:.1} % lost", loss.as_f64() * 100.0));
     format!(
         "round trip {}, {}",
-        round_trip.unwrap_or("unknown"),
-        loss.map_or("loss unknown".into(), |loss| format!(
-            "{:.1} % lost",
-            loss.as_f64() * 100.0
-        )),
+        round_trip.as_deref().unwrap_or("unknown"),
+        loss.as_deref().unwrap_or("loss unknown"),
     )
 }
 
-/// Describes the number of connections by choice and reason.
-fn counts(counts: &Value) -> String {
-    let counts = counts.as_array().into_iter().flatten();
-    let counts = counts.filter(|count| number(&count["connections"]) > 0);
-    let describe = |count: &Value| {
-        let connections = number(&count["connections"]);
-        format!(
-            "{connections} {}, {}",
-            way(count),
-            reason(&count["because"])
-        )
+/// How many connections went which way, and why.
+fn counts(counts: &[Count]) -> String {
+    let counts = counts.iter().filter(|count| count.connections > 0);
+    let describe = |count: &Count| {
+        let (way, reason) = (way(count.split), reason(count.because));
+        format!("{} {way}, {reason}", count.connections)
     };
     let counts: Vec<_> = counts.map(describe).collect();
     counts.join("; ")
 }
 
-/// Describes the latest connection with a choice.
-fn latest(choice: &Value) -> String {
+/// A connection for which it was chosen.
+fn latest(chosen: &Chosen) -> String {
+    let choice = &chosen.choice;
     format!(
         "{} to {}: {}, {} ({})",
-        text(&choice["source"]),
-        text(&choice["destination"]),
-        way(choice),
-        reason(&choice["because"]),
-        hop(choice),
+        chosen.source,
+        chosen.destination,
+        way(choice.split),
+        reason(choice.because),
+        hop(&choice.hop),
     )
 }
 
-/// Describes the results of connections that are split here.
-fn split_tcp(split: &Value) -> String {
+/// What became of connections that are split here.
+fn split_tcp(split: &SplitStatus) -> String {
+    let counters = &split.counters;
     let ends = [
-        ("refused", "refused by fixed hosts"),
-        ("without_room", "without room"),
-        ("reset", "reset"),
-        ("idle", "idle for too long"),
+        some(counters.refused, "refused by fixed hosts"),
+        some(counters.without_room, "without room"),
+        some(counters.reset, "reset"),
+        some(counters.idle, "idle for too long"),
     ];
-    let ends = ends.map(|(key, what)| some(&split[key], what));
     let ends: Vec<_> = ends.into_iter().flatten().collect();
     let more = if ends.is_empty() { "" } else { "; " };
     format!(
         "{} connections of {} open; {} to mobiles, {} to fixed hosts{more}{}",
-        number(&split["open"]),
-        number(&split["asked"]),
-        bytes(&split["bytes_to_mobiles"]),
-        bytes(&split["bytes_to_fixed"]),
+        counters.open,
+        counters.asked,
+        Bytes::new(counters.carried.bytes_to_mobiles),
+        Bytes::new(counters.carried.bytes_to_fixed),
         ends.join(", "),
     )
 }
 
-/// Describes the state of connections that cross as MTCP.
-fn streams(streams: &Value) -> String {
-    let counters = &streams["counters"];
-    let sent = &counters["traffic"]["sent"];
+/// How connections fare that cross as MTCP.
+fn streams(streams: &StreamStatus) -> String {
+    let counters = &streams.counters;
+    let sent = &counters.traffic.sent;
+    let profile = match streams.profile {
+        Profile::Paper => "paper",
+        Profile::Wide => "wide",
+    };
     format!(
-        "{} connections by {} MTCP of {} that were made; {} sent, of which {} again; asked {} times for what was lost",
-        number(&streams["connections"]),
-        text(&streams["profile"]),
-        sum(&counters["connections"], ["opened", "arrived"]),
-        bytes(&sent["bytes"]),
-        bytes(&sent["repaired_bytes"]),
-        number(&sent["requests"]),
+        "{} connections by {profile} MTCP of {} that were made; {} sent, of which {} again; asked {} times for what \
+         was lost",
+        streams.connections,
+        counters.connections.opened + counters.connections.arrived,
+        Bytes::new(sent.bytes),
+        Bytes::new(sent.repaired_bytes),
+        sent.requests,
     )
 }
 
-/// Describes the handling of TCP, and the work of the snoop agent.
-fn tcp(tcp: &Value) -> String {
-    let method = match text(&tcp["method"]) {
-        "snoop" => "repaired by snoop",
-        "plain" => return "not repaired here".into(),
-        _ => return "repaired by the link layer".into(),
-    };
-    let cached = text(&tcp["cached"]);
-    let agent = tcp.get("agent").filter(|agent| agent.is_object());
-    let mobile = tcp.get("mobile").filter(|mobile| mobile.is_object());
-    let did = agent.map(agent_did).or_else(|| mobile.map(mobile_did));
-    format!("{method}: {}{cached} cached", did.unwrap_or_default())
+/// Who repairs TCP, and what snoop did for it.
+fn tcp(tcp: &TcpStatus) -> String {
+    match tcp.method {
+        TcpMethod::Arq => "repaired by the link layer".into(),
+        TcpMethod::Plain => "not repaired here".into(),
+        TcpMethod::Snoop => {
+            let agent = tcp.agent.as_ref().map(agent_did);
+            let did = agent.or_else(|| tcp.mobile.as_ref().map(mobile_did));
+            let did = did.unwrap_or_default();
+            format!("repaired by snoop: {did}{} cached", tcp.cached)
+        }
+    }
 }
 
-fn agent_did(agent: &Value) -> String {
+fn agent_did(agent: &snoop::Counters) -> String {
     format!(
         "{} segments sent again ({} by timer), {} acknowledgements held back; {} gaps from there, \
          asked for {} times; ",
-        number(&agent["repairs"]),
-        number(&agent["timeouts"]),
-        number(&agent["held"]),
-        number(&agent["upload"]["gaps"]),
-        number(&agent["upload"]["asked"]),
+        agent.repairs, agent.timeouts, agent.held, agent.upload.gaps, agent.upload.asked,
     )
 }
 
-fn mobile_did(mobile: &Value) -> String {
+fn mobile_did(mobile: &snoop::MobileCounters) -> String {
     format!(
         "asked {} times, {} segments sent again, {} acknowledgements held back; ",
-        number(&mobile["asked"]),
-        number(&mobile["repairs"]),
-        number(&mobile["held"]),
+        mobile.asked, mobile.repairs, mobile.held,
     )
 }

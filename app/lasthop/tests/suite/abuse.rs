@@ -1,11 +1,8 @@
 //! What one mobile host, or a stranger, does to a gateway from the command line: the others get all of theirs, and the
 //! gateway takes no more memory than it says.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use std::io::{ErrorKind, Read};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
@@ -14,8 +11,8 @@ use serde_json::Value;
 use session::{Config, Endpoint, Limits, Output, PeerConfig, PrivateKey, PublicKey, Role};
 use units::{Bytes, Instant};
 
-use crate::support::able;
-use crate::support::cell::{Cell, LONG, MOBILES, inner, outer};
+use crate::support::cell::{Cell, MOBILES, inside, outer};
+use crate::support::{able, connect};
 
 /// The mobile host that is killed, and the one whose place in the air a stranger takes.
 const KILLED: usize = MOBILES - 1;
@@ -50,7 +47,8 @@ fn initiation(number: u64, gateway: PublicKey) -> Vec<u8> {
 
 /// A stranger asks ten thousand times and hears nothing.
 fn ask(cell: &Cell) {
-    let gateway = cell.public_key(0).parse().unwrap();
+    let gateway = cell.status()["host"]["public_key"].clone();
+    let gateway = gateway.as_str().unwrap().parse().unwrap();
     let bind = || UdpSocket::bind((outer(STRANGER), 0)).unwrap();
     let socket = cell.hosts[STRANGER].run(bind).unwrap();
     let to = format!("{}:51830", outer(0));
@@ -64,30 +62,24 @@ fn ask(cell: &Cell) {
 
 /// A mobile host begins to fetch without end; it has got some of that when this returns.
 fn begin_to_fetch(cell: &Cell) -> [TcpStream; 2] {
-    let listener = cell.hosts[0].run(|| TcpListener::bind((inner(0), 0)).unwrap());
-    let listener = listener.unwrap();
-    let address = listener.local_addr().unwrap();
-    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
-    let mut stream = cell.hosts[KILLED].run(connect).unwrap();
-    let (sender, _) = listener.accept().unwrap();
+    let (mut stream, sender) = connect(&cell.hosts[KILLED], (&cell.hosts[0], inside(0))).unwrap();
     let mut writer = sender.try_clone().unwrap();
     thread::spawn(move || {
         // It ends when nobody reads any more.
         let _ = std::io::copy(&mut std::io::repeat(7), &mut writer);
     });
-    stream.set_read_timeout(Some(LONG)).unwrap();
     stream.read_exact(&mut vec![0; 100_000]).unwrap();
     [sender, stream]
 }
 
 /// Small datagrams of many flows, to a mobile host that is gone.
 fn flood(cell: &Cell) {
-    let bind = || UdpSocket::bind((inner(0), 0)).unwrap();
+    let bind = || UdpSocket::bind((inside(0), 0)).unwrap();
     let socket = cell.hosts[0].run(bind).unwrap();
     for number in 0..FLOOD {
         let port = 1_024 + (number % 50_000) as u16;
         // What the device has no room for is lost here already.
-        let _ = socket.send_to(&[7; 20], (inner(KILLED), port));
+        let _ = socket.send_to(&[7; 20], (inside(KILLED), port));
         if number % 100 == 0 {
             thread::sleep(Duration::from_millis(2));
         }
@@ -127,9 +119,9 @@ fn one_that_is_killed_and_a_stranger_that_floods_cost_the_others_nothing() {
         }
     });
     drop(streams);
-    let status: Value = serde_json::from_str(&cell.status(&["--json"])).unwrap();
+    let status = cell.status();
     let most: Bytes = status["memory_most"].as_str().unwrap().parse().unwrap();
-    let peak = gateway.peak();
+    let peak = Bytes::new(gateway.memory("VmHWM"));
     println!("{peak} of {most}");
     assert!(peak <= most, "{peak} of {most}");
     let gone = hop(&cell, KILLED);
@@ -146,9 +138,8 @@ fn one_that_is_killed_and_a_stranger_that_floods_cost_the_others_nothing() {
     );
     let said = format!("takes at most {most} of memory");
     cell.wait_until("the log says the same", || cell.log(0).contains(&said));
-    assert!(cell.status(&[]).contains(&format!("at most {most} in all")));
-    mobiles
-        .into_iter()
-        .chain([gateway])
-        .for_each(crate::support::cell::Running::terminate);
+    assert!(cell.page().contains(&format!("at most {most} in all")));
+    for daemon in mobiles.into_iter().chain([gateway]) {
+        assert!(daemon.terminate().success());
+    }
 }

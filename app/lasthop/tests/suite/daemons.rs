@@ -1,14 +1,11 @@
 //! Two real daemons, kernel TCP and a fixed host, in network namespaces that the test makes.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, PROGRAM, able, fetch, fetch_from, ping};
+use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, fetch, fetch_from, install, ping};
 
 #[test]
 fn carries_everything_and_leaves_nothing() {
@@ -18,8 +15,7 @@ fn carries_everything_and_leaves_nothing() {
     let hosts = Hosts::create();
     let before = hosts.traces();
 
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     ping(&hosts.mobile, FIXED_HOST);
     assert_eq!(
         fetch(&hosts, 8 << 20),
@@ -52,14 +48,12 @@ fn starts_again_after_a_crash_and_still_leaves_nothing() {
     }
     let hosts = Hosts::create();
     let before = hosts.traces();
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     gateway.kill();
     mobile.kill();
     assert_ne!(hosts.traces(), before, "a killed daemon could not clean up");
 
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     fetch(&hosts, 1 << 20);
     mobile.terminate();
     gateway.terminate();
@@ -72,8 +66,7 @@ fn one_crashed_end_comes_back_to_the_other() {
         return;
     }
     let hosts = Hosts::create();
-    let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [gateway, mobile] = hosts.start_both();
     mobile.kill();
     let mobile = hosts.start("mobile");
     hosts.wait_until_connected();
@@ -113,7 +106,7 @@ fn no_privilege_is_an_error_of_the_setting() {
     let nobody = 65_534;
     let folder = hosts.folder.path();
     fs::set_permissions(folder, PermissionsExt::from_mode(0o755)).unwrap();
-    fs::copy(PROGRAM, folder.join("lasthop")).unwrap();
+    install(&folder.join("lasthop"));
     let state = folder.join("state");
     fs::create_dir_all(&state).unwrap();
     for file in [
@@ -155,7 +148,7 @@ fn some_destinations_and_a_shared_secret() {
         let dropped = &hosts.status("mobile")["host"]["datagrams_dropped"];
         dropped.as_array().is_some_and(|causes| !causes.is_empty())
     });
-    assert!(hosts.status("mobile")["host"]["peers"][0]["keys_age"].is_null());
+    assert!(hosts.peer("mobile")["keys_age"].is_null());
     mobile.terminate();
 
     hosts.configure_more("mobile", "public_key", secret);

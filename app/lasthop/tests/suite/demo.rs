@@ -1,14 +1,14 @@
-//! `lasthop demo` as a user runs it, on a fast link with a small file. Needs root (or `CAP_SYS_ADMIN`
-//! and `CAP_NET_ADMIN`) and `/dev/net/tun`; skips without, and fails then under CI=true.
+//! `lasthop demo` as a user runs it, on a fast link with a small file.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::{Command, Output};
 
-use edges::namespace::Namespace;
+use rig::needs::{can_test, no_hosts};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::support::install;
 use crate::support::turn::Turn;
 
 const LINK: &str = r#"
@@ -25,17 +25,6 @@ bad = { distribution = "exponential", mean = "20 ms" }
 
 /// A user with no rights.
 const NOBODY: u32 = 65_534;
-
-fn privileged() -> bool {
-    match Namespace::create() {
-        Ok(_) => true,
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "{error}");
-            println!("skipped: {error}");
-            false
-        }
-    }
-}
 
 /// The demo with `arguments` in a folder of its own.
 fn demo(folder: &TempDir, arguments: &[&str]) -> Output {
@@ -56,7 +45,7 @@ fn rows(output: &Output) -> Vec<Value> {
 
 #[test]
 fn a_file_arrives_intact_alone_and_through_lasthop_both_ways() {
-    if !privileged() {
+    if !can_test(no_hosts()) {
         return;
     }
     let _turn = Turn::take();
@@ -115,14 +104,14 @@ exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$0\" \"$@\"";
 /// As root this gives up root first; otherwise all other tests are of that kind too.
 #[test]
 fn a_user_without_any_privilege_can_run_it() {
-    if !privileged() || !rustix::process::geteuid().is_root() {
+    if !can_test(no_hosts()) || !rustix::process::geteuid().is_root() {
         return;
     }
     let _turn = Turn::take();
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     // Others may enter neither the folder of the build nor, at first, this one.
-    fs::copy(env!("CARGO_BIN_EXE_lasthop"), at("lasthop")).unwrap();
+    install(&at("lasthop"));
     fs::write(at("link.toml"), LINK).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -148,7 +137,7 @@ fn a_user_without_any_privilege_can_run_it() {
 
 #[test]
 fn every_way_to_repair_tcp_is_a_scheme() {
-    if !privileged() {
+    if !can_test(no_hosts()) {
         return;
     }
     let _turn = Turn::take();
@@ -168,7 +157,7 @@ fn every_way_to_repair_tcp_is_a_scheme() {
 
 #[test]
 fn a_transfer_that_is_broken_off_is_compared_as_far_as_it_came() {
-    if !privileged() {
+    if !can_test(no_hosts()) {
         return;
     }
     let _turn = Turn::take();

@@ -1,13 +1,9 @@
 //! Congestion marks, with the kernel's TCP and real daemons in network namespaces.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and is
-//! skipped, but under CI=true it fails.
 
 use std::fs;
 use std::process::Command;
 
 use edges::namespace::Namespace;
-use edges::sysctl;
 use serde_json::Value;
 
 use crate::support::{Hosts, able, fetch};
@@ -15,7 +11,7 @@ use crate::support::{Hosts, able, fetch};
 /// A hop that is far slower than the wire, so that what waits waits in the gateway.
 const SLOW_LINK: &str = r#"
 [each]
-rate = "20 Mbit/s"
+rate = "40 Mbit/s"
 delay = "10 ms"
 queue = "200 packets"
 "#;
@@ -36,14 +32,13 @@ fn counted(host: &Namespace, name: &str) -> u64 {
 }
 
 fn ecn(hosts: &Hosts, part: &str) -> Value {
-    hosts.status(part)["host"]["peers"][0]["hop"]["stats"].clone()
+    hosts.peer(part)["hop"]["stats"].clone()
 }
 
 /// Both ends of TCP use marks.
 fn understand_marks(hosts: &Hosts) {
     for host in [&hosts.mobile, &hosts.fixed] {
-        let set = || sysctl::set("net/ipv4/tcp_ecn", "1").unwrap();
-        host.run(set).unwrap();
+        rig::set(host, "net/ipv4/tcp_ecn", "1").unwrap();
     }
 }
 
@@ -61,8 +56,7 @@ fn tcp_that_understands_marks_gets_them_and_loses_nothing() {
     }
     let hosts = Hosts::over_air(SLOW_LINK);
     understand_marks(&hosts);
-    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [_gateway, _mobile] = hosts.start_both();
     fetch(&hosts, 24 << 20);
     let stats = ecn(&hosts, "gateway");
     let marked = stats["ecn"]["packets_marked"].as_u64().unwrap();
@@ -81,8 +75,7 @@ fn frames_are_able_to_be_marked_where_marks_cross() {
         return;
     }
     let hosts = Hosts::create();
-    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [_gateway, _mobile] = hosts.start_both();
     fetch(&hosts, 8 << 20);
     for part in ["gateway", "mobile"] {
         let stats = ecn(&hosts, part);
@@ -105,8 +98,7 @@ fn a_path_that_clears_the_field_or_sets_it_on_everything_is_found_out() {
                  add rule ip test in udp sport 51830 {which} ip ecn set {field}"
             ),
         );
-        let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
+        let [_gateway, _mobile] = hosts.start_both();
         fetch(&hosts, 8 << 20);
         let stats = ecn(&hosts, "gateway");
         assert_ne!(stats["ecn"]["outwards"], "able", "{field}: {stats}");

@@ -1,21 +1,15 @@
 //! Two real daemons on one link, by Ethernet frames of their own; and a mobile host that moves between two access
 //! points of the gateway's network, by either bearer.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
 use edges::netlink::Netlink;
-use edges::sysctl;
-use serde_json::Value;
 
 use crate::support::lan::{Lan, POINTS};
-use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, able, fetch, ping};
+use crate::support::{FIXED_HOST, GATEWAY_OUTSIDE, Hosts, able, connect, content, fetch, ping};
 
 /// What both configurations say of the bearer.
 const BY_ETHERNET: &str = "[hop]\nbearer = \"ethernet\"\ninterface = \"air\"";
@@ -41,10 +35,6 @@ fn address_of(host: &Namespace) -> String {
     let bytes = link.unwrap().hardware_address;
     let bytes: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     bytes.join(":")
-}
-
-fn peer(hosts: &Hosts, part: &str) -> Value {
-    hosts.status(part)["host"]["peers"][0].clone()
 }
 
 /// Takes the outer addresses away: no IP can cross but within the hop's frames.
@@ -73,23 +63,19 @@ fn a_link_without_ip_carries_everything() {
         let places = [&hosts.gateway, &hosts.mobile].map(address_of);
         by_ethernet(&hosts, is_told.then_some(&*places[0]));
         let before = hosts.traces();
-        let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
+        let [gateway, mobile] = hosts.start_both();
         ping(&hosts.mobile, FIXED_HOST);
         assert_eq!(fetch(&hosts, 8 << 20), GATEWAY_OUTSIDE);
-        assert_eq!(peer(&hosts, "mobile")["endpoint"], *places[0]);
-        assert_eq!(peer(&hosts, "gateway")["endpoint"], *places[1]);
-        assert_eq!(
-            peer(&hosts, "gateway")["registration"]["state"],
-            "registered"
-        );
+        assert_eq!(hosts.peer("mobile")["endpoint"], *places[0]);
+        assert_eq!(hosts.peer("gateway")["endpoint"], *places[1]);
+        assert_eq!(hosts.peer("gateway")["registration"]["state"], "registered");
         for daemon in [&gateway, &mobile] {
             assert_eq!(daemon.capabilities(), 1 << 12, "only CAP_NET_ADMIN is kept");
         }
 
         assert_eq!(mobile.terminate().code(), Some(0));
         hosts.wait_until("the gateway hears that the mobile has left", || {
-            peer(&hosts, "gateway")["registration"]["state"] == "left"
+            hosts.peer("gateway")["registration"]["state"] == "left"
         });
         assert_eq!(gateway.terminate().code(), Some(0));
         assert_eq!(hosts.traces(), before);
@@ -115,21 +101,11 @@ fn fetch_and_move(
     lan: &Lan,
     (length, outage): (usize, Duration),
 ) -> (Duration, Duration) {
-    let content: Vec<u8> = (0..length)
-        .map(|place| (place ^ place >> 9) as u8)
-        .collect();
-    let bind = || TcpListener::bind(SocketAddr::new(FIXED_HOST, 0)).unwrap();
-    let listener = hosts.fixed.run(bind).unwrap();
-    let address = listener.local_addr().unwrap();
-    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
-    let mut stream = hosts.mobile.run(connect).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    let content = content(length, 0);
+    let (mut stream, mut server) = connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let (mut stream, _) = listener.accept().unwrap();
-            stream.set_write_timeout(Some(LONG)).unwrap();
-            stream.write_all(&content).unwrap();
-        });
+        let sent = &content;
+        scope.spawn(move || server.write_all(sent).unwrap());
         let mut received = vec![0; length / 2];
         stream.read_exact(&mut received).unwrap();
         let mut stall = Duration::ZERO;
@@ -175,9 +151,8 @@ fn a_transfer_outlives_a_move_to_another_access_point() {
     }
     for is_ethernet in [true, false] {
         let (hosts, lan) = moving(is_ethernet);
-        let (gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
-        let place = peer(&hosts, "gateway")["endpoint"].clone();
+        let [gateway, mobile] = hosts.start_both();
+        let place = hosts.peer("gateway")["endpoint"].clone();
         fetch_and_move(&hosts, &lan, (48 << 20, Duration::from_millis(200)));
         // The cable may have come only after the last byte.
         hosts.wait_until("the mobile host is in reach again", || {
@@ -200,11 +175,8 @@ fn a_transfer_outlives_a_move_to_another_access_point() {
             );
             assert!(!hosts.log(part).contains("moved to"), "{}", hosts.log(part));
         }
-        assert_eq!(peer(&hosts, "gateway")["endpoint"], place);
-        assert_eq!(
-            peer(&hosts, "gateway")["registration"]["state"],
-            "registered"
-        );
+        assert_eq!(hosts.peer("gateway")["endpoint"], place);
+        assert_eq!(hosts.peer("gateway")["registration"]["state"], "registered");
         mobile.terminate();
         gateway.terminate();
     }
@@ -223,13 +195,16 @@ impl Measured {
     fn run(&self, outage: Duration) -> (String, String) {
         let (hosts, lan) = moving(self.is_ethernet);
         if let Some(interval) = self.interval {
-            let set = || sysctl::set("net/ipv4/neigh/air/retrans_time_ms", interval);
-            hosts.mobile.run(set).unwrap().unwrap();
+            rig::set(
+                &hosts.mobile,
+                "net/ipv4/neigh/air/retrans_time_ms",
+                interval,
+            )
+            .unwrap();
         }
-        let daemons = (hosts.start("gateway"), hosts.start("mobile"));
-        hosts.wait_until_connected();
+        let daemons = hosts.start_both();
         let (stall, move_took) = fetch_and_move(&hosts, &lan, (96 << 20, outage));
-        let hop = peer(&hosts, "gateway")["hop"].clone();
+        let hop = hosts.peer("gateway")["hop"].clone();
         drop(daemons);
         let beyond = stall.saturating_sub(move_took).as_secs_f64() * 1e3;
         let round_trip = hop["round_trip"].as_str().unwrap_or("-");

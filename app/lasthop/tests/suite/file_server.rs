@@ -3,17 +3,14 @@
 use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::time::Duration;
 
 use fileserver::{Config, Input, Stream};
 use nfs::mount::{MountAnswer, Procedure};
 use nfs::{Limits, Path, Value};
 use rpc::message::{Call, Credentials, Reply};
 
+use crate::support::LONG;
 use crate::support::file_server::FileServer;
-
-/// So long a test waits for what must come; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_mins(1);
 
 /// A call for the handle of the export.
 fn call() -> Vec<u8> {

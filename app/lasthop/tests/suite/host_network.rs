@@ -1,7 +1,4 @@
 //! What daemons do with the network of the hosts that they run on, in network namespaces.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and is skipped, but
-//! under CI=true it fails.
 
 use std::net::{Ipv6Addr, SocketAddrV6};
 use std::thread;
@@ -75,11 +72,10 @@ fn it_rests_while_its_interface_is_down() {
         return;
     }
     let hosts = Hosts::create();
-    let (_gateway, mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [_gateway, mobile] = hosts.start_both();
     let default = Route::to("0.0.0.0/0".parse().unwrap()).via("10.1.0.1".parse().unwrap());
     let transfer = |done: &std::sync::atomic::AtomicBool| {
-        fetch(&hosts, 200 << 20);
+        fetch(&hosts, 100 << 20);
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     };
     let done = std::sync::atomic::AtomicBool::new(false);
@@ -92,7 +88,7 @@ fn it_rests_while_its_interface_is_down() {
         hosts.wait_until("something has come", through);
         let down = || Netlink::open().unwrap().set_down("air").unwrap();
         hosts.mobile.run(down).unwrap();
-        let shut = || !hosts.status("mobile")["host"]["peers"][0]["unreachable_for"].is_null();
+        let shut = || !hosts.peer("mobile")["unreachable_for"].is_null();
         hosts.wait_until("the host knows that it has no link", shut);
         let (begun, before, ticks) = (Instant::now(), refused(&hosts), mobile.processor_time());
         thread::sleep(Duration::from_secs(5));

@@ -1,4 +1,8 @@
 //! The program as a user runs it, and the daemons between real network namespaces.
+//!
+//! What uses namespaces needs root (or a user namespace of one's own), `/dev/net/tun` and `nft`; mounts need
+//! `/dev/fuse`, and some tests nfs-ganesha. A test for which something is missing says so and is skipped, but under
+//! CI=true it fails.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,18 +1,17 @@
-//! `lasthop nfs` and a real server, across an emulated hop. Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`),
-//! `/dev/net/tun`, and nfs-ganesha.
+//! `lasthop nfs` and a real server, across an emulated hop.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
-use machine::RandomStream;
+use rig::needs::can_test;
+use rig::{Directories, Ganesha};
 use tempfile::TempDir;
 
 use crate::support::air::{Air, GATEWAY};
-use crate::support::ganesha::{self, Ganesha};
-use crate::support::{PROGRAM, able};
+use crate::support::turn::Turn;
+use crate::support::{PROGRAM, able, content, wait_until};
 
 /// Dube et al. 1997, with fades of 80 ms.
 const FADING: &str = r#"
@@ -26,29 +25,8 @@ good = { distribution = "exponential", mean = "1 s" }
 bad = { distribution = "exponential", mean = "80 ms" }
 "#;
 
-/// So long a test waits for what must come; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_mins(2);
-
 fn is_able() -> bool {
-    let missing = ganesha::missing();
-    if let Some(reason) = &missing {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "under CI nothing is skipped: {reason}"
-        );
-        eprintln!("skipped: {reason}");
-    }
-    missing.is_none() && able()
-}
-
-fn content(length: usize, seed: u64) -> Vec<u8> {
-    let mut random = RandomStream::named(seed, "content");
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        bytes.extend(random.next_u64().to_le_bytes());
-    }
-    bytes.truncate(length);
-    bytes
+    can_test(Ganesha::missing()) && able()
 }
 
 /// A host that copies.
@@ -58,6 +36,11 @@ struct Client {
 }
 
 impl Client {
+    fn new(namespace: Namespace) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { namespace, folder }
+    }
+
     fn start(&self, arguments: &[&str]) -> Child {
         let mut command = Command::new(PROGRAM);
         command
@@ -90,44 +73,53 @@ fn is_same(one: &Path, other: &Path) -> bool {
     fs::read(one).unwrap() == fs::read(other).unwrap()
 }
 
-#[test]
-fn files_cross_a_fading_hop_both_ways() {
-    if !is_able() {
-        return;
-    }
-    let [gateway, namespace] = std::array::from_fn(|_| Namespace::create().unwrap());
-    let _air = Air::between([&gateway, &namespace], FADING, 1);
-    let server = Ganesha::start(&gateway, GATEWAY);
-    let folder = tempfile::tempdir().unwrap();
-    let client = Client { namespace, folder };
+/// Files, and a folder of some, to a server across a fading hop, and back.
+fn both_ways(client: &Client, server: &Ganesha, protocol: &str) {
     fs::write(client.path("large"), content(3_000_000, 1)).unwrap();
     fs::create_dir(client.path("tree")).unwrap();
     for number in 0..50 {
         let name = format!("tree/{number}");
         fs::write(client.path(&name), content(number * 400, number as u64)).unwrap();
     }
-    for protocol in ["udp", "tcp"] {
-        let option = format!("&proto={protocol}");
-        let url = |name: &str| server.url(&format!("{protocol}{name}")) + &option;
-        client.done(&["mkdir", &url("")]);
-        client.done(&["cp", "--verify", "large", &url("/")]);
-        client.done(&["cp", "-r", "tree", &url("/")]);
-        client.done(&["cp", &url("/large"), &format!("{protocol}-large")]);
-        client.done(&["cp", "-r", &url("/tree"), &format!("{protocol}-tree")]);
-        let export = server.export().join(protocol);
-        assert!(is_same(&client.path("large"), &export.join("large")));
-        assert!(is_same(
-            &client.path("large"),
-            &client.path(&format!("{protocol}-large"))
-        ));
-        for number in 0..50 {
-            let name = format!("{protocol}-tree/{number}");
-            let source = client.path(&format!("tree/{number}"));
-            assert!(is_same(&source, &client.path(&name)), "{name}");
-        }
-        client.done(&["rm", "-r", &url("")]);
-        assert_eq!(fs::read_dir(server.export()).unwrap().count(), 0);
+    let url = |name: &str| format!("{}&proto={protocol}", server.url(&format!("there{name}")));
+    client.done(&["mkdir", &url("")]);
+    client.done(&["cp", "--verify", "large", &url("/")]);
+    client.done(&["cp", "-r", "tree", &url("/")]);
+    client.done(&["cp", &url("/large"), "large-back"]);
+    client.done(&["cp", "-r", &url("/tree"), "tree-back"]);
+    let export = server.export().join("there");
+    assert!(is_same(&client.path("large"), &export.join("large")));
+    assert!(is_same(&client.path("large"), &client.path("large-back")));
+    for number in 0..50 {
+        let [source, back] = ["tree", "tree-back"].map(|tree| format!("{tree}/{number}"));
+        assert!(
+            is_same(&client.path(&source), &client.path(&back)),
+            "{back}"
+        );
     }
+    client.done(&["rm", "-r", &url("")]);
+    assert_eq!(fs::read_dir(server.export()).unwrap().count(), 0);
+}
+
+#[test]
+fn files_cross_a_fading_hop_both_ways() {
+    if !is_able() {
+        return;
+    }
+    let _turn = Turn::take();
+    let hops = ["udp", "tcp"].map(|protocol| {
+        let [gateway, namespace] = rig::hosts().unwrap();
+        let air = Air::between([&gateway, &namespace], FADING, 1);
+        let client = Client::new(namespace);
+        let (folder, listing) = (client.folder.path(), Directories::Read);
+        let server = Ganesha::start(&gateway, GATEWAY, folder, listing).unwrap();
+        (protocol, air, client, server)
+    });
+    std::thread::scope(|scope| {
+        for (protocol, _, client, server) in &hops {
+            scope.spawn(|| both_ways(client, server, protocol));
+        }
+    });
 }
 
 #[test]
@@ -135,10 +127,11 @@ fn a_server_that_is_killed_again_and_again_while_it_is_written_to() {
     if !is_able() {
         return;
     }
-    let namespace = Namespace::create().unwrap();
-    let mut server = Ganesha::start(&namespace, "127.0.0.1");
-    let folder = tempfile::tempdir().unwrap();
-    let client = Client { namespace, folder };
+    let _turn = Turn::take();
+    let [namespace] = rig::hosts().unwrap();
+    let client = Client::new(namespace);
+    let (folder, listing) = (client.folder.path(), Directories::Read);
+    let mut server = Ganesha::start(&client.namespace, "127.0.0.1", folder, listing).unwrap();
     let size = 120_000_000;
     fs::write(client.path("large"), content(size, 2)).unwrap();
     for protocol in ["udp", "tcp"] {
@@ -146,16 +139,13 @@ fn a_server_that_is_killed_again_and_again_while_it_is_written_to() {
         let mut child = client.start(&["cp", "large", &url]);
         let part = server.export().join(format!(".{protocol}.lasthop-part"));
         for kill in 1..=4 {
-            let begun = Instant::now();
             let wanted = kill * (size as u64) / 6;
-            while part.metadata().map_or(0, |part| part.len()) < wanted
-                && child.try_wait().unwrap().is_none()
-            {
-                assert!(begun.elapsed() < LONG, "the file does not grow");
-                std::thread::sleep(Duration::from_millis(2));
-            }
+            wait_until("the file grows", String::new, || {
+                part.metadata().map_or(0, |part| part.len()) >= wanted
+                    || child.try_wait().unwrap().is_some()
+            });
             server.kill();
-            server.run();
+            server.revive(listing).unwrap();
         }
         succeeded(&child.wait_with_output().unwrap());
         assert!(

@@ -1,7 +1,4 @@
 //! Two real daemons over paths that carry less than Ethernet: downloads work, and each end says what it found.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use edges::namespace::Namespace;
 use edges::netlink::Netlink;
@@ -19,13 +16,12 @@ fn set_mtu(host: &Namespace, name: &str, bytes: u32) {
 
 /// The path MTU that an end has found from there.
 fn found(hosts: &Hosts, part: &str) -> Option<u64> {
-    let hop = &hosts.status(part)["host"]["peers"][0]["hop"];
+    let hop = &hosts.peer(part)["hop"];
     hop["path_mtu_bytes"].as_u64()
 }
 
 /// Loads something, and waits until the gateway has found that.
 fn download(hosts: &Hosts, expected: u64) {
-    hosts.wait_until_connected();
     fetch(hosts, 4 << 20);
     hosts.wait_until(&format!("a path MTU of {expected}"), || {
         fetch(hosts, 2 << 20);
@@ -40,7 +36,7 @@ fn a_silent_router_in_the_middle_is_found_out() {
         return;
     }
     let hosts = Hosts::over_air(SILENT_HOP);
-    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
+    let _daemons = hosts.start_both();
     download(&hosts, 1_492);
 }
 
@@ -54,7 +50,7 @@ fn an_interface_that_carries_less_is_used_as_it_is() {
         for host in [&hosts.gateway, &hosts.mobile] {
             set_mtu(host, "air", bytes);
         }
-        let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
+        let _daemons = hosts.start_both();
         download(&hosts, expected);
     }
 }
@@ -68,7 +64,7 @@ fn jumbo_frames_are_used_where_they_pass() {
     for host in [&hosts.gateway, &hosts.mobile] {
         set_mtu(host, "air", 9_000);
     }
-    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
+    let _daemons = hosts.start_both();
     download(&hosts, 9_000);
 }
 
@@ -78,10 +74,9 @@ fn a_path_that_comes_to_carry_less_is_followed() {
         return;
     }
     let hosts = Hosts::over_air(&format!(
-        "{SILENT_HOP}schedule = [{{ at = \"8 s\", mtu = 1400 }}]\n"
+        "{SILENT_HOP}schedule = [{{ at = \"4 s\", mtu = 1400 }}]\n"
     ));
-    let (_gateway, _mobile) = (hosts.start("gateway"), hosts.start("mobile"));
-    hosts.wait_until_connected();
+    let [_gateway, _mobile] = hosts.start_both();
     hosts.wait_until("a path MTU of 1400", || {
         fetch(&hosts, 1 << 20);
         found(&hosts, "gateway") == Some(1_400)

@@ -1,7 +1,4 @@
 //! What programs hear of fades and hand-offs: from real daemons across an emulated hop, and from the emulator.
-//!
-//! It needs root (or a user namespace of one's own) and `nft`; where they are missing it says so and
-//! is skipped, but under CI=true it fails.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
@@ -18,10 +15,7 @@ use edges::netlink::Netlink;
 use serde_json::Value;
 
 use crate::support::turn::Turn;
-use crate::support::{FIXED_HOST, Hosts, PROGRAM, able};
-
-/// So long a test waits for what must come; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_mins(1);
+use crate::support::{FIXED_HOST, Hosts, LONG, PROGRAM, able};
 
 /// Two seconds of good air, then 300 ms of bad.
 const FADING: &str = r#"

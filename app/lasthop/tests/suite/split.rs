@@ -1,15 +1,16 @@
-//! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP. Needs what the daemons'
-//! tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+//! `tcp = "split"` over a lossy emulated hop, which the kernel's own TCP crosses, or MTCP.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::thread;
 
-use edges::netlink::{Netlink, Route};
+use edges::namespace::Namespace;
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 
 use crate::support::{
-    Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, fetch, fetch_between,
+    Daemon, FIXED_HOST, GATEWAY_OUTSIDE, Hosts, LONG, LOSSY_LINK, able, carry, connect, fetch,
+    fetch_between,
 };
 
 const MOBILE: &str = "10.73.0.2";
@@ -35,13 +36,9 @@ fn started(link: &str, nat: bool, lines: &str) -> (Hosts, [Daemon; 2]) {
     let hosts = Hosts::over_air(link);
     hosts.configure_more("gateway", "public_key", lines);
     if !nat {
-        hosts.configure_more("gateway", "[tun]", "nat = false");
-        let back = Route::to("10.73.0.0/24".parse().unwrap()).via(GATEWAY_OUTSIDE);
-        let add = || Netlink::open().unwrap().add_route(&back).unwrap();
-        hosts.fixed.run(add).unwrap();
+        hosts.without_nat();
     }
-    let daemons = [hosts.start("gateway"), hosts.start("mobile")];
-    hosts.wait_until_connected();
+    let daemons = hosts.start_both();
     (hosts, daemons)
 }
 
@@ -49,7 +46,7 @@ fn started(link: &str, nat: bool, lines: &str) -> (Hosts, [Daemon; 2]) {
 fn connected(nat: bool, transport: &str) -> (Hosts, [Daemon; 2]) {
     let (hosts, daemons) = started(LOSSY_LINK, nat, &split_by(transport));
     hosts.wait_until("the ends agree", || {
-        hosts.status("gateway")["host"]["peers"][0]["hop"]["tcp"]["method"] == "plain"
+        hosts.peer("gateway")["hop"]["tcp"]["method"] == "plain"
             && (transport == "kernel-tcp" || diverts(&hosts, "mobile"))
     });
     (hosts, daemons)
@@ -64,25 +61,18 @@ fn split(hosts: &Hosts) -> Value {
     hosts.status("gateway")["split"].take()
 }
 
-/// A listener on the fixed host.
-fn listener(hosts: &Hosts) -> (TcpListener, SocketAddr) {
-    let any = SocketAddr::new(FIXED_HOST, 0);
-    let listener = hosts.fixed.run(|| TcpListener::bind(any).unwrap()).unwrap();
-    let address = listener.local_addr().unwrap();
-    (listener, address)
+/// A port of a host at which nobody listens; it stays so as long as the socket.
+fn closed(host: &Namespace, address: IpAddr) -> (Socket, SocketAddr) {
+    let open = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let socket = host.run(open).unwrap();
+    socket.bind(&SocketAddr::new(address, 0).into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address)
 }
 
 /// Both ends of a connection that the mobile host asks for.
 fn pair(hosts: &Hosts) -> (TcpStream, TcpStream) {
-    let (listener, address) = listener(hosts);
-    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
-    let mobile = hosts.mobile.run(connect).unwrap();
-    let fixed = listener.accept().unwrap().0;
-    for stream in [&mobile, &fixed] {
-        stream.set_read_timeout(Some(LONG)).unwrap();
-        stream.set_write_timeout(Some(LONG)).unwrap();
-    }
-    (mobile, fixed)
+    connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap()
 }
 
 /// A live run of both daemons, replayed in each at its end, does the same again to the last output.
@@ -143,8 +133,7 @@ fn nothing_of_it_stays_in_the_system() {
     let hosts = Hosts::create();
     let before = hosts.traces();
     hosts.configure_more("gateway", "public_key", &split_by("mtcp-wide"));
-    let daemons = ["gateway", "mobile"].map(|name| hosts.start(name));
-    hosts.wait_until_connected();
+    let daemons = hosts.start_both();
     hosts.wait_until("both take connections in", || {
         diverts(&hosts, "gateway") && diverts(&hosts, "mobile")
     });
@@ -184,7 +173,7 @@ fn what_is_reset_on_one_side_is_reset_on_the_other() {
             } else {
                 (fixed, mobile)
             };
-            let resets = socket2::Socket::from(resets);
+            let resets = Socket::from(resets);
             resets.set_linger(Some(std::time::Duration::ZERO)).unwrap();
             drop(resets);
             let error = hears.read(&mut [0]).unwrap_err();
@@ -200,12 +189,14 @@ fn what_the_fixed_host_refuses_is_refused_with_its_reason() {
     each(|transport| {
         for nat in [true, false] {
             let (hosts, _daemons) = connected(nat, transport);
+            // What is asked three times where nobody is, a second apart, is as true when it is asked sooner.
+            let interval = "net/ipv4/neigh/wire/retrans_time_ms";
+            rig::set(&hosts.gateway, interval, "100").unwrap();
             let refused = |address: SocketAddr| {
                 let connect = || TcpStream::connect_timeout(&address, LONG);
                 hosts.mobile.run(connect).unwrap().unwrap_err().kind()
             };
-            let (closed, address) = listener(&hosts);
-            drop(closed);
+            let (_closed, address) = closed(&hosts.fixed, FIXED_HOST);
             assert_eq!(refused(address), ErrorKind::ConnectionRefused);
             let nobody = SocketAddr::new(NOBODY.parse().unwrap(), 80);
             assert_eq!(refused(nobody), ErrorKind::HostUnreachable);
@@ -224,37 +215,19 @@ fn what_the_fixed_host_refuses_is_refused_with_its_reason() {
 fn fixed_hosts_reach_servers_on_the_mobile_host() {
     each(|transport| {
         let (hosts, _daemons) = connected(false, transport);
-        let any = SocketAddr::new(MOBILE.parse().unwrap(), 0);
-        let listener = hosts
-            .mobile
-            .run(|| TcpListener::bind(any).unwrap())
-            .unwrap();
-        let address = listener.local_addr().unwrap();
-        let connect = || TcpStream::connect_timeout(&address, LONG);
-        let mut fixed = hosts.fixed.run(connect).unwrap().unwrap();
-        let (mut mobile, seen) = listener.accept().unwrap();
-        assert_eq!(seen.ip(), FIXED_HOST);
-        for stream in [&mobile, &fixed] {
-            stream.set_read_timeout(Some(LONG)).unwrap();
-        }
-        let content = vec![3; 500_000];
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                mobile.write_all(&content).unwrap();
-                mobile.shutdown(Shutdown::Write).unwrap();
-            });
-            let mut received = Vec::new();
-            fixed.read_to_end(&mut received).unwrap();
-            assert!(received == content, "{} bytes", received.len());
-        });
+        let inside = MOBILE.parse().unwrap();
+        let (fixed, mobile) = connect(&hosts.fixed, (&hosts.mobile, inside)).unwrap();
+        assert_eq!(mobile.peer_addr().unwrap().ip(), FIXED_HOST);
+        carry(mobile, fixed, 500_000);
         let told = split(&hosts);
         assert_eq!(
             (&told["joined"], &told["bytes_to_fixed"]),
             (&1.into(), &500_000.into()),
             "{told}"
         );
-        drop(listener);
-        let refused = hosts.fixed.run(connect).unwrap().unwrap_err();
+        let (_closed, address) = closed(&hosts.mobile, inside);
+        let ask = || TcpStream::connect_timeout(&address, LONG);
+        let refused = hosts.fixed.run(ask).unwrap().unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
     });
 }
@@ -300,7 +273,7 @@ p = "{share}"
 
 /// Which way connections of a host cross that begin now, and why.
 fn choice(hosts: &Hosts, name: &str) -> Value {
-    hosts.status(name)["host"]["peers"][0]["choice"].take()
+    hosts.peer(name)["choice"].take()
 }
 
 /// How many connections went which way at a host, for that reason.

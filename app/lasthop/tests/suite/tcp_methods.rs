@@ -1,20 +1,13 @@
-//! `tcp = "snoop"` and `"plain"` with the kernel's own TCP over a lossy emulated hop. Needs what the daemons'
-//! tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+//! `tcp = "snoop"` and `"plain"` with the kernel's own TCP over a lossy emulated hop.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
 
 use edges::namespace::Namespace;
-use edges::sysctl;
 use serde_json::Value;
 
-use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able};
+use crate::support::{Daemon, FIXED_HOST, Hosts, LOSSY_LINK, able, carry, connect};
 
 const BYTES: usize = 2 << 20;
-/// So long an end waits for the other; it decides nothing but how long a failure takes.
-const LONG: Duration = Duration::from_mins(1);
 /// What two ends may agree on, and which of it is on.
 const OPTIONS: [&str; 3] = ["sack", "timestamps", "window_scaling"];
 const SETTINGS: [[bool; 3]; 5] = [
@@ -29,8 +22,7 @@ const SETTINGS: [[bool; 3]; 5] = [
 fn connected(method: &str) -> (Hosts, [Daemon; 2]) {
     let hosts = Hosts::over_air(LOSSY_LINK);
     hosts.configure_more("gateway", "public_key", &format!("tcp = \"{method}\""));
-    let daemons = [hosts.start("gateway"), hosts.start("mobile")];
-    hosts.wait_until_connected();
+    let daemons = hosts.start_both();
     for end in ["gateway", "mobile"] {
         hosts.wait_until("the ends agree", || tcp(&hosts, end)["method"] == method);
     }
@@ -39,7 +31,7 @@ fn connected(method: &str) -> (Hosts, [Daemon; 2]) {
 
 /// What a daemon says of TCP.
 fn tcp(hosts: &Hosts, end: &str) -> Value {
-    hosts.status(end)["host"]["peers"][0]["hop"]["tcp"].take()
+    hosts.peer(end)["hop"]["tcp"].take()
 }
 
 fn count(value: &Value) -> u64 {
@@ -47,18 +39,15 @@ fn count(value: &Value) -> u64 {
 }
 
 fn configure(host: &Namespace, setting: [bool; 3]) {
-    let set = || {
-        for (option, on) in OPTIONS.iter().zip(setting) {
-            sysctl::set(
-                &format!("net/ipv4/tcp_{option}"),
-                if on { "1" } else { "0" },
-            )
-            .unwrap();
-        }
-        // Nothing that one connection learned may serve the next.
-        sysctl::set("net/ipv4/tcp_no_metrics_save", "1").unwrap();
+    let set = |option, on| {
+        let value = if on { "1" } else { "0" };
+        rig::set(host, &format!("net/ipv4/tcp_{option}"), value).unwrap();
     };
-    host.run(set).unwrap();
+    for (option, on) in OPTIONS.into_iter().zip(setting) {
+        set(option, on);
+    }
+    // Nothing that one connection learned may serve the next.
+    set("no_metrics_save", true);
 }
 
 /// Segments that the TCP of this host has sent again.
@@ -75,33 +64,13 @@ fn retransmitted(host: &Namespace) -> u64 {
 
 /// The mobile host connects; one end sends and the other checks every byte.
 fn transfer(hosts: &Hosts, upload: bool) {
-    let content: Vec<u8> = (0..BYTES)
-        .map(|at| (at ^ at >> 8 ^ at >> 16) as u8)
-        .collect();
-    let listen = || TcpListener::bind(SocketAddr::new(FIXED_HOST, 0)).unwrap();
-    let listener = hosts.fixed.run(listen).unwrap();
-    let address = listener.local_addr().unwrap();
-    let connect = || TcpStream::connect_timeout(&address, LONG).unwrap();
-    let mobile = hosts.mobile.run(connect).unwrap();
-    let (fixed, _) = listener.accept().unwrap();
-    let (mut sender, mut receiver) = if upload {
+    let (mobile, fixed) = connect(&hosts.mobile, (&hosts.fixed, FIXED_HOST)).unwrap();
+    let (sender, receiver) = if upload {
         (mobile, fixed)
     } else {
         (fixed, mobile)
     };
-    sender.set_write_timeout(Some(LONG)).unwrap();
-    receiver.set_read_timeout(Some(LONG)).unwrap();
-    std::thread::scope(|scope| {
-        let content = &content;
-        scope.spawn(move || sender.write_all(content).unwrap());
-        let mut received = Vec::with_capacity(BYTES);
-        receiver.read_to_end(&mut received).unwrap();
-        let length = received.len();
-        assert!(
-            received == *content,
-            "{length} of {BYTES} bytes, or wrong ones"
-        );
-    });
+    carry(sender, receiver, BYTES);
 }
 
 /// A file in each setting, both ways; returns what the senders sent again, downloads and uploads.
@@ -125,17 +94,19 @@ fn snoop_repairs_the_kernels_tcp_in_every_setting() {
     if !able() {
         return;
     }
-    let (hosts, daemons) = connected("plain");
-    let plain = in_every_setting(&hosts);
-    let status = tcp(&hosts, "gateway");
+    let (plain_hosts, _plain_daemons) = connected("plain");
+    let (hosts, _daemons) = connected("snoop");
+    // Beside each other, as neither fills a processor.
+    let (plain, snoop) = std::thread::scope(|scope| {
+        let plain = scope.spawn(|| in_every_setting(&plain_hosts));
+        let snoop = in_every_setting(&hosts);
+        (plain.join().unwrap(), snoop)
+    });
+    let status = tcp(&plain_hosts, "gateway");
     assert!(
         status["agent"].is_null() && status["mobile"].is_null(),
         "{status}"
     );
-    drop((hosts, daemons));
-
-    let (hosts, _daemons) = connected("snoop");
-    let snoop = in_every_setting(&hosts);
     let (gateway, mobile) = (tcp(&hosts, "gateway"), tcp(&hosts, "mobile"));
     let told = format!("plain {plain:?}, snoop {snoop:?}\n{gateway}\n{mobile}");
     println!("{told}");

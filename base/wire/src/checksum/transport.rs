@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Sum;
 use crate::field::{read_u16, write_u16};
-use crate::ip::{IpPacket, Transport, Version};
+use crate::ip::{IpPacket, Layout, Transport, Version};
 use crate::malformed::Malformed;
 use crate::{icmp, tcp, udp};
 
@@ -49,6 +49,20 @@ impl Coverage {
             pseudo_header,
         })
     }
+
+    fn place(&self) -> PartialChecksum {
+        PartialChecksum {
+            start: self.transport.start as u16,
+            offset: self.field as u16,
+        }
+    }
+}
+
+impl PartialChecksum {
+    /// Where the transport checksum of `packet` lies; nothing where it has none that we know.
+    pub fn place_in(packet: &IpPacket<'_>) -> Option<Self> {
+        Coverage::of(packet).map(|coverage| coverage.place())
+    }
 }
 
 /// Returns true if the packet's transport checksum is right, or was left out as UDP over IPv4 may.
@@ -68,34 +82,32 @@ pub fn verify_transport_checksum(packet: &IpPacket<'_>) -> bool {
 /// Computes the transport checksum of `packet` and stores it. Leaves fragments, and protocols other than TCP, UDP and
 /// ICMP, unchanged.
 pub fn fill_transport_checksum(packet: &mut [u8]) -> Result<(), Malformed> {
-    let Some(coverage) = Coverage::of(&IpPacket::parse(packet)?) else {
-        return Ok(());
-    };
-    let transport = &mut packet[coverage.transport];
-    write_u16(transport, coverage.field, 0);
-    let checksum = (coverage.pseudo_header + Sum::of(transport)).nonzero_checksum();
-    write_u16(transport, coverage.field, checksum);
+    let layout = IpPacket::parse(packet)?.layout();
+    fill(packet, layout);
     Ok(())
 }
 
-/// Stores the sum of the pseudo-header in the transport checksum field of `packet`, and returns the position where the
-/// rest of the sum belongs; `None` if the packet has no such checksum (see [`fill_transport_checksum`]).
+/// The same of a packet that was checked when `layout` was found.
+pub(crate) fn fill(packet: &mut [u8], layout: Layout) {
+    if let Some(coverage) = Coverage::of(&IpPacket::new(packet, layout)) {
+        let transport = &mut packet[coverage.transport];
+        write_u16(transport, coverage.field, 0);
+        let checksum = (coverage.pseudo_header + Sum::of(transport)).nonzero_checksum();
+        write_u16(transport, coverage.field, checksum);
+    }
+}
+
+/// Stores the sum of the pseudo-header in the place of the transport checksum of a packet that was checked when
+/// `layout` was found, and says where the rest of the sum goes; nothing where a packet has no such checksum (as above).
 ///
-/// Linux calls this `CHECKSUM_PARTIAL`: the receiver accepts the packet without computing the sum, and the host that
-/// sends it on to a wire completes it.
-pub fn store_pseudo_header_checksum(
-    packet: &mut [u8],
-) -> Result<Option<PartialChecksum>, Malformed> {
-    let Some(coverage) = Coverage::of(&IpPacket::parse(packet)?) else {
-        return Ok(None);
-    };
-    let start = coverage.transport.start;
+/// This is what Linux calls `CHECKSUM_PARTIAL`: the receiver takes the packet as good without adding
+/// it up, and who sends it on to a wire completes it.
+pub(crate) fn store_pseudo_header(packet: &mut [u8], layout: Layout) -> Option<PartialChecksum> {
+    let coverage = Coverage::of(&IpPacket::new(packet, layout))?;
+    let place = coverage.place();
     let field = &mut packet[coverage.transport];
     write_u16(field, coverage.field, coverage.pseudo_header.folded());
-    Ok(Some(PartialChecksum {
-        start: start as u16,
-        offset: coverage.field as u16,
-    }))
+    Some(place)
 }
 
 /// Completes a partial checksum: adds up `packet` from `place.start` to its end, with the sum that is stored at
@@ -121,8 +133,8 @@ pub fn complete_partial_checksum(
     Ok(())
 }
 
-/// Replaces the 16-bit word at offset `at` of a transport, and updates its checksum at offset `field` (RFC 1624). A
-/// word at an odd offset counts with its bytes swapped.
+/// Changes the 16-bit word at `at` of a header, whose checksum at `field` follows
+/// (RFC 1624). A word at an odd place counts with its bytes swapped.
 pub(crate) fn replace_word(transport: &mut [u8], field: usize, at: usize, new: u16) {
     let old = read_u16(transport, at);
     write_u16(transport, at, new);

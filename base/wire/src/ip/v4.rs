@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Fragment, Protocol};
-use crate::checksum::{Sum, updated};
+use super::{Fragment, Kind, Layout, Protocol, Version};
+use crate::checksum::Sum;
 use crate::field::{read_array, read_u16, write_u16};
 use crate::malformed::{Header, Malformed, require};
 
@@ -13,7 +13,7 @@ pub const HEADER_LENGTH: usize = 20;
 const TOTAL_LENGTH: usize = 2;
 const IDENTIFICATION: usize = 4;
 const FRAGMENT: usize = 6;
-const CHECKSUM: usize = 10;
+pub(super) const CHECKSUM: usize = 10;
 const SOURCE: usize = 12;
 const DESTINATION: usize = 16;
 
@@ -45,7 +45,24 @@ impl<'a> Ipv4View<'a> {
         })
     }
 
-    /// Returns the packet, header included, without trailing bytes.
+    /// A view of a packet that was checked before.
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Where the parts of the packet lie.
+    pub(super) fn layout(&self) -> Layout {
+        Layout {
+            version: Version::V4,
+            protocol: self.protocol(),
+            kind: Kind::Other,
+            fragment: self.fragment(),
+            header_length: self.header_length() as u32,
+            length: self.bytes.len() as u32,
+        }
+    }
+
+    /// The packet, header included, without trailing bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -137,15 +154,6 @@ impl<'a> Ipv4Mut<'a> {
         write_u16(self.header, IDENTIFICATION, identification);
     }
 
-    /// Sets both bits of the ECN field (RFC 3168) and updates the checksum.
-    pub fn set_congestion_experienced(&mut self) {
-        let old = read_u16(self.header, 0);
-        let new = old | 3;
-        write_u16(self.header, 0, new);
-        let checksum = updated(read_u16(self.header, CHECKSUM), old, new);
-        write_u16(self.header, CHECKSUM, checksum);
-    }
-
     /// Computes the header's checksum and stores it.
     pub fn fill_header_checksum(&mut self) {
         write_u16(self.header, CHECKSUM, 0);
@@ -153,7 +161,16 @@ impl<'a> Ipv4Mut<'a> {
     }
 }
 
-/// Returns the length of the header, if version and length are valid.
+/// Sets the total length of a checked header, adds `packets` to its identification, and computes its checksum.
+pub(super) fn write_length(header: &mut [u8], length: u16, packets: u16) {
+    let identification = read_u16(header, IDENTIFICATION).wrapping_add(packets);
+    let mut header = Ipv4Mut { header };
+    header.set_total_length(length);
+    header.set_identification(identification);
+    header.fill_header_checksum();
+}
+
+/// The header's length, where version and length are possible.
 fn check_header(bytes: &[u8]) -> Result<usize, Malformed> {
     require(Header::Ipv4, bytes, HEADER_LENGTH)?;
     let version = bytes[0] >> 4;

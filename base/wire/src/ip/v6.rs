@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::{Fragment, Protocol};
+use super::{Fragment, Kind, Layout, Protocol, Version};
 use crate::field::{read_array, read_u16, read_u32, write_u16};
 use crate::malformed::{Header, Malformed, require};
 
@@ -20,7 +20,7 @@ const SHORTEST_EXTENSION: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub struct Ipv6View<'a> {
     bytes: &'a [u8],
-    extensions: Extensions,
+    layout: Layout,
 }
 
 impl<'a> Ipv6View<'a> {
@@ -37,10 +37,18 @@ impl<'a> Ipv6View<'a> {
             });
         }
         let bytes = &bytes[..length];
-        Ok(Self {
-            bytes,
-            extensions: Extensions::walk(bytes)?,
-        })
+        let layout = walk(bytes)?;
+        Ok(Self { bytes, layout })
+    }
+
+    /// A view of a packet that was checked when `layout` was found.
+    pub(super) fn new(bytes: &'a [u8], layout: Layout) -> Self {
+        Self { bytes, layout }
+    }
+
+    /// Where the parts of the packet lie.
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// Returns the packet, headers included, without trailing bytes.
@@ -50,7 +58,7 @@ impl<'a> Ipv6View<'a> {
 
     /// Returns the length of the header with the extension headers that were skipped, in bytes.
     pub fn header_length(&self) -> usize {
-        self.extensions.end
+        self.layout.header_length as usize
     }
 
     /// Returns the traffic class: DSCP and ECN.
@@ -66,7 +74,7 @@ impl<'a> Ipv6View<'a> {
     /// Returns the position of this fragment in its datagram; `None` for a whole datagram, even if it carries the
     /// header of an "atomic" fragment (RFC 6946).
     pub fn fragment(&self) -> Option<Fragment> {
-        self.extensions.fragment
+        self.layout.fragment
     }
 
     /// Returns the remaining hop count.
@@ -77,7 +85,7 @@ impl<'a> Ipv6View<'a> {
     /// Returns the protocol of the payload after the extension headers that were skipped. A routing header with
     /// segments left is not skipped: the checksum behind it does not cover the destination in the header.
     pub fn protocol(&self) -> Protocol {
-        self.extensions.protocol
+        self.layout.protocol
     }
 
     /// Returns the sender's address.
@@ -96,45 +104,34 @@ impl<'a> Ipv6View<'a> {
     }
 }
 
-/// Result of the walk over the extension headers.
-#[derive(Debug, Clone, Copy)]
-struct Extensions {
-    protocol: Protocol,
-    /// Start of the payload, in bytes from the packet's first byte.
-    end: usize,
-    fragment: Option<Fragment>,
-}
-
-impl Extensions {
-    /// Walks over the extension headers. Each round takes at least eight bytes off the packet, so the packet bounds the
-    /// walk.
-    fn walk(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut walk = Self {
-            protocol: Protocol(bytes[6]),
-            end: HEADER_LENGTH,
-            fragment: None,
+/// Walks over the extension headers of a packet. Each round takes eight bytes or more off it, so it bounds the walk.
+fn walk(bytes: &[u8]) -> Result<Layout, Malformed> {
+    let (mut protocol, mut end) = (Protocol(bytes[6]), HEADER_LENGTH);
+    let mut found: Option<Fragment> = None;
+    while protocol.is_ipv6_extension() && found.is_none_or(|fragment| fragment.offset == 0) {
+        let rest = &bytes[end..];
+        require(Header::Ipv6Extension, rest, SHORTEST_EXTENSION)?;
+        let needed = match protocol {
+            Protocol::IPV6_ROUTING if rest[3] != 0 => break,
+            Protocol::IPV6_FRAGMENT => SHORTEST_EXTENSION,
+            Protocol::AUTHENTICATION => (usize::from(rest[1]) + 2) * 4,
+            _ => (usize::from(rest[1]) + 1) * 8,
         };
-        while walk.protocol.is_ipv6_extension() {
-            let rest = &bytes[walk.end..];
-            require(Header::Ipv6Extension, rest, SHORTEST_EXTENSION)?;
-            let needed = match walk.protocol {
-                Protocol::IPV6_ROUTING if rest[3] != 0 => break,
-                Protocol::IPV6_FRAGMENT => SHORTEST_EXTENSION,
-                Protocol::AUTHENTICATION => (usize::from(rest[1]) + 2) * 4,
-                _ => (usize::from(rest[1]) + 1) * 8,
-            };
-            require(Header::Ipv6Extension, rest, needed)?;
-            if walk.protocol == Protocol::IPV6_FRAGMENT {
-                walk.fragment = fragment(rest);
-            }
-            walk.protocol = Protocol(rest[0]);
-            walk.end += needed;
-            if walk.fragment.is_some_and(|fragment| fragment.offset != 0) {
-                break;
-            }
+        require(Header::Ipv6Extension, rest, needed)?;
+        if protocol == Protocol::IPV6_FRAGMENT {
+            found = fragment(rest);
         }
-        Ok(walk)
+        protocol = Protocol(rest[0]);
+        end += needed;
     }
+    Ok(Layout {
+        version: Version::V6,
+        protocol,
+        kind: Kind::Other,
+        fragment: found,
+        header_length: end as u32,
+        length: bytes.len() as u32,
+    })
 }
 
 fn fragment(header: &[u8]) -> Option<Fragment> {
@@ -148,30 +145,9 @@ fn fragment(header: &[u8]) -> Option<Fragment> {
     })
 }
 
-/// A checked IPv6 header that can be changed.
-#[derive(Debug)]
-pub struct Ipv6Mut<'a> {
-    header: &'a mut [u8],
-}
-
-impl<'a> Ipv6Mut<'a> {
-    /// Checks version and header length; the caller sets the payload length.
-    pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
-        check_header(bytes)?;
-        Ok(Self {
-            header: &mut bytes[..HEADER_LENGTH],
-        })
-    }
-
-    /// Sets the length of everything after the fixed header, in bytes.
-    pub fn set_payload_length(&mut self, length: u16) {
-        write_u16(self.header, PAYLOAD_LENGTH, length);
-    }
-
-    /// Sets both bits of the ECN field (RFC 3168).
-    pub fn set_congestion_experienced(&mut self) {
-        self.header[1] |= 3 << 4;
-    }
+/// Sets the payload length of a checked header, so that the whole packet has `length` bytes.
+pub(super) fn write_length(header: &mut [u8], length: usize) {
+    write_u16(header, PAYLOAD_LENGTH, (length - HEADER_LENGTH) as u16);
 }
 
 fn check_header(bytes: &[u8]) -> Result<(), Malformed> {

@@ -70,14 +70,14 @@ fn write(packets: &[Packet]) -> (Vec<u8>, Vec<usize>) {
         let head = writer.write(packet);
         heads.push(head.as_bytes().len());
         stream.extend_from_slice(head.as_bytes());
-        stream.extend_from_slice(&packet.buffer[head.skip()..]);
+        stream.extend_from_slice(&packet[head.skip()..]);
     }
     (stream, heads)
 }
 
 /// Returns the bytes with the TCP checksum, which the receiver restores, set to zero.
 fn comparable(packet: &Packet) -> Vec<u8> {
-    let mut bytes = packet.buffer.to_vec();
+    let mut bytes = packet.to_vec();
     let tcp = if bytes[0] >> 4 == 6 { 40 } else { 20 };
     bytes[tcp + 16..tcp + 18].fill(0);
     bytes
@@ -130,20 +130,20 @@ fn a_long_packet_is_released_in_whole_segments() {
     assert!(got.len() > 5, "{}", got.len());
     let payload: Vec<u8> = got[1..]
         .iter()
-        .flat_map(|packet| packet.buffer[52..].to_vec())
+        .flat_map(|packet| packet[52..].to_vec())
         .collect();
-    assert_eq!(payload, packets[1].buffer[52..]);
+    assert_eq!(payload, packets[1][52..]);
     let mut expected = long.sequence;
     let mut id = long.id;
     for (index, packet) in got[1..].iter().enumerate() {
         let last = index + 2 == got.len();
-        let flags = packet.buffer[33];
+        let flags = packet[33];
         assert_eq!(flags & 0x08 != 0, last, "PSH only on the last");
         assert_eq!(flags & 0x80 != 0, index == 0, "CWR only on the first");
-        assert_eq!(packet.buffer[24..28], expected.to_be_bytes());
-        assert_eq!(packet.buffer[4..6], id.to_be_bytes());
-        assert_eq!(wire_checksum(&packet.buffer[..20]), 0);
-        let filled = packet.buffer.len() - 52;
+        assert_eq!(packet[24..28], expected.to_be_bytes());
+        assert_eq!(packet[4..6], id.to_be_bytes());
+        assert_eq!(wire_checksum(&packet[..20]), 0);
+        let filled = packet.len() - 52;
         expected += filled as u32;
         id += filled.div_ceil(1_448) as u16;
     }

@@ -179,7 +179,7 @@ impl ClientHost {
                 self.parts.fades.pass(self.now, Direction::Up, frame);
             }
             Repaired::Packet(packet) => {
-                self.datagram(&Content::copy_from_slice(&packet.buffer));
+                self.datagram(&Content::copy_from_slice(&packet));
             }
             Repaired::Event(event) if self.tells => self.tell(match event {
                 association::LinkEvent::FadeBegan => LinkEvent::FadeBegan,

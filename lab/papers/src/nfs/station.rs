@@ -95,7 +95,7 @@ impl Station {
                         self.frames.push_back(frame);
                     }
                     Repaired::Packet(packet) => {
-                        let bytes = Content::copy_from_slice(&packet.buffer);
+                        let bytes = Content::copy_from_slice(&packet);
                         if let Ok(packet) = Packet::ip(bytes) {
                             self.router.take(packet);
                         }

@@ -71,7 +71,8 @@ impl Repair {
 
     /// Converts a packet, which may hold several segments, to values.
     fn cut(&mut self, packet: &Packet) {
-        let segments = Segments::of(&packet.buffer, packet.segment_size);
+        let cut = |ip| Segments::of(&ip, packet.segment_size).ok();
+        let segments = packet.ip().and_then(cut);
         let segments = segments.expect("what crossed the hop are the segments that we gave it");
         for index in 0..segments.count() {
             self.bytes.resize(segments.length(index), 0);

@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::io::Errno;
-use wire::checksum::fill_transport_checksum;
 use wire::packet::{Checksum, HEADROOM, Packet, PacketBuffer};
 use wire::segment::Segments;
 
@@ -16,6 +15,8 @@ use crate::netlink::Netlink;
 
 /// Size of the largest IP packet, in bytes.
 const LARGEST_PACKET: usize = 65_535;
+
+const NOT_IP: &str = "the packet is not one of IP";
 
 const CONTROL_FILE: &str = "/dev/net/tun";
 const PLAIN_FLAGS: u16 = (libc::IFF_TUN | libc::IFF_NO_PI) as u16;
@@ -165,12 +166,12 @@ impl TunDevice {
     fn write_segments(&self, packet: &mut Packet) -> io::Result<()> {
         if packet.segment_size == 0 {
             if packet.checksum == Checksum::Partial {
-                fill_transport_checksum(&mut packet.buffer).map_err(invalid)?;
-                packet.checksum = Checksum::Verified;
+                packet.fill_checksum().ok_or_else(|| invalid(NOT_IP))?;
             }
-            return self.write(&packet.buffer);
+            return self.write(packet);
         }
-        let segments = Segments::of(&packet.buffer, packet.segment_size).map_err(invalid)?;
+        let ip = packet.ip().ok_or_else(|| invalid(NOT_IP))?;
+        let segments = Segments::of(&ip, packet.segment_size).map_err(invalid)?;
         let mut segment = PacketBuffer::with_room(segments.length(0), 0);
         for index in 0..segments.count() {
             segment.truncate(0);
@@ -220,7 +221,7 @@ impl PacketDevice for TunDevice {
             if header.is_udp_train() && !self.udp_trains {
                 self.write_segments(packet)?;
             } else {
-                self.write_with(header, &packet.buffer)?;
+                self.write_with(header, packet)?;
             }
         }
         self.counters.sent += 1;

@@ -1,8 +1,8 @@
 //! The header before each packet of a device with `IFF_VNET_HDR`: `virtio_net_hdr` of Virtual I/O Device 1.3 §5.1.6, in
 //! the byte order of the machine, as in TUN devices.
 
-use wire::checksum::{PartialChecksum, complete_partial_checksum, store_pseudo_header_checksum};
-use wire::ip::{IpPacket, Transport, Version};
+use wire::checksum::PartialChecksum;
+use wire::ip::{Protocol, Transport, Version};
 use wire::packet::{Checksum, Packet};
 
 /// Length of the header, in bytes.
@@ -72,7 +72,7 @@ impl Header {
         if kind == GSO_NONE {
             return Ok(());
         }
-        let cut = Cut::of(&packet.buffer).ok_or(Odd)?;
+        let cut = Cut::of(packet).ok_or(Odd)?;
         if cut.gso_kind != kind || self.segment_size == 0 {
             return Err(Odd);
         }
@@ -85,13 +85,11 @@ impl Header {
             start: self.checksum_start,
             offset: self.checksum_offset,
         };
-        if transport_checksum_place(&packet.buffer) == Some(place) {
+        if checksum_place(packet) == Some(place) {
             packet.checksum = Checksum::Partial;
             return Ok(());
         }
-        complete_partial_checksum(&mut packet.buffer, place).map_err(|_| Odd)?;
-        packet.checksum = Checksum::Verified;
-        Ok(())
+        packet.complete_checksum(place).map_err(|_| Odd)
     }
 
     /// Returns the header for `packet`, and prepares the packet's checksum field for it.
@@ -100,7 +98,7 @@ impl Header {
     pub(super) fn for_packet(packet: &mut Packet) -> Result<Self, Odd> {
         let cut = match packet.segment_size {
             0 => None,
-            size => Some(Cut::of(&packet.buffer).ok_or(Odd)?).filter(|cut| cut.payload > size),
+            size => Some(Cut::of(packet).ok_or(Odd)?).filter(|cut| cut.payload > size),
         };
         let mut header = Self::default();
         if let Some(cut) = cut {
@@ -109,10 +107,8 @@ impl Header {
             header.segment_size = packet.segment_size;
         }
         if packet.checksum == Checksum::Partial || cut.is_some() {
-            // The sum of the pseudo-header may be there already; then this writes the same value again.
-            let place = store_pseudo_header_checksum(&mut packet.buffer).map_err(|_| Odd)?;
-            let place = place.ok_or(Odd)?;
-            packet.checksum = Checksum::Partial;
+            // Its sum of the pseudo-header may be there already; then this writes the same again.
+            let place = packet.store_pseudo_header_checksum().ok_or(Odd)?;
             header.flags = NEEDS_CHECKSUM;
             header.checksum_start = place.start;
             header.checksum_offset = place.offset;
@@ -139,9 +135,9 @@ struct Cut {
 }
 
 impl Cut {
-    /// Returns the values for a whole TCP segment or UDP datagram, `None` for others.
-    fn of(packet: &[u8]) -> Option<Self> {
-        let packet = IpPacket::parse(packet).ok()?;
+    /// Nothing unless `packet` is a whole TCP segment or UDP datagram.
+    fn of(packet: &Packet) -> Option<Self> {
+        let packet = packet.ip()?;
         if packet.fragment().is_some() {
             return None;
         }
@@ -160,19 +156,11 @@ impl Cut {
     }
 }
 
-/// Returns the position of the checksum of a whole TCP segment or UDP datagram.
-fn transport_checksum_place(packet: &[u8]) -> Option<PartialChecksum> {
-    let packet = IpPacket::parse(packet).ok()?;
-    let offset = match packet.transport() {
-        Transport::Tcp(_) => 16,
-        Transport::Udp(_) => 6,
-        _ => return None,
-    };
-    let start = u16::try_from(packet.header_length()).ok()?;
-    packet
-        .fragment()
-        .is_none()
-        .then_some(PartialChecksum { start, offset })
+/// Where the checksum of a whole TCP segment or UDP datagram lies.
+fn checksum_place(packet: &Packet) -> Option<PartialChecksum> {
+    let packet = packet.ip()?;
+    let is_known = matches!(packet.protocol(), Protocol::TCP | Protocol::UDP);
+    PartialChecksum::place_in(&packet).filter(|_| is_known)
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ use std::io;
 use std::os::fd::AsFd;
 
 pub use device::{Offload, TunDevice, TunOptions};
+use serde::{Deserialize, Serialize};
 use wire::packet::Packet;
 
-/// Counters of a device since it was opened, in packets as the kernel passes them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What a device has done since it was opened, in packets as they crossed the border.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Packets received from the kernel.
     pub received: u64,

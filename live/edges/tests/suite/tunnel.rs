@@ -126,7 +126,7 @@ fn carry(from: &mut TunDevice, to: &mut TunDevice) -> usize {
         let Some(mut packet) = from.receive().expect("received") else {
             break;
         };
-        largest = packet.buffer.len().max(largest);
+        largest = packet.len().max(largest);
         to.send(&mut packet).expect("sent");
     }
     largest

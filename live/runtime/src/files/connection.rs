@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use edges::clock;
 use edges::wait::{WaitingThread, Waker};
-use files::{Operation, Reply, Request, Ticket};
+use files::{Ask, FromReply, Reply, Request, Ticket};
 use rpc::LinkEvent;
 use rpc::message::Credentials;
 
@@ -99,19 +99,22 @@ impl Connection {
         }))
     }
 
-    /// Submits an operation with the credentials `caller`. `done` is always called once: from the connection's own
-    /// thread, so it must not wait or [`call`](Self::call); or from this one if the connection is closed.
-    pub fn submit(
+    /// Asks for an operation in the name of `caller`. `done` is called once, whatever happens: from the connection's
+    /// own thread, so it must not wait, nor [`call`](Self::call); or from this one if the connection is closed.
+    pub fn submit<A: Ask>(
         &self,
         caller: &Arc<Credentials>,
-        operation: Operation,
-        done: impl FnOnce(Result<Reply, CallError>) + Send + 'static,
+        operation: A,
+        done: impl FnOnce(Result<A::Reply, CallError>) + Send + 'static,
     ) -> Ticket {
+        let done = |result: Result<Reply, CallError>| {
+            done(result.and_then(|reply| Ok(A::Reply::from_reply(reply)?)));
+        };
         let ticket = Ticket(self.0.next_ticket.fetch_add(1, Ordering::Relaxed));
         let request = Request {
             ticket,
             caller: Arc::clone(caller),
-            operation,
+            operation: operation.into(),
         };
         let command = Command::Request(Box::new(request), Box::new(done));
         if let Err(Command::Request(_, done)) = self.send(command) {
@@ -130,25 +133,25 @@ impl Connection {
     /// [`submit`](Self::submit)'s `done` or from observers.
     ///
     /// # Errors
-    /// [`CallError`] gives the reason why there is no reply.
-    pub fn call(
+    /// [`CallError`] says why there is no reply.
+    pub fn call<A: Ask>(
         &self,
         caller: &Arc<Credentials>,
-        operation: Operation,
-    ) -> Result<Reply, CallError> {
+        operation: A,
+    ) -> Result<A::Reply, CallError> {
         self.call_while(caller, operation, &|| true)
     }
 
     /// Executes an operation like [`call`](Self::call), as long as `wanted` returns true: it is called every 50 ms.
     ///
     /// # Errors
-    /// [`CallError`] gives the reason why there is no reply; [`CallError::Cancelled`] if it is no longer wanted.
-    pub fn call_while(
+    /// [`CallError`] says why there is no reply; [`CallError::Cancelled`] if it is not wanted any more.
+    pub fn call_while<A: Ask>(
         &self,
         caller: &Arc<Credentials>,
-        operation: Operation,
+        operation: A,
         wanted: &dyn Fn() -> bool,
-    ) -> Result<Reply, CallError> {
+    ) -> Result<A::Reply, CallError> {
         let (sender, receiver) = channel();
         let ticket = self.submit(caller, operation, move |result| {
             let _ = sender.send(result);
@@ -156,12 +159,12 @@ impl Connection {
         self.wait(ticket, &receiver, wanted)
     }
 
-    fn wait(
+    fn wait<R>(
         &self,
         ticket: Ticket,
-        receiver: &Receiver<Result<Reply, CallError>>,
+        receiver: &Receiver<Result<R, CallError>>,
         wanted: &dyn Fn() -> bool,
-    ) -> Result<Reply, CallError> {
+    ) -> Result<R, CallError> {
         loop {
             match receiver.recv_timeout(LOOK) {
                 Ok(result) => return result,
@@ -205,8 +208,8 @@ impl Connection {
         snapshot.at(clock::monotonic())
     }
 
-    /// Ends the connection: requests that have not ended fail with [`CallError::Closed`], and data that were written
-    /// but not flushed are lost ([`Operation::Sync`] waits for them). Later requests fail.
+    /// Ends the connection: requests that have not ended fail with [`CallError::Closed`], and what was written and not
+    /// flushed is lost ([`Sync`](files::ask::Sync) first waits for it). Later requests fail.
     pub fn close(&self) {
         self.0.close();
     }

@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use bytes::Bytes;
 use edges::connected::ConnectedUdp;
 use edges::wait::{Interest, Ready, Waiter};
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::flow::DSCP_BULK;
 
@@ -22,8 +23,9 @@ const BUFFER: usize = 8 << 20;
 /// Time between attempts to reopen a socket.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// Transport protocol of messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What carries messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Protocol {
     /// Each message is a datagram.
     Udp,

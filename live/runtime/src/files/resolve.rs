@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use files::{Entry, Found, Operation, Reply};
+use files::{Ask, Entry, Found, FromReply, Operation, Reply, ask};
 use nfs::{BadName, FileHandle, FileType};
 
 use super::CallError;
@@ -108,7 +108,7 @@ impl Resolver<'_> {
             if links > LINKS_MAX {
                 return Err(ResolveError::TooManyLinks);
             }
-            let target = self.target(found.file, &walked)?;
+            let target = self.call(ask::ReadLink(found.file), &walked)?;
             if target.first() == Some(&b'/') {
                 let at = walked.escape_ascii().to_string();
                 return Err(ResolveError::LeavesExport { at });
@@ -120,13 +120,11 @@ impl Resolver<'_> {
     }
 
     fn root(&self, root: FileHandle) -> Result<Found, ResolveError> {
-        match self.call(Operation::Attributes(root), b"/")? {
-            Reply::Attributes(attributes) => Ok(Found {
-                file: root,
-                attributes,
-            }),
-            other => unreachable!("attributes are answered by attributes, not {other:?}"),
-        }
+        let attributes = self.call(ask::Attributes(root), b"/")?;
+        Ok(Found {
+            file: root,
+            attributes,
+        })
     }
 
     fn look_up(
@@ -139,24 +137,16 @@ impl Resolver<'_> {
             name: name.escape_ascii().to_string(),
             fault,
         })?;
-        match self.call(Operation::LookUp(entry), walked)? {
-            Reply::Found(found) => Ok(found),
-            other => unreachable!("a name is answered by a file, not {other:?}"),
-        }
+        self.call(ask::LookUp(entry), walked)
     }
 
-    fn target(&self, link: FileHandle, walked: &[u8]) -> Result<bytes::Bytes, ResolveError> {
-        match self.call(Operation::ReadLink(link), walked)? {
-            Reply::Target(target) => Ok(target),
-            other => unreachable!("a link is answered by its target, not {other:?}"),
-        }
-    }
-
-    fn call(&self, operation: Operation, walked: &[u8]) -> Result<Reply, ResolveError> {
-        (self.ask)(operation).map_err(|error| ResolveError::Call {
-            at: walked.escape_ascii().to_string(),
-            error,
-        })
+    fn call<A: Ask>(&self, operation: A, walked: &[u8]) -> Result<A::Reply, ResolveError> {
+        (self.ask)(operation.into())
+            .and_then(|reply| Ok(A::Reply::from_reply(reply)?))
+            .map_err(|error| ResolveError::Call {
+                at: walked.escape_ascii().to_string(),
+                error,
+            })
     }
 }
 

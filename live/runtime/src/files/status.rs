@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use super::Protocol;
 
 /// How a connection does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Where the server is.
     pub server: SocketAddr,
@@ -16,10 +17,12 @@ pub struct Status {
     /// Our address, as the server sees it if nobody translates it.
     pub local: Option<SocketAddr>,
     /// For how long the server has been silent, if that was said.
+    #[serde(rename = "silent_for_s", with = "seconds")]
     pub silent_for: Option<Duration>,
     /// What the calls have cost so far.
     pub calls: rpc::Counters,
     /// Requests that have not ended.
+    #[serde(rename = "requests_of_client")]
     pub waiting: usize,
     /// What was written and is not safe at the server, with what it takes to keep it, in bytes.
     pub unsafe_bytes: u64,
@@ -59,4 +62,25 @@ pub enum Event {
         /// How long it was silent.
         after: Duration,
     },
+}
+
+/// A span as a number of seconds, or null.
+mod seconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use units::Duration;
+
+    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
+    pub(super) fn serialize<S: Serializer>(
+        span: &Option<Duration>,
+        output: S,
+    ) -> Result<S::Ok, S::Error> {
+        span.map(Duration::as_secs_f64).serialize(output)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let seconds = Option::<f64>::deserialize(input)?;
+        Ok(seconds.map(|seconds| Duration::from_nanos((seconds * 1e9) as u64)))
+    }
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use edges::wait::{Interest, WOKEN, Waiter, WaitingThread};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::control::{self, LONGEST_QUESTION};
 use crate::socket_file::SocketFile;
@@ -56,9 +57,11 @@ impl Asker {
         rustix::net::recv(&self.0, &mut [0_u8; 1], flags) == Err(Errno::AGAIN)
     }
 
-    /// Sends the reply.
-    pub fn answer(mut self, answer: &Value) {
-        // A client that does not wait any more needs no reply.
+    /// Answers.
+    pub fn answer(mut self, answer: &impl Serialize) {
+        // An answer is numbers and text; nothing in it can refuse to become JSON.
+        let answer = serde_json::to_string(answer).unwrap_or_default();
+        // Who does not wait any more needs no answer.
         let _ = writeln!(self.0, "{answer}");
     }
 }
@@ -115,13 +118,17 @@ fn hear(stream: UnixStream) -> io::Result<Option<(Question, Asker)>> {
     Ok(None)
 }
 
-/// Queries the process whose control socket is at `path`; waits for the reply for at most `patience`, or without a
-/// limit.
+/// Asks the process whose control socket stands at `path`; waits for the answer, an `A`, as long as `patience` says, or
+/// for ever.
 ///
 /// # Errors
-/// `NotFound` or `ConnectionRefused` if there is no process, `WouldBlock` if it does not reply, `UnexpectedEof` if it
-/// ended without a reply.
-pub fn ask(path: &Path, question: Question, patience: Option<Duration>) -> io::Result<Value> {
+/// `NotFound` or `ConnectionRefused` if no process is there, `WouldBlock` if it does not answer, `UnexpectedEof` if it
+/// ended without an answer, `InvalidData` if the answer is no `A`.
+pub fn ask<A: DeserializeOwned>(
+    path: &Path,
+    question: Question,
+    patience: Option<Duration>,
+) -> io::Result<A> {
     control::ask(path, question.name(), patience)
 }
 
@@ -129,6 +136,8 @@ pub fn ask(path: &Path, question: Question, patience: Option<Duration>) -> io::R
 mod tests {
     use std::sync::mpsc::channel;
     use std::thread;
+
+    use serde_json::Value;
 
     use super::*;
 
@@ -143,7 +152,7 @@ mod tests {
         let control = control.unwrap();
         for question in Question::ALL {
             let asked = path.clone();
-            let asking = thread::spawn(move || ask(&asked, question, None).unwrap());
+            let asking = thread::spawn(move || ask::<Value>(&asked, question, None).unwrap());
             let (heard, asker) = questions.recv().unwrap();
             assert_eq!(heard, question);
             assert!(asker.waits());
@@ -151,7 +160,7 @@ mod tests {
             assert_eq!(asking.join().unwrap()["question"], question.name());
         }
         drop(control);
-        let gone = ask(&path, Question::Status, None).unwrap_err();
+        let gone = ask::<Value>(&path, Question::Status, None).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
     }
 

@@ -5,19 +5,25 @@ use std::collections::VecDeque;
 use hosts::{Input, Output};
 use machine::Machine;
 use runtime::Driven;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::packet::{Packet, PacketBuffer};
 
-/// Sends each packet across as a datagram and each datagram back as a packet; it sends the content `later` again after
-/// a deadline.
+/// Counts of what an [`Echo`] was given.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct EchoStatus {
+    pub(crate) walls: u64,
+    pub(crate) link_ups: u64,
+}
+
+/// Sends each packet across as a datagram and each datagram back as a packet; the content `later`
+/// comes once more when a deadline has passed.
 pub(crate) struct Echo {
     peer: HopAddress,
     outputs: VecDeque<Output>,
     due: Option<Instant>,
-    walls: u64,
-    link_ups: u64,
+    status: EchoStatus,
 }
 
 impl Echo {
@@ -27,8 +33,7 @@ impl Echo {
             peer,
             outputs: VecDeque::new(),
             due: None,
-            walls: 0,
-            link_ups: 0,
+            status: EchoStatus::default(),
         }
     }
 }
@@ -40,7 +45,7 @@ impl Machine for Echo {
     fn handle_input(&mut self, now: Instant, input: Input) {
         assert!(self.outputs.is_empty(), "the driver drains after each call");
         match input {
-            Input::Packet(packet) if *packet.buffer == *b"seek" => {
+            Input::Packet(packet) if *packet == *b"seek" => {
                 self.outputs.push_back(Output::Seek { peer: 3 });
             }
             Input::Found { peer, at } => {
@@ -51,7 +56,7 @@ impl Machine for Echo {
             Input::Packet(packet) => {
                 let output = Output::Datagram {
                     to: self.peer,
-                    buffer: packet.buffer,
+                    buffer: PacketBuffer::copy_of(&packet),
                     ecn: wire::ip::Ecn::NotCapable,
                 };
                 self.outputs.push_back(output);
@@ -65,14 +70,14 @@ impl Machine for Echo {
                 }
                 self.outputs.push_back(Output::Packet(Packet::new(buffer)));
             }
-            Input::Wall(_) => self.walls += 1,
+            Input::Wall(_) => self.status.walls += 1,
             Input::LinkChanging
             | Input::Leave
             | Input::System(_)
             | Input::Path { .. }
             | Input::PortRefused(_)
             | Input::Unreachable(_) => {}
-            Input::LinkUp => self.link_ups += 1,
+            Input::LinkUp => self.status.link_ups += 1,
         }
     }
 
@@ -94,8 +99,10 @@ impl Machine for Echo {
 }
 
 impl Driven for Echo {
-    fn status(&self, _now: Instant) -> Value {
-        json!({ "walls": self.walls, "link_ups": self.link_ups })
+    type Status = EchoStatus;
+
+    fn status(&self, _now: Instant) -> EchoStatus {
+        self.status
     }
 
     fn memory_most(&self) -> Bytes {

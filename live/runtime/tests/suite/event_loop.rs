@@ -1,6 +1,7 @@
 //! The loop between in-memory twins of its devices.
 
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::Duration as Patience;
 
 use edges::bearer::{Arrival, DatagramBearer};
@@ -9,15 +10,20 @@ use edges::namespace::Namespace;
 use edges::netlink::{Netlink, NetworkWatch};
 use edges::tun::PacketDevice;
 use edges::wait::{Interest, Waiter};
-use runtime::control::{Control, ask_status};
-use runtime::{EventLoop, Finder, Ports, Stopped};
+use runtime::control::Control;
+use runtime::{EventLoop, Finder, Ports, Status, Stopped};
 use units::{Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::echo::Echo;
+use crate::echo::{Echo, EchoStatus};
 
 /// Time that a test waits for what must arrive; it only affects how long a failure takes.
 const LONG: Duration = Duration::from_secs(20);
+
+/// Asks the loop for its state.
+fn ask_status(socket: &Path) -> Status<EchoStatus> {
+    runtime::control::ask_status(socket).unwrap()
+}
 
 /// Runs a loop in a thread of its own while `test` plays both of its neighbours.
 fn with_loop(
@@ -58,7 +64,7 @@ fn packet(content: &[u8]) -> Packet {
 
 fn next_packet(user: &mut MemoryDevice) -> Vec<u8> {
     wait_for(&*user);
-    user.receive().unwrap().unwrap().buffer.to_vec()
+    user.receive().unwrap().unwrap().to_vec()
 }
 
 /// Receives datagrams until there are `count`.
@@ -123,9 +129,9 @@ fn drops_what_the_device_has_no_room_for() {
             let many: Vec<_> = (0..50_u8).map(|n| PacketBuffer::copy_of(&[n])).collect();
             assert_eq!(peer.send(to, &many).handled, 50);
             let lost = loop {
-                let status = ask_status(&socket).unwrap();
-                if status["bearer"]["received"] == 50 {
-                    break status["device"]["without_room"].as_u64().unwrap();
+                let status = ask_status(&socket);
+                if status.bearer.counters.received == 50 {
+                    break status.device.without_room;
                 }
             };
             assert_eq!(lost, 48);
@@ -175,8 +181,8 @@ fn answers_questions_and_survives_odd_askers() {
             let mut answer = String::new();
             odd.read_to_string(&mut answer).unwrap();
             assert!(answer.contains("unknown question"), "{answer}");
-            let status = ask_status(&socket).unwrap();
-            assert_eq!(status["host"]["walls"], 1);
+            let status = ask_status(&socket);
+            assert_eq!(status.host.walls, 1);
             assert!(
                 Control::bind(&socket).is_err(),
                 "a living daemon's socket is not taken over"
@@ -197,7 +203,7 @@ fn takes_the_place_of_a_dead_daemons_socket() {
         [10, 10],
         |ports| ports.control = Some(Control::bind(&socket).unwrap()),
         |_, _| {
-            assert!(!ask_status(&socket).unwrap()["uptime_s"].is_null());
+            assert!(!ask_status(&socket).version.is_empty());
         },
     );
 }
@@ -212,10 +218,7 @@ fn tells_the_host_when_the_network_has_changed() {
         ports.network = Some(namespace.run(|| NetworkWatch::open().unwrap()).unwrap());
     };
     let address = "192.0.2.9/32".parse().unwrap();
-    let link_ups = || {
-        let status = ask_status(&socket).unwrap();
-        status["host"]["link_ups"].as_u64().unwrap()
-    };
+    let link_ups = || ask_status(&socket).host.link_ups;
     with_loop([1, 1], prepare, |_, _| {
         assert_eq!(link_ups(), 0);
         namespace

@@ -49,9 +49,9 @@ impl Arq {
             let missed = arrival.skipped.saturating_sub(u64::from(after_long));
             received.frames_missed += missed;
             if arrival.is_late && !is_long {
-                self.losses.forgive_missed(received);
+                self.diagnosis.losses.forgive_missed(received);
             } else {
-                self.losses.missed(missed);
+                self.diagnosis.losses.missed(missed);
             }
             self.acknowledger.marks.arrived(ecn);
             if asks {
@@ -59,7 +59,7 @@ impl Arq {
             }
         }
         if self.inbox.has_partial() {
-            self.pace.next_release.get_or_insert(now);
+            self.pace.due.release.get_or_insert(now);
         }
     }
 
@@ -110,6 +110,6 @@ impl Arq {
 
 fn deliver(packet: Packet, outputs: &mut VecDeque<Output>, received: &mut crate::ReceivedStats) {
     received.packets += 1;
-    received.bytes += packet.buffer.len() as u64;
+    received.bytes += packet.len() as u64;
     outputs.push_back(Output::Packet(packet));
 }

@@ -3,7 +3,7 @@
 use units::{Duration, Instant};
 use wire::hop::{AckRanges, expand};
 
-use super::{Arq, FADING};
+use super::{Arq, Diagnosis, FADING};
 use crate::acknowledge::DELAY_MAX;
 use crate::cause::Departure;
 use crate::ledger::{Content, Outcome, Settled};
@@ -37,7 +37,7 @@ struct Fate {
 impl Arq {
     pub(super) fn acknowledged(&mut self, now: Instant, arrived: Instant, ack: &AckRanges<'_>) {
         let largest = expand(ack.largest, self.ledger.next_number());
-        let mut ranges = std::mem::take(&mut self.scratch);
+        let mut ranges = std::mem::take(&mut self.diagnosis.ranges);
         ranges.clear();
         let readable = ack
             .visit(largest, |start, end| ranges.push((start, end)))
@@ -47,7 +47,7 @@ impl Arq {
         } else {
             self.stats.sent.acks_refused += 1;
         }
-        self.scratch = ranges;
+        self.diagnosis.ranges = ranges;
     }
 
     fn settle(
@@ -60,10 +60,13 @@ impl Arq {
             return;
         };
         let lowest = ranges.last().map_or(largest, |(start, _)| *start);
-        let window = self.order.window(self.round_trip.smoothed());
-        let overtaken = self.order.acknowledged(now, (lowest, largest), window);
-        let late = self.order.found(now, ranges);
-        self.losses.forgive(late, &mut self.stats.sent);
+        let window = self.diagnosis.order.window(self.round_trip.smoothed());
+        let overtaken = self
+            .diagnosis
+            .order
+            .acknowledged(now, (lowest, largest), window);
+        let late = self.diagnosis.order.found(now, ranges);
+        self.diagnosis.losses.forgive(late, &mut self.stats.sent);
         let lost_before = overtaken.min(largest.saturating_sub(self.config.reorder));
         let has_missed = std::mem::take(&mut self.pace.has_missed);
         let fate = self.settle_before(now, ranges, lost_before);
@@ -71,7 +74,7 @@ impl Arq {
             self.ledger.marks.counted(now, largest, counts);
         }
         let Some(latest) = fate.latest else {
-            self.causes.tell(&mut self.stats.sent.causes);
+            self.diagnosis.causes.tell(&mut self.stats.sent.causes);
             return;
         };
         self.heard(now, fate.is_lossy || has_missed);
@@ -93,7 +96,8 @@ impl Arq {
                 lateness.note(now, late, DELAY_MAX);
                 self.stats.sent.stalled_there = lateness.total;
             }
-            self.causes
+            self.diagnosis
+                .causes
                 .note_arrival(latest.departure(), ack.arrival, fate.arrived);
             self.outputs.push_back(Output::Sample(Sample {
                 sent_at: latest.sent_at,
@@ -104,7 +108,7 @@ impl Arq {
                 lost_total: self.ledger.lost_bytes(),
             }));
         }
-        self.causes.tell(&mut self.stats.sent.causes);
+        self.diagnosis.causes.tell(&mut self.stats.sent.causes);
     }
 
     /// Settles what was in `received`, and what below `lost_before` was not.
@@ -113,11 +117,14 @@ impl Arq {
         let Self {
             ledger,
             outbox,
-            losses,
-            order,
-            causes,
+            diagnosis:
+                Diagnosis {
+                    losses,
+                    order,
+                    causes,
+                    ..
+                },
             stats,
-            fade,
             pace,
             path,
             ..
@@ -135,7 +142,7 @@ impl Arq {
             }
             if is_lost {
                 order.lost(settled.number);
-                let in_fade = !settled.repair || fade.is_some();
+                let in_fade = !settled.repair || pace.fade.is_some();
                 causes.put_off(settled.departure(), in_fade);
             } else {
                 fate.arrived += 1;
@@ -146,7 +153,7 @@ impl Arq {
             for content in contents {
                 if settled.outcome == Outcome::Arrived {
                     outbox.confirm(content);
-                } else if settled.repair && fade.is_some() {
+                } else if settled.repair && pace.fade.is_some() {
                     outbox.lose(now, content, true);
                 } else if settled.repair {
                     outbox.lose_alone(now, content, pattern);
@@ -161,23 +168,23 @@ impl Arq {
 
     /// When the first transmission that was overtaken is lost, if nothing is heard of it.
     pub(super) fn overtaken_until(&self) -> Option<Instant> {
-        let window = self.order.window(self.round_trip.smoothed());
+        let window = self.diagnosis.order.window(self.round_trip.smoothed());
         let first = self.ledger.first();
         (!window.is_zero())
-            .then(|| self.order.deadline(first, window))
+            .then(|| self.diagnosis.order.deadline(first, window))
             .flatten()
     }
 
     /// Takes for lost what was overtaken so long ago that it will not come any more.
     pub(super) fn give_up_overtaken(&mut self, now: Instant) {
         let due = self.overtaken_until();
-        let grace = &mut self.order.grace;
+        let grace = &mut self.diagnosis.order.grace;
         let due = due.filter(|due| grace.after(*due) <= now);
         if due.is_some_and(|due| !grace.is_needed(now, due)) {
-            let window = self.order.window(self.round_trip.smoothed());
-            let lost_before = self.order.lost_before(now, window);
+            let window = self.diagnosis.order.window(self.round_trip.smoothed());
+            let lost_before = self.diagnosis.order.lost_before(now, window);
             self.settle_before(now, &[], lost_before);
-            self.causes.tell(&mut self.stats.sent.causes);
+            self.diagnosis.causes.tell(&mut self.stats.sent.causes);
         }
     }
 
@@ -185,9 +192,9 @@ impl Arq {
     /// other end did not run.
     fn heard(&mut self, now: Instant, is_lossy: bool) {
         self.pace.last_heard = now;
-        self.pace.next_probe = Instant::ZERO;
-        self.pace.next_doubt = Instant::ZERO;
-        if let Some(fade) = self.fade.take() {
+        self.pace.due.probe = Instant::ZERO;
+        self.pace.due.doubt = Instant::ZERO;
+        if let Some(fade) = self.pace.fade.take() {
             self.pace.silent_until = now;
             let lasted = now.since(fade.since);
             if is_lossy {
@@ -219,23 +226,23 @@ impl Arq {
         if count == 0 {
             return;
         }
-        self.pace.next_doubt = now + spacing.unwrap_or_default();
+        self.pace.due.doubt = now + spacing.unwrap_or_default();
         self.path.silent(now);
         self.stats.sent.frames_presumed_lost += count as u64;
         let since = self.pace.last_heard.max(now - patience);
         let is_told =
             self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
-        if self.fade.is_none() && is_told {
+        if self.pace.fade.is_none() && is_told {
             let expected_before = self.pace.fading_until;
             // A hop that has lost nothing in a silence of late has only delayed what waits in it now.
             self.outbox.fresh_first = expected_before.is_none_or(|until| now >= until);
-            self.fade = Some(Fade {
+            self.pace.fade = Some(Fade {
                 since,
                 expected_before,
             });
             self.outputs.push_back(Output::Event(LinkEvent::FadeBegan));
         }
-        if self.fade.is_some() {
+        if self.pace.fade.is_some() {
             self.outputs.push_back(Output::Silence);
             self.pace.fading_until = Some(now + FADING);
         }
@@ -246,7 +253,7 @@ impl Arq {
         let oldest = self.ledger.oldest_open()?;
         let from = self.held_from().map_or(oldest, |heard| heard.max(oldest));
         let due = from + self.round_trip.patience(DELAY_MAX);
-        Some(due.max(self.pace.next_doubt))
+        Some(due.max(self.pace.due.doubt))
     }
 
     /// When something was heard last, on a hop that holds what waits in it: what left before may still come.
@@ -258,7 +265,7 @@ impl Arq {
     /// How far apart copies leave in a silence, where the hop may hold what they are copies of.
     pub(super) fn copy_spacing(&self, now: Instant) -> Option<Duration> {
         let silences = self.pace.silences;
-        let is_silence = self.fade.is_some() || silences == Silences::Hold;
+        let is_silence = self.pace.fade.is_some() || silences == Silences::Hold;
         let spacing = silences.spacing(now.since(self.pace.last_heard));
         spacing.filter(|_| is_silence)
     }

@@ -63,8 +63,8 @@ impl Outbox {
     }
 
     fn has_room_for(&self, packet: &Packet) -> bool {
-        let cost = packet.buffer.capacity() + PACKET + size_of::<Flow>();
-        self.queued + packet.buffer.len() <= self.shares.queue
+        let cost = packet.capacity() + PACKET + size_of::<Flow>();
+        self.queued + packet.len() <= self.shares.queue
             && self.memory() + cost <= self.shares.outgoing
     }
 

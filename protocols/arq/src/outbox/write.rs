@@ -11,7 +11,7 @@ use crate::stats::SentStats;
 
 /// Writes a packet of the split transport.
 pub(super) fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Content {
-    let bytes = &packet.buffer[..];
+    let bytes = &packet[..];
     frame.transport(bytes.len(), |out| out.copy_from_slice(bytes));
     Content::Transport(bytes.len() as u16)
 }

@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use arq::{Arq, Config, Input, Output};
 use machine::Machine;
 use proptest::prelude::*;
+use simulator::testing::{Clock, Next};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};
 use wire::ip::Ecn;
 use wire::ip::Protocol;
 use wire::packet::{Packet, PacketBuffer};
+
+use crate::repair::script::{key, name, packet};
 
 /// Bytes that decide; after the last one nothing goes wrong any more.
 struct Tape {
@@ -33,9 +36,8 @@ struct Expected {
 struct World {
     ends: [Arq; 2],
     free_at: [Instant; 2],
-    now: Instant,
+    clock: Clock<(usize, PacketBuffer)>,
     tape: Tape,
-    flying: Vec<(Instant, usize, PacketBuffer)>,
     /// By receiving end.
     expected: [Expected; 2],
     last_arrival: [Instant; 2],
@@ -57,9 +59,8 @@ impl World {
         Self {
             ends: [config.clone(), config].map(Arq::new),
             free_at: [Instant::ZERO; 2],
-            now: Instant::ZERO,
+            clock: Clock::new(Instant::ZERO),
             tape,
-            flying: Vec::new(),
             expected: <[Expected; 2]>::default(),
             last_arrival: [Instant::ZERO; 2],
             reorders,
@@ -71,44 +72,29 @@ impl World {
     fn queue(&mut self, choice: u8) {
         let from = usize::from(choice & 1);
         let flow = u16::from(choice >> 2);
-        let class = if choice & 2 == 0 {
-            Class::Held
-        } else {
-            Class::Brief
+        let (class, protocol) = match choice & 2 {
+            0 => (Class::Held, Protocol::TCP),
+            _ => (Class::Brief, Protocol::UDP),
         };
         let key = FlowKey {
-            protocol: if class == Class::Held {
-                Protocol::TCP
-            } else {
-                Protocol::UDP
-            },
-            source: [10, 0, 0, 1].into(),
-            destination: [10, 0, 0, 2].into(),
-            source_port: 7,
-            destination_port: flow,
+            protocol,
+            ..key(flow)
         };
         let length = 6 + 23 * usize::from(self.tape.next().unwrap_or(1));
         let expected = &mut self.expected[1 - from];
         let place = expected.places.entry(flow).or_default();
-        let mut bytes: Vec<u8> = (0..length).map(|at| (at as u32 + *place) as u8).collect();
-        bytes[..2].copy_from_slice(&flow.to_be_bytes());
-        bytes[2..6].copy_from_slice(&place.to_be_bytes());
-        let buffer = PacketBuffer::copy_of(&bytes);
+        let packet = packet(flow, *place, length);
+        let buffer = PacketBuffer::copy_of(&packet);
         match class {
-            Class::Held => expected
-                .held
-                .entry(flow)
-                .or_default()
-                .push_back(buffer.clone()),
-            Class::Brief => drop(expected.brief.insert((flow, *place), buffer.clone())),
+            Class::Held => expected.held.entry(flow).or_default().push_back(buffer),
+            Class::Brief => drop(expected.brief.insert((flow, *place), buffer)),
         }
         *place += 1;
-        let packet = Packet::new(buffer);
         self.input(from, Input::Packet { packet, key, class });
     }
 
     fn input(&mut self, end: usize, input: Input) {
-        self.ends[end].handle_input(self.now, input);
+        self.ends[end].handle_input(self.clock.now, input);
         self.pump(end);
     }
 
@@ -125,11 +111,11 @@ impl World {
                     | Output::Silence => {}
                 }
             }
-            if self.free_at[end] > self.now || !self.ends[end].wants_air(self.now) {
+            if self.free_at[end] > self.clock.now || !self.ends[end].wants_air(self.clock.now) {
                 return;
             }
             let before = self.free_at[end];
-            self.ends[end].handle_input(self.now, Input::AirFree(Bytes::new(1)));
+            self.ends[end].handle_input(self.clock.now, Input::AirFree(Bytes::new(1)));
             while let Some(output) = self.ends[end].poll_output() {
                 if let Output::Frame { frame, .. } = output {
                     self.launch(end, &frame);
@@ -143,7 +129,7 @@ impl World {
 
     fn launch(&mut self, from: usize, frame: &PacketBuffer) {
         let span = self.rate.time_for(Bytes::from(frame.len() + 60));
-        self.free_at[from] = self.now + span;
+        self.free_at[from] = self.clock.now + span;
         let mut copies = 1;
         let mut late = Duration::ZERO;
         match self.tape.next() {
@@ -158,58 +144,52 @@ impl World {
             self.last_arrival[from] = due;
         }
         for _ in 0..copies {
-            self.flying.push((due, 1 - from, frame.clone()));
+            self.clock.add(due, (1 - from, frame.clone()));
         }
     }
 
     fn released(&mut self, end: usize, packet: &Packet) {
-        let bytes = &packet.buffer;
-        let flow = u16::from_be_bytes([bytes[0], bytes[1]]);
-        let place = u32::from_be_bytes([bytes[2], bytes[3], bytes[4], bytes[5]]);
+        let (bytes, (flow, place)) = (&packet[..], name(packet));
         let expected = &mut self.expected[end];
         if let Some(brief) = expected.brief.remove(&(flow, place)) {
-            assert!(brief == *bytes, "a brief packet has changed");
+            assert!(*brief == *bytes, "a brief packet has changed");
             return;
         }
         let next = expected.held.get_mut(&flow).and_then(VecDeque::pop_front);
         assert!(
-            next.as_ref() == Some(bytes),
+            next.as_deref() == Some(bytes),
             "flow {flow}: place {place} was not next, or came twice, or has changed"
         );
     }
 
-    fn next_event(&self) -> Option<Instant> {
-        let arrivals = self.flying.iter().map(|(due, ..)| *due);
-        let ends = (0..2).flat_map(|end| {
-            let grant = self.ends[end].air_wanted_from();
-            let grant = grant.map(|at| at.max(self.free_at[end]).max(self.now));
-            [self.ends[end].poll_timeout(), grant]
-        });
-        arrivals.chain(ends.flatten()).min()
-    }
-
-    fn run_until(&mut self, end: Instant) {
-        let mut idle = 0;
-        while let Some(next) = self.next_event().filter(|next| *next <= end) {
-            idle = if next > self.now { 0 } else { idle + 1 };
-            assert!(idle < 200, "the ends spin at {}", self.now);
-            self.now = next.max(self.now);
-            while let Some(place) = self.flying.iter().position(|(due, ..)| *due <= self.now) {
-                let (arrived, to, frame) = self.flying.remove(place);
-                let ecn = Ecn::NotCapable;
-                let input = Input::Frame {
-                    arrived,
-                    frame,
-                    ecn,
-                };
-                self.input(to, input);
-            }
-            for end in 0..2 {
-                self.ends[end].handle_timeout(self.now);
-                self.pump(end);
+    fn run(&mut self, span: Duration) {
+        let end = self.clock.now + span;
+        loop {
+            let now = self.clock.now;
+            let ends = (0..2).flat_map(|end| {
+                let grant = self.ends[end].air_wanted_from();
+                let grant = grant.map(|at| at.max(self.free_at[end]).max(now));
+                [self.ends[end].poll_timeout(), grant]
+            });
+            match self.clock.advance(end, ends.flatten().min()) {
+                Next::Event((to, frame)) => {
+                    let (arrived, ecn) = (self.clock.now, Ecn::NotCapable);
+                    let input = Input::Frame {
+                        arrived,
+                        frame,
+                        ecn,
+                    };
+                    self.input(to, input);
+                }
+                Next::Deadline => {
+                    for end in 0..2 {
+                        self.ends[end].handle_timeout(self.clock.now);
+                        self.pump(end);
+                    }
+                }
+                Next::End => return,
             }
         }
-        self.now = end;
     }
 }
 
@@ -221,11 +201,11 @@ fn run(tape: Vec<u8>) {
         };
         world.queue(choice);
         if choice % 5 == 0 {
-            world.run_until(world.now + Duration::from_millis(u64::from(choice)));
+            world.run(Duration::from_millis(u64::from(choice)));
         }
     }
     // All that may go wrong has gone wrong after a while; then everything must come to rest.
-    world.run_until(world.now + Duration::from_secs(40));
+    world.run(Duration::from_secs(40));
     for (end, expected) in world.expected.iter().enumerate() {
         let missing: usize = expected.held.values().map(VecDeque::len).sum();
         assert_eq!(missing, 0, "end {end} never got {missing} held packets");
@@ -237,10 +217,10 @@ fn run(tape: Vec<u8>) {
         assert_eq!(end.stats().sent.acks_refused, 0);
     }
     // Idle flows end, and then nothing happens any more.
-    world.run_until(world.now + Duration::from_secs(100));
+    world.run(Duration::from_secs(100));
     for end in &world.ends {
         assert_eq!(end.flows(), 0);
-        assert!(!end.wants_air(world.now));
+        assert!(!end.wants_air(world.clock.now));
         assert_eq!(end.poll_timeout(), None);
     }
 }

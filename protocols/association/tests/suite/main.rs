@@ -1,17 +1,18 @@
 //! An association keeps the contract of a core.
 
-use std::collections::BTreeMap;
-
 use arq::Config;
 use association::{
     Association, Input, Output, Profile, StreamAddresses, StreamConfig, StreamId, StreamRequest,
     TcpConfig, TcpMethod,
 };
-use machine::{Machine, RandomStream, conformance, earlier};
+use machine::{Machine, RandomStream, conformance};
+use simulator::testing::{Clock, Next};
 use units::{Bytes, Duration, Instant};
 use wire::packet::{Packet, PacketBuffer};
 
 const DELAY: Duration = Duration::from_millis(15);
+/// Nothing is recorded later.
+const END: Instant = Instant::from_nanos(3_000_000_000 - 1);
 
 fn association(end: usize) -> Association {
     let tcp = TcpConfig {
@@ -41,40 +42,26 @@ fn packet(end: usize) -> Packet {
     Packet::new(PacketBuffer::copy_of(&bytes))
 }
 
-/// What both ends are given, in the order of its time.
-#[derive(Default)]
-struct Given {
-    due: BTreeMap<(Instant, u64), (usize, Input)>,
-    number: u64,
-}
-
-impl Given {
-    fn add(&mut self, at: Instant, end: usize, input: Input) {
-        self.number += 1;
-        self.due.insert((at, self.number), (end, input));
+/// Returns what both ends are given: packets of both, a stream, and a time in which `unlinked` has no link.
+fn usual(unlinked: usize) -> Clock<(usize, Input)> {
+    let mut given = Clock::new(Instant::ZERO);
+    for step in 0..300_u64 {
+        let end = step as usize % 2;
+        given.add(moment(step * 5), (end, Input::Packet(packet(end))));
     }
-
-    /// Packets of both ends, a stream, and a time in which `unlinked` has no link.
-    fn usual(unlinked: usize) -> Self {
-        let mut given = Self::default();
-        for step in 0..300_u64 {
-            let end = step as usize % 2;
-            given.add(moment(step * 5), end, Input::Packet(packet(end)));
-        }
-        let address = |text: &str| text.parse().expect("an address");
-        let addresses = StreamAddresses::new(address("192.0.2.1:80"), address("10.9.0.2:5000"));
-        let addresses = addresses.expect("one family");
-        let open = StreamRequest::Open {
-            number: 1,
-            addresses,
-        };
-        given.add(moment(100), 0, Input::Streams(open));
-        let close = StreamRequest::Close(StreamId::Opened(1));
-        given.add(moment(500), 0, Input::Streams(close));
-        given.add(moment(700), unlinked, Input::Link(false));
-        given.add(moment(900), unlinked, Input::Link(true));
-        given
-    }
+    let address = |text: &str| text.parse().expect("an address");
+    let addresses = StreamAddresses::new(address("192.0.2.1:80"), address("10.9.0.2:5000"));
+    let addresses = addresses.expect("one family");
+    let open = StreamRequest::Open {
+        number: 1,
+        addresses,
+    };
+    given.add(moment(100), (0, Input::Streams(open)));
+    let close = StreamRequest::Close(StreamId::Opened(1));
+    given.add(moment(500), (0, Input::Streams(close)));
+    given.add(moment(700), (unlinked, Input::Link(false)));
+    given.add(moment(900), (unlinked, Input::Link(true)));
+    given
 }
 
 fn moment(milliseconds: u64) -> Instant {
@@ -84,25 +71,22 @@ fn moment(milliseconds: u64) -> Instant {
 /// Returns what one end is given in a run of both, with the delay before each; each tenth frame is lost.
 fn recorded(recorded: usize) -> Vec<(Duration, Input)> {
     let mut ends = [association(0), association(1)];
-    let mut given = Given::usual(recorded);
+    let mut given = usual(recorded);
     let (mut script, mut last, mut frames) = (Vec::new(), Instant::ZERO, 0);
     loop {
-        let first = given.due.first_key_value().map(|((at, _), _)| *at);
-        let deadlines = ends.iter().map(Machine::poll_timeout);
-        let next = deadlines.fold(first, earlier);
-        let Some(now) = next.filter(|now| *now < moment(3_000)) else {
-            return script;
-        };
-        match given.due.first_entry().filter(|entry| entry.key().0 <= now) {
-            Some(entry) => {
-                let (end, input) = entry.remove();
+        let deadlines = ends.iter().filter_map(Machine::poll_timeout);
+        let next = given.advance(END, deadlines.min());
+        let now = given.now;
+        match next {
+            Next::Event((end, input)) => {
                 if end == recorded {
                     script.push((now.since(last), input.clone()));
                     last = now;
                 }
                 ends[end].handle_input(now, input);
             }
-            None => ends.iter_mut().for_each(|end| end.handle_timeout(now)),
+            Next::Deadline => ends.iter_mut().for_each(|end| end.handle_timeout(now)),
+            Next::End => return script,
         }
         for end in [0, 1] {
             while let Some(output) = ends[end].poll_output() {
@@ -116,7 +100,7 @@ fn recorded(recorded: usize) -> Vec<(Duration, Input)> {
                         frame,
                         ecn,
                     };
-                    given.add(arrived, 1 - end, frame);
+                    given.add(arrived, (1 - end, frame));
                 }
             }
         }

@@ -146,9 +146,9 @@ impl Client {
         (procedure, arguments): (Procedure, Bytes),
         purpose: Purpose,
     ) -> u64 {
-        self.calls_made += 1;
-        let number = self.calls_made;
-        self.calls.insert(number, Sent { purpose, procedure });
+        self.calls.made += 1;
+        let number = self.calls.made;
+        self.calls.sent.insert(number, Sent { purpose, procedure });
         let request = rpc::Request {
             ticket: Ticket(number),
             procedure: procedure.into(),
@@ -157,7 +157,7 @@ impl Client {
             arguments,
             patience: self.config.patience,
         };
-        self.rpc.handle_input(now, rpc::Input::Call(request));
+        self.calls.rpc.handle_input(now, rpc::Input::Call(request));
         number
     }
 
@@ -189,7 +189,7 @@ impl Client {
 
     /// Takes in the answer to a call.
     pub(super) fn answer(&mut self, now: Instant, answer: rpc::Answer) {
-        let Some(Sent { purpose, procedure }) = self.calls.remove(&answer.ticket.0) else {
+        let Some(Sent { purpose, procedure }) = self.calls.sent.remove(&answer.ticket.0) else {
             return;
         };
         let told = Told {

@@ -24,7 +24,7 @@ impl Client {
     }
 
     pub(super) fn sync(&mut self, now: Instant, ticket: Ticket) {
-        for file in self.unsafe_files.clone() {
+        for file in self.written.unsafe_files.clone() {
             self.make_safe(now, ticket, file);
         }
         self.end_sync(ticket, None);
@@ -33,7 +33,7 @@ impl Client {
     /// All is safe, or something cannot be made so.
     fn end_sync(&mut self, ticket: Ticket, error: Option<Error>) {
         let waits = |flusher: &Flusher| flusher.ticket == ticket;
-        let files = self.unsafe_files.iter();
+        let files = self.written.unsafe_files.iter();
         let mut contents = files
             .filter_map(|file| self.nodes.get(file))
             .map(|node| &node.content);
@@ -46,16 +46,16 @@ impl Client {
 
     /// An error of a write that was not told at this opening of the file.
     pub(super) fn untold_error(&mut self, open: OpenFile) -> Result<(), Error> {
-        let Some(opening) = self.openings.get_mut(&open) else {
+        let Some(opening) = self.openings.open.get_mut(&open) else {
             return Ok(());
         };
         let Some(node) = self.nodes.get(&opening.file) else {
             return Ok(());
         };
         let content = &node.content;
-        if content.errors > opening.errors_told {
-            opening.errors_told = content.errors;
-            return content.error.map_or(Ok(()), Err);
+        if content.errors.count > opening.errors_told {
+            opening.errors_told = content.errors.count;
+            return content.errors.last.map_or(Ok(()), Err);
         }
         Ok(())
     }
@@ -91,13 +91,13 @@ impl Client {
         if let Some(running) = self.requests.get_mut(&ticket) {
             running.stage = Stage::Parked;
         }
-        content.not_before = None;
-        content.refused = false;
+        content.sending.not_before = None;
+        content.sending.refused = false;
         content.flushers.push(Flusher {
             ticket,
             before: content.ranges.next_sequence(),
             safe,
-            errors: content.errors,
+            errors: content.errors.count,
         });
         self.look_after(now, file);
         false
@@ -120,9 +120,9 @@ impl Client {
             return;
         }
         let ranges = &content.ranges;
-        let refused = content.refused;
-        let error = content.error;
-        let errors = content.errors;
+        let refused = content.sending.refused;
+        let error = content.errors.last;
+        let errors = content.errors.count;
         let mut over = Vec::new();
         content.flushers.retain(|flusher| {
             let left = if flusher.safe {
@@ -168,8 +168,11 @@ impl Client {
             },
             Operation::Sync => self.end_sync(ticket, error),
             Operation::Flush(open) => {
-                if let Some(opening) = self.openings.get_mut(&open) {
-                    let errors = self.nodes.get(&file).map_or(0, |node| node.content.errors);
+                if let Some(opening) = self.openings.open.get_mut(&open) {
+                    let errors = self
+                        .nodes
+                        .get(&file)
+                        .map_or(0, |node| node.content.errors.count);
                     opening.errors_told = errors;
                 }
                 self.end(ticket, error.map_or(Ok(Reply::Done), Err));
@@ -181,13 +184,13 @@ impl Client {
     /// Has a COMMIT made, if somebody needs one and the server has what is to be made safe.
     fn commit(&mut self, now: Instant, file: FileHandle) {
         let enough = self.config.dirty_limit.get() / 2;
-        let pressed = self.pressed;
+        let pressed = self.written.pressed;
         let content = &mut self.node(file).content;
         let ranges = &content.ranges;
-        if content.commit.is_some() || ranges.unstable() == 0 {
+        if content.sending.commit.is_some() || ranges.unstable() == 0 {
             return;
         }
-        if content.not_before.is_some_and(|when| now < when) {
+        if content.sending.not_before.is_some_and(|when| now < when) {
             return;
         }
         let unsent = ranges.oldest_unsent();
@@ -195,7 +198,7 @@ impl Client {
             flusher.safe && unsent.is_none_or(|unsent| unsent >= flusher.before)
         };
         let wanted = content.flushers.iter().any(ready) || pressed || ranges.unstable() > enough;
-        let Some(caller) = content.writer.clone().filter(|_| wanted) else {
+        let Some(caller) = content.sending.writer.clone().filter(|_| wanted) else {
             return;
         };
         content.ranges.commit();
@@ -207,7 +210,7 @@ impl Client {
         let call = ask::encoded(&commit, 0);
         let number = self.call(now, caller, call, Purpose::Commit(file));
         let node = self.node(file);
-        node.content.commit = Some(number);
+        node.content.sending.commit = Some(number);
         node.change_began();
     }
 
@@ -219,9 +222,9 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        let calls = self.calls_made;
+        let calls = self.calls.made;
         let node = self.node(file);
-        node.content.commit = None;
+        node.content.sending.commit = None;
         node.change_ended(told.call, calls);
         match told.done::<Commit>() {
             Ok(committed) => {
@@ -229,21 +232,21 @@ impl Client {
                 let verifier = committed.verifier;
                 let (safe, lost) = self.with_ranges(file, |ranges| ranges.committed(verifier));
                 let content = &mut self.node(file).content;
-                content.mismatches = match lost {
+                content.sending.mismatches = match lost {
                     0 => 0,
-                    _ => content.mismatches + 1,
+                    _ => content.sending.mismatches + 1,
                 };
                 for range in &safe {
                     content.extents.spoil(range);
                 }
                 if lost > 0 {
-                    content.dirty_since = Some(Instant::ZERO);
+                    content.sending.dirty_since = Some(Instant::ZERO);
                     self.counters.written_again += lost as u64;
                 }
             }
             Err(_) if wants_time => {
                 let when = now + AGAIN_AFTER;
-                self.node(file).content.not_before = Some(when);
+                self.node(file).content.sending.not_before = Some(when);
                 self.alarms.set(when, Alarm::File(file));
             }
             Err(error) => self.write_refused(now, file, error),

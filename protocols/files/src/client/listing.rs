@@ -9,13 +9,7 @@ use super::Client;
 use super::ask::Told;
 use super::request::Stage;
 use crate::config::BLOCK_MAX;
-use crate::{Error, Found, ListPlace, Listed, Reply, Ticket};
-
-/// A page of a directory.
-struct Page {
-    entries: Vec<Listed>,
-    next: Option<ListPlace>,
-}
+use crate::{Error, Found, ListPlace, Listed, Page, Reply, Ticket};
 
 /// Where a listing goes on that has come to `cookie`, or why that cannot be.
 fn next_place(

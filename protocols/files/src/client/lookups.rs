@@ -119,7 +119,7 @@ impl Client {
         file: FileHandle,
         told: &Told,
     ) -> Result<(), Error> {
-        let calls = self.calls_made;
+        let calls = self.calls.made;
         self.node(file).change_ended(told.call, calls);
         let outcome = told.outcome::<nfs::SetAttributes>();
         if let Ok(nfs::Outcome::Done(data) | nfs::Outcome::Failed { rest: data, .. }) = &outcome {

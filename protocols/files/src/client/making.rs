@@ -227,7 +227,7 @@ impl Client {
         };
         running.verifier = None;
         let data = told.done::<nfs::SetAttributes>()?;
-        let calls = self.calls_made;
+        let calls = self.calls.made;
         // It may have been cut: answers to older calls are of before that.
         self.node(file).changed_by(told.call, calls);
         self.node(file).forget();

@@ -48,10 +48,10 @@ impl Client {
             node.content.extents.forget();
         }
         node.opens += 1;
-        let errors_told = node.content.errors;
-        self.openings_made += 1;
-        let open = OpenFile(self.openings_made);
-        self.openings.insert(
+        let errors_told = node.content.errors.count;
+        self.openings.made += 1;
+        let open = OpenFile(self.openings.made);
+        self.openings.open.insert(
             open,
             Opening {
                 file: found.file,
@@ -64,7 +64,7 @@ impl Client {
 
     /// The file that an opening is of; ends the request if there is none.
     pub(super) fn opening(&mut self, ticket: Ticket, open: OpenFile) -> Option<Opening> {
-        let opening = self.openings.get(&open).cloned();
+        let opening = self.openings.open.get(&open).cloned();
         if opening.is_none() {
             self.end(ticket, Err(Error::NotOpen));
         }
@@ -73,7 +73,7 @@ impl Client {
 
     /// What was written goes out all the same. What the server does not take is given up with the last opening.
     pub(super) fn close(&mut self, now: Instant, ticket: Ticket, open: OpenFile) {
-        let Some(Opening { file, caller, .. }) = self.openings.remove(&open) else {
+        let Some(Opening { file, caller, .. }) = self.openings.open.remove(&open) else {
             self.end(ticket, Err(Error::NotOpen));
             return;
         };
@@ -83,7 +83,7 @@ impl Client {
             if let Some(entry) = node.doomed.take() {
                 self.discard(file);
                 self.remove_doomed(now, caller, entry);
-            } else if node.content.refused {
+            } else if node.content.sending.refused {
                 self.discard(file);
             }
             let content = &mut self.node(file).content;
@@ -103,11 +103,11 @@ impl Client {
             Operation::Rename { .. } => running.moved,
             Operation::Read { open, .. }
             | Operation::Write { open, .. }
-            | Operation::Flush(open) => self.openings.get(open).map(|opening| opening.file),
+            | Operation::Flush(open) => self.openings.open.get(open).map(|opening| opening.file),
             _ => None,
         };
         if matches!(running.operation, Operation::Sync) {
-            for file in self.unsafe_files.clone() {
+            for file in self.written.unsafe_files.clone() {
                 self.node(file).content.forget_request(ticket);
             }
         }
@@ -122,11 +122,12 @@ impl Client {
         self.node(file).content.forget_request(ticket);
         let changes = matches!(running.operation, Operation::SetAttributes { .. });
         if changes && running.stage != Stage::Parked {
-            let calls = self.calls_made;
+            let calls = self.calls.made;
             self.node(file).change_ended(0, calls);
             self.node(file).expire();
         }
-        self.lifted
+        self.written
+            .lifted
             .extend(running.barrier.map(|file| (file, ticket)));
         self.look_after(now, file);
     }

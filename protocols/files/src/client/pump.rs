@@ -9,23 +9,23 @@ use crate::block::BlockChoice;
 impl Client {
     /// A file may have blocks to send.
     pub(super) fn enqueue(&mut self, file: FileHandle) {
-        if self.queued.insert(file) {
-            self.busy.push_back(file);
+        if self.blocks.queued.insert(file) {
+            self.blocks.busy.push_back(file);
         }
     }
 
     /// Sends as much as there is room for; says whether anything was sent.
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let mut sent = false;
-        while self.window.has_room() {
-            let Some(file) = self.busy.pop_front() else {
+        while self.blocks.window.has_room() {
+            let Some(file) = self.blocks.busy.pop_front() else {
                 break;
             };
             if self.send_read(now, file) || self.send_write(now, file) {
                 sent = true;
-                self.busy.push_back(file);
+                self.blocks.busy.push_back(file);
             } else {
-                self.queued.remove(&file);
+                self.blocks.queued.remove(&file);
             }
         }
         sent
@@ -35,17 +35,17 @@ impl Client {
     pub(super) fn next_block(&self, choice: &BlockChoice, limit: u32) -> u32 {
         let crowded = choice
             .time()
-            .is_some_and(|time| self.window.is_crowded(time));
+            .is_some_and(|time| self.blocks.window.is_crowded(time));
         choice.next(limit, !crowded)
     }
 
     /// How many bytes a READ asks for.
     pub(super) fn read_block(&self) -> u32 {
-        self.read_size.bytes().min(self.server.read)
+        self.blocks.read_size.bytes().min(self.server.read)
     }
 
     /// How many bytes a WRITE brings.
     pub(super) fn write_block(&self) -> u32 {
-        self.write_size.bytes().min(self.server.write)
+        self.blocks.write_size.bytes().min(self.server.write)
     }
 }

@@ -34,29 +34,29 @@ impl Client {
         let file = opening.file;
         let ahead = self.ahead();
         let content = &mut self.node(file).content;
-        content.reader = Some(opening.caller);
+        content.ahead.reader = Some(opening.caller);
         let end = offset.saturating_add(u64::from(count));
         content.readers.push(Reader {
             ticket,
             offset,
             end,
         });
-        let is_sequential = offset.abs_diff(content.read_to) <= NEAR;
+        let is_sequential = offset.abs_diff(content.ahead.read_to) <= NEAR;
         if !is_sequential && content.readers.len() == 1 {
             content.extents.forget();
         }
-        content.read_to = if is_sequential {
-            content.read_to.max(end)
+        content.ahead.read_to = if is_sequential {
+            content.ahead.read_to.max(end)
         } else {
             end
         };
-        content.ahead = if is_sequential { ahead } else { 0 };
+        content.ahead.distance = if is_sequential { ahead } else { 0 };
         self.serve_readers(now, file, None);
     }
 
     /// How far is read ahead.
     fn ahead(&self) -> u64 {
-        let window = self.window.limit() * u64::from(self.read_block());
+        let window = self.blocks.window.limit() * u64::from(self.read_block());
         (window * 2).clamp(AHEAD_MIN, AHEAD_MAX)
     }
 
@@ -85,7 +85,7 @@ impl Client {
         content.readers = waiting;
         // What somebody waits for is kept, however far others are ahead.
         let lowest = content.readers.iter().map(|reader| reader.offset).min();
-        let passed = content.read_to.saturating_sub(NEAR);
+        let passed = content.ahead.read_to.saturating_sub(NEAR);
         let passed = lowest.map_or(passed, |lowest| passed.min(lowest));
         content.extents.forget_before(passed);
         self.read_ahead(now, file);
@@ -146,12 +146,12 @@ impl Client {
         let file_end = self.file_end(now, file);
         let block = self.read_block();
         let content = &mut self.node(file).content;
-        if content.ahead == 0 {
+        if content.ahead.distance == 0 {
             return;
         }
-        let from = content.read_to;
+        let from = content.ahead.read_to;
         let end = from
-            .saturating_add(content.ahead)
+            .saturating_add(content.ahead.distance)
             .min(file_end.unwrap_or(from));
         // Whole blocks, but for the last of the file.
         let whole = if Some(end) == file_end {
@@ -160,22 +160,22 @@ impl Client {
             end - end % u64::from(block)
         };
         // What was wanted once need not be looked at again: if it was spoiled meanwhile, who reads it will want it.
-        let known = (from..=whole).contains(&content.ahead_to);
-        let start = if known { content.ahead_to } else { from };
+        let known = (from..=whole).contains(&content.ahead.until);
+        let start = if known { content.ahead.until } else { from };
         if start < whole && !content.ranges.touches(&(start..whole)) {
             content.extents.want(&(start..whole), block);
-            content.ahead_to = whole;
+            content.ahead.until = whole;
         }
     }
 
     /// Asks the server for the first block that is wanted; says whether there was one.
     pub(super) fn send_read(&mut self, now: Instant, file: FileHandle) -> bool {
-        let block = self.next_block(&self.read_size, self.server.read);
+        let block = self.next_block(&self.blocks.read_size, self.server.read);
         let content = &mut self.node(file).content;
         let Some((offset, count)) = content.extents.next_wanted(block) else {
             return false;
         };
-        let Some(caller) = content.reader.clone() else {
+        let Some(caller) = content.ahead.reader.clone() else {
             return false;
         };
         let read = Read {
@@ -186,8 +186,8 @@ impl Client {
         let call = ask::encoded(&read, 0);
         let number = self.call(now, caller, call, Purpose::Read(file, count));
         self.node(file).content.extents.asked(offset, number);
-        self.read_size.sent(count);
-        self.window.sent();
+        self.blocks.read_size.sent(count);
+        self.blocks.window.sent();
         true
     }
 
@@ -199,8 +199,8 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        self.window.ended(told.pace());
-        self.read_size.ended(asked, told.cost());
+        self.blocks.window.ended(told.pace());
+        self.blocks.read_size.ended(asked, told.cost());
         let read = self.take_in(now, (file, asked), told);
         let news = read.as_ref().ok().cloned().flatten();
         if let Err(error) = read {
@@ -246,7 +246,7 @@ impl Client {
         let hit = |reader: &Reader| reader.wants(range);
         let (failed, others) = content.readers.drain(..).partition::<Vec<_>, _>(hit);
         content.readers = others;
-        content.ahead = 0;
+        content.ahead.distance = 0;
         for reader in failed {
             self.end(reader.ticket, Err(error));
         }

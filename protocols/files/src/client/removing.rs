@@ -28,7 +28,7 @@ impl Client {
     }
 
     pub(super) fn remove(&mut self, now: Instant, ticket: Ticket, entry: &Entry) {
-        if self.openings.is_empty() {
+        if self.openings.open.is_empty() {
             self.ask(now, ticket, Stage::Main);
             return;
         }
@@ -212,7 +212,7 @@ impl Client {
     /// What is to be moved is safe: on to what has the new name.
     pub(super) fn replace(&mut self, now: Instant, ticket: Ticket, to: &Entry) {
         let moved = self.requests.get(&ticket).and_then(|running| running.moved);
-        if self.openings.is_empty() {
+        if self.openings.open.is_empty() {
             self.ask(now, ticket, Stage::Main);
             return;
         }

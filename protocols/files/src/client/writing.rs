@@ -44,7 +44,7 @@ impl Client {
             return;
         }
         let content = &mut self.node(file).content;
-        content.writer = Some(opening.caller);
+        content.sending.writer = Some(opening.caller);
         content.writers.push_back(ticket);
         if content.writers.len() == 1 {
             self.admit_writers(now, file);
@@ -64,7 +64,7 @@ impl Client {
         let Some(Operation::Write { open, .. }) = running.map(|running| &running.operation) else {
             return;
         };
-        let file = self.openings.get(open).map(|opening| opening.file);
+        let file = self.openings.open.get(open).map(|opening| opening.file);
         let failure = Failure::Expired(self.config.patience.unwrap_or_default());
         let procedure = nfs::Procedure::Write;
         self.end(ticket, Err(Error::Failed { procedure, failure }));
@@ -81,9 +81,9 @@ impl Client {
                 self.node(file).content.writers.pop_front();
                 continue;
             };
-            if self.kept > self.config.dirty_limit.get() {
-                if !self.starved.contains(&file) {
-                    self.starved.push_back(file);
+            if self.written.kept > self.config.dirty_limit.get() {
+                if !self.written.starved.contains(&file) {
+                    self.written.starved.push_back(file);
                 }
                 self.press(now);
                 return;
@@ -101,7 +101,7 @@ impl Client {
             self.with_ranges(file, |ranges| ranges.write(offset, data));
             if !was_dirty {
                 let due = now + self.config.write_after;
-                self.node(file).content.dirty_since = Some(now);
+                self.node(file).content.sending.dirty_since = Some(now);
                 self.alarms.set(due, Alarm::File(file));
             }
             self.end(ticket, Ok(Reply::Done));
@@ -127,31 +127,31 @@ impl Client {
         let result = change(ranges);
         let after = ranges.kept();
         let is_clean = ranges.is_clean();
-        self.kept = self.kept - before + after;
+        self.written.kept = self.written.kept - before + after;
         if is_clean {
-            self.unsafe_files.remove(&file);
+            self.written.unsafe_files.remove(&file);
         } else {
-            self.unsafe_files.insert(file);
+            self.written.unsafe_files.insert(file);
         }
         result
     }
 
     /// There is too much that is not safe: all of it is to become so.
     fn press(&mut self, now: Instant) {
-        if self.pressed {
+        if self.written.pressed {
             return;
         }
-        self.pressed = true;
-        for file in self.unsafe_files.clone() {
+        self.written.pressed = true;
+        for file in self.written.unsafe_files.clone() {
             self.look_after(now, file);
         }
     }
 
     /// There may be room for those who wait for it.
     pub(super) fn feed(&mut self, now: Instant) {
-        while self.kept <= self.config.dirty_limit.get() {
-            let Some(file) = self.starved.pop_front() else {
-                self.pressed = false;
+        while self.written.kept <= self.config.dirty_limit.get() {
+            let Some(file) = self.written.starved.pop_front() else {
+                self.written.pressed = false;
                 return;
             };
             self.admit_writers(now, file);
@@ -164,8 +164,8 @@ impl Client {
             return false;
         };
         let content = &node.content;
-        let since = content.dirty_since;
-        self.pressed
+        let since = content.sending.dirty_since;
+        self.written.pressed
             || !content.flushers.is_empty()
             || !content.writers.is_empty()
             || since.is_some_and(|since| now >= since + self.config.write_after)
@@ -174,22 +174,22 @@ impl Client {
     /// Sends the first block that is to be written; says whether there was one.
     pub(super) fn send_write(&mut self, now: Instant, file: FileHandle) -> bool {
         let whole_only = !self.writes_all(now, file);
-        let block = self.next_block(&self.write_size, self.server.write);
+        let block = self.next_block(&self.blocks.write_size, self.server.write);
         let synchronous = self.config.writes == Writes::Synchronous;
         let content = &self.node(file).content;
-        if content.is_changing() || content.not_before.is_some_and(|when| now < when) {
+        if content.is_changing() || content.sending.not_before.is_some_and(|when| now < when) {
             return false;
         }
         let Some(range) = content.ranges.next_dirty(block, whole_only) else {
             return false;
         };
-        let Some(caller) = content.writer.clone() else {
+        let Some(caller) = content.sending.writer.clone() else {
             return false;
         };
         let data = joined(content.ranges.dirty_data(&range), &range);
         // A small file that is flushed needs no COMMIT of its own.
         let lonely = !content.flushers.is_empty() && content.ranges.is_all(&range);
-        let stability = if synchronous || lonely || content.mismatches >= MISMATCHES_MAX {
+        let stability = if synchronous || lonely || content.sending.mismatches >= MISMATCHES_MAX {
             Stability::FileStable
         } else {
             Stability::Unstable
@@ -203,14 +203,14 @@ impl Client {
         let call = ask::encoded(&write, data.len() + HEADERS);
         let purpose = Purpose::Write(file, data.len(), stability);
         let number = self.call(now, caller, call, purpose);
-        self.write_size.sent(data.len() as u32);
+        self.blocks.write_size.sent(data.len() as u32);
         self.with_ranges(file, |ranges| ranges.sent(range.start, data, number));
         let node = self.node(file);
         node.change_began();
         if !node.content.ranges.is_dirty() {
-            node.content.dirty_since = None;
+            node.content.sending.dirty_since = None;
         }
-        self.window.sent();
+        self.blocks.window.sent();
         true
     }
 
@@ -222,9 +222,9 @@ impl Client {
         told: &Told,
         wants_time: bool,
     ) {
-        self.window.ended(told.pace());
-        self.write_size.ended(given as u32, told.cost());
-        let calls = self.calls_made;
+        self.blocks.window.ended(told.pace());
+        self.blocks.write_size.ended(given as u32, told.cost());
+        let calls = self.calls.made;
         self.node(file).change_ended(told.call, calls);
         if let Err(error) = self.write_answered(now, (file, given, asked), told) {
             self.with_ranges(file, |ranges| ranges.failed(told.call));
@@ -254,15 +254,20 @@ impl Client {
         self.note_own(now, told, file, &written.file);
         let count = written.count as usize;
         self.counters.written_bytes += u64::from(written.count);
-        let before = self.node(file).content.verifier.replace(written.verifier);
+        let before = self
+            .node(file)
+            .content
+            .sending
+            .verifier
+            .replace(written.verifier);
         if before.is_some_and(|before| before != written.verifier) {
             self.counters.restarts += 1;
         }
         let fate = (written.stability, written.verifier);
         let safe = self.with_ranges(file, |ranges| ranges.answered(told.call, count, fate));
         let content = &mut self.node(file).content;
-        content.not_before = None;
-        content.refused = false;
+        content.sending.not_before = None;
+        content.sending.refused = false;
         if let Some(range) = safe {
             content.extents.spoil(&range);
         }
@@ -271,8 +276,8 @@ impl Client {
 
     fn write_again(&mut self, now: Instant, file: FileHandle, when: Instant) {
         let content = &mut self.node(file).content;
-        content.not_before = Some(when);
-        content.dirty_since = Some(now);
+        content.sending.not_before = Some(when);
+        content.sending.dirty_since = Some(now);
         self.alarms.set(when, Alarm::File(file));
     }
 
@@ -280,15 +285,15 @@ impl Client {
     /// tried again, for what is not lost for good.
     pub(super) fn write_refused(&mut self, now: Instant, file: FileHandle, error: Error) {
         let content = &mut self.node(file).content;
-        content.error = Some(error);
-        content.errors += 1;
+        content.errors.last = Some(error);
+        content.errors.count += 1;
         let is_gone = matches!(error.status(), Some(Status::Stale | Status::BadHandle));
         let is_given_up = self.node(file).opens == 0 && !error.is_expired();
         if is_gone || is_given_up {
             self.discard(file);
         } else {
             // What comes too late for a soft client is no less wanted.
-            self.node(file).content.refused = !error.is_expired();
+            self.node(file).content.sending.refused = !error.is_expired();
             self.write_again(now, file, now + REFUSED_AFTER);
         }
     }
@@ -298,8 +303,8 @@ impl Client {
         let lost = self.with_ranges(file, Ranges::discard);
         self.counters.lost_bytes += lost;
         let content = &mut self.node(file).content;
-        content.not_before = None;
-        content.refused = false;
+        content.sending.not_before = None;
+        content.sending.refused = false;
     }
 
     /// The file was cut or extended to `size` at the server.

@@ -41,7 +41,7 @@ fn a_long_file_is_read_ahead_with_the_window_full() {
     pair.server.add_file("a", &data).unwrap();
     let file = pair.look_up("a").unwrap().file;
     let (open, _) = pair.open(file);
-    let begun = pair.now;
+    let begun = pair.clock.now;
     let mut read = Vec::new();
     loop {
         let part = pair.read(open, read.len() as u64, 8_192).unwrap();
@@ -52,7 +52,7 @@ fn a_long_file_is_read_ahead_with_the_window_full() {
     }
     assert_eq!(read, data);
     // 100 blocks, 4 at once, 10 ms each.
-    let span = pair.now.since(begun);
+    let span = pair.clock.now.since(begun);
     assert!(span <= Duration::from_millis(300), "{span}");
 }
 

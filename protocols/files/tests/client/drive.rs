@@ -12,6 +12,7 @@ use fileserver::{Peer, Server};
 use machine::{Machine, RandomStream, earlier};
 use nfs::{FileHandle, NewAttributes};
 use rpc::message::Credentials;
+use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
 
 /// What lies between.
@@ -31,7 +32,7 @@ impl Default for Way {
 }
 
 /// What arrives next.
-enum Arrival {
+pub(crate) enum Arrival {
     AtServer(Bytes),
     AtClient(Bytes),
 }
@@ -40,10 +41,8 @@ enum Arrival {
 pub(crate) struct Pair {
     pub(crate) client: Client,
     pub(crate) server: Server,
-    pub(crate) now: Instant,
+    pub(crate) clock: Clock<Arrival>,
     way: Way,
-    arrivals: BTreeMap<(Instant, u64), Arrival>,
-    sent: u64,
     chance: RandomStream,
     answers: BTreeMap<Ticket, Result<Reply, Error>>,
     tickets: u64,
@@ -63,10 +62,8 @@ impl Pair {
         Self {
             client: client(config),
             server: Server::new(server).expect("a configuration"),
-            now: Instant::from_millis(1_000),
+            clock: Clock::new(Instant::from_millis(1_000)),
             way,
-            arrivals: BTreeMap::new(),
-            sent: 0,
             chance: RandomStream::named(11, "way"),
             answers: BTreeMap::new(),
             tickets: 0,
@@ -100,9 +97,7 @@ impl Pair {
         if self.dark || harmed || self.chance.chance(self.way.loss) {
             return;
         }
-        self.sent += 1;
-        let when = self.now + self.way.delay;
-        self.arrivals.insert((when, self.sent), arrival);
+        self.clock.add_after(self.way.delay, arrival);
     }
 
     fn drain(&mut self) {
@@ -121,56 +116,40 @@ impl Pair {
         }
     }
 
-    fn next(&self) -> Option<Instant> {
-        let arrival = self.arrivals.keys().next().map(|(when, _)| *when);
-        let timers = earlier(self.client.poll_timeout(), self.server.poll_timeout());
-        earlier(arrival, timers)
-    }
-
     /// Does the next thing that is to happen until `end`; says whether there was one.
     fn step(&mut self, end: Instant) -> bool {
-        let Some(next) = self.next().filter(|next| *next <= end) else {
-            return false;
-        };
-        self.now = next.max(self.now);
-        let now = self.now;
-        let arrived = self
-            .arrivals
-            .first_entry()
-            .filter(|entry| entry.key().0 <= now);
-        match arrived.map(std::collections::btree_map::OccupiedEntry::remove) {
-            Some(Arrival::AtServer(message)) => {
+        let timers = earlier(self.client.poll_timeout(), self.server.poll_timeout());
+        match self.clock.advance(end, timers) {
+            Next::Event(Arrival::AtServer(message)) => {
                 let from = Peer(1);
-                self.server
-                    .handle_input(now, fileserver::Input::Received { from, message });
+                self.tell_server(fileserver::Input::Received { from, message });
             }
-            Some(Arrival::AtClient(message)) => {
-                self.tell_client(Input::Received(message));
+            Next::Event(Arrival::AtClient(message)) => self.tell_client(Input::Received(message)),
+            Next::Deadline => {
+                self.client.handle_timeout(self.clock.now);
+                self.server.handle_timeout(self.clock.now);
+                self.drain();
             }
-            None => {
-                self.client.handle_timeout(now);
-                self.server.handle_timeout(now);
-            }
+            Next::End => return false,
         }
-        self.drain();
         true
     }
 
     /// Lets time pass.
     pub(crate) fn wait(&mut self, span: Duration) {
-        let end = self.now + span;
+        let end = self.clock.now + span;
         while self.step(end) {}
-        self.now = end;
     }
 
     fn tell_client(&mut self, input: Input) {
-        self.told.push((self.now, input.clone()));
-        self.client.handle_input(self.now, input);
+        self.told.push((self.clock.now, input.clone()));
+        self.client.handle_input(self.clock.now, input);
+        self.drain();
     }
 
     /// Tells the server something.
     pub(crate) fn tell_server(&mut self, input: fileserver::Input) {
-        self.server.handle_input(self.now, input);
+        self.server.handle_input(self.clock.now, input);
         self.drain();
     }
 
@@ -184,13 +163,11 @@ impl Pair {
             operation,
         };
         self.tell_client(Input::Request(request));
-        self.drain();
         ticket
     }
 
     pub(crate) fn cancel(&mut self, ticket: Ticket) {
         self.tell_client(Input::Cancel(ticket));
-        self.drain();
     }
 
     /// Whether a request has ended.
@@ -200,7 +177,7 @@ impl Pair {
 
     /// Waits for what was asked for.
     pub(crate) fn end(&mut self, ticket: Ticket) -> Result<Reply, Error> {
-        let end = self.now + PATIENCE;
+        let end = self.clock.now + PATIENCE;
         while !self.answers.contains_key(&ticket) {
             assert!(self.step(end), "{ticket:?} never ends");
         }

@@ -35,10 +35,10 @@ fn read(per_call: Duration, window: Window) -> (u64, u64) {
     pair.server.add_file("a", &data).expect("room");
     let file = pair.look_up("a").expect("a file").file;
     let (open, _) = pair.open(file);
-    let begun = pair.now;
+    let begun = pair.clock.now;
     let read = pair.read(open, 0, data.len() as u32);
     assert!(read.is_ok_and(|read| read == data));
-    let spent = pair.now.since(begun).as_millis() / per_call.as_millis();
+    let spent = pair.clock.now.since(begun).as_millis() / per_call.as_millis();
     let sent = pair.client.calls().sent;
     (spent, sent.messages - sent.calls)
 }

@@ -7,14 +7,13 @@ use hosts::{Caps, Input, Output, TcpMethod, TcpTerms};
 use machine::{Machine, RandomStream};
 use scheduler::config::Discipline;
 use units::{Bytes, Duration, Instant};
-use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use crate::support::Traffic;
 use crate::support::cell::{Cell, Fades, Setting, Station, WARM_UP, name};
 use crate::support::intruder::{
     Behaviour, Intruder, acknowledgement, brief, frame, initiation, stream as stream_chunk, varint,
 };
+use crate::support::{self, Traffic};
 
 const MOBILES: usize = 8;
 const LAST: usize = MOBILES - 1;
@@ -184,7 +183,7 @@ fn new_flow(traffic: &mut Traffic) -> Input {
     traffic.port = traffic.port.wrapping_add(1);
     let mut packet = traffic.packet(1);
     let field = if traffic.from == 0 { 12..16 } else { 16..20 };
-    packet.buffer[field].copy_from_slice(&[10, 9, 0, MOBILES as u8]);
+    packet.rewrite(|bytes| bytes[field].copy_from_slice(&[10, 9, 0, MOBILES as u8]));
     Input::Packet(packet)
 }
 
@@ -308,7 +307,7 @@ fn one_that_never_acknowledges_what_snoop_keeps() {
     cell.extra = Some(Box::new(move |_| {
         let packets = flows.iter_mut().map(|traffic| {
             let mut packet = traffic.packet(100);
-            packet.buffer[16..20].copy_from_slice(&[10, 9, 0, MOBILES as u8]);
+            packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, MOBILES as u8]));
             (None, Input::Packet(packet))
         });
         packets.collect()
@@ -323,12 +322,8 @@ fn one_that_never_acknowledges_what_snoop_keeps() {
 /// A datagram of a stranger, of which there are many.
 fn datagram(number: usize, bytes: &[u8]) -> Input {
     let from = format!("203.0.{}.{}:9", number >> 8 & 255, number & 255);
-    Input::Datagram {
-        from: from.parse().expect("an address"),
-        arrived: Instant::ZERO,
-        ecn: Ecn::NotCapable,
-        buffer: PacketBuffer::copy_of(bytes),
-    }
+    let from = from.parse().expect("an address");
+    support::datagram(from, Instant::ZERO, PacketBuffer::copy_of(bytes))
 }
 
 /// How many datagrams the gateway has dropped for that cause.

@@ -1,13 +1,13 @@
 //! One gateway, two mobiles: what belongs to one cannot be taken by the other.
 
-use hosts::{Caps, Config, Host, Input, Output, Peer, Role, SplitTerms, TcpTerms};
+use hosts::{Host, Input, Output, Peer, Role};
 use machine::{Machine, RandomStream};
-use units::{Bytes, Duration, Instant};
+use simulator::testing::{Clock, Next};
+use units::{Duration, Instant};
 use wire::address::HopAddress;
-use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::support::{Received, Traffic, port_of, private_key};
+use crate::support::{Received, Traffic, build, datagram, port_of};
 
 const NAMES: [&str; 3] = ["gateway", "one", "two"];
 const PLACES: [&str; 3] = ["10.0.0.1:1", "10.0.0.2:2", "10.0.0.3:3"];
@@ -18,49 +18,24 @@ fn place(index: usize) -> HopAddress {
     PLACES[index].parse().expect("an address")
 }
 
-fn peer(index: usize, prefix: (&str, u8)) -> Peer {
-    Peer {
-        name: NAMES[index].into(),
-        public: private_key(NAMES[index]).public_key(),
-        preshared: None,
-        endpoint: (index == 0).then(|| place(0)),
-        prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
-        tcp: TcpTerms::Follow,
-        split: SplitTerms::Never,
-        caps: Caps::default(),
-        weight: 1,
-    }
-}
-
 fn host(index: usize) -> Host {
+    let mobile = |index: usize| build::peer(NAMES[index], &[(INNER[index], 32)]);
+    let gateway = || Peer {
+        endpoint: Some(place(0)),
+        ..build::peer(NAMES[0], &[("0.0.0.0", 0)])
+    };
     let (role, peers) = match index {
-        0 => (
-            Role::Gateway,
-            vec![peer(1, (INNER[1], 32)), peer(2, (INNER[2], 32))],
-        ),
-        _ => (Role::Mobile, vec![peer(0, ("0.0.0.0", 0))]),
+        0 => (Role::Gateway, vec![mobile(1), mobile(2)]),
+        _ => (Role::Mobile, vec![gateway()]),
     };
-    let config = Config {
-        role,
-        key: private_key(NAMES[index]),
-        peers,
-        bearer_mtu: hosts::BearerMtu::up_to(1500),
-        shared_air: None,
-        rate: None,
-        snoop_cache: Bytes::mebi(32),
-        streams: None,
-        split: None,
-    };
-    let mut stream = RandomStream::named(9, NAMES[index]);
-    let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
-    Host::new(config, entropy).expect("a host")
+    let config = build::config(role, NAMES[index], peers);
+    build::host(config, build::entropy(9, NAMES[index]))
 }
 
 /// A gateway and its mobiles on a hop that only delays.
 struct Net {
     hosts: [Host; 3],
-    now: Instant,
-    flying: Vec<(Instant, usize, HopAddress, PacketBuffer)>,
+    clock: Clock<(usize, Input)>,
     packets: [Vec<Packet>; 3],
 }
 
@@ -69,8 +44,7 @@ impl Net {
     fn new() -> Self {
         let mut net = Self {
             hosts: [host(0), host(1), host(2)],
-            now: Instant::ZERO,
-            flying: Vec::new(),
+            clock: Clock::new(Instant::ZERO),
             packets: <[Vec<Packet>; 3]>::default(),
         };
         for index in 0..3 {
@@ -81,7 +55,7 @@ impl Net {
     }
 
     fn input(&mut self, index: usize, input: Input) {
-        self.hosts[index].handle_input(self.now, input);
+        self.hosts[index].handle_input(self.clock.now, input);
         self.drain(index);
     }
 
@@ -90,8 +64,8 @@ impl Net {
             match output {
                 Output::Datagram { to, buffer, .. } => {
                     let to = (0..3).find(|index| place(*index) == to).expect("a host");
-                    self.flying
-                        .push((self.now + DELAY, to, place(from), buffer));
+                    let datagram = datagram(place(from), self.clock.now + DELAY, buffer);
+                    self.clock.add_after(DELAY, (to, datagram));
                 }
                 Output::Packet(packet) => self.packets[from].push(packet),
                 Output::Event(_) | Output::System(_) | Output::Seek { .. } => {}
@@ -100,28 +74,24 @@ impl Net {
     }
 
     fn run_for(&mut self, span: Duration) {
-        let end = self.now + span;
-        while self.now < end {
-            self.now += Duration::from_millis(1);
-            while let Some(at) = self.flying.iter().position(|(due, ..)| *due <= self.now) {
-                let (arrived, to, from, buffer) = self.flying.remove(at);
-                let input = Input::Datagram {
-                    from,
-                    arrived,
-                    ecn: Ecn::NotCapable,
-                    buffer,
-                };
-                self.input(to, input);
-            }
-            for index in 0..3 {
-                self.hosts[index].handle_timeout(self.now);
-                self.drain(index);
+        let end = self.clock.now + span;
+        loop {
+            let deadlines = self.hosts.iter().filter_map(Machine::poll_timeout);
+            match self.clock.advance(end, deadlines.min()) {
+                Next::Event((to, datagram)) => self.input(to, datagram),
+                Next::Deadline => {
+                    for index in 0..3 {
+                        self.hosts[index].handle_timeout(self.clock.now);
+                        self.drain(index);
+                    }
+                }
+                Next::End => return,
             }
         }
     }
 
     fn refused(&self, peer: usize) -> u64 {
-        self.hosts[0].status(self.now).peers[peer - 1].packets_refused
+        self.hosts[0].status(self.clock.now).peers[peer - 1].packets_refused
     }
 }
 
@@ -129,7 +99,7 @@ impl Net {
 fn as_second(traffic: &mut Traffic) -> Packet {
     let mut packet = traffic.next();
     let field = if traffic.from == 0 { 12..16 } else { 16..20 };
-    packet.buffer[field].copy_from_slice(&[10, 9, 0, 3]);
+    packet.rewrite(|bytes| bytes[field].copy_from_slice(&[10, 9, 0, 3]));
     packet
 }
 
@@ -173,11 +143,11 @@ fn the_address_of_another_cannot_be_used() {
 fn what_belongs_to_nobody_goes_nowhere() {
     let mut net = Net::new();
     let mut packet = Traffic::bulk(1).next();
-    packet.buffer[16..20].copy_from_slice(&[10, 9, 0, 4]);
+    packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, 4]));
     net.input(0, Input::Packet(packet));
     net.run_for(Duration::from_secs(1));
     assert!(net.packets[1].is_empty() && net.packets[2].is_empty());
-    assert_eq!(net.hosts[0].status(net.now).packets_unroutable, 1);
+    assert_eq!(net.hosts[0].status(net.clock.now).packets_unroutable, 1);
 }
 
 #[test]
@@ -192,18 +162,12 @@ fn a_stranger_gets_no_answer() {
             if let Some(first) = bytes.first_mut() {
                 *first = kind;
             }
-            let arrived = net.now;
-            let input = Input::Datagram {
-                from: stranger,
-                arrived,
-                ecn: Ecn::NotCapable,
-                buffer: PacketBuffer::copy_of(&bytes),
-            };
-            net.hosts[0].handle_input(net.now, input);
+            let input = datagram(stranger, net.clock.now, PacketBuffer::copy_of(&bytes));
+            net.hosts[0].handle_input(net.clock.now, input);
             assert_eq!(net.hosts[0].poll_output(), None, "an answer to kind {kind}");
         }
     }
-    let status = net.hosts[0].status(net.now);
+    let status = net.hosts[0].status(net.clock.now);
     let dropped: u64 = status
         .datagrams_dropped
         .iter()

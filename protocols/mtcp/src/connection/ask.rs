@@ -216,7 +216,7 @@ impl<C: Content + Clone> Connection<C> {
     }
 
     /// Ends the connection after both streams have ended. The end that finished first lingers, to answer
-    /// retransmissions of the peer that has missed an acknowledgement. The other end's FIN has acknowledged the first
+    /// retransmissions of the peer that has missed an acknowledgement. That peer's FIN has acknowledged the first
     /// one's.
     pub(super) fn linger(&mut self, now: Instant) {
         if self.news.finished_first {

@@ -1,4 +1,4 @@
-//! The handshake: control packets that make a connection, and those that refuse it.
+//! The handshake: control packets that establish a connection, and those that refuse it.
 
 use std::sync::Arc;
 

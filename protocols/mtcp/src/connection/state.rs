@@ -37,7 +37,7 @@ impl<C: Content + Clone> Connection<C> {
     /// driver how much can be read and written.
     ///
     /// # Errors
-    /// If an end with this configuration cannot go on with it.
+    /// If an end with this configuration cannot resume it.
     pub(crate) fn resume(
         id: ConnectionId,
         mut state: ConnectionState<C>,

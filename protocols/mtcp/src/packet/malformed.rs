@@ -39,7 +39,7 @@ pub enum Malformed {
         /// Available length.
         available: usize,
     },
-    /// The checksum does not fit.
+    /// The checksum does not match.
     #[error("MTCP {0}: the checksum is wrong; it was damaged on its way")]
     Checksum(Field),
     /// Unknown code bits are set.
@@ -47,7 +47,7 @@ pub enum Malformed {
         "MTCP code bits {0:#06x} are not known at offset 0; both ends must run the same version of lasthop"
     )]
     Code(u16),
-    /// The addresses are of no known family.
+    /// The address family is unknown.
     #[error("MTCP control packet: address family {0} at offset 23 is neither 4 nor 6")]
     Family(u8),
     /// The window shift is too large for any receive buffer.

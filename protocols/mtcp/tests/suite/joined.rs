@@ -1,12 +1,11 @@
 //! Tests of the redirector with MTCP on its hop side: events map one to one.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
-use machine::{Machine, RandomStream};
+use machine::{Machine, RandomStream, earlier};
 use mtcp::packet::{Addresses, Packet};
 use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Reason};
 use redirector::{BindingId, Chunks, Content, Redirector, Side, Stream};
+use simulator::testing::{Clock, Next};
 use units::{Duration, Instant};
 
 const MOBILE: usize = 0;
@@ -16,9 +15,8 @@ const GATEWAY: usize = 1;
 struct Hosts {
     ends: [Endpoint<Chunks>; 2],
     redirector: Redirector<Chunks>,
-    now: Instant,
-    between: VecDeque<(usize, Packet<Chunks>)>,
-    /// Data that the fixed host has written and the gateway has not read.
+    clock: Clock<(usize, Packet<Chunks>)>,
+    /// What the fixed host has written and the gateway has not read.
     echo: Chunks,
     fixed_refuses: bool,
     fixed_finished: bool,
@@ -45,8 +43,7 @@ impl Hosts {
         Self {
             ends: [end("mobile"), end("gateway")],
             redirector: Redirector::new(redirector::Config::default()),
-            now: Instant::from_millis(1),
-            between: VecDeque::new(),
+            clock: Clock::new(Instant::from_millis(1)),
             echo: Chunks::default(),
             fixed_refuses: false,
             fixed_finished: false,
@@ -57,7 +54,7 @@ impl Hosts {
     }
 
     fn application(&mut self, input: Input<Chunks>) {
-        self.ends[MOBILE].handle_input(self.now, input);
+        self.answer(MOBILE, input);
         self.run(Duration::ZERO);
     }
 
@@ -68,80 +65,79 @@ impl Hosts {
         self.application(Input::Open { number, addresses });
     }
 
+    /// Hands an end an input; what comes of it is carried out by [`drain`](Self::drain).
+    fn answer(&mut self, end: usize, input: Input<Chunks>) {
+        self.ends[end].handle_input(self.clock.now, input);
+    }
+
     /// Lets time pass; every eighth packet is lost.
     fn run(&mut self, span: Duration) {
-        let end = self.now + span;
+        let end = self.clock.now + span;
         loop {
-            self.drain_mobile();
-            self.drain_gateway();
-            if let Some((to, packet)) = self.between.pop_front() {
-                self.sent += 1;
-                if !self.sent.is_multiple_of(8) {
-                    self.ends[to].handle_input(self.now, Input::Packet(packet));
-                }
-                continue;
-            }
+            self.drain();
             let timers = self.ends.each_ref().map(Endpoint::poll_timeout);
-            let Some(due) = timers.into_iter().flatten().min().filter(|due| *due <= end) else {
-                break;
-            };
-            self.now = due.max(self.now);
-            for end in &mut self.ends {
-                end.handle_timeout(self.now);
-            }
-        }
-        self.now = end.max(self.now);
-    }
-
-    fn drain_mobile(&mut self) {
-        while let Some(output) = self.ends[MOBILE].poll_output() {
-            match output {
-                Output::Packet(packet) => self.between.push_back((GATEWAY, packet)),
-                Output::Readable(id, bytes) => {
-                    self.ends[MOBILE].handle_input(self.now, Input::Read(id, bytes));
-                }
-                Output::Data(_, content) => {
-                    for chunk in content.iter() {
-                        self.received.extend_from_slice(chunk);
+            match self.clock.advance(end, earlier(timers[0], timers[1])) {
+                Next::Event((to, packet)) => {
+                    self.sent += 1;
+                    if !self.sent.is_multiple_of(8) {
+                        self.answer(to, Input::Packet(packet));
                     }
                 }
-                other => self.told.push(other),
+                Next::Deadline => {
+                    for end in &mut self.ends {
+                        end.handle_timeout(self.clock.now);
+                    }
+                }
+                Next::End => return,
             }
         }
     }
 
-    /// Passes MTCP's outputs to the redirector, and carries out the redirector's outputs.
-    fn drain_gateway(&mut self) {
-        let hop = stream(Side::Mobile);
-        while let Some(output) = self.ends[GATEWAY].poll_output() {
-            let event = match output {
-                Output::Packet(packet) => {
-                    self.between.push_back((MOBILE, packet));
-                    continue;
+    fn drain(&mut self) {
+        for end in [MOBILE, GATEWAY] {
+            while let Some(output) = self.ends[end].poll_output() {
+                match output {
+                    Output::Packet(packet) => self.clock.add(self.clock.now, (1 - end, packet)),
+                    output if end == MOBILE => self.note(output),
+                    output => self.redirect(output),
                 }
-                Output::Arrived(_, addresses) => redirector::Input::Arrived {
-                    stream: hop,
-                    destination: addresses.destination(),
-                },
-                Output::Readable(_, available) => redirector::Input::Readable {
-                    stream: hop,
-                    available,
-                },
-                Output::Data(_, content) => redirector::Input::Data {
-                    stream: hop,
-                    content,
-                },
-                Output::Writable(_, room) => redirector::Input::Writable { stream: hop, room },
-                Output::Finished(_) => redirector::Input::Finished(hop),
-                Output::Reset(..) => redirector::Input::Reset(hop),
-                _ => continue,
-            };
-            self.tell(event);
+            }
         }
+    }
+
+    /// What the mobile host's application is told.
+    fn note(&mut self, output: Output<Chunks>) {
+        match output {
+            Output::Readable(id, bytes) => self.answer(MOBILE, Input::Read(id, bytes)),
+            Output::Data(_, content) => {
+                for chunk in content.iter() {
+                    self.received.extend_from_slice(chunk);
+                }
+            }
+            other => self.told.push(other),
+        }
+    }
+
+    /// What MTCP tells is told to the redirector, and what that asks is done.
+    fn redirect(&mut self, output: Output<Chunks>) {
+        let stream = stream(Side::Mobile);
+        let event = match output {
+            Output::Arrived(_, addresses) => redirector::Input::Arrived {
+                stream,
+                destination: addresses.destination(),
+            },
+            Output::Readable(_, available) => redirector::Input::Readable { stream, available },
+            Output::Data(_, content) => redirector::Input::Data { stream, content },
+            Output::Writable(_, room) => redirector::Input::Writable { stream, room },
+            Output::Finished(_) => redirector::Input::Finished(stream),
+            Output::Reset(..) => redirector::Input::Reset(stream),
+            _ => return,
+        };
+        self.tell(event);
     }
 
     fn tell(&mut self, event: redirector::Input<Chunks>) {
-        self.redirector.handle_input(self.now, event);
+        self.redirector.handle_input(self.clock.now, event);
         while let Some(output) = self.redirector.poll_output() {
             self.act(output);
         }
@@ -152,12 +148,12 @@ impl Hosts {
         let answer = match output {
             redirector::Output::Connect { .. } if self.fixed_refuses => {
                 let refuse = Input::Refuse(HOP, Reason::Refused);
-                self.ends[GATEWAY].handle_input(self.now, refuse);
+                self.answer(GATEWAY, refuse);
                 return self.tell(redirector::Input::Reset(fixed));
             }
             redirector::Output::Connect { .. } => {
-                // The fixed host has answered: only now the application's SYN is answered.
-                self.ends[GATEWAY].handle_input(self.now, Input::Accept(HOP));
+                // The fixed host has answered: only now the application's SYN is.
+                self.answer(GATEWAY, Input::Accept(HOP));
                 let room = 1 << 30;
                 return self.tell(redirector::Input::Writable {
                     stream: fixed,
@@ -184,7 +180,7 @@ impl Hosts {
             }
             _ => return,
         };
-        self.ends[GATEWAY].handle_input(self.now, answer);
+        self.answer(GATEWAY, answer);
     }
 
     /// Makes more bytes of the fixed host readable.

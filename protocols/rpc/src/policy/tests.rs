@@ -11,8 +11,7 @@ fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// The waits after 0, 1, 2, … timeouts, in milliseconds.
-/// The estimate of these milliseconds.
+/// Returns an estimate with these times in milliseconds.
 fn estimate(smoothed: u64, deviation: u64) -> RoundTrip {
     RoundTrip {
         usual: RoundTripEstimate {
@@ -23,6 +22,7 @@ fn estimate(smoothed: u64, deviation: u64) -> RoundTrip {
     }
 }
 
+/// Returns the timeouts after 0, 1, 2, … timeouts, in milliseconds.
 fn waits(policy: Policy, round_trip: Option<RoundTrip>, count: u32) -> Vec<u64> {
     let wait = |timeouts| {
         let situation = Situation {

@@ -15,7 +15,7 @@ fn sealing_and_opening_allocate_nothing() {
     let counted = allocation_counter::measure(|| {
         for step in 0..10_000_u64 {
             let from = [MOBILE, GATEWAY][(step % 2) as usize];
-            let now = world.now + Duration::from_micros(step);
+            let now = world.clock.now + Duration::from_micros(step);
             world.hosts[from]
                 .seal(now, world.peers[from], &mut datagram)
                 .unwrap();
@@ -51,7 +51,7 @@ fn what_strangers_send_allocates_nothing() {
                 (&mut other_version, DropCause::OtherVersion),
                 (&mut garbage, DropCause::Malformed),
             ] {
-                let received = gateway.handle_datagram(world.now, datagram);
+                let received = gateway.handle_datagram(world.clock.now, datagram);
                 assert_eq!(received, Received::Dropped(cause));
             }
         }

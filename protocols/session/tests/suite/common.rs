@@ -7,6 +7,7 @@ use session::{
     Config, DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Event, Limits, Output, PeerConfig,
     PeerId, PresharedKey, PrivateKey, Received, Role, SealError,
 };
+use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
 
 pub(crate) const MOBILE: usize = 0;
@@ -50,12 +51,11 @@ pub(crate) struct Air {
     /// Delay is drawn from `[delay, 2 · delay]`, so datagrams overtake each other.
     pub(crate) delay: Duration,
     pub(crate) up: bool,
-    /// Datagrams with their arrival times and destinations.
-    pub(crate) flying: Vec<(Instant, usize, Vec<u8>)>,
 }
 
 pub(crate) struct World {
-    pub(crate) now: Instant,
+    /// What is on the air, with the host that it goes to.
+    pub(crate) clock: Clock<(usize, Vec<u8>)>,
     pub(crate) hosts: [Endpoint; 2],
     pub(crate) peers: [PeerId; 2],
     pub(crate) air: Air,
@@ -84,7 +84,7 @@ impl World {
             introduce(&mut hosts, GATEWAY),
         ];
         Self {
-            now: Instant::ZERO,
+            clock: Clock::new(Instant::ZERO),
             hosts,
             peers,
             air: Air {
@@ -92,7 +92,6 @@ impl World {
                 duplication: Probability::NEVER,
                 delay: Duration::from_millis(20),
                 up: true,
-                flying: Vec::new(),
             },
             sent: Vec::new(),
             delivered: [Vec::new(), Vec::new()],
@@ -117,14 +116,14 @@ impl World {
 
     pub(crate) fn connect(&mut self) {
         self.hosts[MOBILE]
-            .connect(self.now, self.peers[MOBILE])
+            .connect(self.clock.now, self.peers[MOBILE])
             .expect("the mobile is the initiator");
         self.drain(MOBILE);
     }
 
     pub(crate) fn send(&mut self, from: usize, payload: &[u8]) -> Result<u64, SealError> {
         let mut datagram = buffer(payload);
-        let number = self.hosts[from].seal(self.now, self.peers[from], &mut datagram)?;
+        let number = self.hosts[from].seal(self.clock.now, self.peers[from], &mut datagram)?;
         self.launch(1 - from, &datagram);
         self.drain(from);
         Ok(number)
@@ -137,14 +136,14 @@ impl World {
             assert!(
                 self.headers.insert((to, self.lives[1 - to], header)),
                 "a nonce repeats at {}",
-                self.now
+                self.clock.now
             );
         }
         self.sent.push((to, datagram.to_vec()));
         for _ in 0..=u8::from(self.chance.chance(self.air.duplication)) {
             if self.air.up && !self.chance.chance(self.air.loss) {
-                let due = self.now + self.chance.uniform(self.air.delay, self.air.delay * 2);
-                self.air.flying.push((due, to, datagram.to_vec()));
+                let delay = self.chance.uniform(self.air.delay, self.air.delay * 2);
+                self.clock.add_after(delay, (to, datagram.to_vec()));
             }
         }
     }
@@ -153,13 +152,13 @@ impl World {
         while let Some(output) = self.hosts[host].poll_output() {
             match output {
                 Output::Transmit { datagram, .. } => self.launch(1 - host, &datagram),
-                Output::Event(event) => self.events[host].push((self.now, event)),
+                Output::Event(event) => self.events[host].push((self.clock.now, event)),
             }
         }
     }
 
     pub(crate) fn deliver(&mut self, to: usize, mut datagram: Vec<u8>) {
-        let received = self.hosts[to].handle_datagram(self.now, &mut datagram);
+        let received = self.hosts[to].handle_datagram(self.clock.now, &mut datagram);
         if let Received::Data { plaintext, .. } = received
             && !plaintext.is_empty()
         {
@@ -169,49 +168,39 @@ impl World {
     }
 
     pub(crate) fn run_for(&mut self, span: Duration) {
-        let end = self.now + span;
+        let end = self.clock.now + span;
         loop {
-            let arrival = self.air.flying.iter().map(|(due, ..)| *due).min();
-            let timeouts = self.hosts.iter().filter_map(Endpoint::poll_timeout);
-            let Some(next) = timeouts.chain(arrival).min().filter(|next| *next <= end) else {
-                break;
-            };
-            self.now = next.max(self.now);
-            while let Some(place) = self
-                .air
-                .flying
-                .iter()
-                .position(|(due, ..)| *due <= self.now)
-            {
-                let (_, to, datagram) = self.air.flying.remove(place);
-                self.deliver(to, datagram);
-            }
-            for host in [MOBILE, GATEWAY] {
-                self.hosts[host].handle_timeout(self.now);
-                self.drain(host);
-                let deadline = self.hosts[host].poll_timeout();
-                assert!(
-                    deadline.is_none_or(|at| at > self.now),
-                    "a spin at {}",
-                    self.now
-                );
+            let timers = self.hosts.iter().filter_map(Endpoint::poll_timeout);
+            match self.clock.advance(end, timers.min()) {
+                Next::Event((to, datagram)) => self.deliver(to, datagram),
+                Next::Deadline => self.handle_timeout(),
+                Next::End => return,
             }
         }
-        self.now = end;
+    }
+
+    fn handle_timeout(&mut self) {
+        let now = self.clock.now;
+        for host in [MOBILE, GATEWAY] {
+            self.hosts[host].handle_timeout(now);
+            self.drain(host);
+            let deadline = self.hosts[host].poll_timeout();
+            assert!(deadline.is_none_or(|at| at > now), "a spin at {now}");
+        }
     }
 
     /// Runs until the mobile can send, and returns how long that took.
     pub(crate) fn until_established(&mut self) -> Duration {
-        let start = self.now;
+        let start = self.clock.now;
         let before = self.established(MOBILE);
         while self.established(MOBILE) == before {
             self.run_for(Duration::from_millis(1));
             assert!(
-                self.now.since(start) < Duration::from_secs(600),
+                self.clock.now.since(start) < Duration::from_secs(600),
                 "never established"
             );
         }
-        self.now.since(start)
+        self.clock.now.since(start)
     }
 
     pub(crate) fn established(&self, host: usize) -> usize {

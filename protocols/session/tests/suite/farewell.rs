@@ -19,7 +19,7 @@ fn settled(seed: u64) -> World {
 /// Lets `host` leave, and returns its datagrams.
 fn leave(world: &mut World, host: usize) -> Vec<Vec<u8>> {
     let before = world.sent.len();
-    let (now, peer) = (world.now, world.peers[host]);
+    let (now, peer) = (world.clock.now, world.peers[host]);
     world.hosts[host].leave(now, peer).expect("a peer");
     world.drain(host);
     let said = world.sent[before..].iter();
@@ -78,7 +78,7 @@ fn a_goodbye_that_comes_again_does_nothing() {
     world.run_for(SECOND * 5);
     assert!(is_linked(&world, GATEWAY));
     for mut copy in said {
-        let received = world.hosts[GATEWAY].handle_datagram(world.now, &mut copy);
+        let received = world.hosts[GATEWAY].handle_datagram(world.clock.now, &mut copy);
         assert_eq!(received, Received::Dropped(DropCause::UnknownIndex));
     }
     assert!(is_linked(&world, GATEWAY));
@@ -97,7 +97,7 @@ fn a_forged_goodbye_does_nothing() {
         for bit in 0..8 {
             let mut forged = said[0].clone();
             forged[place] ^= 1 << bit;
-            let received = world.hosts[GATEWAY].handle_datagram(world.now, &mut forged);
+            let received = world.hosts[GATEWAY].handle_datagram(world.clock.now, &mut forged);
             assert!(matches!(received, Received::Dropped(_)), "{received:?}");
         }
     }

@@ -25,7 +25,7 @@ fn outputs(host: &mut Endpoint) -> Vec<Output> {
 /// Asserts that `datagram` is dropped for `cause` by `host`, in silence.
 fn assert_dropped(world: &mut World, host: usize, datagram: &[u8], cause: DropCause) {
     let mut datagram = datagram.to_vec();
-    let now = world.now;
+    let now = world.clock.now;
     let before = world.hosts[host].counters().dropped(cause);
     let received = world.hosts[host].handle_datagram(now, &mut datagram);
     assert_eq!(received, Received::Dropped(cause));
@@ -87,7 +87,7 @@ fn replays_and_reflections_of_everything_are_dropped() {
     for (to, datagram) in sent {
         for host in [to, 1 - to] {
             let mut copy = datagram.clone();
-            let received = world.hosts[host].handle_datagram(world.now, &mut copy);
+            let received = world.hosts[host].handle_datagram(world.clock.now, &mut copy);
             assert!(matches!(received, Received::Dropped(_)), "{received:?}");
             assert_eq!(outputs(&mut world.hosts[host]), []);
         }
@@ -103,7 +103,7 @@ fn a_duplicate_initiation_gets_the_same_response_and_no_second_key() {
     let (_, initiation) = world.sent[0].clone();
     let ask = |world: &mut World| {
         let mut copy = initiation.clone();
-        let received = world.hosts[GATEWAY].handle_datagram(world.now, &mut copy);
+        let received = world.hosts[GATEWAY].handle_datagram(world.clock.now, &mut copy);
         assert_eq!(received, Received::Handshake(world.peers[GATEWAY]));
         outputs(&mut world.hosts[GATEWAY])
     };
@@ -141,7 +141,7 @@ fn a_copy_with_another_mac2_does_not_shut_out_the_genuine_one() {
     let mut answers = Vec::new();
     for datagram in [touched, initiation] {
         let mut copy = datagram;
-        let received = world.hosts[GATEWAY].handle_datagram(world.now, &mut copy);
+        let received = world.hosts[GATEWAY].handle_datagram(world.clock.now, &mut copy);
         assert_eq!(received, Received::Handshake(world.peers[GATEWAY]));
         answers.push(outputs(&mut world.hosts[GATEWAY]));
     }
@@ -164,7 +164,7 @@ fn an_initiation_in_flight_disturbs_nothing() {
     world.air.up = true;
     for _ in 0..5 {
         let mut copy = initiation.clone();
-        let received = world.hosts[GATEWAY].handle_datagram(world.now, &mut copy);
+        let received = world.hosts[GATEWAY].handle_datagram(world.clock.now, &mut copy);
         assert!(matches!(received, Received::Handshake(_)));
         outputs(&mut world.hosts[GATEWAY]);
         assert_undisturbed(&mut world);
@@ -174,7 +174,7 @@ fn an_initiation_in_flight_disturbs_nothing() {
 #[test]
 fn strangers_get_no_answer() {
     let mut world = settled(4);
-    let now = world.now;
+    let now = world.clock.now;
     let (mut unknown, peer) = stranger("nobody", &world.hosts[GATEWAY], None);
     let initiation = initiation_of(&mut unknown, peer, now);
     assert_dropped(&mut world, GATEWAY, &initiation, DropCause::UnknownPeer);
@@ -247,10 +247,10 @@ fn handshake_work_is_bounded() {
         assert_dropped(&mut world, GATEWAY, &initiation, DropCause::UnknownPeer);
     }
     assert_dropped(&mut world, GATEWAY, &initiation, DropCause::OverBudget);
-    world.now += Duration::from_millis(100);
+    world.clock.now += Duration::from_millis(100);
     assert_dropped(&mut world, GATEWAY, &initiation, DropCause::UnknownPeer);
     assert_dropped(&mut world, GATEWAY, &initiation, DropCause::OverBudget);
-    world.now += Duration::from_secs(60);
+    world.clock.now += Duration::from_secs(60);
     for _ in 0..5 {
         assert_dropped(&mut world, GATEWAY, &initiation, DropCause::UnknownPeer);
     }
@@ -262,7 +262,7 @@ fn old_keys_open_nothing() {
     let mut world = settled(8);
     let mut late = crate::common::buffer(b"late");
     world.hosts[MOBILE]
-        .seal(world.now, world.peers[MOBILE], &mut late)
+        .seal(world.clock.now, world.peers[MOBILE], &mut late)
         .unwrap();
     world.run_for(Duration::from_secs(60));
     world.air.up = false;
@@ -272,12 +272,12 @@ fn old_keys_open_nothing() {
     let mut idle = settled(9);
     let mut late = crate::common::buffer(b"late");
     idle.hosts[MOBILE]
-        .seal(idle.now, idle.peers[MOBILE], &mut late)
+        .seal(idle.clock.now, idle.peers[MOBILE], &mut late)
         .unwrap();
-    idle.now += Duration::from_secs(200);
+    idle.clock.now += Duration::from_secs(200);
     assert_dropped(&mut idle, GATEWAY, &late, DropCause::Expired);
     assert_eq!(
-        idle.hosts[MOBILE].seal(idle.now, idle.peers[MOBILE], &mut late),
+        idle.hosts[MOBILE].seal(idle.clock.now, idle.peers[MOBILE], &mut late),
         Err(SealError::NoSession)
     );
 }
@@ -290,12 +290,12 @@ fn only_the_newest_datagram_may_move_the_address() {
         .collect();
     for datagram in &mut datagrams {
         world.hosts[MOBILE]
-            .seal(world.now, world.peers[MOBILE], datagram)
+            .seal(world.clock.now, world.peers[MOBILE], datagram)
             .unwrap();
     }
     let order = [(1, true), (0, false), (2, true)];
     for (place, is_newest) in order {
-        let received = world.hosts[GATEWAY].handle_datagram(world.now, &mut datagrams[place]);
+        let received = world.hosts[GATEWAY].handle_datagram(world.clock.now, &mut datagrams[place]);
         let Received::Data { newest, .. } = received else {
             panic!("{received:?}");
         };
@@ -325,11 +325,11 @@ fn misuse_is_told() {
     );
     let peer = world.peers[GATEWAY];
     assert_eq!(
-        world.hosts[GATEWAY].connect(world.now, peer),
+        world.hosts[GATEWAY].connect(world.clock.now, peer),
         Err(PeerError::NotInitiator)
     );
     assert_eq!(
-        world.hosts[GATEWAY].seal(world.now, peer, &mut [0; 24]),
+        world.hosts[GATEWAY].seal(world.clock.now, peer, &mut [0; 24]),
         Err(SealError::BufferTooShort { length: 24 })
     );
     world.hosts[GATEWAY].remove_peer(peer).unwrap();
@@ -339,11 +339,11 @@ fn misuse_is_told() {
     );
     let mut datagram = crate::common::buffer(b"x");
     assert_eq!(
-        world.hosts[GATEWAY].seal(world.now, peer, &mut datagram),
+        world.hosts[GATEWAY].seal(world.clock.now, peer, &mut datagram),
         Err(SealError::UnknownPeer)
     );
     world.hosts[MOBILE]
-        .seal(world.now, world.peers[MOBILE], &mut datagram)
+        .seal(world.clock.now, world.peers[MOBILE], &mut datagram)
         .unwrap();
     assert_dropped(&mut world, GATEWAY, &datagram, DropCause::UnknownIndex);
     assert_eq!(world.hosts[GATEWAY].poll_timeout().map(|_| ()), None);
@@ -397,7 +397,7 @@ proptest! {
         for (which, host, attack) in attacks {
             let mut datagram = seen[which.index(seen.len())].1.clone();
             apply(&attack, &mut datagram);
-            let received = world.hosts[host].handle_datagram(world.now, &mut datagram);
+            let received = world.hosts[host].handle_datagram(world.clock.now, &mut datagram);
             prop_assert!(matches!(received, Received::Dropped(_)), "{:?}", received);
             prop_assert_eq!(outputs(&mut world.hosts[host]), vec![]);
         }
@@ -412,12 +412,12 @@ proptest! {
         let mut world = World::new(21);
         world.connect();
         for attack in attacks {
-            let mut touched = world.air.flying.clone();
-            for (_, to, datagram) in &mut touched {
-                let genuine = datagram.clone();
-                apply(&attack, datagram);
-                if *datagram != genuine {
-                    world.deliver(*to, datagram.clone());
+            let flying: Vec<_> = world.clock.events().cloned().collect();
+            for (to, genuine) in flying {
+                let mut datagram = genuine.clone();
+                apply(&attack, &mut datagram);
+                if datagram != genuine {
+                    world.deliver(to, datagram);
                 }
             }
             world.run_for(Duration::from_millis(10));

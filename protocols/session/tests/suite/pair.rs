@@ -138,7 +138,7 @@ fn an_hour_without_air_costs_one_round_trip_after_the_link_is_up() {
     );
     world.air.up = true;
     world.hosts[MOBILE]
-        .retry_now(world.now, world.peers[MOBILE])
+        .retry_now(world.clock.now, world.peers[MOBILE])
         .unwrap();
     world.drain(MOBILE);
     let taken = world.until_established();
@@ -202,12 +202,12 @@ fn a_restarted_gateway_is_missed_within_eleven_seconds() {
     let mut world = World::new(7);
     settle(&mut world);
     world.restart(GATEWAY);
-    let start = world.now;
+    let start = world.clock.now;
     let before = world.established(MOBILE);
     while world.established(MOBILE) == before {
         world.send(MOBILE, b"anyone?").unwrap();
         world.run_for(Duration::from_millis(100));
-        assert!(world.now.since(start) < Duration::from_secs(11));
+        assert!(world.clock.now.since(start) < Duration::from_secs(11));
     }
     assert!(last_incarnation(&world, MOBILE).1);
 }
@@ -217,7 +217,7 @@ fn a_lost_confirmation_is_repeated() {
     let mut world = World::new(8);
     world.connect();
     world.until_established();
-    world.air.flying.clear();
+    world.clock.clear();
     world.run_for(Duration::from_millis(1_200));
     assert_eq!(world.established(GATEWAY), 1);
     world.send(GATEWAY, b"down").unwrap();
@@ -248,7 +248,7 @@ fn an_early_timeout_changes_nothing() {
     settle(&mut world);
     world.send(MOBILE, b"x").unwrap();
     for _ in 0..3 {
-        world.hosts[MOBILE].handle_timeout(world.now);
+        world.hosts[MOBILE].handle_timeout(world.clock.now);
         assert_eq!(world.hosts[MOBILE].poll_output(), None);
     }
 }
@@ -260,7 +260,7 @@ fn equal_seeds_give_equal_bytes() {
         world.air.loss = percent("30 %");
         world.connect();
         world.run_for(Duration::from_secs(400));
-        (world.sent, world.now)
+        (world.sent, world.clock.now)
     };
     assert_eq!(run(12), run(12));
     assert_ne!(run(12), run(13));

@@ -11,7 +11,6 @@ use snoop::{
 };
 use units::{Bytes, Instant, SeqNumber};
 use wire::checksum::{fill_transport_checksum, verify_transport_checksum};
-use wire::ip::IpPacket;
 use wire::packet::{Packet, PacketBuffer};
 use wire::tcp::TcpFlags;
 
@@ -78,9 +77,9 @@ fn a_revised_packet_is_sound_and_keeps_the_rest() {
         expected.options.sack = SackRanges::default();
         expected.options.air_loss = AirLoss::Next;
         assert_eq!(packet.header(), Some(expected));
-        let parsed = IpPacket::parse(&packet.buffer).unwrap();
+        let parsed = packet.ip().unwrap();
         assert!(verify_transport_checksum(&parsed));
-        assert_eq!(parsed.bytes().len(), packet.buffer.len());
+        assert_eq!(parsed.bytes().len(), packet.len());
     }
 }
 
@@ -88,12 +87,12 @@ fn a_revised_packet_is_sound_and_keeps_the_rest() {
 fn a_wrong_checksum_and_a_super_packet_are_no_segments() {
     for header in versions() {
         let sound = Packet::acknowledgment(&header);
-        let mut bytes = sound.buffer.to_vec();
+        let mut bytes = sound.to_vec();
         let last = bytes.len() - 1;
         bytes[last] ^= 1;
         let broken = Packet::new(PacketBuffer::copy_of(&bytes));
         assert_eq!(broken.header(), None);
-        let mut several = sound.buffer.to_vec();
+        let mut several = sound.to_vec();
         several.extend([1; 100]);
         let length = several.len() as u16;
         if several[0] >> 4 == 4 {
@@ -126,7 +125,7 @@ fn packet(from_mobile: bool, (sequence, ack, kind): (u8, u8, u8), payload: u8) -
     }
     let flags = [TcpFlags::NONE, TcpFlags::FIN, TcpFlags::SYN, TcpFlags::RST];
     header.flags = TcpFlags::ACK | flags[usize::from(kind.saturating_sub(250)) % 4];
-    let mut bytes = Packet::acknowledgment(&header).buffer.to_vec();
+    let mut bytes = Packet::acknowledgment(&header).to_vec();
     bytes.resize(bytes.len() + usize::from(payload), payload);
     let length = bytes.len() as u16;
     bytes[2..4].copy_from_slice(&length.to_be_bytes());
@@ -171,7 +170,7 @@ proptest! {
                         went_on |= from_mobile;
                     }
                     Output::ToMobile { packet: sent, priority } => {
-                        went_on |= !from_mobile && !priority && sent.buffer == packet.buffer;
+                        went_on |= !from_mobile && !priority && *sent == *packet;
                     }
                 }
             }

@@ -37,7 +37,7 @@ fn packet(segment: &TcpSegment) -> Packet {
 }
 
 fn value(packet: &Packet) -> TcpSegment {
-    let (segment, in_place) = TcpSegment::parse(&packet.buffer).expect("a segment");
+    let (segment, in_place) = TcpSegment::parse(packet).expect("a segment");
     assert!(in_place, "data that are not those of their place");
     segment
 }

@@ -117,7 +117,7 @@ impl<C: Content + Default> Splitter<C> {
             return questions.retain(|_, question| !question.is_of(name));
         };
         let id = half(id, self.end.hop_side());
-        // The other end knows.
+        // The other end has ended it already.
         self.take_half(id);
         let Some(connection) = self.table.connections.get(&id.binding) else {
             return;

@@ -6,7 +6,8 @@ use units::{BitRate, Bytes, Duration};
 
 /// Parameters of the shared medium. The defaults are those of the direct-sequence radio of IEEE 802.11-1997 at 2 Mbit/s
 /// (its Tables 49 and 59, sections 7.2 and 15.3): wireless LANs at the time of the papers followed the draft of that
-/// standard. The papers' own protocol is different: it has retries in the driver, and no reservation.
+/// standard. Only `retries` and `reserve_from` are by default those of the papers' own protocol, which has retries in
+/// the driver, and no reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CsmaConfig {

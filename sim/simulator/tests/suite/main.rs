@@ -1,5 +1,6 @@
 //! The engine, and the traces that it writes.
 
+mod clock;
 mod common;
 mod engine;
 mod traces;

@@ -13,7 +13,7 @@ const STEPS_MAX: u64 = 64;
 /// State of loss detection.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
-    /// Of the segments that arrived, the one sent last: its time of transmission and its end.
+    /// Time of transmission and end of the arrived segment that was sent last.
     latest: Option<(Instant, u64)>,
     /// Round-trip time of that segment.
     round_trip: Duration,

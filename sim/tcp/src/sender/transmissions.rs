@@ -342,7 +342,7 @@ pub(super) struct Found {
     pub(super) arrived: u64,
     /// The last sent of them, by the bytes delivered at its transmission.
     newest: Option<Transmission>,
-    /// Of those with a valid round trip, the one sent last: its time of transmission and its end.
+    /// Time of transmission and end of the segment that was sent last, among those with a valid round trip.
     pub(super) latest: Option<(Instant, u64)>,
     pub(super) round_trip: Option<Duration>,
     /// True if a segment arrived after others that were sent later.

@@ -2,4 +2,5 @@
 
 mod allocations;
 mod endpoint;
+mod pair;
 mod snoop_pair;

@@ -1,11 +1,11 @@
 //! A TCP host, a base station with the snoop agent, the air, a mobile host. The base station repairs losses on the air,
 //! which stay hidden from a Reno sender, in either direction and in both at once.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
 use machine::{Machine, RandomStream, earlier};
 use proptest::prelude::*;
+use simulator::testing::{Clock, Next};
 use snoop::{Agent, ExplicitLoss, Mobile, MobileConfig, MobileInput, MobileOutput};
 use tcp::{Config, Connection, Counters, Endpoint, Input, Output, Policy};
 use units::{BitRate, Bytes, Duration, Instant, SeqNumber};
@@ -16,6 +16,8 @@ const MOBILE: usize = 1;
 /// The stations that a segment passes on its way.
 const WIRED_DELAY: Duration = Duration::from_millis(2);
 const AIR_DELAY: Duration = Duration::from_millis(1);
+/// No transfer takes longer.
+const END: Instant = Instant::from_millis(1_000_000_000);
 
 /// Place of arrival of a segment.
 #[derive(Debug, Clone, Copy)]
@@ -31,9 +33,7 @@ struct World {
     hosts: [Endpoint; 2],
     agent: Agent<TcpSegment>,
     link: Option<Mobile<TcpSegment>>,
-    now: Instant,
-    on_way: BTreeMap<(Instant, u64), (Arrival, TcpSegment)>,
-    order: u64,
+    clock: Clock<(Arrival, TcpSegment)>,
     air_free: [Instant; 2],
     /// One in this number of packets that cross the air is lost.
     loss: Option<u64>,
@@ -62,9 +62,7 @@ impl World {
             hosts: [fixed, mobile],
             agent: Agent::new(agent),
             link: link.map(Mobile::new),
-            now: Instant::ZERO,
-            on_way: BTreeMap::new(),
-            order: 0,
+            clock: Clock::new(Instant::ZERO).deadlines_first(),
             air_free: [Instant::ZERO; 2],
             loss: None,
             chance: RandomStream::named(7, "air"),
@@ -74,15 +72,10 @@ impl World {
         }
     }
 
-    fn put(&mut self, at: Instant, arrival: Arrival, segment: TcpSegment) {
-        self.order += 1;
-        self.on_way.insert((at, self.order), (arrival, segment));
-    }
-
     /// Sends a segment across the air from `side`.
     fn cross(&mut self, side: usize, segment: TcpSegment) {
         let length = Bytes::from(segment.packet_length());
-        let start = self.now.max(self.air_free[side]);
+        let start = self.clock.now.max(self.air_free[side]);
         let sent = start + BitRate::from_megabits(2).time_for(length);
         self.air_free[side] = sent;
         if self.loss.is_some_and(|loss| self.chance.below(loss) == 0) {
@@ -94,7 +87,7 @@ impl World {
             (FIXED, None) => Arrival::Host(MOBILE),
             _ => Arrival::Base(MOBILE),
         };
-        self.put(sent + AIR_DELAY, arrival, segment);
+        self.clock.add(sent + AIR_DELAY, (arrival, segment));
     }
 
     fn send(&mut self, host: usize, segment: TcpSegment) {
@@ -102,10 +95,11 @@ impl World {
             self.wired_count += u64::from(segment.payload > 0);
             let lost = segment.payload > 0 && self.wired_losses.contains(&self.wired_count);
             if !lost {
-                self.put(self.now + WIRED_DELAY, Arrival::Base(FIXED), segment);
+                self.clock
+                    .add_after(WIRED_DELAY, (Arrival::Base(FIXED), segment));
             }
         } else if let Some(link) = &mut self.link {
-            link.handle_input(self.now, MobileInput::FromHost(segment));
+            link.handle_input(self.clock.now, MobileInput::FromHost(segment));
             self.drain_link();
         } else {
             self.cross(MOBILE, segment);
@@ -117,7 +111,7 @@ impl World {
             match output {
                 Output::Segment(segment) => self.send(host, segment),
                 Output::Readable(bytes) => {
-                    self.hosts[host].handle_input(self.now, Input::Read(bytes));
+                    self.hosts[host].handle_input(self.clock.now, Input::Read(bytes));
                 }
                 _ => {}
             }
@@ -129,7 +123,8 @@ impl World {
             match output {
                 snoop::Output::ToMobile { packet, .. } => self.cross(FIXED, packet),
                 snoop::Output::ToFixed(packet) => {
-                    self.put(self.now + WIRED_DELAY, Arrival::Host(FIXED), packet);
+                    self.clock
+                        .add_after(WIRED_DELAY, (Arrival::Host(FIXED), packet));
                 }
             }
         }
@@ -140,54 +135,49 @@ impl World {
             match output {
                 MobileOutput::ToAir { packet, .. } => self.cross(MOBILE, packet),
                 MobileOutput::ToHost(packet) => {
-                    self.put(self.now, Arrival::Host(MOBILE), packet);
+                    self.clock
+                        .add(self.clock.now, (Arrival::Host(MOBILE), packet));
                 }
             }
         }
     }
 
     fn input(&mut self, host: usize, input: Input) {
-        self.hosts[host].handle_input(self.now, input);
+        self.hosts[host].handle_input(self.clock.now, input);
         self.drain_host(host);
     }
 
-    fn next(&self) -> Option<Instant> {
+    fn step(&mut self) {
         let hosts = earlier(self.hosts[0].poll_timeout(), self.hosts[1].poll_timeout());
-        let arrival = self.on_way.keys().next().map(|(at, _)| *at);
-        earlier(earlier(hosts, self.agent.poll_timeout()), arrival)
+        let deadline = earlier(hosts, self.agent.poll_timeout());
+        match self.clock.advance(END, deadline) {
+            Next::Event((arrival, segment)) => self.arrive(arrival, segment),
+            Next::Deadline => {
+                for host in [FIXED, MOBILE] {
+                    self.hosts[host].handle_timeout(self.clock.now);
+                    self.drain_host(host);
+                }
+                self.agent.handle_timeout(self.clock.now);
+                self.drain_agent();
+            }
+            Next::End => panic!("it never ends"),
+        }
     }
 
-    fn step(&mut self) {
-        self.now = self.next().expect("the transfer goes on").max(self.now);
-        for host in [FIXED, MOBILE] {
-            self.hosts[host].handle_timeout(self.now);
-            self.drain_host(host);
-        }
-        self.agent.handle_timeout(self.now);
-        self.drain_agent();
-        while let Some(entry) = self
-            .on_way
-            .first_entry()
-            .filter(|entry| entry.key().0 <= self.now)
-        {
-            let (arrival, segment) = entry.remove();
-            match arrival {
-                Arrival::Host(host) => self.input(host, Input::Segment(segment)),
-                Arrival::Base(side) => {
-                    let input = if side == FIXED {
-                        snoop::Input::FromFixed(segment)
-                    } else {
-                        snoop::Input::FromMobile(segment)
-                    };
-                    self.agent.handle_input(self.now, input);
-                    self.drain_agent();
+    fn arrive(&mut self, arrival: Arrival, segment: TcpSegment) {
+        let now = self.clock.now;
+        match arrival {
+            Arrival::Host(host) => self.input(host, Input::Segment(segment)),
+            Arrival::Base(side) => {
+                let input = [snoop::Input::FromFixed, snoop::Input::FromMobile][side](segment);
+                self.agent.handle_input(now, input);
+                self.drain_agent();
+            }
+            Arrival::MobileLink => {
+                if let Some(link) = &mut self.link {
+                    link.handle_input(now, MobileInput::FromAir(segment));
                 }
-                Arrival::MobileLink => {
-                    if let Some(link) = &mut self.link {
-                        link.handle_input(self.now, MobileInput::FromAir(segment));
-                    }
-                    self.drain_link();
-                }
+                self.drain_link();
             }
         }
     }
@@ -203,10 +193,6 @@ impl World {
         self.input(MOBILE, Input::Write(upload));
         while !(self.hosts[FIXED].is_drained() && self.hosts[MOBILE].is_drained()) {
             self.step();
-            assert!(
-                self.now < Instant::from_millis(1_000_000_000),
-                "it never ends"
-            );
         }
         let counters = [FIXED, MOBILE].map(|host| self.hosts[host].counters());
         assert_eq!(counters[MOBILE].received.bytes, download);

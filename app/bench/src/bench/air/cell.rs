@@ -1,32 +1,29 @@
 //! A gateway and its mobile hosts, each a network namespace, and what runs in them.
 
-use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rig::daemons::Daemons;
+use rig::{Link, Process};
 use serde_json::Value;
+use xtask::shell::Shell;
 
 use super::row::RATE;
-use crate::bench::files::daemons;
-use crate::bench::files::hosts::{Running, spawn};
 use crate::bench::peers;
-use xtask::shell::{Failure, Shell};
+use crate::failure::Failure;
+use crate::hop::{self, ENDPOINT, GATEWAY, INSIDE, NOWHERE};
 
-/// How long anything may take to be there.
-const PATIENCE: Duration = Duration::from_mins(1);
 const FIRST_PORT: usize = 5201;
 
 /// Host 0 is the gateway. All are gone with this.
-pub(super) struct Cell {
+pub(super) struct Cell<'a> {
+    rig: rig::Cell,
     /// In the folder of the run.
     shell: Shell,
-    program: PathBuf,
-    mobiles: usize,
-    air: Option<Running>,
-    others: Vec<Running>,
+    daemons: Daemons<'a>,
+    running: Vec<Process>,
 }
 
 /// What a run has shown.
@@ -52,104 +49,53 @@ struct Moment {
     late: u64,
 }
 
-fn name(host: usize) -> String {
-    format!("lasthop-air-{host}")
-}
-
-fn outer(host: usize) -> String {
-    format!("10.77.0.{}", host + 1)
-}
-
-fn inner(host: usize) -> String {
-    format!("10.79.0.{}", host + 1)
-}
-
-impl Cell {
-    /// Hosts that nothing joins yet.
-    pub(super) fn new(folder: &Path, program: &Path, mobiles: usize) -> Result<Self, Failure> {
-        let cell = Self {
-            shell: Shell::quiet(folder),
-            program: program.into(),
-            mobiles,
-            air: None,
-            others: Vec::new(),
-        };
-        for host in 0..=mobiles {
-            let name = name(host);
-            // There is one only after a run that was killed.
-            let _ = cell.ip(&format!("netns del {name}"));
-            cell.ip(&format!("netns add {name}"))?;
-            cell.ip(&format!("-n {name} link set lo up"))?;
-        }
-        Ok(cell)
-    }
-
-    /// Joins them by an air with these errors for each mobile host.
-    pub(super) fn start_air(&mut self, errors: &[String], seed: u64) -> Result<(), Failure> {
+impl<'a> Cell<'a> {
+    /// Makes hosts, joined by an air with these errors for each mobile host; `sharing` is for the gateway's
+    /// configuration.
+    pub(super) fn new(
+        folder: &'a Path,
+        program: &'a Path,
+        errors: &[String],
+        seed: u64,
+        sharing: &'a str,
+    ) -> Result<Self, Failure> {
         let medium = format!(
             "medium = \"half-duplex\"\n[each]\nrate = \"{} Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"100 packets\"\n",
             RATE / 1e6
         );
-        let mut command = Command::new(&self.program);
-        command.args(["emulate", "--link", "./0.link.toml", "--json", "air.json"]);
-        command.args(["--seed", &seed.to_string()]);
-        self.write("0.link.toml", &medium)?;
-        for host in 0..=self.mobiles {
-            let side = if host == 0 { "--left" } else { "--right" };
-            command.args([
-                side,
-                &format!("netns:{},air0,{}/24", name(host), outer(host)),
-            ]);
-            if host > 0 {
-                self.write(
-                    &format!("{host}.link.toml"),
-                    &format!("{medium}{}", errors[host - 1]),
-                )?;
-                command.args(["--errors", &format!("{host}=./{host}.link.toml")]);
-            }
-        }
-        self.air = Some(self.spawn(command)?);
-        self.wait("the air stands", || self.path("air.json").is_file())
+        let write = |host: usize, errors: &str| {
+            let path = folder.join(format!("{host}.link.toml"));
+            peers::write(&path, &format!("{medium}{errors}"))?;
+            Ok::<_, Failure>(path.display().to_string())
+        };
+        let link = Link {
+            program,
+            folder,
+            link: &write(0, "")?,
+            seed,
+        };
+        let mobiles = errors.len();
+        let errors = (1..).zip(errors).map(|(host, errors)| write(host, errors));
+        let errors: Vec<_> = errors.collect::<Result<_, _>>()?;
+        Ok(Self {
+            rig: rig::Cell::new(link, mobiles, "10.77.0", &errors)?,
+            shell: Shell::quiet(folder),
+            daemons: Daemons {
+                mobiles,
+                endpoint: Some(ENDPOINT),
+                gateway: sharing,
+                route: Some(NOWHERE),
+                ..Daemons::new(program, folder)
+            },
+            running: Vec::new(),
+        })
     }
 
-    /// Starts a daemon on every host, told nothing of the air but what `air` says to the gateway.
-    pub(super) fn start_daemons(&mut self, air: &str) -> Result<(), Failure> {
-        let key = |host| daemons::new_key(&self.shell, &self.program, &format!("{host}.key"));
-        let keys: Vec<_> = (0..=self.mobiles).map(key).collect::<Result<_, _>>()?;
-        let common = |host: usize| {
-            format!(
-                "private_key_file = \"{host}.key\"\nstate_dir = \"state{host}\"\n[tun]\naddresses = [\"{}/24\"]\n",
-                inner(host)
-            )
-        };
-        let mut gateway = format!("nat = false\n{}{air}", common(0));
-        for host in 1..=self.mobiles {
-            let _ = write!(
-                gateway,
-                "[[peers]]\nname = \"mobile{host}\"\npublic_key = \"{}\"\naddresses = [\"{}\"]\n",
-                keys[host],
-                inner(host)
-            );
-            let mobile = format!(
-                "routes = [\"192.0.2.0/24\"]\n{}[gateway]\nendpoint = \"{}:51830\"\npublic_key = \"{}\"\n",
-                common(host),
-                outer(0),
-                keys[0]
-            );
-            self.write(&format!("{host}.toml"), &mobile)?;
-        }
-        self.write("0.toml", &gateway)?;
-        for host in 0..=self.mobiles {
-            let role = if host == 0 { "gateway" } else { "mobile" };
-            let mut command = Command::new(&self.program);
-            command.args([role, "--config", &format!("{host}.toml")]);
-            let running = self.spawn(inside(host, &command))?;
-            self.others.push(running);
-        }
-        self.wait("all are connected", || {
-            let peers = self.peers();
-            peers.len() == self.mobiles && peers.iter().all(|peer| !peer["keys_age"].is_null())
-        })
+    /// Starts a daemon on every host, and waits until all are connected.
+    pub(super) fn start_daemons(&mut self) -> Result<(), Failure> {
+        self.daemons.configure()?;
+        self.running = self.daemons.start_all(&self.rig.hosts)?;
+        Ok(self.daemons.wait_until_connected()?)
     }
 
     /// Lets the first `active` mobile hosts fetch from the gateway for so many seconds, after others that do not count.
@@ -159,27 +105,17 @@ impl Cell {
         through_tunnel: bool,
         (skip, time): (u32, u32),
     ) -> Result<Fetched, Failure> {
-        let server = if through_tunnel { inner(0) } else { outer(0) };
+        let server = if through_tunnel { INSIDE } else { GATEWAY };
         for mobile in 0..active {
-            let mut command = Command::new("iperf3");
-            command.args(["-s", "-p", &(FIRST_PORT + mobile).to_string()]);
-            let running = self.spawn(inside(0, &command))?;
-            self.others.push(running);
+            let port = (FIRST_PORT + mobile).to_string();
+            self.start(0, &["-s", "-p", &port])?;
         }
         thread::sleep(Duration::from_millis(500));
+        // It is ended, so that none has the air for itself when others are done.
+        let span = (2 * (skip + time)).to_string();
         for mobile in 0..active {
-            let mut command = Command::new("iperf3");
-            command.args([
-                "-c",
-                &server,
-                "-R",
-                "-p",
-                &(FIRST_PORT + mobile).to_string(),
-            ]);
-            // It is ended, so that none has the air for itself when others are done.
-            command.args(["-t", &(2 * (skip + time)).to_string()]);
-            let running = self.spawn(inside(1 + mobile, &command))?;
-            self.others.push(running);
+            let port = (FIRST_PORT + mobile).to_string();
+            self.start(1 + mobile, &["-c", server, "-R", "-p", &port, "-t", &span])?;
         }
         thread::sleep(Duration::from_secs(skip.into()));
         let (before, got_before) = (self.moment()?, self.received(active)?);
@@ -217,7 +153,7 @@ impl Cell {
         let of = |mobile: usize| {
             let mut command = Command::new("ss");
             command.arg("-tinH");
-            let text = self.shell.run(inside(1 + mobile, &command))?;
+            let text = hop::run(&self.shell, &self.rig.hosts[1 + mobile], command)?;
             let counts = text.split("bytes_received:").skip(1);
             let count = |text: &str| text.split_whitespace().next()?.parse::<f64>().ok();
             // The connection for iperf3's own use carries next to nothing.
@@ -234,81 +170,26 @@ impl Cell {
     }
 
     fn peers(&self) -> Vec<Value> {
-        let status = daemons::status(&self.shell, &self.program, ("gateway", "state0"));
-        status.unwrap_or_default()["host"]["peers"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default()
+        let status = self.daemons.status(0);
+        let peers = status["host"]["peers"].as_array();
+        peers.cloned().unwrap_or_default()
     }
 
-    /// What the air has seen until now.
-    fn moment(&self) -> Result<Moment, Failure> {
-        let path = self.path("air.json");
-        let _ = fs::remove_file(&path);
-        let id = self.air.as_ref().map_or(0, Running::id);
-        let mut command = Command::new("kill");
-        command.args(["-USR1", &id.to_string()]);
-        self.shell.run(command)?;
-        self.wait("the air reports", || path.is_file())?;
-        moment(&read(&path).unwrap_or_default())
+    /// Returns what the air has seen until now.
+    fn moment(&mut self) -> Result<Moment, Failure> {
+        moment(&self.rig.air.report()?)
             .ok_or_else(|| Failure::Found("the report of the air cannot be read".into()))
     }
 
-    fn ip(&self, line: &str) -> Result<String, Failure> {
-        let mut command = Command::new("ip");
-        command.args(line.split(' '));
-        self.shell.run(command)
+    /// Starts iperf3 with these words on a host.
+    fn start(&mut self, host: usize, words: &[&str]) -> Result<(), Failure> {
+        let mut command = Command::new("iperf3");
+        command.args(words);
+        let folder = &self.shell.root;
+        let process = Process::start(command, "iperf3", folder, Some(&self.rig.hosts[host]))?;
+        self.running.push(process);
+        Ok(())
     }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.shell.root.join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
-        peers::write(&self.path(name), text)
-    }
-
-    fn spawn(&self, mut command: Command) -> Result<Running, Failure> {
-        command.current_dir(&self.shell.root);
-        spawn(command)
-    }
-
-    fn wait(&self, what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failure> {
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
-            if done() {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        let (seconds, folder) = (PATIENCE.as_secs(), self.shell.root.display());
-        Err(Failure::Found(format!(
-            "{what}: not so after {seconds} s ({folder})"
-        )))
-    }
-}
-
-impl Drop for Cell {
-    fn drop(&mut self) {
-        self.others.clear();
-        self.air = None;
-        for host in 0..=self.mobiles {
-            // What stays is removed before the next run.
-            let _ = self.ip(&format!("netns del {}", name(host)));
-        }
-    }
-}
-
-/// The command, in a host.
-fn inside(host: usize, inner: &Command) -> Command {
-    let mut command = Command::new("ip");
-    command.args(["netns", "exec", &name(host)]);
-    command.arg(inner.get_program()).args(inner.get_args());
-    command
-}
-
-fn read(path: &Path) -> Option<Value> {
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
 
 fn moment(report: &Value) -> Option<Moment> {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use rig::Ganesha;
 use serde_json::Value;
 
-use super::hosts::Hosts;
-use super::server::Server;
-use xtask::shell::Failure;
+use crate::failure::Failure;
+use crate::hop::Hop;
 
 /// From the server, or to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +48,9 @@ pub(crate) struct Copied {
 }
 
 /// Makes what is copied: `name`, of random bytes, on both hosts; with `files`, a directory of so many.
-pub(crate) fn prepare(hosts: &Hosts, name: &str, bytes: u64, files: u32) -> Result<(), Failure> {
+pub(crate) fn prepare(hop: &Hop, name: &str, bytes: u64, files: u32) -> Result<(), Failure> {
     let failed = |error| Failure::Found(format!("cannot make what is copied: {error}"));
-    let (ours, theirs) = (
-        hosts.path("client").join(name),
-        hosts.path("export").join(name),
-    );
+    let (ours, theirs) = (hop.path("client").join(name), hop.path("export").join(name));
     for path in [&ours, &theirs] {
         fs::create_dir_all(path.parent().unwrap_or(path)).map_err(failed)?;
     }
@@ -81,14 +78,14 @@ pub(crate) fn copy(
     client: Client,
     way: Way,
     name: &str,
-    (hosts, server): (&Hosts, &Server),
+    (hop, server): (&Hop, &Ganesha),
 ) -> Result<Copied, Failure> {
     let (from, to) = match way {
         Way::Read => ("export", "client"),
         Way::Write => ("client", "export"),
     };
-    let source = hosts.path(from).join(name);
-    let target = hosts.path(to).join(format!("{name}-copy"));
+    let source = hop.path(from).join(name);
+    let target = hop.path(to).join(format!("{name}-copy"));
     remove(&target)?;
     let remote = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -112,11 +109,11 @@ pub(crate) fn copy(
         }
     };
     let begun = Instant::now();
-    let text = hosts.run(&hosts.client, &command)?;
+    let text = hop.run(&hop.mobile, command)?;
     let seconds = begun.elapsed().as_secs_f64();
     let mut compare = Command::new("diff");
     compare.args([Path::new("-rq"), &source, &target]);
-    hosts.shell.run(compare)?;
+    hop.shell.run(compare)?;
     remove(&target)?;
     Ok(Copied {
         seconds,

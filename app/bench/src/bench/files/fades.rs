@@ -1,19 +1,15 @@
 //! Files through an emulated link that fades, over UDP.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
 use super::copy::{self, Client, Way};
-use super::daemons::{self, Daemons};
-use super::hosts::Hosts;
-use super::link::{self, Link};
 use super::row::Row;
-use super::server::Server;
 use super::service;
 use super::{Measured, folder_in_memory};
 use crate::bench::spread::{show, spread};
-use xtask::shell::Failure;
+use crate::bench::{parallel, peers};
+use crate::failure::Failure;
+use crate::hop::{GATEWAY, Hop, INSIDE};
+use rig::{Air, Directories, Ganesha};
+use serde_json::Value;
 
 const SIZES: [u64; 2] = [1_000_000, 20_000_000];
 
@@ -124,36 +120,16 @@ fn all(measured: &Measured, cases: &[Case], limit: Limit) -> Result<Vec<Row>, Fa
             "no such scheme; there are: {known}"
         )));
     }
-    let (next, done) = (AtomicUsize::new(0), Mutex::new((Vec::new(), Vec::new())));
-    thread::scope(|scope| {
-        for _ in 0..usize::from(options.at_once).min(cases.len()) {
-            scope.spawn(|| {
-                while let Some((index, case)) = take(&next, cases) {
-                    let result = measure(measured, case, index);
-                    let mut done = done.lock().expect("no thread panics while it holds this");
-                    match result {
-                        Ok(row) => done.0.push((index, row)),
-                        Err(failure) => done.1.push(format!("{}: {failure}", case.name())),
-                    }
-                }
-            });
-        }
+    let results = parallel::each(cases, options.at_once.into(), |_, case| {
+        measure(measured, case).map_err(|failure| format!("{}: {failure}", case.name()))
     });
-    let (mut rows, failures) = done
-        .into_inner()
-        .expect("no thread panics while it holds this");
-    rows.sort_by_key(|(index, _)| *index);
-    let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+    let (rows, failures): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    let rows: Vec<_> = rows.into_iter().filter_map(Result::ok).collect();
     print(&rows, &options.fades, limit);
-    for failure in failures {
+    for failure in failures.into_iter().filter_map(Result::err) {
         println!("not measured: {failure}");
     }
     Ok(rows)
-}
-
-fn take<'c>(next: &AtomicUsize, cases: &'c [Case]) -> Option<(usize, &'c Case)> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    cases.get(index).map(|case| (index, case))
 }
 
 /// All copies; the long ones first, so that none is waited for at the end.
@@ -208,44 +184,40 @@ impl Case {
     }
 }
 
-fn measure(measured: &Measured, case: &Case, index: usize) -> Result<Row, Failure> {
-    let program = measured.program;
+fn measure(measured: &Measured, case: &Case) -> Result<Row, Failure> {
     let folder = folder_in_memory()?;
-    let hosts = Hosts::new(folder.path(), &index.to_string())?;
-    copy::prepare(&hosts, "data", case.bytes, 0)?;
-    let link = Link::start(&hosts, program, case.fade_ms, case.seed)?;
-    let daemons = case
-        .scheme
-        .repaired
-        .then(|| Daemons::start(&hosts, program))
-        .transpose()?;
-    let address = if case.scheme.repaired {
-        daemons::SERVER
-    } else {
-        link::SERVER
-    };
-    let server = Server::start(&hosts, address)?;
-    let (server, _slow) = match case.per_byte {
-        0 => (server, None),
-        per_byte => (
-            server.behind(service::PORT),
-            Some(service::start(&hosts, per_byte)?),
-        ),
-    };
-    server.wait(&hosts, program)?;
-    let signals = daemons
-        .as_ref()
-        .map(|daemons| daemons.signals().display().to_string());
+    let hop = Hop::new(folder.path(), measured.program)?;
+    copy::prepare(&hop, "data", case.bytes, 0)?;
+    let link = hop.path("link.toml");
+    peers::write(&link, &description(case.fade_ms))?;
+    let mut air = hop.air(&link.to_string_lossy(), case.seed)?;
+    let daemons = hop.daemons();
+    let repaired = case.scheme.repaired;
+    let running = repaired.then(|| hop.start_daemons(&daemons));
+    let _running = running.transpose()?;
+    let address = if repaired { INSIDE } else { GATEWAY };
+    let usual = Directories::Remembered;
+    let mut server = Ganesha::start(&hop.gateway, address, folder.path(), usual)?;
+    let mut slow = None;
+    if case.per_byte > 0 {
+        server = server.behind(service::PORT);
+        slow = Some(service::start(&hop, case.per_byte)?);
+    }
+    hop.reach(&server)?;
+    let signals = hop.signals().display().to_string();
     let mut options = vec!["--proto", "udp", "--policy", case.scheme.policy];
     options.extend(measured.options.fades.client.split_whitespace());
-    match &signals {
-        Some(socket) => options.extend(["--signals", socket]),
-        None => options.push("--no-signals"),
+    if repaired {
+        options.extend(["--signals", &signals]);
+    } else {
+        options.push("--no-signals");
     }
-    let before = link.now(&hosts)?;
-    let client = Client::Lasthop(program, &options);
-    let copied = copy::copy(client, case.way, "data", (&hosts, &server))?;
-    let after = link.now(&hosts)?;
+    let before = moment(&mut air)?;
+    let client = Client::Lasthop(measured.program, &options);
+    let copied = copy::copy(client, case.way, "data", (&hop, &server))?;
+    let after = moment(&mut air)?;
+    drop(slow);
+    let sender = usize::from(case.way == Way::Write);
     Ok(Row {
         setting: fade(case.fade_ms),
         scheme: case.scheme.name.into(),
@@ -253,11 +225,43 @@ fn measure(measured: &Measured, case: &Case, index: usize) -> Result<Row, Failur
         bytes: case.bytes,
         turn: case.seed,
         seconds: copied.seconds,
-        good_share: Some(before.good_share_until(after)),
+        good_share: Some((after.1 - before.1) / (after.0 - before.0)),
         repeated: copied.repeated,
         server_growth: None,
-        held_share: daemons.and_then(|daemons| daemons.held_share(case.way)),
+        held_share: repaired
+            .then(|| held_share(&daemons.status(sender)))
+            .flatten(),
     })
+}
+
+/// Returns a link that fades: its rate is that of the papers' infrared LAN; fades hit both directions together.
+fn description(fade_ms: u32) -> String {
+    let common = "[each]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = \"50 packets\"\n";
+    if fade_ms == 0 {
+        return common.into();
+    }
+    format!(
+        "{common}\n[errors]\nmodel = \"temporal\"\ngood = {{ distribution = \"exponential\", mean = \"1 s\" }}\n\
+         bad = {{ distribution = \"exponential\", mean = \"{fade_ms} ms\" }}\n"
+    )
+}
+
+/// Returns the time since the link began, and that in which it was good, in nanoseconds.
+fn moment(air: &mut Air) -> Result<(f64, f64), Failure> {
+    let report: Value = air.report()?;
+    let elapsed = report["elapsed_ns"].as_f64();
+    let share = report["down"]["good_share"].as_f64();
+    let moment = elapsed
+        .zip(share)
+        .map(|(elapsed, share)| (elapsed, elapsed * share));
+    moment.ok_or_else(|| Failure::Found("the report of the emulated link is not whole".into()))
+}
+
+/// Returns what the daemon that sends a file took for bulk, of all that it has carried.
+fn held_share(status: &Value) -> Option<f64> {
+    let sent = &status["host"]["peers"][0]["hop"]["stats"]["sent"];
+    let (held, brief) = (sent["bytes_held"].as_f64()?, sent["bytes_brief"].as_f64()?);
+    Some(held / (held + brief))
 }
 
 fn fade(milliseconds: u32) -> String {

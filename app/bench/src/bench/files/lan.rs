@@ -1,15 +1,12 @@
 //! One large file over a veth pair without loss.
 
 use super::copy::{self, Client, Way};
-use super::hosts::Hosts;
 use super::row::Row;
-use super::server::Server;
 use super::{Measured, folder_in_memory};
 use crate::bench::spread::{show, spread};
-use xtask::shell::Failure;
-
-pub(crate) const SERVER: &str = "10.78.0.2";
-pub(crate) const CLIENT: &str = "10.78.0.3";
+use crate::failure::Failure;
+use crate::hop::{GATEWAY, Hop};
+use rig::{Directories, Ganesha};
 
 /// Who is compared: a name, and the transport of ours.
 const SCHEMES: [(&str, Option<&str>); 3] = [
@@ -35,9 +32,9 @@ pub(super) fn without_loss(
     files: u32,
 ) -> Result<Vec<Row>, Failure> {
     let folder = folder_in_memory()?;
-    let hosts = Hosts::new(folder.path(), "lan")?;
-    hosts.wire(SERVER, CLIENT)?;
-    copy::prepare(&hosts, "data", bytes, files)?;
+    let hop = Hop::new(folder.path(), measured.program)?;
+    hop.wire()?;
+    copy::prepare(&hop, "data", bytes, files)?;
     let mut rows = Vec::new();
     for turn in 1..=measured.options.turns {
         for way in Way::BOTH {
@@ -46,15 +43,16 @@ pub(super) fn without_loss(
                     continue;
                 }
                 // A new one each time: ganesha keeps what it has sent over UDP.
-                let server = Server::start(&hosts, SERVER)?;
-                server.wait(&hosts, measured.program)?;
+                let usual = Directories::Remembered;
+                let server = Ganesha::start(&hop.gateway, GATEWAY, folder.path(), usual)?;
+                hop.reach(&server)?;
                 let before = server.memory();
                 let options = ["--no-signals", "--proto", transport.unwrap_or_default()];
                 let client = match transport {
                     Some(_) => Client::Lasthop(measured.program, &options),
                     None => Client::Peer,
                 };
-                let copied = copy::copy(client, way, "data", (&hosts, &server))?;
+                let copied = copy::copy(client, way, "data", (&hop, &server))?;
                 let growth = before.zip(server.memory());
                 rows.push(Row {
                     setting: setting.into(),
@@ -65,7 +63,8 @@ pub(super) fn without_loss(
                     seconds: copied.seconds,
                     good_share: None,
                     repeated: copied.repeated,
-                    server_growth: growth.map(|(before, after)| after as i64 - before as i64),
+                    server_growth: growth
+                        .map(|(before, after)| after.get() as i64 - before.get() as i64),
                     held_share: None,
                 });
             }

@@ -5,10 +5,11 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::hosts::{Hosts, Running};
-use super::server::NFS_PORT;
+use rig::{Ganesha, Process};
+
 use crate::bench::setting;
-use xtask::shell::Failure;
+use crate::failure::Failure;
+use crate::hop::Hop;
 
 /// Where the relay takes calls.
 pub(crate) const PORT: u16 = 20_491;
@@ -26,11 +27,11 @@ pub(crate) struct Options {
 }
 
 /// Starts a relay in the server's host.
-pub(crate) fn start(hosts: &Hosts, per_byte: u64) -> Result<Running, Failure> {
+pub(crate) fn start(hop: &Hop, per_byte: u64) -> Result<Process, Failure> {
     let ourselves = setting::ourselves()?;
     let mut command = Command::new(ourselves);
     command.args(["bench", "slow-server", "--per-byte", &per_byte.to_string()]);
-    hosts.start(&hosts.server, &command)
+    hop.start(&hop.gateway, "slow-server", command)
 }
 
 /// Relays until it is killed.
@@ -41,7 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 fn relay(options: &Options) -> std::io::Result<()> {
     let clients = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
     let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    server.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, NFS_PORT)))?;
+    server.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, Ganesha::PORT)))?;
     server.set_read_timeout(Some(PATIENCE))?;
     let (mut call, mut reply) = (vec![0; LONGEST], vec![0; LONGEST]);
     loop {

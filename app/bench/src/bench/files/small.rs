@@ -3,7 +3,7 @@
 use super::Measured;
 use super::lan::without_loss;
 use super::row::Row;
-use xtask::shell::Failure;
+use crate::failure::Failure;
 
 /// Bytes of each file.
 const BYTES: u64 = 4_000;

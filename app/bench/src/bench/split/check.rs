@@ -1,12 +1,15 @@
 //! Whether the method finds what is there: known loads of the mobile host, and of others.
 
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rig::Namespace;
 
 use super::load::{Part, Tasks, Work};
 use super::rig::{MOBILE, Rig};
 use crate::bench::setting;
-use xtask::shell::Failure;
+use crate::failure::Failure;
 
 /// How long each load is watched.
 const WATCHED: Duration = Duration::from_secs(2);
@@ -22,10 +25,10 @@ const DATAGRAMS: f64 = 2_000.0;
 ///
 /// # Errors
 /// Where it is not what it must be: then this kernel, or how busy the machine is, does not let the bench go on.
-pub(super) fn run() -> Result<(), Failure> {
+pub(super) fn run(program: &Path) -> Result<(), Failure> {
     let folder = setting::folder(Some("/run"))?;
-    let rig = Rig::new(folder.path())?;
-    let own = spinning(&rig, &rig.hosts.client, "30")?;
+    let rig = Rig::new(folder.path(), program)?;
+    let own = spinning(&rig, &rig.hop.mobile, "30")?;
     let others = spinning(&rig, &rig.fixed, "90")?;
     let (arrivals, cost) = arriving(&rig)?;
     println!(
@@ -51,9 +54,9 @@ pub(super) fn run() -> Result<(), Failure> {
 }
 
 /// What is found at the mobile host while a host uses so much of its processor, in per cent.
-fn spinning(rig: &Rig, host: &str, share: &str) -> Result<f64, Failure> {
+fn spinning(rig: &Rig, host: &Namespace, share: &str) -> Result<f64, Failure> {
     let spin = rig.talk(host, &["spin", "--share", share])?;
-    let is_own = host == rig.hosts.client;
+    let is_own = host.id() == rig.hop.mobile.id();
     let tasks = Tasks {
         daemon: None,
         application: is_own.then(|| spin.id()),
@@ -75,7 +78,7 @@ fn arriving(rig: &Rig) -> Result<(f64, f64), Failure> {
         "--to",
         &to,
     ];
-    let mut sender = rig.talk(rig.access(), &words)?;
+    let mut sender = rig.talk(&rig.access, &words)?;
     let tasks = Tasks {
         arrival: Some(rig.arrival),
         ..Tasks::default()

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
-use xtask::shell::Failure;
+use crate::failure::Failure;
 
 /// The most that is read at once, in bytes.
 const AT_ONCE: usize = 65_536;

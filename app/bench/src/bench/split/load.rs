@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use xtask::shell::Failure;
+use crate::failure::Failure;
 
 /// Whose work it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,10 +100,8 @@ impl Tasks {
         for (part, process) in parts {
             let Some(process) = process else { continue };
             let folder = PathBuf::from(format!("/proc/{process}/task"));
-            let threads = fs::read_dir(&folder).map_err(|source| Failure::Read {
-                path: folder,
-                source,
-            })?;
+            let threads = fs::read_dir(&folder);
+            let threads = threads.map_err(rig::Failure::file("read", &folder))?;
             for thread in threads.filter_map(Result::ok) {
                 let path = thread.path();
                 // One that has just ended tells nothing any more.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rig::{Namespace, Process};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,9 +12,8 @@ use super::case::Case;
 use super::load::{Tasks, Work};
 use super::rig::{FIXED, Rig};
 use super::talk::Talk;
-use crate::bench::files::daemons::Daemons;
 use crate::bench::setting;
-use xtask::shell::Failure;
+use crate::failure::Failure;
 
 /// How long the mobile host is watched while it rests, before a transfer and again after it.
 const REST: Duration = Duration::from_millis(500);
@@ -91,35 +91,33 @@ impl Row {
 /// Makes a transfer on hosts of its own.
 pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
     let folder = setting::folder(Some("/run"))?;
-    let rig = Rig::new(folder.path())?;
-    let air = rig.start_air(manner.program, case)?;
+    let rig = Rig::new(folder.path(), manner.program)?;
+    let mut air = rig.start_air(case)?;
     let stirring = rig.stir()?;
-    let daemons = rig.start_daemons(manner.program, (case.scheme, manner.sender))?;
+    let daemons = rig.start_daemons(case.scheme, manner.sender)?;
     let bytes = manner.bytes.to_string();
     let up = if case.both_ways { &bytes } else { "0" };
     let sender = ["--sender", manner.sender];
     let of_fixed = ["--listen", "--send", &bytes, "--expect", up];
     let mut fixed = end(&rig, &rig.fixed, (sender, &of_fixed))?;
     let of_mobile = ["--send", up, "--expect", &bytes];
-    let mut mobile = end(&rig, &rig.hosts.client, (sender, &of_mobile))?;
+    let mut mobile = end(&rig, &rig.hop.mobile, (sender, &of_mobile))?;
     let tasks = Tasks {
-        daemon: daemons.as_ref().map(Daemons::mobile_id),
+        daemon: daemons.get(1).map(Process::id),
         application: Some(mobile.id()),
         arrival: Some(rig.arrival),
     };
     drop(stirring);
     thread::sleep(SETTLING);
     let rest = rest(&tasks)?;
-    let seen = air.report(&rig.hosts)?;
+    let seen = air.report()?;
     let (before, begun) = (tasks.now()?, Instant::now());
     mobile.say("go")?;
     wait(case, [&mobile, &fixed], manner.limit);
     let (after, seconds) = (tasks.now()?, begun.elapsed().as_secs_f64());
     let counts = [count(&mut mobile)?, count(&mut fixed)?];
-    let seen = [seen, air.report(&rig.hosts)?];
-    let split = daemons
-        .as_ref()
-        .and_then(|daemons| daemons.status("gateway"));
+    let seen = [seen, air.report()?];
+    let split = rig.status();
     mobile.say("stop")?;
     thread::sleep(DRAINING);
     let background = rest.joined(&self::rest(&tasks)?, 0.5);
@@ -129,7 +127,7 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
     }
     let [got, got_up] = counts;
     if case.scheme.is_split() && got > 0.0 {
-        joined(split.as_ref())?;
+        joined(&split)?;
     }
     let wanted = manner.bytes as f64;
     Ok(Row {
@@ -146,7 +144,11 @@ pub(super) fn run(manner: &Manner<'_>, case: &Case) -> Result<Row, Failure> {
 }
 
 /// Starts one end of the connection.
-fn end(rig: &Rig, host: &str, (sender, words): ([&str; 2], &[&str])) -> Result<Talk, Failure> {
+fn end(
+    rig: &Rig,
+    host: &Namespace,
+    (sender, words): ([&str; 2], &[&str]),
+) -> Result<Talk, Failure> {
     let address = format!("{FIXED}:{PORT}");
     let common = ["stream", "--address", &address];
     let words = common.iter().chain(&sender).chain(words);
@@ -180,9 +182,8 @@ fn count(end: &mut Talk) -> Result<f64, Failure> {
 }
 
 /// Refuses a run in which the connection did not end at the gateway.
-fn joined(status: Option<&Value>) -> Result<(), Failure> {
-    let joined = status.and_then(|status| status["split"]["joined"].as_u64());
-    match joined {
+fn joined(status: &Value) -> Result<(), Failure> {
+    match status["split"]["joined"].as_u64() {
         Some(1..) => Ok(()),
         _ => Err(Failure::Found("the connection was not split".into())),
     }

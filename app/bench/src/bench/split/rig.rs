@@ -1,17 +1,18 @@
 //! A mobile host, the far end of its cable, a gateway and a fixed host, each a network namespace, and what runs there.
 
-use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use rig::daemons::Daemons;
+use rig::{Air, End, Namespace, Process};
+use serde_json::Value;
 
 use super::case::{Case, Scheme};
 use super::load::thread_of;
 use super::talk::Talk;
-use crate::bench::files::daemons::{Daemons, Wishes};
-use crate::bench::files::hosts::Hosts;
-use crate::bench::files::link::{self, Link};
 use crate::bench::{peers, setting};
-use xtask::shell::Failure;
+use crate::failure::Failure;
+use crate::hop::{self, Hop};
 
 /// The processor of the mobile host's tasks.
 const PROCESSOR: &str = "1";
@@ -24,66 +25,60 @@ const OUTSIDE: &str = "10.80.0.1";
 /// Threads of the kernel that take packets in go before anything else, as the soft interrupts do that they stand for.
 const FIRST: &str = "50";
 
-/// The hosts; the gateway and the mobile host are those that [`Hosts`] has anyway.
+/// The hosts; of the hop only its wired end is on the air itself.
 pub(super) struct Rig {
-    pub(super) hosts: Hosts,
-    pub(super) fixed: String,
-    access: String,
+    pub(super) hop: Hop,
+    pub(super) fixed: Namespace,
+    /// The host at the far end of the mobile host's cable.
+    pub(super) access: Namespace,
     /// The thread that takes in what arrives at the mobile host.
     pub(super) arrival: u32,
 }
 
 impl Rig {
-    /// The hosts, without a hop between the gateway and the far end of the mobile host's cable.
-    pub(super) fn new(folder: &Path) -> Result<Self, Failure> {
-        let mut hosts = Hosts::new(folder, "split")?;
-        hosts.end_with_us();
-        let (fixed, access) = (hosts.add("f")?, hosts.add("a")?);
-        let mut rig = Self {
-            hosts,
-            fixed,
-            access,
-            arrival: 0,
-        };
-        let (gateway, mobile) = (&rig.hosts.server, &rig.hosts.client);
+    /// Makes the hosts, without a hop between the gateway and the far end of the mobile host's cable.
+    pub(super) fn new(folder: &Path, program: &Path) -> Result<Self, Failure> {
+        let hop = Hop::new(folder, program)?;
+        let [fixed, access] = rig::hosts()?;
+        let (gateway, mobile) = (&hop.gateway, &hop.mobile);
         // The kernel's threads bear these names, and there may be another bench.
         let [near, far] = ["m", "a"].map(|end| format!("{end}{}", std::process::id()));
-        for host in [mobile, &rig.access, gateway, &rig.fixed] {
-            rig.set(host, "net/ipv6/conf/all/disable_ipv6", "1")?;
+        for host in [mobile, &access, gateway, &fixed] {
+            rig::set(host, "net/ipv6/conf/all/disable_ipv6", "1")?;
         }
-        rig.hosts
-            .join([(gateway, "wire0", OUTSIDE), (&rig.fixed, "wire0", FIXED)])?;
-        rig.hosts
-            .join([(&rig.access, &far, ACCESS), (mobile, &near, MOBILE)])?;
-        rig.own_thread(&rig.access, &far, "0")?;
-        let arrival = rig.own_thread(mobile, &near, PROCESSOR)?;
-        for host in [gateway, &rig.access] {
-            rig.set(host, "net/ipv4/ip_forward", "1")?;
+        for ends in [
+            [(gateway, "wire0", OUTSIDE), (&fixed, "wire0", FIXED)],
+            [(&access, &far, ACCESS), (mobile, &near, MOBILE)],
+        ] {
+            let [one, other] = ends.map(|(_, _, address)| format!("{address}/24"));
+            let [(left, near, _), (right, far, _)] = ends;
+            rig::join([End::new(left, near, &one), End::new(right, far, &other)])?;
         }
-        for (host, via) in [(&rig.fixed, OUTSIDE), (mobile, ACCESS)] {
-            rig.hosts
-                .ip(&format!("-n {host} route add default via {via}"))?;
+        own_thread(&hop, &access, &far, "0")?;
+        let arrival = own_thread(&hop, mobile, &near, PROCESSOR)?;
+        for host in [gateway, &access] {
+            rig::set(host, "net/ipv4/ip_forward", "1")?;
         }
-        rig.arrival = arrival;
-        Ok(rig)
+        for (host, via) in [(&fixed, OUTSIDE), (mobile, ACCESS)] {
+            rig::route(host, "0.0.0.0/0", via)?;
+        }
+        Ok(Self {
+            hop,
+            fixed,
+            access,
+            arrival,
+        })
     }
 
     /// Joins gateway and mobile host by an air.
-    pub(super) fn start_air(&self, program: &Path, case: &Case) -> Result<Link, Failure> {
-        let file = self.hosts.path("link.toml");
+    pub(super) fn start_air(&self, case: &Case) -> Result<Air, Failure> {
+        let file = self.hop.path("link.toml");
         peers::write(&file, &case.link())?;
-        let (gateway, access) = (&self.hosts.server, &self.access);
-        let air = Link::between(
-            &self.hosts,
-            program,
-            [gateway, access],
-            (&file.display().to_string(), case.seed),
-        )?;
-        let (left, right) = (link::SERVER, link::CLIENT);
-        self.hosts
-            .ip(&format!("-n {gateway} route add 10.78.0.0/24 via {right}"))?;
-        self.hosts
-            .ip(&format!("-n {access} route add default via {left}"))?;
+        let air = self
+            .hop
+            .air_to(&self.access, &file.to_string_lossy(), case.seed)?;
+        rig::route(&self.hop.gateway, "10.78.0.0/24", hop::MOBILE)?;
+        rig::route(&self.access, "0.0.0.0/0", hop::GATEWAY)?;
         Ok(air)
     }
 
@@ -93,118 +88,98 @@ impl Rig {
         let to = format!("{MOBILE}:9");
         let words = ["datagrams", "--count", "100000", "--each-ms", "20", "--to"];
         let words = [&words[..], &[&to]].concat();
-        let mut talk = self.talk(&self.hosts.server, &words)?;
+        let mut talk = self.talk(&self.hop.gateway, &words)?;
         talk.say("go")?;
         Ok(talk)
     }
 
-    /// Starts the daemons, if there are any, and waits until both ends agree. What the gateway sends across the hop by
+    /// Starts the daemons, the gateway's first, if there are any, and waits until both ends agree. What the gateway sends across the hop by
     /// the kernel's TCP gets that congestion control.
-    pub(super) fn start_daemons<'a>(
-        &'a self,
-        program: &'a Path,
-        (scheme, sender): (Scheme, &str),
-    ) -> Result<Option<Daemons<'a>>, Failure> {
-        let Some(mut gateway) = scheme.of_gateway().map(String::from) else {
-            return Ok(None);
+    pub(super) fn start_daemons(
+        &self,
+        scheme: Scheme,
+        sender: &str,
+    ) -> Result<Vec<Process>, Failure> {
+        let Some(peer) = scheme.of_gateway() else {
+            return Ok(Vec::new());
         };
-        if scheme.is_split() {
-            // Writing to a string cannot fail.
-            let _ = write!(gateway, "[split]\ncongestion_control = \"{sender}\"\n");
-        }
-        let wishes = Wishes {
-            gateway: &gateway,
+        let split = format!("[split]\ncongestion_control = \"{sender}\"\n");
+        let is_split = scheme.is_split();
+        let daemons = Daemons {
+            gateway: if is_split { &split } else { "" },
+            peer,
+            route: Some("10.80.0.0/24"),
             mobile: scheme.of_mobile(),
-            route: "10.80.0.0/24",
+            ..self.hop.daemons()
         };
-        let daemons = Daemons::start_with(&self.hosts, program, &wishes)?;
-        pin(daemons.mobile_id())?;
-        let method = if scheme.is_split() { "plain" } else { "arq" };
-        self.hosts.wait("the daemons agree", || {
-            let status = daemons.status("gateway").unwrap_or_default();
-            let peer = &status["host"]["peers"][0];
+        let processes = self.hop.start_daemons(&daemons)?;
+        // With all its threads.
+        let id = processes[1].id().to_string();
+        run(&self.hop, &["taskset", "-a", "-p", "-c", PROCESSOR, &id])?;
+        let method = if is_split { "plain" } else { "arq" };
+        self.hop.wait("the daemons agree", || {
+            let peer = &self.status()["host"]["peers"][0];
             let is_ready = !peer["keys_age"].is_null() && peer["hop"]["tcp"]["method"] == method;
-            is_ready && (!scheme.is_diverted() || self.diverts())
+            is_ready && (!scheme.is_diverted() || self.hop.diverts())
         })?;
-        Ok(Some(daemons))
+        Ok(processes)
     }
 
-    /// The host at the far end of the mobile host's cable.
-    pub(super) fn access(&self) -> &str {
-        &self.access
+    /// Returns the status of the gateway's daemon.
+    pub(super) fn status(&self) -> Value {
+        self.hop.daemons().status(0)
     }
 
-    /// Whether the mobile host's connections are led to its daemon.
-    fn diverts(&self) -> bool {
-        let mut command = Command::new("nft");
-        command.args(["list", "tables"]);
-        let tables = self.hosts.run(&self.hosts.client, &command);
-        tables.is_ok_and(|tables| tables.contains("lasthop_mobile_split"))
-    }
-
-    /// Starts one of our own programs in a host; that of the mobile host has its processor.
-    pub(super) fn talk(&self, host: &str, words: &[&str]) -> Result<Talk, Failure> {
-        Talk::start(self.hosts.inside(host, &self.ours(host, words)?))
-    }
-
-    fn ours(&self, host: &str, words: &[&str]) -> Result<Command, Failure> {
+    /// Starts one of our own programs on a host; that of the mobile host has its processor.
+    pub(super) fn talk(&self, host: &Namespace, words: &[&str]) -> Result<Talk, Failure> {
         let ourselves = setting::ourselves()?;
         let mut command = Command::new(&ourselves);
-        if host == self.hosts.client {
+        if host.id() == self.hop.mobile.id() {
             command = Command::new("taskset");
             command.args(["-c", PROCESSOR]).arg(ourselves);
         }
-        command.args(["bench", "split-end"]);
-        command.args(words);
-        Ok(command)
-    }
-
-    /// Gives an interface a thread of the kernel that takes in its packets, on that processor.
-    fn own_thread(&self, host: &str, interface: &str, processor: &str) -> Result<u32, Failure> {
-        // A cable hands packets to such a thread only where it could join them, and their sender cannot.
-        let mut command = Command::new("ethtool");
-        command.args(["-K", interface, "gro", "on", "tso", "off"]);
-        self.hosts.run(host, &command)?;
-        let file = format!("/sys/class/net/{interface}/threaded");
-        self.write(host, &file, "1")?;
-        let mut thread = None;
-        // The kernel still takes down the hosts of an earlier run, in which a thread had the same name.
-        self.hosts.wait(
-            "one kernel thread takes packets in (Linux 5.12 or later)",
-            || {
-                thread = thread_of(interface);
-                thread.is_some()
-            },
-        )?;
-        let thread = thread.expect("it was waited for");
-        let id = thread.to_string();
-        for words in [
-            ["taskset", "-p", "-c", processor, &id],
-            ["chrt", "-f", "-p", FIRST, &id],
-        ] {
-            let mut command = Command::new(words[0]);
-            command.args(&words[1..]);
-            self.hosts.shell.run(command)?;
-        }
-        Ok(thread)
-    }
-
-    fn set(&self, host: &str, name: &str, value: &str) -> Result<(), Failure> {
-        self.write(host, &format!("/proc/sys/{name}"), value)
-    }
-
-    /// Writes a file of the kernel's, as a host sees it.
-    fn write(&self, host: &str, file: &str, value: &str) -> Result<(), Failure> {
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("echo {value} > {file}")]);
-        self.hosts.run(host, &command).map(drop)
+        command.args(["bench", "split-end"]).args(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let folder = &self.hop.shell.root;
+        Talk::start(Process::with_streams(command, "end", folder, Some(host))?)
     }
 }
 
-/// Leaves a process, with all its threads, only the mobile host's processor.
-fn pin(process: u32) -> Result<(), Failure> {
-    let shell = xtask::shell::Shell::new(false);
-    let mut command = Command::new("taskset");
-    command.args(["-a", "-p", "-c", PROCESSOR, &process.to_string()]);
-    shell.run(command).map(drop)
+/// Gives an interface a thread of the kernel that takes in its packets, on that processor.
+fn own_thread(
+    hop: &Hop,
+    host: &Namespace,
+    interface: &str,
+    processor: &str,
+) -> Result<u32, Failure> {
+    let mut command = Command::new("unshare");
+    // A cable hands packets to such a thread only where it could join them, and their sender cannot. Of the kernel's
+    // files of interfaces, each host sees its own only.
+    let script = format!(
+        "ethtool -K {interface} gro on tso off && mount -t sysfs sysfs /sys && \
+         echo 1 > /sys/class/net/{interface}/threaded"
+    );
+    command.args(["--mount", "sh", "-c", &script]);
+    hop.run(host, command)?;
+    let mut thread = None;
+    // The kernel still takes down the hosts of an earlier run, in which a thread had the same name.
+    hop.wait(
+        "one kernel thread takes packets in (Linux 5.12 or later)",
+        || {
+            thread = thread_of(interface);
+            thread.is_some()
+        },
+    )?;
+    let thread = thread.expect("it was waited for");
+    let id = thread.to_string();
+    run(hop, &["taskset", "-p", "-c", processor, &id])?;
+    run(hop, &["chrt", "-f", "-p", FIRST, &id])?;
+    Ok(thread)
+}
+
+/// Runs a program to its end.
+fn run(hop: &Hop, words: &[&str]) -> Result<(), Failure> {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
+    Ok(hop.shell.run(command).map(drop)?)
 }

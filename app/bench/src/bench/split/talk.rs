@@ -1,34 +1,30 @@
 //! Programs in hosts that are told what to do, and answer.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::ChildStdin;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use crate::bench::files::hosts::Running;
-use xtask::shell::Failure;
+use rig::Process;
+
+use crate::failure::Failure;
 
 /// How long an answer may take that is due at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program that is spoken with by lines; it is killed when this is dropped.
 pub(super) struct Talk {
-    running: Running,
+    process: Process,
     input: ChildStdin,
     lines: Receiver<String>,
 }
 
 impl Talk {
-    /// Starts a program and waits until it is ready.
-    pub(super) fn start(mut command: Command) -> Result<Self, Failure> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|source| Failure::Start {
-            command: format!("{command:?}"),
-            source,
-        })?;
-        let input = child.stdin.take().expect("it has a pipe");
-        let output = child.stdout.take().expect("it has a pipe");
+    /// Waits until a program, which has pipes, is ready.
+    pub(super) fn start(mut process: Process) -> Result<Self, Failure> {
+        let (input, output) = process.pipes();
+        let (input, output) = input.zip(output).expect("it has pipes");
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -38,18 +34,21 @@ impl Talk {
             }
         });
         let talk = Self {
-            running: child.into(),
+            process,
             input,
             lines,
         };
-        talk.hear(PATIENCE)
-            .filter(|line| line == "ready")
-            .map(|_| talk)
-            .ok_or_else(|| Failure::Found(format!("not ready: {command:?}")))
+        match talk.hear(PATIENCE) {
+            Some(line) if line == "ready" => Ok(talk),
+            _ => Err(Failure::Found(format!(
+                "not ready: {}",
+                talk.process.words()
+            ))),
+        }
     }
 
     pub(super) fn id(&self) -> u32 {
-        self.running.id()
+        self.process.id()
     }
 
     /// Tells it something.

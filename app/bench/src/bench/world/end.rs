@@ -1,14 +1,12 @@
-//! The programs inside the hosts: one that serves, one that downloads, one that asks small questions.
+//! Who is on the hosts: one that serves, one that downloads, one that asks small questions.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use socket2::SockRef;
-
-use xtask::shell::Failure;
 
 /// A small request, and its answer, in bytes.
 const SMALL: usize = 200;
@@ -16,49 +14,17 @@ const EVERY: Duration = Duration::from_millis(100);
 /// How long a server may take to be there.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What to be.
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    work: Work,
+/// The span of a visit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Visit {
+    pub(super) address: SocketAddr,
+    /// Time that does not count, and all of it.
+    pub(super) first: Duration,
+    pub(super) last: Duration,
 }
 
-#[derive(clap::Subcommand)]
-enum Work {
-    /// Answers whoever comes.
-    Serve {
-        #[arg(long)]
-        address: SocketAddr,
-    },
-    /// Downloads all that comes.
-    Fetch {
-        #[command(flatten)]
-        visit: Visit,
-        /// The server's congestion control
-        #[arg(long)]
-        sender: String,
-    },
-    /// Asks for 200 bytes with as many, each 100 ms.
-    Ask {
-        #[command(flatten)]
-        visit: Visit,
-    },
-}
-
-#[derive(clap::Args)]
-struct Visit {
-    #[arg(long)]
-    address: SocketAddr,
-    /// Seconds that do not count
-    #[arg(long)]
-    skip: u64,
-    /// Seconds that do
-    #[arg(long)]
-    time: u64,
-}
-
-/// What a visitor has to tell, as JSON.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// What a visitor has to tell.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Told {
     /// Bytes that came in the time that counts.
     pub(super) bytes: u64,
@@ -66,29 +32,43 @@ pub(super) struct Told {
     pub(super) delays_us: Vec<u64>,
 }
 
-/// Does the work until it is done, or killed.
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
-    let told = match &options.work {
-        Work::Serve { address } => serve(*address).map(|()| Told::default()),
-        Work::Fetch { visit, sender } => fetch(visit, sender),
-        Work::Ask { visit } => ask(visit),
-    };
-    let told = told.map_err(|error| Failure::Found(format!("an end cannot go on: {error}")))?;
-    println!(
-        "{}",
-        serde_json::to_string(&told).expect("numbers under names")
-    );
-    Ok(())
+/// Answers whoever comes, until it is dropped.
+pub(super) struct Server {
+    listener: TcpListener,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
 }
 
-fn serve(address: SocketAddr) -> io::Result<()> {
-    let listener = TcpListener::bind(address)?;
-    for stream in listener.incoming() {
-        let stream = stream?;
-        // One that ends is nobody else's matter.
-        thread::spawn(move || answer(stream));
+impl Server {
+    /// Serves at that address of the host on which this is called.
+    pub(super) fn start(address: SocketAddr) -> io::Result<Self> {
+        let server = Self {
+            listener: TcpListener::bind(address)?,
+            streams: Arc::default(),
+        };
+        let (listener, streams) = (server.listener.try_clone()?, Arc::clone(&server.streams));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream?;
+                let mut streams = streams.lock().unwrap_or_else(PoisonError::into_inner);
+                streams.push(stream.try_clone()?);
+                // One that ends is nobody else's matter.
+                thread::spawn(move || answer(stream));
+            }
+            Ok::<_, io::Error>(())
+        });
+        Ok(server)
     }
-    Ok(())
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Whoever waits for these sockets goes on, and ends.
+        let _ = SockRef::from(&self.listener).shutdown(Shutdown::Both);
+        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        for stream in &*streams {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 /// The first line says what is wanted: `ask`, or a congestion control to be sent to with.
@@ -127,9 +107,10 @@ fn connect(address: SocketAddr, wish: &str) -> io::Result<TcpStream> {
     }
 }
 
-fn fetch(visit: &Visit, sender: &str) -> io::Result<Told> {
+/// Downloads all that comes; the server sends with that congestion control.
+pub(super) fn fetch(visit: &Visit, sender: &str) -> io::Result<Told> {
     let begun = Instant::now();
-    let (first, last) = bounds(visit);
+    let Visit { first, last, .. } = *visit;
     let mut stream = connect(visit.address, sender)?;
     let mut room = vec![0; 1 << 16];
     let mut told = Told::default();
@@ -149,20 +130,15 @@ fn fetch(visit: &Visit, sender: &str) -> io::Result<Told> {
     }
 }
 
-/// Until when nothing counts, and until when all does.
-fn bounds(visit: &Visit) -> (Duration, Duration) {
-    let first = Duration::from_secs(visit.skip);
-    (first, first + Duration::from_secs(visit.time))
-}
-
 fn is_late(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
-fn ask(visit: &Visit) -> io::Result<Told> {
+/// Asks for 200 bytes with as many, each 100 ms.
+pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
     let begun = Instant::now();
-    let (first, last) = bounds(visit);
+    let Visit { first, last, .. } = *visit;
     let mut stream = connect(visit.address, "ask")?;
     let mut answers = stream.try_clone()?;
     // Requests are made on time, whether or not the ones before are answered.

@@ -1,20 +1,20 @@
 //! One run: two hosts, the emulated link between them, and what crosses it.
 
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::process::Command;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use rig::{Air, Namespace};
 use serde_json::Value;
 
-use super::end::Told;
+use super::end::{Server, Told, Visit, ask, fetch};
 use super::scheme::Scheme;
 use super::{Options, Row};
-use crate::bench::files::daemons::{self, Daemons, Wishes};
-use crate::bench::files::hosts::Hosts;
-use crate::bench::files::link::{self, Link};
 use crate::bench::setting;
-use xtask::shell::Failure;
+use crate::failure::Failure;
+use crate::hop::{DEVICE, GATEWAY, Hop, INSIDE, MOBILE};
 
 const PORT: u16 = 5_201;
 /// How long after the link stands all begin, so that every scheme meets the same part of what changes.
@@ -30,82 +30,71 @@ pub(super) struct Case<'a> {
 
 /// Everything that crosses the link at one time.
 struct Visits<'a> {
-    hosts: &'a Hosts,
+    hop: &'a Hop,
     options: &'a Options,
 }
 
 impl Visits<'_> {
-    /// Lets a visitor of the mobile host go to the server at `address` and tell of it.
-    fn go(&self, address: &str, words: &[&str]) -> Result<Told, Failure> {
-        let mut command = Command::new(setting::ourselves()?);
-        command.args(["bench", "world-end"]).args(words);
-        command.args(["--address", &format!("{address}:{PORT}")]);
-        command.args(["--skip", &self.options.skip.to_string()]);
-        command.args(["--time", &self.options.time.to_string()]);
-        let text = self.hosts.run(&self.hosts.client, &command)?;
-        crate::bench::understand("what a visitor told", &text)
+    /// Lets a visitor of the mobile host go to the server at `address`, and tell of it.
+    fn go(
+        &self,
+        address: &str,
+        work: impl FnOnce(&Visit) -> io::Result<Told> + Send,
+    ) -> Result<Told, Failure> {
+        let first = Duration::from_secs(self.options.skip.into());
+        let visit = Visit {
+            address: SocketAddr::new(address.parse().expect("an address of ours"), PORT),
+            first,
+            last: first + Duration::from_secs(self.options.time.into()),
+        };
+        on(&self.hop.mobile, || work(&visit))
     }
+}
+
+/// Runs one end of connections on a host.
+fn on<T: Send>(
+    host: &Namespace,
+    work: impl FnOnce() -> io::Result<T> + Send,
+) -> Result<T, Failure> {
+    let done = host.run(work).map_err(rig::Failure::from)?;
+    done.map_err(|error| Failure::Found(format!("an end cannot go on: {error}")))
+}
+
+/// Joins the hosts by a link with interfaces that take packets of at most so many bytes.
+fn air(hop: &Hop, mtu: u32, link: &str, seed: u64) -> Result<Air, rig::Failure> {
+    let device = |host: &Namespace, address: &str| {
+        let address = format!("{address}/24").parse().expect("an address of ours");
+        rig::on(host, || rig::make_device(DEVICE, &[address], mtu))
+    };
+    let devices = [device(&hop.gateway, GATEWAY)?, device(&hop.mobile, MOBILE)?];
+    Air::through(hop.link(link, seed), devices)
 }
 
 /// Lets the emulator say at once what it does not understand of a link.
 pub(super) fn check(program: &Path, link: &str) -> Result<(), Failure> {
     let folder = setting::folder(None)?;
-    let hosts = Hosts::new(folder.path(), "world")?;
-    let side = |host: &str| format!("netns:{host},air0");
-    let mut command = hosts.command(program);
-    command.args(["emulate", "--duration", "1 ms", "--link", link]);
-    command.args([
-        "--left",
-        &side(&hosts.server),
-        "--right",
-        &side(&hosts.client),
-    ]);
-    match hosts.shell.run(command) {
-        // What it says is all that matters here.
-        Err(Failure::Exit { output, .. }) => Err(Failure::Found(
-            output.trim().trim_start_matches("error: ").into(),
-        )),
-        other => other.map(drop),
-    }
-}
-
-/// Starts the daemons, and waits until they know each other.
-fn connect<'a>(hosts: &'a Hosts, program: &'a Path) -> Result<Daemons<'a>, Failure> {
-    let wishes = Wishes {
-        gateway: "",
-        mobile: "",
-        route: "192.0.2.0/24",
-    };
-    let daemons = Daemons::start_with(hosts, program, &wishes)?;
-    hosts.wait("both ends are connected", || {
-        let status = daemons.status("mobile").unwrap_or_default();
-        !status["host"]["peers"][0]["keys_age"].is_null()
-    })?;
-    Ok(daemons)
+    let hop = Hop::new(folder.path(), program)?;
+    Ok(air(&hop, 1_500, link, 1).map(drop)?)
 }
 
 /// Runs it.
 pub(super) fn measure(program: &Path, options: &Options, case: &Case<'_>) -> Result<Row, Failure> {
     let folder = setting::folder(None)?;
-    let mut hosts = Hosts::new(folder.path(), "world")?;
-    hosts.end_with_us();
-    let mtu = ["--mtu".to_owned(), options.mtu.to_string()];
-    let sides = [hosts.server.as_str(), hosts.client.as_str()];
-    let air = Link::started(&hosts, program, (sides, &mtu), (case.link, case.seed))?;
+    let hop = Hop::new(folder.path(), program)?;
+    let mut air = air(&hop, options.mtu, case.link, case.seed)?;
     let begin = Instant::now() + HEAD_START;
-    let tunnel = case.scheme.tunnel.then(|| connect(&hosts, program));
-    let _tunnel = tunnel.transpose()?;
-    let mut serve = Command::new(setting::ourselves()?);
-    serve.args(["bench", "world-end", "serve", "--address"]);
-    serve.arg(format!("0.0.0.0:{PORT}"));
-    let _server = hosts.start(&hosts.server, &serve)?;
+    let daemons = hop.daemons();
+    let mut _running = Vec::new();
+    if case.scheme.tunnel {
+        _running = hop.start_daemons(&daemons)?;
+        daemons.wait_until_connected()?;
+    }
+    let anywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
+    let _server = on(&hop.gateway, || Server::start(anywhere))?;
     thread::sleep(begin.saturating_duration_since(Instant::now()));
-    let visits = Visits {
-        hosts: &hosts,
-        options,
-    };
+    let visits = Visits { hop: &hop, options };
     let gathered = visits.all(case.scheme)?;
-    Ok(row(options, case, &gathered, &air.report(&hosts)?))
+    Ok(row(options, case, &gathered, &air.report()?))
 }
 
 /// What all visitors together tell.
@@ -118,21 +107,17 @@ struct Gathered {
 impl Visits<'_> {
     /// Lets all go at once.
     fn all(&self, scheme: &Scheme) -> Result<Gathered, Failure> {
-        let inside = if scheme.tunnel {
-            daemons::SERVER
-        } else {
-            link::SERVER
-        };
+        let inside = if scheme.tunnel { INSIDE } else { GATEWAY };
         let beside = self.options.beside.iter();
         let senders: Vec<&str> = beside
             .flat_map(|beside| (0..beside.count).map(|_| beside.sender.as_str()))
             .collect();
         thread::scope(|scope| {
             let rival =
-                |sender| scope.spawn(move || self.go(link::SERVER, &["fetch", "--sender", sender]));
+                |sender| scope.spawn(move || self.go(GATEWAY, |visit| fetch(visit, sender)));
             let rivals: Vec<_> = senders.iter().copied().map(rival).collect();
-            let small = scope.spawn(|| self.go(inside, &["ask"]));
-            let bulk = self.go(inside, &["fetch", "--sender", &scheme.sender]);
+            let small = scope.spawn(|| self.go(inside, ask));
+            let bulk = self.go(inside, |visit| fetch(visit, &scheme.sender));
             let told = |thread: ScopedJoinHandle<'_, Result<Told, Failure>>| {
                 thread.join().expect("a visit does not panic")
             };

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
+use ::rig::Namespace;
 use serde::Serialize;
 
 use super::rig::Rig;
@@ -87,8 +88,9 @@ fn one_kill(
     };
     let wanted = random.below(length);
     let (before, after) = (random.below(20), random.below(1_500));
+    let client = rig.client();
     let said = thread::scope(|scope| {
-        let writer = scope.spawn(move || run_writer(writer));
+        let writer = scope.spawn(|| run_writer(writer, &client));
         wait_for(&growing, wanted, &writer);
         thread::sleep(Duration::from_millis(before));
         tally.kills += u32::from(!writer.is_finished());
@@ -141,10 +143,12 @@ fn write(source: &Path, target: &Path) -> Command {
     command
 }
 
-fn run_writer(mut command: Command) -> Result<(), Fault> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
+fn run_writer(mut command: Command, host: &Namespace) -> Result<(), Fault> {
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::piped());
+    let writer = host.spawn(command).map_err(|error| error.to_string())?;
+    let output = writer
+        .wait_with_output()
         .map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(());

@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use super::rig::Rig;
 use crate::bench::setting::{has, target};
+use crate::failure::Failure;
 use crate::soak::watch::Fault;
-use xtask::shell::{Failure, Shell};
+use xtask::shell::Shell;
 
 /// The release that is installed where there is none.
 const RELEASE: &str = "0.2.2";

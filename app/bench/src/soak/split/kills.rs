@@ -54,7 +54,7 @@ impl fmt::Display for Tally {
 
 /// Has four files at once cross the hop, up and down, with and without their lengths before them, and the daemon
 /// killed meanwhile, so many times.
-pub(super) fn run(rig: &mut Rig<'_>, plan: Plan, done: &Done) -> (Tally, Result<(), Fault>) {
+pub(super) fn run(rig: &mut Rig, plan: Plan, done: &Done) -> (Tally, Result<(), Fault>) {
     let mut random = Random::new(plan.seed, 1 + plan.victim as u64);
     let mut tally = Tally::default();
     let mut rounds = 0;
@@ -103,7 +103,7 @@ impl Moment {
 }
 
 fn round(
-    rig: &mut Rig<'_>,
+    rig: &mut Rig,
     (random, plan): (&mut Random, Plan),
     tally: &mut Tally,
 ) -> Result<(), Fault> {

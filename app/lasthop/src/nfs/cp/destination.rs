@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use files::{Entry, Operation};
+use files::{Entry, ask};
 use nfs::url::Url;
 use nfs::{FileHandle, FileType, NewAttributes, Status};
 use runtime::files::CallError;
@@ -203,13 +203,17 @@ impl Directory {
             } => {
                 let problem = |error: &CallError| Problem::of_call(&shown, error);
                 let entry = entry(*directory, name, here)?;
-                let attributes = NewAttributes {
-                    mode: Some(mode),
-                    ..NewAttributes::default()
+                let make = ask::MakeDirectory {
+                    entry: entry.clone(),
+                    attributes: NewAttributes {
+                        mode: Some(mode),
+                        ..NewAttributes::default()
+                    },
                 };
-                let found = match session.make_directory(entry.clone(), attributes) {
+                let found = match session.call(make) {
                     Err(error) if error.status() == Some(Status::Exists) => {
-                        let found = session.look_up(entry).map_err(|error| problem(&error))?;
+                        let found = session.call(ask::LookUp(entry));
+                        let found = found.map_err(|error| problem(&error))?;
                         if found.attributes.kind != FileType::Directory {
                             return Err(problem(&error));
                         }
@@ -244,7 +248,8 @@ impl Directory {
             } => {
                 let mut attributes = meta.times();
                 attributes.mode = Some(wanted);
-                let set = session.set_attributes(*directory, attributes);
+                let file = *directory;
+                let set = session.call(ask::SetAttributes { file, attributes });
                 set.map(drop)
                     .map_err(|error| Problem::of_call(shown, &error))
             }
@@ -272,7 +277,7 @@ impl Directory {
             } => {
                 let entry = entry(*directory, name, shown)?;
                 let make = || {
-                    session.call(Operation::MakeSymbolicLink {
+                    session.call(ask::MakeSymbolicLink {
                         entry: entry.clone(),
                         target: target.to_vec().into(),
                         attributes: NewAttributes::default(),
@@ -280,7 +285,7 @@ impl Directory {
                 };
                 let made = match make() {
                     Err(error) if error.status() == Some(Status::Exists) => session
-                        .perform(Operation::Remove(entry.clone()))
+                        .call(ask::Remove(entry.clone()))
                         .and_then(|()| make()),
                     made => made,
                 };
@@ -324,8 +329,10 @@ impl Directory {
             (Self::Remote { directory, .. }, Some(reader)) => {
                 let problem = |error: &CallError| Problem::of_call(&shown, error);
                 let entry = entry(*directory, name, &shown)?;
-                let found = reader.look_up(entry).map_err(|error| problem(&error))?;
-                let (open, found) = reader.open(found.file).map_err(|error| problem(&error))?;
+                let found = reader.call(ask::LookUp(entry));
+                let found = found.map_err(|error| problem(&error))?;
+                let opened = reader.call(ask::Open(found.file));
+                let (open, found) = opened.map_err(|error| problem(&error))?;
                 let meta = Meta::from(&found.attributes);
                 let source = Box::new(RemoteFile {
                     session: Arc::clone(reader),

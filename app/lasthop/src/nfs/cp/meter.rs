@@ -227,7 +227,7 @@ impl Meter {
     pub(super) fn outcome(&self) -> Result<(), Problem> {
         let wrong = lock(&self.wrong);
         for shown in &wrong.left {
-            let line = format!("{shown} is not complete; continue with --resume");
+            let line = format!("{shown} is not whole; go on with it by --resume");
             say(&self.bar, &line);
         }
         match (&wrong.last, wrong.interrupted) {

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use files::Found;
+use files::{Found, ask};
 use nfs::url::Url;
 use nfs::{FileHandle, FileType};
 
@@ -167,7 +167,7 @@ impl Origin {
                 .map(|target| OsString::from(target).as_bytes().to_vec())
                 .map_err(|error| Problem::at(path.display(), error)),
             Place::Remote(session, link) => session
-                .read_link(*link)
+                .call(ask::ReadLink(*link))
                 .map(|target| target.to_vec())
                 .map_err(|error| Problem::of_call(&self.shown, &error)),
         }
@@ -185,7 +185,7 @@ impl Origin {
                 Ok(Opened { source, meta })
             }
             Place::Remote(session, file) => {
-                let opened = session.open(*file);
+                let opened = session.call(ask::Open(*file));
                 let (open, found) =
                     opened.map_err(|error| Problem::of_call(&self.shown, &error))?;
                 let source = Box::new(RemoteFile {
@@ -206,7 +206,7 @@ impl Origin {
                 .map(|metadata| Meta::from(&metadata))
                 .map_err(|error| Problem::at(path.display(), error)),
             Place::Remote(session, file) => session
-                .attributes(*file)
+                .call(ask::Attributes(*file))
                 .map(|attributes| Meta::from(&attributes))
                 .map_err(|error| Problem::of_call(&self.shown, &error)),
         }

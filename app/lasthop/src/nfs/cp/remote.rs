@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use files::{Entry, Found, Operation};
+use files::{Entry, Found, ask};
 use nfs::{FileHandle, FileType, NewAttributes, SetTime, Time};
 
 use super::meta::Meta;
@@ -60,14 +60,18 @@ impl RemotePart {
             None
         };
         let (opened, present) = if let Some((found, present)) = there {
-            (session.open(found.file), present)
+            (session.call(ask::Open(found.file)), present)
         } else {
-            let attributes = NewAttributes {
-                mode: Some(mode(meta, how) | 0o600),
-                size: Some(0),
-                ..NewAttributes::default()
+            let create = ask::Create {
+                entry: part.clone(),
+                attributes: NewAttributes {
+                    mode: Some(mode(meta, how) | 0o600),
+                    size: Some(0),
+                    ..NewAttributes::default()
+                },
+                exclusive: false,
             };
-            (session.create(part.clone(), attributes), 0)
+            (session.call(create), 0)
         };
         let (open, found) = opened.map_err(|error| problem(&error))?;
         let remote = RemoteFile {
@@ -96,7 +100,7 @@ impl RemotePart {
 
 /// Returns the part that is present if it is of this version of the source, and its number of safe bytes.
 fn there(session: &Session, part: &Entry, meta: &Meta) -> Option<(Found, u64)> {
-    let found = session.look_up(part.clone()).ok()?;
+    let found = session.call(ask::LookUp(part.clone())).ok()?;
     let accessed = found.attributes.times.accessed;
     let present = u64::from(accessed.nanoseconds) * PIECE;
     let is_ours = found.attributes.kind == FileType::Regular
@@ -120,7 +124,7 @@ impl Sink for RemotePart {
         }
         self.noted = pieces * PIECE;
         self.noted_at = Instant::now();
-        let note = Operation::SetAttributes {
+        let note = ask::SetAttributes {
             file: self.file,
             attributes: NewAttributes {
                 accessed: SetTime::To(Time {
@@ -134,13 +138,13 @@ impl Sink for RemotePart {
     }
 }
 
-/// Makes the written data safe, and then stores the note; returns without waiting.
-fn flush_and_note(remote: &RemoteFile, note: Operation, to: Sender<Arrival>) {
+/// Waits until what was written is safe, and notes that then; without waiting here.
+fn flush_and_note(remote: &RemoteFile, note: ask::SetAttributes, to: Sender<Arrival>) {
     let session = Arc::clone(&remote.session);
     let shown = Arc::clone(&remote.shown);
-    let flush = Operation::Flush(remote.open);
-    let flushed = move |result: Result<_, _>| match result {
-        Ok(_) => {
+    let flush = ask::Flush(remote.open);
+    let flushed = move |result: Result<(), _>| match result {
+        Ok(()) => {
             session.connection.submit(&session.caller, note, drop);
         }
         // An error of a write is reported only once, so it must not be dropped here.
@@ -164,9 +168,9 @@ impl Part for RemotePart {
         let problem = |error: &_| Problem::of_call(&self.remote.shown, error);
         let session = self.session();
         session
-            .perform(Operation::Flush(self.remote.open))
+            .call(ask::Flush(self.remote.open))
             .map_err(|error| problem(&error))?;
-        let attributes = session.attributes(self.file);
+        let attributes = session.call(ask::Attributes(self.file));
         let size = attributes.map_err(|error| problem(&error))?.size;
         if size != meta.size {
             let wanted = meta.size;
@@ -184,13 +188,14 @@ impl Part for RemotePart {
         };
         attributes.mode = (self.mode != wanted).then_some(wanted);
         if attributes != NewAttributes::default() {
-            let set = session.set_attributes(self.file, attributes);
+            let file = self.file;
+            let set = session.call(ask::SetAttributes { file, attributes });
             set.map_err(|error| problem(&error))?;
         }
-        let rename = Operation::Rename {
+        let rename = ask::Rename {
             from: self.part.clone(),
             to: self.target.clone(),
         };
-        session.perform(rename).map_err(|error| problem(&error))
+        session.call(rename).map_err(|error| problem(&error))
     }
 }

@@ -1,5 +1,4 @@
-//! `lasthop emulate` as a process between real network namespaces. Needs root (or `CAP_SYS_ADMIN` and
-//! `CAP_NET_ADMIN`) and `/dev/net/tun`.
+//! `lasthop emulate` as a process between real network namespaces.
 
 mod accuracy;
 mod rig;

@@ -2,7 +2,8 @@
 
 use std::net::UdpSocket;
 
-use edges::namespace::{Namespace, NamespaceError};
+use ::rig::needs::{can_test, no_hosts};
+use edges::namespace::Namespace;
 
 use crate::support::air::{Air, GATEWAY, MOBILE};
 
@@ -12,23 +13,13 @@ pub(crate) struct Rig {
     pub(crate) air: Air,
 }
 
-/// `None` where this machine lets us make no namespaces; under CI=true that is a failure.
-fn namespaces() -> Option<[Namespace; 2]> {
-    let made = Namespace::create().and_then(|gateway| Ok([gateway, Namespace::create()?]));
-    match made {
-        Ok(pair) => Some(pair),
-        Err(error @ NamespaceError::CreationNotPermitted) if std::env::var_os("CI").is_none() => {
-            println!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
 impl Rig {
-    /// Starts the emulator with the link in `text`.
+    /// Starts the emulator with the link in `text`; `None` where this machine lets us make no hosts.
     pub(crate) fn start(text: &str, seed: u64) -> Option<Self> {
-        let [gateway, mobile] = namespaces()?;
+        if !can_test(no_hosts()) {
+            return None;
+        }
+        let [gateway, mobile] = ::rig::hosts().unwrap();
         let air = Air::between([&gateway, &mobile], text, seed);
         Some(Self {
             gateway,

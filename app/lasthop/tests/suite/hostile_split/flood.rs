@@ -4,7 +4,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use edges::netlink::{Netlink, Route};
 use machine::RandomStream;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use wire::checksum::fill_transport_checksum;
@@ -13,9 +12,8 @@ use crate::support::{FIXED_HOST, Hosts};
 
 /// Those hosts would be behind the fixed host, which drops what is for them.
 pub(crate) fn make_way(hosts: &Hosts) {
-    let there = Route::to("198.18.0.0/15".parse().unwrap()).via(FIXED_HOST);
-    let add = || Netlink::open().unwrap().add_route(&there).unwrap();
-    hosts.gateway.run(add).unwrap();
+    let via = FIXED_HOST.to_string();
+    rig::route(&hosts.gateway, "198.18.0.0/15", &via).unwrap();
 }
 
 /// The fixed host floods one of these addresses after the other until it is told to stop or has sent `most`, of which

@@ -16,7 +16,7 @@ pub(crate) fn send_all(intruder: &mut Intruder, target: SocketAddr) {
     foreign(intruder, target);
     guessed(intruder);
     greedy(intruder, target);
-    half_open(intruder, target);
+    half_open(intruder, target, 0);
 }
 
 /// Packets that nobody can read: noise, those that are cut off, and those with a wrong checksum.
@@ -138,9 +138,10 @@ fn greedy(intruder: &mut Intruder, target: SocketAddr) {
 }
 
 /// More connections than there may be, none of which it goes on with.
-fn half_open(intruder: &mut Intruder, target: SocketAddr) {
+pub(crate) fn half_open(intruder: &mut Intruder, target: SocketAddr, round: u16) {
     let nobody = SocketAddr::from(([198, 18, 0, 1], target.port()));
-    let asked = (1..6_000).map(|name| {
+    let first = round * 6_000;
+    let asked = (first + 1..first + 6_000).map(|name| {
         intruder.syn(
             10_000 + name,
             name,

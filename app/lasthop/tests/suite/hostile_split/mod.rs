@@ -1,6 +1,6 @@
 //! Bad input to real daemons that split TCP: from a mobile host with the right key, from fixed hosts, and from
 //! applications. The gateway lives, holds what it says and no more, counts what it refuses, and everybody else gets all
-//! of theirs. Needs what the daemons' tests need: root (or a user namespace of one's own), `/dev/net/tun` and `nft`.
+//! of theirs.
 
 mod flood;
 mod garbage;
@@ -13,8 +13,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
-use edges::netlink::{Netlink, Route};
-use edges::sysctl;
 use intruder::Intruder;
 use mtcp::packet::Kind;
 use mtcp::{Profile, Reason};
@@ -57,9 +55,7 @@ impl Place {
         );
         hosts.configure_more("gateway", "[[peers]]", &intruder);
         hosts.configure_more("gateway", "[tun]", &format!("nat = {nat}"));
-        let back = Route::to("10.73.0.0/24".parse().unwrap()).via(GATEWAY_OUTSIDE);
-        let add = || Netlink::open().unwrap().add_route(&back).unwrap();
-        hosts.fixed.run(add).unwrap();
+        hosts.make_way_back();
         let place = Self {
             gateway: hosts.start("gateway"),
             _mobile: hosts.start("mobile"),
@@ -326,8 +322,7 @@ fn connections_that_nobody_answers_leave_room_to_others() {
         // Half of all connections that there may be.
         assert!(gateway <= 1_030 && mobile <= 1_030, "{split:?}");
         // The kernel gives up when it would ask for the second time.
-        let few = || sysctl::set("net/ipv4/tcp_syn_retries", "1").unwrap();
-        hosts.mobile.run(few).unwrap();
+        rig::set(&hosts.mobile, "net/ipv4/tcp_syn_retries", "1").unwrap();
         let mut waiting = sockets;
         let begun = Instant::now();
         while !waiting.is_empty() {
@@ -360,14 +355,21 @@ fn garbage_from_one_mobile_host_touches_no_other() {
             garbage::send_all(&mut intruder, target);
             fetching.join().unwrap();
         });
-        let told = place.streams(INTRUDER);
+        let busy = || {
+            let without_room = place.hosts.status("gateway")["split"]["without_room"].as_u64();
+            let refused = place.streams(INTRUDER)["refused"]["busy"].as_u64();
+            refused.unwrap() + without_room.unwrap_or(0)
+        };
+        // On a busy machine most of what comes at once is lost before the gateway.
+        for round in (1..9).take_while(|_| busy() <= 1_000) {
+            garbage::half_open(&mut intruder, target, round);
+        }
+        let (busy, told) = (busy(), place.streams(INTRUDER));
         println!("{profile:?} {told}");
         let refused = |name: &str| told["refused"][name].as_u64().unwrap();
         let received = |name: &str| told["traffic"]["received"][name].as_u64().unwrap();
         assert!(refused("damaged") > 1_000, "{told}");
         assert!(refused("strays") > 60_000, "{told}");
-        let without_room = place.hosts.status("gateway")["split"]["without_room"].as_u64();
-        let busy = refused("busy") + without_room.unwrap_or(0);
         assert!(busy > 1_000, "{busy} {told}");
         assert!(refused("forged_resets") > 0, "{told}");
         assert!(

@@ -1,4 +1,4 @@
-//! A host whose address changes. Needs root (or `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`).
+//! A host whose address changes.
 
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
@@ -7,6 +7,8 @@ use edges::namespace::Namespace;
 use edges::netlink::Netlink;
 use files::{Operation, Reply};
 use fileserver::Config;
+use rig::End;
+use rig::needs::{can_test, no_hosts};
 use rpc::message::Credentials;
 use runtime::files::{ConnectOptions, Connection, Root, Server, Transport, connect};
 
@@ -19,38 +21,15 @@ const CLIENT: [&str; 2] = ["10.9.0.2/24", "10.9.0.3/24"];
 
 /// Two joined hosts; none where this machine lets us make none, which is a failure under CI=true.
 fn hosts() -> Option<[Namespace; 2]> {
-    let made = Namespace::create().and_then(|one| Ok([one, Namespace::create()?]));
-    let [server, client] = match made {
-        Ok(hosts) => hosts,
-        Err(error) => {
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "under CI nothing is skipped: {error}"
-            );
-            eprintln!("skipped: {error}");
-            return None;
-        }
-    };
-    server
-        .run(|| {
-            let mut netlink = Netlink::open().unwrap();
-            netlink.create_veth("cable", "other").unwrap();
-            netlink.move_link("other", &client).unwrap();
-            netlink
-                .add_address("cable", SERVER.parse().unwrap())
-                .unwrap();
-            netlink.set_up("cable").unwrap();
-        })
-        .unwrap();
-    client
-        .run(|| {
-            let mut netlink = Netlink::open().unwrap();
-            netlink
-                .add_address("other", CLIENT[0].parse().unwrap())
-                .unwrap();
-            netlink.set_up("other").unwrap();
-        })
-        .unwrap();
+    if !can_test(no_hosts()) {
+        return None;
+    }
+    let [server, client] = rig::hosts().unwrap();
+    let ends = [
+        End::new(&server, "cable", SERVER),
+        End::new(&client, "other", CLIENT[0]),
+    ];
+    rig::join(ends).unwrap();
     Some([server, client])
 }
 

@@ -3,16 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 use fileserver::{Config, Item, Tree};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::file_server::FileServer;
+use crate::support::{self, PROGRAM};
 
-/// So long a test waits for what must come; it decides nothing but how long a failure takes.
-pub(crate) const LONG: Duration = Duration::from_mins(2);
+pub(crate) use crate::support::{LONG, content};
 
 /// Through what the server is reached.
 pub(crate) const PROTOCOLS: [&str; 2] = ["udp", "tcp"];
@@ -76,7 +75,7 @@ impl Rig {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        let mut command = Command::new(PROGRAM);
         command
             .arg("nfs")
             .args(arguments)
@@ -159,23 +158,8 @@ pub(crate) fn local_tree(folder: &Path) -> Tree {
     tree
 }
 
-/// Content of which no two blocks are equal.
-pub(crate) fn content(length: usize, seed: u64) -> Vec<u8> {
-    let mut random = machine::RandomStream::named(seed, "content");
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        bytes.extend(random.next_u64().to_le_bytes());
-    }
-    bytes.truncate(length);
-    bytes
-}
-
 /// Waits until something holds.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < LONG, "not within {LONG:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
+    support::wait_until(what, String::new, holds);
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use edges::namespace::Namespace;
 use edges::netlink::Netlink;
+use rig::End;
 
 /// The mobile host's cable, at the access point's end.
 const CABLE: &str = "cable";
@@ -21,14 +22,7 @@ impl Lan {
         let lan = Self(Namespace::create().unwrap());
         lan.0.run(|| build([gateway, mobile])).unwrap();
         for (host, address) in [(gateway, "10.1.0.1/24"), (mobile, "10.1.0.2/24")] {
-            let set_up = || {
-                let mut netlink = Netlink::open().unwrap();
-                netlink
-                    .add_address("air", address.parse().unwrap())
-                    .unwrap();
-                netlink.set_up("air").unwrap();
-            };
-            host.run(set_up).unwrap();
+            rig::set_up(End::new(host, "air", address)).unwrap();
         }
         lan
     }

@@ -3,12 +3,11 @@
 pub(crate) mod air;
 pub(crate) mod cell;
 pub(crate) mod file_server;
-pub(crate) mod ganesha;
 pub(crate) mod lan;
 pub(crate) mod turn;
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -21,6 +20,7 @@ use edges::netlink::{MAIN_TABLE, Netlink};
 use edges::sysctl;
 use lan::Lan;
 use rig::daemons::{make_key, status};
+use rig::needs::{can_test, no_hosts, no_program};
 use rig::{End, Process};
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -47,22 +47,32 @@ pub(crate) const LONG: Duration = Duration::from_mins(1);
 
 /// Whether the machine lets the test run; said, and under CI=true demanded.
 pub(crate) fn able() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let has_nft = std::env::split_paths(&path).any(|folder| folder.join("nft").is_file());
-    let missing = match Namespace::create() {
-        Err(error) => Some(error.to_string()),
-        Ok(_) if !has_nft => Some("the program 'nft' is missing".into()),
-        Ok(_) if !Path::new("/dev/net/tun").exists() => Some("there is no /dev/net/tun".into()),
-        Ok(_) => None,
+    let no_tun = || {
+        let is_there = Path::new("/dev/net/tun").exists();
+        (!is_there).then(|| "there is no /dev/net/tun".into())
     };
-    if let Some(reason) = &missing {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "under CI nothing is skipped: {reason}"
-        );
-        eprintln!("skipped: {reason}");
-    }
-    missing.is_none()
+    can_test(no_hosts().or_else(|| no_program("nft")).or_else(no_tun))
+}
+
+/// Waits until something holds; if it does not, the test fails and prints `logs`.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, logs: impl Fn() -> String, holds: impl FnMut() -> bool) {
+    let waited = rig::wait(what, LONG, holds);
+    assert!(waited.is_ok(), "never: {what}\n{}", logs());
+}
+
+/// Content of which no two blocks are equal.
+pub(crate) fn content(length: usize, seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    machine::RandomStream::named(seed, "content").fill(&mut bytes);
+    bytes
+}
+
+/// Installs the program in another place. No file descriptor of ours ever writes it, which a process that another test
+/// starts would have for a moment: what is being written cannot be run.
+pub(crate) fn install(to: &Path) {
+    let copied = Command::new("cp").arg(PROGRAM).arg(to).status();
+    assert!(copied.unwrap().success());
 }
 
 /// The three hosts and the folder of the daemons' files.
@@ -101,7 +111,7 @@ impl Hosts {
 
     fn joined_by(hop: impl FnOnce(&Namespace, &Namespace) -> Option<Air>) -> Self {
         let turn = Turn::take();
-        let [mobile, gateway, fixed] = std::array::from_fn(|_| Namespace::create().unwrap());
+        let [mobile, gateway, fixed] = rig::hosts().unwrap();
         let air = hop(&gateway, &mobile);
         join(
             &gateway,
@@ -158,6 +168,18 @@ impl Hosts {
         fs::write(file, new).unwrap();
     }
 
+    /// Turns the translation of addresses off; the fixed host learns the way back.
+    pub(crate) fn without_nat(&self) {
+        self.configure_more("gateway", "[tun]", "nat = false");
+        self.make_way_back();
+    }
+
+    /// Gives the fixed host a route to the mobile host.
+    pub(crate) fn make_way_back(&self) {
+        let via = GATEWAY_OUTSIDE.to_string();
+        rig::route(&self.fixed, "10.73.0.0/24", &via).unwrap();
+    }
+
     /// Makes a secret to share.
     pub(crate) fn make_secret(&self) {
         let file = self.folder.path().join("tablet7.psk");
@@ -166,6 +188,13 @@ impl Hosts {
             .arg(file)
             .status();
         assert!(made.unwrap().success());
+    }
+
+    /// Starts the gateway's daemon and the mobile host's, and waits until they are connected.
+    pub(crate) fn start_both(&self) -> [Daemon; 2] {
+        let daemons = ["gateway", "mobile"].map(|part| self.start(part));
+        self.wait_until_connected();
+        daemons
     }
 
     /// Starts the daemon of that part.
@@ -194,18 +223,19 @@ impl Hosts {
         status(Path::new(PROGRAM), name, &state).unwrap_or_default()
     }
 
+    /// What it says of its first peer.
+    pub(crate) fn peer(&self, name: &str) -> Value {
+        self.status(name)["host"]["peers"][0].clone()
+    }
+
     pub(crate) fn wait_until_connected(&self) {
         self.wait_until("the mobile is connected", || {
-            !self.status("mobile")["host"]["peers"][0]["keys_age"].is_null()
+            !self.peer("mobile")["keys_age"].is_null()
         });
     }
 
     pub(crate) fn wait_until(&self, what: &str, condition: impl Fn() -> bool) {
-        let begun = Instant::now();
-        while !condition() {
-            assert!(begun.elapsed() < LONG, "never: {what}\n{}", self.logs());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(what, || self.logs(), condition);
     }
 
     /// What that part's daemons have logged.
@@ -266,7 +296,7 @@ fn join(one: &Namespace, other: &Namespace, [near, far]: [&str; 2], name: &str) 
 }
 
 /// A running daemon; killed when dropped.
-pub(crate) struct Daemon(Process);
+pub(crate) struct Daemon(pub(crate) Process);
 
 impl Daemon {
     pub(crate) fn kill(mut self) {
@@ -315,38 +345,49 @@ pub(crate) fn fetch_from(hosts: &Hosts, server: (&Namespace, IpAddr), length: us
 /// The same by any host.
 pub(crate) fn fetch_between(
     hosts: &Hosts,
-    (server, address): (&Namespace, IpAddr),
+    server: (&Namespace, IpAddr),
     client: &Namespace,
     length: usize,
 ) -> IpAddr {
-    let content: Vec<u8> = (0..length)
-        .map(|place| (place ^ place >> 9) as u8)
-        .collect();
-    let address = SocketAddr::new(address, 0);
-    let listener = server.run(|| TcpListener::bind(address).unwrap()).unwrap();
-    let address = listener.local_addr().unwrap();
-    let fetched = client.run(|| {
-        let stream = TcpStream::connect_timeout(&address, LONG);
-        stream.unwrap_or_else(|error| panic!("{error}\n{}", hosts.logs()))
-    });
-    let mut stream = fetched.unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    let connected = connect(client, server);
+    let (client, server) = connected.unwrap_or_else(|error| panic!("{error}\n{}", hosts.logs()));
+    let seen = server.peer_addr().unwrap().ip();
+    carry(server, client, length);
+    seen
+}
+
+/// A connection that a client asks a server for, by one of its addresses; the client's end comes first.
+pub(crate) fn connect(
+    client: &Namespace,
+    (server, address): (&Namespace, IpAddr),
+) -> io::Result<(TcpStream, TcpStream)> {
+    let listener = server.run(|| TcpListener::bind((address, 0))).unwrap()?;
+    let address = listener.local_addr()?;
+    let client = client
+        .run(|| TcpStream::connect_timeout(&address, LONG))
+        .unwrap()?;
+    let (server, _) = listener.accept()?;
+    for stream in [&client, &server] {
+        stream.set_read_timeout(Some(LONG))?;
+        stream.set_write_timeout(Some(LONG))?;
+    }
+    Ok((client, server))
+}
+
+/// Sends `length` bytes and the end from one end of a connection to the other, and checks each of them.
+pub(crate) fn carry(mut from: TcpStream, mut to: TcpStream, length: usize) {
+    let content = content(length, 0);
     std::thread::scope(|scope| {
-        let server = scope.spawn(|| {
-            let (mut stream, peer) = listener.accept().unwrap();
-            stream.set_write_timeout(Some(LONG)).unwrap();
-            stream.write_all(&content).unwrap();
-            peer.ip()
-        });
+        let content = &content;
+        scope.spawn(move || from.write_all(content).unwrap());
         let mut received = Vec::with_capacity(length);
-        stream.read_to_end(&mut received).unwrap();
+        to.read_to_end(&mut received).unwrap();
         assert!(
-            received == content,
+            received == *content,
             "{} of {length} bytes, or wrong ones",
             received.len()
         );
-        server.join().unwrap()
-    })
+    });
 }
 
 /// An echo request (RFC 792) from `host`, which must be answered; lost ones are sent again.

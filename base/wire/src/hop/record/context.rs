@@ -1,9 +1,12 @@
 //! State of a TCP flow that both hosts share after each record.
 
+use crate::checksum::{Sum, pseudo_header};
+use crate::ip::{
+    IPV4_HEADER_LENGTH as IPV4_HEADER, IPV6_HEADER_LENGTH as IPV6_HEADER, Protocol, Transport,
+    Version,
+};
 use crate::packet::Packet;
 
-const IPV4_HEADER: usize = 20;
-const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
 /// Largest length of an IPv6 header and a TCP header.
 const HEADERS_MAX: usize = 100;
@@ -22,18 +25,22 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// Returns the headers of `packet`, if it is TCP over IP without IP options or fragments and its length fields
-    /// match its length.
-    pub(super) fn of(packet: &[u8]) -> Option<Self> {
-        let tcp = match packet.first()? {
-            0x45 => ipv4_tcp(packet)?,
-            first if first >> 4 == 6 => ipv6_tcp(packet)?,
-            _ => return None,
+    /// The headers of `packet`, if it is TCP over IP without IP options or fragments and its
+    /// length fields fit its bytes.
+    fn of(packet: &Packet) -> Option<Self> {
+        let ip = packet.ip().filter(|ip| ip.protocol() == Protocol::TCP)?;
+        let tcp = match ip.version() {
+            Version::V4 => IPV4_HEADER,
+            Version::V6 => IPV6_HEADER,
         };
-        let length = tcp + usize::from(packet.get(tcp + 12)? >> 4) * 4;
-        if length < tcp + TCP_HEADER || length > packet.len() {
+        let is_plain = ip.header_length() == tcp && ip.fragment().is_none();
+        let Transport::Tcp(segment) = ip.transport() else {
+            return None;
+        };
+        if !is_plain || ip.bytes().len() != packet.len() {
             return None;
         }
+        let length = tcp + segment.header_length();
         let mut bytes = [0; HEADERS_MAX];
         bytes[..length].copy_from_slice(&packet[..length]);
         Some(Self {
@@ -171,12 +178,8 @@ impl Headers {
         if self.is_ipv4() {
             self.set(2, ((self.len() + payload) as u16).to_be_bytes());
             self.set(10, [0; 2]);
-            let sum = (0..IPV4_HEADER / 2)
-                .map(|word| u32::from(u16::from_be_bytes(self.get(word * 2))))
-                .sum::<u32>();
-            let folded = (sum & 0xffff) + (sum >> 16);
-            let folded = (folded & 0xffff) + (folded >> 16);
-            self.set(10, (!folded as u16).to_be_bytes());
+            let checksum = Sum::of(&self.bytes[..IPV4_HEADER]).checksum();
+            self.set(10, checksum.to_be_bytes());
         } else {
             self.set(
                 4,
@@ -192,31 +195,13 @@ impl Headers {
         } else {
             8..IPV6_HEADER
         };
-        let length = (self.len() - self.tcp() + payload) as u32;
-        let mut sum = (length >> 16) + (length & 0xffff) + 6;
-        for word in self.bytes[addresses].chunks_exact(2) {
-            sum += u32::from(u16::from_be_bytes([word[0], word[1]]));
-        }
-        let folded = (sum & 0xffff) + (sum >> 16);
-        let folded = (folded & 0xffff) + (folded >> 16);
-        self.set(self.tcp() + 16, (folded as u16).to_be_bytes());
+        let length = self.len() - self.tcp() + payload;
+        let sum = pseudo_header(&self.bytes[addresses], Protocol::TCP, length);
+        self.set(self.tcp() + 16, sum.folded().to_be_bytes());
     }
 }
 
-fn ipv4_tcp(packet: &[u8]) -> Option<usize> {
-    let header = packet.first_chunk::<IPV4_HEADER>()?;
-    let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
-    let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff != 0;
-    (header[9] == 6 && !fragment && total == packet.len()).then_some(IPV4_HEADER)
-}
-
-fn ipv6_tcp(packet: &[u8]) -> Option<usize> {
-    let header = packet.first_chunk::<IPV6_HEADER>()?;
-    let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));
-    (header[6] == 6 && payload + IPV6_HEADER == packet.len()).then_some(IPV6_HEADER)
-}
-
-/// The state that the next delta is relative to.
+/// What the next delta is relative to.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
     pub(super) headers: Headers,
@@ -248,8 +233,8 @@ impl Context {
 
     /// Returns the context after `packet`, if deltas can follow it.
     pub(super) fn of(packet: &Packet) -> Option<Self> {
-        let headers = Headers::of(&packet.buffer)?;
-        let payload = packet.buffer.len() - headers.len();
+        let headers = Headers::of(packet)?;
+        let payload = packet.len() - headers.len();
         Some(Self::after(headers, payload, packet.segment_size))
     }
 }

@@ -37,7 +37,9 @@ pub struct RecordReader {
 
 /// A packet that is being assembled.
 struct Body {
-    packet: Packet,
+    buffer: PacketBuffer,
+    segment_size: u16,
+    checksum: Checksum,
     missing: usize,
     /// Its headers, if whole segments may be released before the rest has arrived.
     splittable: Option<Headers>,
@@ -63,7 +65,7 @@ impl RecordReader {
         loop {
             if let Some(body) = &mut self.body {
                 let (part, rest) = bytes.split_at(body.missing.min(bytes.len()));
-                body.packet.buffer.extend(part);
+                body.buffer.extend(part);
                 body.missing -= part.len();
                 bytes = rest;
                 if body.missing > 0 {
@@ -88,8 +90,8 @@ impl RecordReader {
         let Some(headers) = &mut body.splittable else {
             return;
         };
-        let size = usize::from(body.packet.segment_size);
-        let filled = body.packet.buffer.len() - headers.len();
+        let size = usize::from(body.segment_size);
+        let filled = body.buffer.len() - headers.len();
         let whole = filled / size * size;
         if whole == 0 || body.missing == 0 {
             return;
@@ -104,10 +106,10 @@ impl RecordReader {
         let segments = (whole / size) as u16;
         headers.set_identification(headers.identification().wrapping_add(segments));
         later.extend(headers.as_bytes());
-        later.extend(&body.packet.buffer[headers.len() + whole..]);
-        let mut buffer = std::mem::replace(&mut body.packet.buffer, later);
+        later.extend(&body.buffer[headers.len() + whole..]);
+        let mut buffer = std::mem::replace(&mut body.buffer, later);
         buffer.truncate(headers.len() + whole);
-        deliver(finished(buffer, &mut now, body.packet.segment_size));
+        deliver(finished(buffer, &mut now, body.segment_size));
     }
 
     /// Returns the number of bytes that the packet being assembled still lacks; zero between packets.
@@ -117,10 +119,7 @@ impl RecordReader {
 
     /// Returns the heap memory in use, in bytes: a packet that is being assembled, and an incomplete head.
     pub fn memory(&self) -> usize {
-        let body = self
-            .body
-            .as_ref()
-            .map_or(0, |body| body.packet.buffer.capacity());
+        let body = self.body.as_ref().map_or(0, |body| body.buffer.capacity());
         body + self.head.capacity()
     }
 
@@ -134,24 +133,18 @@ impl RecordReader {
         let Some(mut body) = self.body.take() else {
             return;
         };
-        match &mut body.splittable {
-            Some(headers) => {
-                deliver(finished(
-                    body.packet.buffer,
-                    headers,
-                    body.packet.segment_size,
-                ));
-            }
-            None => deliver(self.finish_whole(body.packet)),
-        }
+        deliver(match &mut body.splittable {
+            Some(headers) => finished(body.buffer, headers, body.segment_size),
+            None => self.finish_whole(body),
+        });
     }
 
-    fn finish_whole(&mut self, mut packet: Packet) -> Packet {
+    fn finish_whole(&mut self, body: Body) -> Packet {
+        let mut packet = Packet::new(body.buffer).with_checksum(body.checksum);
+        packet.segment_size = body.segment_size;
         self.context = Context::of(&packet).filter(|_| packet.checksum != Checksum::Unverified);
-        if let Some(context) = &self.context {
-            let mut headers = context.headers;
-            headers.set_partial_checksum(packet.buffer.len() - headers.len());
-            packet.buffer[..headers.len()].copy_from_slice(headers.as_bytes());
+        if self.context.is_some() {
+            packet.store_pseudo_header_checksum();
         }
         packet
     }
@@ -208,13 +201,14 @@ impl RecordReader {
             return Err(StreamBroken::Length(length));
         }
         let missing = length as usize;
-        let mut packet = Packet::new(PacketBuffer::with_room(HEADROOM + missing, HEADROOM));
-        packet.segment_size = segment_size;
-        if first & WHOLE_CHECKSUM != 0 {
-            packet.checksum = Checksum::Partial;
-        }
+        let checksum = match first & WHOLE_CHECKSUM {
+            0 => Checksum::Unverified,
+            _ => Checksum::Partial,
+        };
         self.body = Some(Body {
-            packet,
+            buffer: PacketBuffer::with_room(HEADROOM + missing, HEADROOM),
+            segment_size,
+            checksum,
             missing,
             splittable: None,
         });
@@ -234,14 +228,14 @@ impl RecordReader {
         self.context = Some(Context::after(headers, missing, next.segment_size));
         let mut buffer = PacketBuffer::with_room(HEADROOM + headers.len() + missing, HEADROOM);
         buffer.extend(headers.as_bytes());
-        let mut packet = Packet::new(buffer);
-        packet.segment_size = next.segment_size;
-        // Without a segment size nothing is ever released early: one segment is the whole packet.
-        if packet.segment_size == 0 {
-            packet.segment_size = u16::MAX;
-        }
         self.body = Some(Body {
-            packet,
+            buffer,
+            // With no segment size nothing is ever released early: one segment is the whole packet.
+            segment_size: match next.segment_size {
+                0 => u16::MAX,
+                size => size,
+            },
+            checksum: Checksum::Partial,
             missing,
             splittable: Some(headers),
         });
@@ -255,12 +249,11 @@ fn finished(mut buffer: PacketBuffer, headers: &mut Headers, segment_size: u16) 
     headers.set_lengths(payload);
     headers.set_partial_checksum(payload);
     buffer[..headers.len()].copy_from_slice(headers.as_bytes());
-    let several = payload > usize::from(segment_size);
-    Packet {
-        buffer,
-        segment_size: if several { segment_size } else { 0 },
-        checksum: Checksum::Partial,
+    let mut packet = Packet::new(buffer).with_checksum(Checksum::Partial);
+    if payload > usize::from(segment_size) {
+        packet.segment_size = segment_size;
     }
+    packet
 }
 
 /// The fields of a head, which its methods take off; they return `None` at the end.

@@ -70,8 +70,8 @@ impl RecordWriter {
             .context
             .as_ref()
             .zip(next.as_ref())
-            .and_then(|(before, now)| delta(before, now, packet.buffer.len() - now.headers.len()));
-        // For other protocols the receiver cannot restore a checksum, only pass on a partial one.
+            .and_then(|(before, now)| delta(before, now, packet.len() - now.headers.len()));
+        // Beyond TCP the other end cannot restore a checksum, only pass on a partial one.
         let leave_checksum = next.is_some() || packet.checksum == Checksum::Partial;
         self.context = next;
         delta.unwrap_or_else(|| whole(packet, leave_checksum))
@@ -87,7 +87,7 @@ fn whole(packet: &Packet, leave_checksum: bool) -> RecordHead {
         WHOLE_SEGMENT_SIZE
     };
     head.push(&[checksum | size]);
-    head.push_varint(packet.buffer.len() as u64);
+    head.push_varint(packet.len() as u64);
     if packet.segment_size != 0 {
         head.push(&packet.segment_size.to_be_bytes());
     }

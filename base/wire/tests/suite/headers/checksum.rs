@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use wire::checksum::{
-    PartialChecksum, Sum, complete_partial_checksum, fill_transport_checksum,
-    store_pseudo_header_checksum, updated, verify_transport_checksum,
+    PartialChecksum, Sum, complete_partial_checksum, fill_transport_checksum, updated,
+    verify_transport_checksum,
 };
 use wire::ip::{IpPacket, Transport};
 use wire::malformed::Malformed;
-use wire::packet::Checksum;
-use wire::tcp::{TcpOption, clamp_maximum_segment_size};
+use wire::packet::{Checksum, Packet, PacketBuffer};
+use wire::tcp::TcpOption;
 
 use super::samples::{self, bytes, carrying};
 
@@ -24,6 +24,21 @@ fn naive(bytes: &[u8]) -> u16 {
 
 fn is_valid(packet: &[u8]) -> bool {
     verify_transport_checksum(&IpPacket::parse(packet).unwrap())
+}
+
+fn make_partial(bytes: &mut [u8]) -> PartialChecksum {
+    let mut packet = Packet::new(PacketBuffer::copy_of(bytes));
+    let place = packet.store_pseudo_header_checksum().unwrap();
+    bytes.copy_from_slice(&packet);
+    place
+}
+
+/// Lowers the maximum segment size, where the checksum is known to be so.
+fn clamp(bytes: &mut [u8], limit: u16, checksum: Checksum) -> Result<bool, Malformed> {
+    let mut packet = Packet::new(PacketBuffer::copy_of(bytes)).with_checksum(checksum);
+    let clamped = packet.clamp_maximum_segment_size(limit);
+    bytes.copy_from_slice(&packet);
+    clamped
 }
 
 fn maximum_segment_size(packet: &[u8]) -> Option<u16> {
@@ -56,7 +71,7 @@ fn filling_finds_what_the_kernel_sent() {
     ] {
         let golden = bytes(text);
         let mut packet = golden.clone();
-        let place = store_pseudo_header_checksum(&mut packet).unwrap().unwrap();
+        let place = make_partial(&mut packet);
         assert_ne!(packet, golden, "{text}");
         let mut filled = packet.clone();
         fill_transport_checksum(&mut filled).unwrap();
@@ -104,10 +119,10 @@ fn clamping_lowers_only_a_larger_size() {
         let mut packet = bytes(text);
         let before = packet.clone();
         for limit in [1460, 9000] {
-            assert!(!clamp_maximum_segment_size(&mut packet, limit, Checksum::Unverified).unwrap());
+            assert!(!clamp(&mut packet, limit, Checksum::Unverified).unwrap());
         }
         assert_eq!(packet, before);
-        assert!(clamp_maximum_segment_size(&mut packet, 1220, Checksum::Unverified).unwrap());
+        assert!(clamp(&mut packet, 1220, Checksum::Unverified).unwrap());
         assert_eq!(maximum_segment_size(&packet), Some(1220));
         assert!(is_valid(&packet));
     }
@@ -119,7 +134,7 @@ fn clamping_works_at_an_odd_place() {
     // One byte of padding before the option; it takes the place of "SACK permitted".
     packet[40..46].copy_from_slice(&[1, 2, 4, 0x05, 0xb4, 1]);
     fill_transport_checksum(&mut packet).unwrap();
-    assert!(clamp_maximum_segment_size(&mut packet, 1001, Checksum::Verified).unwrap());
+    assert!(clamp(&mut packet, 1001, Checksum::Verified).unwrap());
     assert_eq!(maximum_segment_size(&packet), Some(1001));
     assert!(is_valid(&packet));
 }
@@ -127,8 +142,8 @@ fn clamping_works_at_an_odd_place() {
 #[test]
 fn clamping_leaves_a_partial_checksum_partial() {
     let mut packet = bytes(samples::SYN_V6);
-    let place = store_pseudo_header_checksum(&mut packet).unwrap().unwrap();
-    assert!(clamp_maximum_segment_size(&mut packet, 1220, Checksum::Partial).unwrap());
+    let place = make_partial(&mut packet);
+    assert!(clamp(&mut packet, 1220, Checksum::Partial).unwrap());
     complete_partial_checksum(&mut packet, place).unwrap();
     assert!(is_valid(&packet));
 }
@@ -137,11 +152,11 @@ fn clamping_leaves_a_partial_checksum_partial() {
 fn clamping_neither_repairs_a_checksum_nor_touches_other_packets() {
     let mut packet = bytes(samples::SYN_V4);
     packet[36] ^= 0x40;
-    assert!(clamp_maximum_segment_size(&mut packet, 1220, Checksum::Unverified).unwrap());
+    assert!(clamp(&mut packet, 1220, Checksum::Unverified).unwrap());
     assert!(!is_valid(&packet));
     let mut acknowledgment = bytes(samples::SYN_V4);
     acknowledgment[33] = 0x10;
-    assert!(!clamp_maximum_segment_size(&mut acknowledgment, 1, Checksum::Unverified).unwrap());
+    assert!(!clamp(&mut acknowledgment, 1, Checksum::Unverified).unwrap());
 }
 
 #[test]
@@ -160,7 +175,7 @@ fn a_malformed_option_ends_the_options() {
         };
         let read: Vec<_> = tcp.options().collect();
         assert_eq!(read, [Err(Malformed::OptionLength { kind, length })]);
-        assert!(clamp_maximum_segment_size(&mut packet, 1, Checksum::Verified).is_err());
+        assert!(clamp(&mut packet, 1, Checksum::Verified).is_err());
     }
 }
 
@@ -200,7 +215,7 @@ proptest! {
         let options = if odd { [1, 2, 4, high, low, 1] } else { [2, 4, high, low, 1, 1] };
         packet[40..46].copy_from_slice(&options);
         fill_transport_checksum(&mut packet).unwrap();
-        clamp_maximum_segment_size(&mut packet, limit, Checksum::Unverified).unwrap();
+        clamp(&mut packet, limit, Checksum::Unverified).unwrap();
         prop_assert_eq!(maximum_segment_size(&packet), Some(size.min(limit)));
         prop_assert!(is_valid(&packet));
     }

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use units::SeqNumber;
-use wire::checksum::verify_transport_checksum;
+use wire::checksum::{PartialChecksum, verify_transport_checksum};
 use wire::flow::{Class, FlowKey};
 use wire::icmp::{Echo, IcmpMessage, packet_too_big};
-use wire::ip::{Ecn, IpPacket, IpView, Ipv4Mut, Protocol, Transport, Version, mark_congestion};
+use wire::ip::{Ecn, IpPacket, IpView, Ipv4Mut, Protocol, Transport, Version};
 use wire::malformed::{Header, Malformed};
-use wire::packet::Checksum;
+use wire::packet::{Checksum, Packet, PacketBuffer};
 use wire::segment::Segments;
-use wire::tcp::{TcpFlags, TcpOption, clamp_maximum_segment_size};
+use wire::tcp::{OptionBytes, TcpFlags, TcpOption, TcpSegmentOptions};
 
 use super::samples::{self, bytes, with_payload};
 
@@ -173,11 +173,11 @@ fn a_mark_changes_the_field_alone_and_only_where_it_is_understood() {
         v6[1] |= field.bits() << 4;
         Ipv4Mut::parse(&mut v4).unwrap().fill_header_checksum();
         for before in [v4, v6] {
-            let mut after = before.clone();
-            assert_eq!(mark_congestion(&mut after), Some(field));
+            let mut after = packet(&before);
+            assert_eq!(after.mark_congestion(), Some(field));
             let parsed = IpPacket::parse(&after).unwrap();
             if field == Ecn::NotCapable {
-                assert_eq!(after, before);
+                assert_eq!(*after, before);
                 continue;
             }
             assert_eq!(parsed.ecn(), Ecn::CongestionExperienced);
@@ -189,16 +189,10 @@ fn a_mark_changes_the_field_alone_and_only_where_it_is_understood() {
             assert_eq!(others(&after), others(&before));
         }
     }
-    for nothing in [
-        &mut [][..],
-        &mut [0x45],
-        &mut [0x45, 2, 0],
-        &mut [0x60, 0x20],
-        &mut [0x12; 60],
-    ] {
-        let before = nothing.to_vec();
-        assert_eq!(mark_congestion(nothing), None);
-        assert_eq!(nothing, before);
+    for nothing in [&[][..], &[0x45], &[0x45, 2, 0], &[0x60, 0x20], &[0x12; 60]] {
+        let mut after = packet(nothing);
+        assert_eq!(after.mark_congestion(), None);
+        assert_eq!(&*after, nothing);
     }
 }
 
@@ -357,15 +351,55 @@ fn says_what_is_wrong_behind_an_ip_header() {
     );
 }
 
-/// Calls every function that takes a packet.
-fn exercise(packet: &mut [u8]) {
-    let mut copy = vec![0; packet.len()];
-    if let Ok(segments) = Segments::of(packet, 100) {
-        for index in 0..segments.count() {
-            segments.write(index, &mut copy);
+fn packet(bytes: &[u8]) -> Packet {
+    Packet::new(PacketBuffer::copy_of(bytes))
+}
+
+/// What a method changes of a packet, its headers say: whoever reads them anew finds the same.
+fn change<R>(packet: &Packet, method: impl FnOnce(&mut Packet) -> R) {
+    let mut changed = packet.clone();
+    method(&mut changed);
+    let anew = IpPacket::parse(&changed);
+    match (changed.ip(), anew) {
+        (Some(kept), Ok(anew)) => assert_eq!(format!("{kept:?}"), format!("{anew:?}")),
+        (None, Err(_)) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Calls everything that changes a packet.
+fn exercise_changes(bytes: &[u8]) {
+    for (segment_size, checksum) in [(0, Checksum::Unverified), (7, Checksum::Partial)] {
+        let mut packet = packet(bytes).with_checksum(checksum);
+        packet.segment_size = segment_size;
+        change(&packet, Packet::mark_congestion);
+        change(&packet, Packet::drop_first_segment);
+        change(&packet, |packet| packet.clamp_maximum_segment_size(500));
+        change(&packet, Packet::store_pseudo_header_checksum);
+        let options = TcpSegmentOptions {
+            maximum_segment_size: Some(9),
+            ..TcpSegmentOptions::default()
+        };
+        change(&packet, |packet| {
+            packet.set_tcp_options(&OptionBytes::of(&options));
+        });
+        for start in 0..40 {
+            let place = PartialChecksum { start, offset: 1 };
+            change(&packet, |packet| packet.complete_checksum(place));
         }
     }
+}
+
+/// Calls everything that takes a packet.
+fn exercise(packet: &mut [u8]) {
+    exercise_changes(packet);
+    let mut copy = vec![0; packet.len()];
     if let Ok(parsed) = IpPacket::parse(packet) {
+        if let Ok(segments) = Segments::of(&parsed, 100) {
+            for index in 0..segments.count() {
+                segments.write(index, &mut copy);
+            }
+        }
         let (_, _) = (FlowKey::of(&parsed).reversed(), Class::of(&parsed));
         let (_, _) = (
             verify_transport_checksum(&parsed),
@@ -384,10 +418,10 @@ fn exercise(packet: &mut [u8]) {
             _ => {}
         }
     }
-    let _ = clamp_maximum_segment_size(packet, 500, Checksum::Unverified);
     let _ = wire::checksum::fill_transport_checksum(packet);
-    if let Ok(Some(place)) = wire::checksum::store_pseudo_header_checksum(packet) {
-        wire::checksum::complete_partial_checksum(packet, place).unwrap();
+    let mut packet = self::packet(packet);
+    if let Some(place) = packet.store_pseudo_header_checksum() {
+        packet.complete_checksum(place).unwrap();
     }
 }
 

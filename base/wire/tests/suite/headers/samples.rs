@@ -1,7 +1,7 @@
 //! Packets that a Linux 6 kernel sent, and packets made for a property.
 
 use wire::checksum::fill_transport_checksum;
-use wire::ip::{Ipv4Mut, Ipv6Mut};
+use wire::ip::Ipv4Mut;
 
 /// A SYN with five options.
 pub(crate) const SYN_V4: &str = "\
@@ -93,8 +93,8 @@ pub(crate) fn carrying(headers: &str, length: usize, payload: &[u8]) -> Vec<u8> 
         header.fill_header_checksum();
         20
     } else {
-        let mut header = Ipv6Mut::parse(&mut packet).unwrap();
-        header.set_payload_length((total - 40).try_into().unwrap());
+        let length = u16::try_from(total - 40).unwrap().to_be_bytes();
+        packet[4..6].copy_from_slice(&length);
         40
     };
     if matches!((transport, packet[9], packet[6]), (20, 17, _) | (40, _, 17)) {

@@ -11,7 +11,7 @@ mod marks;
 mod memory;
 mod plain;
 mod queues;
-mod script;
+pub(crate) mod script;
 mod standing;
 mod superseded;
 mod transport;

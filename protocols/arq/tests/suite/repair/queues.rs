@@ -3,7 +3,6 @@
 use arq::Input;
 use units::{BitRate, Duration};
 use wire::flow::Class;
-use wire::ip::IpPacket;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
 use super::script::{FULL, Script, key, usual};
@@ -120,7 +119,7 @@ pub(crate) fn super_packet(sequence: u32, segments: usize, ipv6: bool) -> Packet
 
 /// The sequence number and the payload of a released packet, which must be valid.
 fn segment(packet: &Packet) -> (u32, Vec<u8>) {
-    let parsed = IpPacket::parse(&packet.buffer).expect("a valid packet");
+    let parsed = packet.ip().expect("a valid packet");
     let bytes = parsed.payload();
     let sequence = u32::from_be_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
     (sequence, bytes[20..].to_vec())

@@ -151,7 +151,7 @@ pub(crate) fn packet(flow: u16, place: u32, length: usize) -> Packet {
 
 /// Flow and place of a packet made by [`packet`].
 pub(crate) fn name(packet: &Packet) -> (u16, u32) {
-    let at = |place: usize| packet.buffer[place];
+    let at = |place: usize| packet[place];
     (
         u16::from_be_bytes([at(0), at(1)]),
         u32::from_be_bytes([at(2), at(3), at(4), at(5)]),

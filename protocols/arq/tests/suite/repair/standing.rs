@@ -3,7 +3,7 @@
 use arq::Input;
 use units::{BitRate, Duration};
 use wire::flow::Class;
-use wire::ip::{Ecn, IpPacket, IpView};
+use wire::ip::{Ecn, IpView};
 use wire::packet::{Checksum, Packet};
 
 use super::queues::super_packet;
@@ -32,13 +32,15 @@ fn at_ten_megabits() -> Script {
 fn segment(place: u32, ecn: Ecn, ipv6: bool) -> Packet {
     let mut packet = super_packet(place * 1_000, 1, ipv6);
     packet.segment_size = 0;
-    if ipv6 {
-        packet.buffer[1] |= ecn.bits() << 4;
-    } else {
-        packet.buffer[1] |= ecn.bits();
-        let mut header = wire::ip::Ipv4Mut::parse(&mut packet.buffer).expect("a header");
-        header.fill_header_checksum();
-    }
+    packet.rewrite(|bytes| {
+        if ipv6 {
+            bytes[1] |= ecn.bits() << 4;
+        } else {
+            bytes[1] |= ecn.bits();
+            let mut header = wire::ip::Ipv4Mut::parse(bytes).expect("a header");
+            header.fill_header_checksum();
+        }
+    });
     packet
 }
 
@@ -50,7 +52,7 @@ fn queue(end: &mut Script, packet: Packet, class: Class) {
 /// The fields of packets that have crossed, whose headers must be valid.
 fn fields(packets: &[Packet]) -> Vec<Ecn> {
     let field = |packet: &Packet| {
-        let parsed = IpPacket::parse(&packet.buffer).expect("a packet");
+        let parsed = packet.ip().expect("a packet");
         if let IpView::V4(view) = parsed.view() {
             assert!(view.header_checksum_is_valid());
         }

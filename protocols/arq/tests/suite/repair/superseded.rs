@@ -6,7 +6,6 @@ use arq::Input;
 use units::{Duration, SeqNumber};
 use wire::TcpSegment;
 use wire::flow::{Class, FlowKey};
-use wire::ip::IpPacket;
 use wire::packet::{Checksum, Packet, PacketBuffer};
 use wire::segment::Segments;
 use wire::tcp::{AirLoss, SeqRange, TcpFlags, TcpSegmentOptions, Timestamps};
@@ -37,7 +36,7 @@ pub(crate) fn packet(segment: &TcpSegment) -> Packet {
 }
 
 pub(crate) fn wait(end: &mut Script, packet: Packet) {
-    let key = FlowKey::of(&IpPacket::parse(&packet.buffer).expect("a packet"));
+    let key = FlowKey::of(&packet.ip().expect("a packet"));
     let class = Class::Held;
     end.input(Input::Packet { packet, key, class });
 }
@@ -52,7 +51,8 @@ fn crosses(segments: &[TcpSegment]) -> Vec<TcpSegment> {
     other.receive_all(&end.send_all());
     let parse = |packet: &Packet| {
         // Written anew, with the checksum that its receiver's kernel would fill in.
-        let segments = Segments::of(&packet.buffer, packet.segment_size).expect("a segment");
+        let segments =
+            Segments::of(&packet.ip().expect("a packet"), packet.segment_size).expect("a segment");
         let mut bytes = vec![0; segments.length(0)];
         segments.write(0, &mut bytes);
         TcpSegment::parse(&bytes).expect("a segment").0

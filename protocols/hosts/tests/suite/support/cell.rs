@@ -2,17 +2,14 @@
 
 use std::collections::VecDeque;
 
-use hosts::{
-    Caps, Config, Host, Input, Output, Peer, PeerStatus, Role, SplitTerms, TcpMethod, TcpTerms,
-};
-use machine::{Machine, RandomStream};
+use hosts::{Caps, Config, Host, Input, Output, Peer, PeerStatus, Role, TcpMethod, TcpTerms};
+use machine::Machine;
 use scheduler::config::Discipline;
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::address::HopAddress;
-use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
-use super::{Received, Traffic, private_key};
+use super::{Received, Traffic, build, datagram};
 
 pub(crate) const RATE: BitRate = BitRate::from_megabits(10);
 const DELAY: Duration = Duration::from_millis(5);
@@ -66,58 +63,40 @@ impl Setting {
     }
 
     fn peer(&self, index: usize) -> Peer {
-        let prefix = match index {
-            0 => ("0.0.0.0".to_owned(), 0),
-            _ => (format!("10.9.0.{index}"), 32),
-        };
-        Peer {
-            name: name(index),
-            public: private_key(&name(index)).public_key(),
-            preshared: None,
-            endpoint: (index == 0).then(|| place(0)),
-            prefixes: vec![(prefix.0.parse().expect("an address"), prefix.1)],
-            tcp: if index == 0 {
-                TcpTerms::Follow
-            } else {
-                self.tcp
+        match index.checked_sub(1) {
+            None => Peer {
+                endpoint: Some(place(0)),
+                ..build::peer(&name(0), &[("0.0.0.0", 0)])
             },
-            split: SplitTerms::Never,
-            caps: if index == 0 {
-                Caps::default()
-            } else {
-                self.caps
+            Some(mobile) => Peer {
+                tcp: self.tcp,
+                caps: self.caps,
+                weight: self.weights[mobile],
+                ..build::peer(&name(index), &[(&format!("10.9.0.{index}"), 32)])
             },
-            weight: index.checked_sub(1).map_or(1, |place| self.weights[place]),
         }
     }
 
     fn host(&self, index: usize) -> Host {
-        let (role, peers, shared_air) = match index {
+        let (role, peers) = match index {
             0 => {
-                let config = scheduler::Config {
-                    discipline: self.discipline,
-                    ..scheduler::Config::default()
-                };
                 let mobiles = 1..=self.weights.len();
-                let peers = mobiles.map(|index| self.peer(index)).collect();
-                (Role::Gateway, peers, Some(config))
+                (
+                    Role::Gateway,
+                    mobiles.map(|index| self.peer(index)).collect(),
+                )
             }
-            _ => (Role::Mobile, vec![self.peer(0)], None),
+            _ => (Role::Mobile, vec![self.peer(0)]),
         };
         let config = Config {
-            role,
-            key: private_key(&name(index)),
-            peers,
-            bearer_mtu: hosts::BearerMtu::up_to(1500),
-            shared_air,
-            rate: None,
+            shared_air: (index == 0).then(|| scheduler::Config {
+                discipline: self.discipline,
+                ..scheduler::Config::default()
+            }),
             snoop_cache: Bytes::mebi(2),
-            streams: None,
-            split: None,
+            ..build::config(role, &name(index), peers)
         };
-        let mut stream = RandomStream::named(11, &name(index));
-        let entropy = Box::new(move |buffer: &mut [u8]| stream.fill(buffer));
-        Host::new(config, entropy).expect("a host")
+        build::host(config, build::entropy(11, &name(index)))
     }
 }
 
@@ -300,7 +279,7 @@ impl Cell {
 
     fn packet(&mut self, mobile: usize) -> Packet {
         let mut packet = self.traffic[mobile].next();
-        packet.buffer[16..20].copy_from_slice(&[10, 9, 0, mobile as u8 + 1]);
+        packet.rewrite(|bytes| bytes[16..20].copy_from_slice(&[10, 9, 0, mobile as u8 + 1]));
         packet
     }
 
@@ -326,12 +305,7 @@ impl Cell {
                 }
             }
             while let Some(flying) = self.flying.pop_front_if(|flying| flying.at <= self.now) {
-                let input = Input::Datagram {
-                    from: place(flying.from),
-                    arrived: self.now,
-                    ecn: Ecn::NotCapable,
-                    buffer: flying.buffer,
-                };
+                let input = datagram(place(flying.from), self.now, flying.buffer);
                 self.tell(flying.to.checked_sub(1), input);
             }
             self.act_on_timeouts();

@@ -1,13 +1,11 @@
 //! What hosts send crosses the channel.
 
 use channel::Direction;
-use hosts::Input;
 use machine::Machine;
 use units::Bytes;
-use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use super::{AROUND_UDP, Cargo, MOBILE, Pair};
+use super::{AROUND_UDP, Cargo, MOBILE, Pair, datagram};
 
 impl Pair {
     pub(super) fn launch(&mut self, host: usize, buffer: PacketBuffer) {
@@ -48,13 +46,7 @@ impl Pair {
         let arrived = self.now;
         while let Some((host, buffer)) = self.trouble.arrived(arrived) {
             let from = self.address(1 - host);
-            let input = Input::Datagram {
-                from,
-                arrived,
-                ecn: Ecn::NotCapable,
-                buffer,
-            };
-            self.input(host, input);
+            self.input(host, datagram(from, arrived, buffer));
         }
     }
 

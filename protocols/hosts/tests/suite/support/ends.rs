@@ -55,8 +55,8 @@ impl Ends {
 
     /// A packet has come to `host`.
     pub(crate) fn take(&mut self, now: Instant, host: usize, packet: &Packet) {
-        self.longest = self.longest.max(packet.buffer.len());
-        let mut bytes = packet.buffer.to_vec();
+        self.longest = self.longest.max(packet.len());
+        let mut bytes = packet.to_vec();
         if packet.checksum == Checksum::Partial {
             // As the kernel takes it.
             fill_transport_checksum(&mut bytes).expect("a packet");

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use hosts::{Input, Output};
-use machine::{Machine, RandomStream};
+use machine::Machine;
 use session::{
     DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, Endpoint, Limits, PeerConfig, PeerId, Received, Role,
 };
@@ -12,7 +12,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use super::cell::{name, place};
-use super::private_key;
+use super::{build, private_key};
 
 /// How often it acts of its own.
 const TICK: Duration = Duration::from_millis(20);
@@ -39,16 +39,13 @@ pub(crate) struct Intruder<B> {
 /// An endpoint of that name which knows the gateway, in one of several lives: each has its own random draws, and a
 /// later time.
 pub(crate) fn endpoint(name_of: &str, life: u64) -> (Endpoint, PeerId) {
-    let mut stream = RandomStream::named(life, &format!("draws of {name_of}"));
     let config = session::Config {
         private_key: private_key(name_of),
         wall_clock_at_origin: 1_800_000_000_000_000_000 + (life << 26),
         limits: Limits::default(),
     };
-    let mut endpoint = Endpoint::new(
-        config,
-        Box::new(move |buffer: &mut [u8]| stream.fill(buffer)),
-    );
+    let draws = build::entropy(life, &format!("draws of {name_of}"));
+    let mut endpoint = Endpoint::new(config, draws);
     let gateway = PeerConfig {
         public_key: private_key(&name(0)).public_key(),
         preshared_key: None,

@@ -1,5 +1,6 @@
 //! Two hosts, a channel and a clock.
 
+pub(crate) mod build;
 pub(crate) mod cell;
 mod clock;
 mod crossing;
@@ -15,20 +16,19 @@ pub(crate) mod tunnels;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+pub(crate) use build::{datagram, private_key};
 use channel::{Channel, Direction, Link};
 use hosts::{
-    Caps, Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
+    Config, EventKind, Host, Input, Output, Peer, PeerStatus, Profile, Role, SplitTerms,
     StreamLimits, TcpMethod, TcpTerms,
 };
-use machine::{Machine, RandomStream};
+use machine::Machine;
 use rivals::{Crossing, Rivals};
-use session::{Entropy, PrivateKey};
 use sockets::System;
 use split::Refusal;
 pub(crate) use traffic::{Received, Traffic, port_of};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
-use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
 pub(crate) const MOBILE: usize = 0;
@@ -136,50 +136,31 @@ impl Setting {
     }
 }
 
-fn entropy(seed: u64, name: &str) -> Box<dyn Entropy> {
-    let mut stream = RandomStream::named(seed, name);
-    Box::new(move |buffer: &mut [u8]| stream.fill(buffer))
-}
-
-pub(crate) fn private_key(name: &str) -> PrivateKey {
-    PrivateKey::generate(&mut *entropy(1, name))
-}
-
 fn host(index: usize, setting: Setting) -> Host {
     let names = ["mobile", "gateway"];
-    let prefixes = match index {
-        MOBILE => vec![("0.0.0.0", 0), ("::", 0)],
-        _ => vec![("10.9.0.2", 32), ("fd09::2", 128)],
+    let networks: &[_] = match index {
+        MOBILE => &[("0.0.0.0", 0), ("::", 0)],
+        _ => &[("10.9.0.2", 32), ("fd09::2", 128)],
     };
-    let address = |(text, length): (&str, u8)| (text.parse().expect("an address"), length);
     let peer = Peer {
-        name: names[1 - index].into(),
-        public: private_key(names[1 - index]).public_key(),
-        preshared: None,
         endpoint: (index == MOBILE).then(|| end(setting, GATEWAY)),
-        prefixes: prefixes.into_iter().map(address).collect(),
         tcp: setting.tcp[index],
         split: setting.split[index],
-        caps: Caps::default(),
-        weight: 1,
+        ..build::peer(names[1 - index], networks)
     };
+    let role = [Role::Mobile, Role::Gateway][index];
     let config = Config {
-        role: [Role::Mobile, Role::Gateway][index],
-        key: private_key(names[index]),
-        peers: vec![peer],
         bearer_mtu: setting.bearer_mtu,
-        shared_air: None,
-        rate: None,
-        snoop_cache: Bytes::mebi(32),
         streams: Some(StreamLimits {
             receive_buffer: None,
             connections: 512,
             lean: setting.lean && index == MOBILE,
         }),
         split: (setting.split[index] != SplitTerms::Never).then(|| splitting::config(index)),
+        ..build::config(role, names[index], vec![peer])
     };
     let name = format!("{} in life {}", names[index], setting.lives[index]);
-    Host::new(config, entropy(setting.seed, &name)).expect("a host")
+    build::host(config, build::entropy(setting.seed, &name))
 }
 
 fn end(setting: Setting, host: usize) -> HopAddress {
@@ -354,14 +335,7 @@ impl Pair {
 
     /// A datagram that reaches `host`, whoever sent it.
     pub(crate) fn inject(&mut self, host: usize, from: HopAddress, bytes: &[u8]) {
-        let (arrived, buffer) = (self.now, PacketBuffer::copy_of(bytes));
-        let input = Input::Datagram {
-            from,
-            arrived,
-            ecn: Ecn::NotCapable,
-            buffer,
-        };
-        self.input(host, input);
+        self.input(host, datagram(from, self.now, PacketBuffer::copy_of(bytes)));
     }
 
     /// Where a host is.
@@ -408,7 +382,7 @@ impl Pair {
     fn note(&mut self, host: usize, output: &Output) {
         let bytes: &[u8] = match output {
             Output::Datagram { buffer, .. } => buffer,
-            Output::Packet(packet) => &packet.buffer,
+            Output::Packet(packet) => packet,
             Output::Event(_) | Output::System(_) | Output::Seek { .. } => &[],
         };
         let head = [host as u8, bytes.len() as u8];
@@ -470,7 +444,7 @@ impl Pair {
                 for index in 0..self.traffic.len() {
                     if mine(&self.traffic[index]) {
                         let packet = self.traffic[index].next();
-                        room = room.saturating_sub(packet.buffer.len() as u64);
+                        room = room.saturating_sub(packet.len() as u64);
                         self.input(host, Input::Packet(packet));
                     }
                 }

@@ -123,8 +123,8 @@ impl Received {
 }
 
 fn tcp_of(packet: &Packet) -> &[u8] {
-    let header = if packet.buffer[0] >> 4 == 4 { 20 } else { 40 };
-    &packet.buffer[header..]
+    let header = if packet[0] >> 4 == 4 { 20 } else { 40 };
+    &packet[header..]
 }
 
 /// The destination port of a packet made here.

@@ -4,10 +4,11 @@ use channel::{Channel, Direction, Link};
 use hosts::{Host, Input, Output};
 use machine::{Machine, earlier};
 use units::{Bytes, Duration, Instant};
-use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use super::{AROUND_UDP, BACKLOG, GATEWAY, MOBILE, Received, Setting, Traffic, WALL, end, host};
+use super::{
+    AROUND_UDP, BACKLOG, GATEWAY, MOBILE, Received, Setting, Traffic, WALL, datagram, end, host,
+};
 
 /// A datagram with its tunnel and the host that it goes to.
 type Crossing = (usize, usize, PacketBuffer);
@@ -91,13 +92,8 @@ impl Tunnels {
                 continue;
             };
             let (number, host, buffer) = payload;
-            let input = Input::Datagram {
-                from: end(self.list[number].setting, 1 - host),
-                arrived: self.now,
-                ecn: Ecn::NotCapable,
-                buffer,
-            };
-            self.input((number, host), input);
+            let from = end(self.list[number].setting, 1 - host);
+            self.input((number, host), datagram(from, self.now, buffer));
         }
     }
 
@@ -109,7 +105,7 @@ impl Tunnels {
             let is_fed = status.keys_age.is_some() && tunnel.begins <= self.now;
             while is_fed && room > 0 {
                 let packet = self.list[number].traffic.next();
-                room = room.saturating_sub(packet.buffer.len() as u64);
+                room = room.saturating_sub(packet.len() as u64);
                 self.input((number, GATEWAY), Input::Packet(packet));
             }
         }

@@ -10,6 +10,7 @@ use mount::{
     Answer, Caller, Config, FileSystem, Input, Memory, Node, Operation, Output, Request, RequestId,
     Tape,
 };
+use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
 
 /// Longer than any request may take.
@@ -32,11 +33,9 @@ enum Arrival {
 pub(super) struct World {
     pub(super) hosts: [Host; 2],
     pub(super) server: Server,
-    now: Instant,
+    clock: Clock<(usize, Arrival)>,
     loss: Probability,
     chance: RandomStream,
-    arrivals: BTreeMap<(Instant, u64), (usize, Arrival)>,
-    sent: u64,
     requests: u64,
 }
 
@@ -69,25 +68,22 @@ impl World {
         Self {
             hosts: [host(1), host(2)],
             server,
-            now: Instant::from_millis(1_000),
+            clock: Clock::new(Instant::from_millis(1_000)),
             loss: Probability::ratio(u64::from(seed % 16), 100),
             chance: RandomStream::named(seed.into(), "way"),
-            arrivals: BTreeMap::new(),
-            sent: 0,
             requests: 0,
         }
     }
 
     fn send(&mut self, host: usize, arrival: Arrival) {
         if !self.chance.chance(self.loss) {
-            self.sent += 1;
-            let when = self.now + Duration::from_millis(1 + self.chance.below(5));
-            self.arrivals.insert((when, self.sent), (host, arrival));
+            let delay = Duration::from_millis(1 + self.chance.below(5));
+            self.clock.add_after(delay, (host, arrival));
         }
     }
 
     pub(super) fn tell_server(&mut self, input: fileserver::Input) {
-        self.server.handle_input(self.now, input);
+        self.server.handle_input(self.clock.now, input);
         self.drain_server();
     }
 
@@ -101,8 +97,8 @@ impl World {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
             let host = &mut self.hosts[number];
-            host.tape.record(Step::Input(self.now, input.clone()));
-            host.system.handle_input(self.now, input);
+            host.tape.record(Step::Input(self.clock.now, input.clone()));
+            host.system.handle_input(self.clock.now, input);
             self.drain_mount(number, &mut inputs);
         }
     }
@@ -140,7 +136,9 @@ impl World {
     }
 
     fn tell_client(&mut self, number: usize, input: files::Input) {
-        self.hosts[number].client.handle_input(self.now, input);
+        self.hosts[number]
+            .client
+            .handle_input(self.clock.now, input);
         self.drain_client(number);
     }
 
@@ -158,41 +156,28 @@ impl World {
 
     /// Runs the next event until `end`. Returns false if there is none.
     fn step(&mut self, end: Instant) -> bool {
-        let arrival = self.arrivals.keys().next().map(|(when, _)| *when);
-        let timers = self
-            .hosts
-            .iter()
-            .fold(self.server.poll_timeout(), |due, host| {
-                earlier(
-                    due,
-                    earlier(host.client.poll_timeout(), host.system.poll_timeout()),
-                )
-            });
-        let Some(next) = earlier(arrival, timers).filter(|next| *next <= end) else {
-            return false;
-        };
-        self.now = next.max(self.now);
-        let arrived = self
-            .arrivals
-            .first_entry()
-            .filter(|entry| entry.key().0 <= self.now);
-        match arrived.map(std::collections::btree_map::OccupiedEntry::remove) {
-            Some((host, Arrival::AtServer(message))) => {
+        let hosts = self.hosts.iter();
+        let timers = hosts.map(|host| (host.client.poll_timeout(), host.system.poll_timeout()));
+        let timers = timers.map(|(client, system)| earlier(client, system));
+        let deadline = timers.fold(self.server.poll_timeout(), earlier);
+        match self.clock.advance(end, deadline) {
+            Next::Event((host, Arrival::AtServer(message))) => {
                 let from = Peer(host as u64);
                 self.tell_server(fileserver::Input::Received { from, message });
             }
-            Some((host, Arrival::AtHost(message))) => {
+            Next::Event((host, Arrival::AtHost(message))) => {
                 self.tell_client(host, files::Input::Received(message));
             }
-            None => {
-                self.server.handle_timeout(self.now);
+            Next::End => return false,
+            Next::Deadline => {
+                self.server.handle_timeout(self.clock.now);
                 self.drain_server();
                 for number in 0..2 {
-                    self.hosts[number].client.handle_timeout(self.now);
+                    self.hosts[number].client.handle_timeout(self.clock.now);
                     self.drain_client(number);
                     let host = &mut self.hosts[number];
-                    host.tape.record(Step::Timeout(self.now));
-                    host.system.handle_timeout(self.now);
+                    host.tape.record(Step::Timeout(self.clock.now));
+                    host.system.handle_timeout(self.clock.now);
                     self.drain_mount(number, &mut VecDeque::new());
                 }
             }
@@ -201,9 +186,8 @@ impl World {
     }
 
     pub(super) fn wait(&mut self, span: Duration) {
-        let end = self.now + span;
+        let end = self.clock.now + span;
         while self.step(end) {}
-        self.now = end;
     }
 
     pub(super) fn start(&mut self, host: usize, node: Node, operation: Operation) -> RequestId {
@@ -226,7 +210,7 @@ impl World {
     }
 
     pub(super) fn end(&mut self, host: usize, id: RequestId) -> Answer {
-        let end = self.now + PATIENCE;
+        let end = self.clock.now + PATIENCE;
         while !self.hosts[host].answers.contains_key(&id) {
             assert!(self.step(end), "{id:?} never ends");
         }

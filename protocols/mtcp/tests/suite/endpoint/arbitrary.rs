@@ -79,12 +79,12 @@ fn run(seed: u64) {
     let gateway = drawn(&mut random, profile, false);
     let mobile = drawn(&mut random, profile, lean);
     let mut pipe = Pipe::new(&gateway, &mobile);
-    pipe.delay = Duration::from_millis(random.below(200));
+    pipe.wire.delay = Duration::from_millis(random.below(200));
     // The mobile host's program may know the paper's packets only. Its 16 bits need a hop that keeps the order.
     let narrow = random.below(4) == 0;
     let late = profile == Profile::Wide && !narrow;
     let mut fate = fates(&mut random, seed, late);
-    pipe.decide = Box::new(move |from, packet, number| {
+    pipe.wire.decide = Box::new(move |from, packet, number| {
         if narrow && is_wide(packet) {
             Fate::Lost
         } else {

@@ -22,7 +22,7 @@ fn assert_window_kept(config: &Config) {
     }
     assert_eq!(pipe.told(MOBILE, arrived).received, content(0, 150_000));
     let mut edge = 0;
-    for sighting in &pipe.log {
+    for sighting in &pipe.wire.log {
         let Packet::Data(data) = &sighting.packet else {
             continue;
         };
@@ -158,8 +158,8 @@ fn growing() -> Config {
 fn a_buffer_that_grows_begins_small_and_takes_all_that_it_announces() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&growing());
     assert_eq!(pipe.status(MOBILE, arrived).receive_buffer, 16 << 10);
-    pipe.rate = units::BitRate::from_megabits(100);
-    pipe.delay = Duration::from_millis(30);
+    pipe.wire.rate = units::BitRate::from_megabits(100);
+    pipe.wire.delay = Duration::from_millis(30);
     pipe.write(GATEWAY, asked, 0..2_000_000);
     pipe.run(Duration::from_secs(10));
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 2_000_000);
@@ -176,7 +176,7 @@ fn a_buffer_that_grows_begins_small_and_takes_all_that_it_announces() {
 #[test]
 fn a_slow_reader_gets_no_larger_buffer() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&growing());
-    pipe.rate = units::BitRate::from_megabits(100);
+    pipe.wire.rate = units::BitRate::from_megabits(100);
     pipe.reads[MOBILE] = false;
     pipe.write(GATEWAY, asked, 0..1_000_000);
     for _ in 0..500 {
@@ -190,7 +190,7 @@ fn a_slow_reader_gets_no_larger_buffer() {
 #[test]
 fn the_buffers_of_many_connections_share_what_there_is() {
     let mut pipe = Pipe::new(&growing(), &growing());
-    pipe.rate = units::BitRate::from_megabits(1_000);
+    pipe.wire.rate = units::BitRate::from_megabits(1_000);
     let asked = |number| ConnectionId::Opened(number);
     let buffers = |pipe: &Pipe| {
         let arrived = (0..1_000).map(ConnectionId::Arrived);

@@ -52,9 +52,9 @@ fn half_open_connections_by_the_thousand_are_refused() {
     assert_eq!(pipe.ends[GATEWAY].connections(), limits.half_open);
     let counters = pipe.ends[GATEWAY].counters();
     assert_eq!(counters.refused.busy, 10_000 - limits.half_open as u64);
-    // The answers of one tick, and no more.
-    assert_eq!(pipe.log.len(), 32);
-    // The connections do not stay.
+    // A tick's worth of answers, and no more.
+    assert_eq!(pipe.wire.log.len(), 32);
+    // They do not stay.
     pipe.run(limits.opening + Duration::from_secs(1));
     assert_eq!(pipe.ends[GATEWAY].connections(), 0);
 }
@@ -283,12 +283,17 @@ fn what_is_said_of_listeners_is_refused_and_not_kept() {
     for _ in 0..100 {
         pipe.inject(GATEWAY, &Packet::Control(listen));
     }
-    assert_eq!(pipe.log.len(), 32);
+    assert_eq!(pipe.wire.log.len(), 32);
     let refused = |packet: &Packet<Chunks>| match packet {
         Packet::Control(control) => control.kind == Kind::Unlisten(Reason::Refused),
         Packet::Data(_) => false,
     };
-    assert!(pipe.log.iter().all(|sighting| refused(&sighting.packet)));
+    assert!(
+        pipe.wire
+            .log
+            .iter()
+            .all(|sighting| refused(&sighting.packet))
+    );
     pipe.inject(
         GATEWAY,
         &Packet::Control(Control {
@@ -296,5 +301,8 @@ fn what_is_said_of_listeners_is_refused_and_not_kept() {
             ..listen
         }),
     );
-    assert_eq!((pipe.log.len(), pipe.ends[GATEWAY].connections()), (32, 0));
+    assert_eq!(
+        (pipe.wire.log.len(), pipe.ends[GATEWAY].connections()),
+        (32, 0)
+    );
 }

@@ -85,7 +85,8 @@ fn polls_become_rare_while_nothing_happens() {
     let polls = pipe.ends[GATEWAY].counters().traffic.sent.polls;
     assert!((150..260).contains(&polls), "{polls}");
     assert!(
-        pipe.log
+        pipe.wire
+            .log
             .iter()
             .all(|sighting| !carries_data(&sighting.packet))
     );

@@ -58,11 +58,11 @@ fn what_arrives_meanwhile_is_not_answered() {
     for config in [paper(), wide()] {
         let (mut pipe, [asked, arrived]) = half_way(&config);
         let state = pipe.suspend(GATEWAY, asked).expect("it is made");
-        let before = pipe.log.len();
+        let before = pipe.wire.log.len();
         pipe.run(config.timing.linger - Duration::from_millis(500));
         let said = |packet: &Packet<Chunks>| matches!(packet, Packet::Control(_));
         assert!(
-            !pipe.log[before..]
+            !pipe.wire.log[before..]
                 .iter()
                 .any(|sighting| said(&sighting.packet))
         );
@@ -86,7 +86,7 @@ fn what_has_no_place_is_refused() {
     let text = pipe.suspend(GATEWAY, asked).expect("it is made");
     assert_eq!(pipe.suspend(GATEWAY, asked), None);
     let state = || serde_json::from_str::<ConnectionState<Chunks>>(&text).expect("a state");
-    let now = pipe.now;
+    let now = pipe.clock.now;
     let resume = |config: Config| another(&config).resume(now, 1, state());
     assert_eq!(resume(paper()), Err(ResumeError::Profile));
     let lean = Config {
@@ -159,14 +159,15 @@ fn no_number_in_a_state_makes_it_panic() {
         };
         let (mut pipe, _) = Pipe::connected(&config);
         pipe.ends[GATEWAY] = another(&config);
-        let now = pipe.now;
+        let now = pipe.clock.now;
         if pipe.ends[GATEWAY].resume(now, 2, state).is_ok() {
             accepted += 1;
             pipe.input(GATEWAY, Input::Damaged);
             pipe.write(GATEWAY, ConnectionId::Opened(2), 0..3_000);
             pipe.run(Duration::from_secs(2));
-            if let Some(state) = pipe.ends[GATEWAY].suspend(pipe.now, ConnectionId::Opened(2)) {
-                let again = pipe.ends[GATEWAY].resume(pipe.now, 3, state);
+            if let Some(state) = pipe.ends[GATEWAY].suspend(pipe.clock.now, ConnectionId::Opened(2))
+            {
+                let again = pipe.ends[GATEWAY].resume(pipe.clock.now, 3, state);
                 assert_eq!(
                     again,
                     Ok(ConnectionId::Opened(3)),

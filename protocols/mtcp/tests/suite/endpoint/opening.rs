@@ -15,6 +15,7 @@ fn three_packets_carry_addresses_names_and_parameters() {
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_millis(100));
     let controls: Vec<_> = pipe
+        .wire
         .log
         .iter()
         .filter_map(|sighting| match &sighting.packet {
@@ -156,7 +157,7 @@ fn a_slow_third_host_is_waited_for() {
 fn who_waits_for_a_third_host_asks_rarely() {
     let mut pipe = Pipe::new(&wide(), &wide());
     pipe.accepts[MOBILE] = false;
-    pipe.input(GATEWAY, Input::RoundTrip(pipe.delay * 2));
+    pipe.input(GATEWAY, Input::RoundTrip(pipe.wire.delay * 2));
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_secs(60));
     let control = pipe.ends.each_ref().map(|end| {
@@ -184,7 +185,7 @@ fn nobody_there_is_a_clear_error() {
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_secs(60));
     assert_eq!(pipe.told(GATEWAY, ASKED).reset, Some(Reason::TimedOut));
-    let syns = pipe.log.iter().filter(
+    let syns = pipe.wire.log.iter().filter(
         |sighting| matches!(&sighting.packet, Packet::Control(control) if control.kind == Kind::Syn),
     );
     let attempts = Config::paper().limits.attempts as usize;
@@ -208,10 +209,10 @@ fn an_end_without_the_wide_profile_is_asked_again_in_the_papers() {
     assert_eq!(pipe.told(MOBILE, ARRIVED).received, content(0, 40_000));
     // The next one is opened in the paper's profile at once, until the knowledge about the peer expires.
     let opened = |pipe: &mut Pipe, number| {
-        let before = pipe.log.len();
+        let before = pipe.wire.log.len();
         pipe.open(GATEWAY, number);
         pipe.run(Duration::from_millis(50));
-        is_wide(&pipe.log[before].packet)
+        is_wide(&pipe.wire.log[before].packet)
     };
     assert!(!opened(&mut pipe, 2));
     assert!(pipe.told(GATEWAY, ConnectionId::Opened(2)).connected);
@@ -226,9 +227,13 @@ fn nobody_is_there_in_either_profile() {
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_secs(60));
     assert_eq!(pipe.told(GATEWAY, ASKED).reset, Some(Reason::TimedOut));
-    let wide = pipe.log.iter().filter(|sighting| is_wide(&sighting.packet));
+    let wide = pipe
+        .wire
+        .log
+        .iter()
+        .filter(|sighting| is_wide(&sighting.packet));
     // And a reset in the end.
-    assert_eq!((wide.count(), pipe.log.len()), (5, 5 + 5 + 1));
+    assert_eq!((wide.count(), pipe.wire.log.len()), (5, 5 + 5 + 1));
 }
 
 #[test]
@@ -264,7 +269,12 @@ fn a_fade_is_no_reason_to_fall_back() {
     pipe.run(Duration::from_secs(60));
     let second = ConnectionId::Opened(2);
     assert_eq!(pipe.told(GATEWAY, second).reset, Some(Reason::TimedOut));
-    assert!(pipe.log.iter().all(|sighting| is_wide(&sighting.packet)));
+    assert!(
+        pipe.wire
+            .log
+            .iter()
+            .all(|sighting| is_wide(&sighting.packet))
+    );
 }
 
 #[test]
@@ -324,6 +334,6 @@ fn who_knows_the_hop_gives_up_no_sooner() {
     pipe.open(GATEWAY, 1);
     pipe.run(Duration::from_millis(4_900));
     assert_eq!(pipe.told(GATEWAY, ASKED).reset, None);
-    let sent = pipe.log.len();
+    let sent = pipe.wire.log.len();
     assert!((6..20).contains(&sent), "{sent}");
 }

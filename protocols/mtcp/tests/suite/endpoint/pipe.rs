@@ -1,6 +1,6 @@
 //! Two endpoints joined by a hop. Every packet crosses it as bytes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -8,6 +8,7 @@ use machine::{Machine, RandomStream, earlier};
 use mtcp::packet::{Addresses, Data, Packet};
 use mtcp::{Config, ConnectionId, Endpoint, Input, Output, Phase, Profile, Reason, Status};
 use redirector::{Chunks, Content};
+pub(crate) use simulator::testing::{Clock, Fate, Next, Wire};
 use units::{BitRate, Duration, Instant};
 
 /// Index of the end that opens, and sends in most tests.
@@ -15,29 +16,17 @@ pub(crate) const GATEWAY: usize = 0;
 /// Index of the other end.
 pub(crate) const MOBILE: usize = 1;
 
-/// Fate of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Arrives,
-    Late(Duration),
-    Twice,
-    Lost,
-    Damaged,
+pub(crate) type Decision = simulator::testing::Decision<Packet<Chunks>>;
+
+/// What arrives at an end.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    Packet(Vec<u8>),
+    /// The hop takes the next packet, if it is still free.
+    Room,
 }
 
-/// A packet that was sent.
-#[derive(Debug, Clone)]
-pub(crate) struct Sighting {
-    pub(crate) at: Instant,
-    pub(crate) from: usize,
-    pub(crate) packet: Packet<Chunks>,
-}
-
-/// Function that decides on a packet: by the sender, the packet, and the number of packets with data that end has
-/// sent before.
-pub(crate) type Decision = Box<dyn FnMut(usize, &Packet<Chunks>, usize) -> Fate>;
-
-/// Outputs of an end about a connection.
+/// What an end has told of a connection.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) arrived: Option<Addresses>,
@@ -52,23 +41,15 @@ pub(crate) struct Told {
 
 pub(crate) struct Pipe {
     pub(crate) ends: [Endpoint<Chunks>; 2],
-    pub(crate) now: Instant,
-    pub(crate) delay: Duration,
-    pub(crate) rate: BitRate,
-    pub(crate) decide: Decision,
-    /// True for an end whose application takes data at once.
+    pub(crate) clock: Clock<(usize, Arrival)>,
+    pub(crate) wire: Wire<Packet<Chunks>>,
+    /// Whether each end's application takes data at once.
     pub(crate) reads: [bool; 2],
     /// True if the hop takes packets only when it is free.
     pub(crate) grants: bool,
     /// True for an end that accepts at once.
     pub(crate) accepts: [bool; 2],
-    pub(crate) log: Vec<Sighting>,
     pub(crate) told: [BTreeMap<ConnectionId, Told>; 2],
-    data_sent: [usize; 2],
-    free_at: [Instant; 2],
-    on_air: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
-    order: u64,
-    questions: [VecDeque<Input<Chunks>>; 2],
 }
 
 pub(crate) fn address(last: u8, port: u16) -> SocketAddr {
@@ -122,20 +103,16 @@ impl Pipe {
         };
         Self {
             ends: [build(gateway, "gateway"), build(mobile, "mobile")],
-            now: Instant::from_millis(7),
-            delay: Duration::from_millis(10),
-            rate: BitRate::from_megabits(10),
-            decide: Box::new(|_, _, _| Fate::Arrives),
+            clock: Clock::new(Instant::from_millis(7)).deadlines_first(),
+            wire: Wire::new(
+                Duration::from_millis(10),
+                BitRate::from_megabits(10),
+                carries_data,
+            ),
             reads: [true; 2],
             grants: false,
             accepts: [true; 2],
-            log: Vec::new(),
             told: [BTreeMap::new(), BTreeMap::new()],
-            data_sent: [0; 2],
-            free_at: [Instant::ZERO; 2],
-            on_air: BTreeMap::new(),
-            order: 0,
-            questions: [VecDeque::new(), VecDeque::new()],
         }
     }
 
@@ -156,8 +133,8 @@ impl Pipe {
             assert_eq!(pipe.phase(end, ids[end]), Some(Phase::Open));
             assert!(pipe.told[end][&ids[end]].connected);
         }
-        pipe.log.clear();
-        pipe.data_sent = [0; 2];
+        pipe.wire.log.clear();
+        pipe.wire.data_sent = [0; 2];
         (pipe, ids)
     }
 
@@ -180,39 +157,25 @@ impl Pipe {
 
     /// Loses the packets with data that `end` sends under these numbers, from 0 on, each transmission counted.
     pub(crate) fn lose(&mut self, end: usize, numbers: &[usize]) {
-        let numbers = numbers.to_vec();
-        self.lose_where(move |from, packet, number| {
-            from == end && carries_data(packet) && numbers.contains(&number)
-        });
+        self.wire.decide_on(Fate::Lost, end, numbers);
     }
 
-    /// Loses the packets for which `is_lost` returns true; its arguments are those of a [`Decision`].
+    /// The packets are lost for which `is_lost` says so; it is asked as a decision is.
     pub(crate) fn lose_where(
         &mut self,
-        mut is_lost: impl FnMut(usize, &Packet<Chunks>, usize) -> bool + 'static,
+        is_lost: impl FnMut(usize, &Packet<Chunks>, usize) -> bool + 'static,
     ) {
-        self.decide = Box::new(move |from, packet, number| {
-            if is_lost(from, packet, number) {
-                Fate::Lost
-            } else {
-                Fate::Arrives
-            }
-        });
+        self.wire.decide_where(Fate::Lost, is_lost);
     }
 
     /// Loses all packets from now on.
     pub(crate) fn lose_all(&mut self) {
-        self.decide = Box::new(|_, _, _| Fate::Lost);
+        self.lose_where(|_, _, _| true);
     }
 
     /// Delivers all packets from now on.
     pub(crate) fn lose_none(&mut self) {
-        self.decide = Box::new(|_, _, _| Fate::Arrives);
-    }
-
-    pub(crate) fn input(&mut self, end: usize, input: Input<Chunks>) {
-        self.ends[end].handle_input(self.now, input);
-        self.drain(end);
+        self.lose_where(|_, _, _| false);
     }
 
     /// Writes this range of the stream's content.
@@ -223,7 +186,7 @@ impl Pipe {
 
     /// Takes a connection out of an end, as text.
     pub(crate) fn suspend(&mut self, end: usize, id: ConnectionId) -> Option<String> {
-        let state = self.ends[end].suspend(self.now, id)?;
+        let state = self.ends[end].suspend(self.clock.now, id)?;
         Some(serde_json::to_string(&state).expect("text"))
     }
 
@@ -231,7 +194,7 @@ impl Pipe {
     pub(crate) fn resume(&mut self, end: usize, id: ConnectionId, state: &str) -> ConnectionId {
         let (ConnectionId::Opened(number) | ConnectionId::Arrived(number)) = id;
         let state = serde_json::from_str(state).expect("a state");
-        let resumed = self.ends[end].resume(self.now, number + 1_000, state);
+        let resumed = self.ends[end].resume(self.clock.now, number + 1_000, state);
         let resumed = resumed.expect("the state is whole");
         let told = self.told[end].remove(&id).unwrap_or_default();
         self.told[end].insert(resumed, told);
@@ -239,35 +202,36 @@ impl Pipe {
         resumed
     }
 
+    pub(crate) fn input(&mut self, end: usize, input: Input<Chunks>) {
+        self.answer(end, input);
+        self.drain(end);
+    }
+
+    /// Hands an end an input while its outputs are carried out, as live drivers do.
+    fn answer(&mut self, end: usize, input: Input<Chunks>) {
+        self.ends[end].handle_input(self.clock.now, input);
+    }
+
     fn drain(&mut self, end: usize) {
-        loop {
-            while let Some(output) = self.ends[end].poll_output() {
-                self.take(end, output);
-                // Answers are given at once, as live drivers do.
-                while let Some(answer) = self.questions[end].pop_front() {
-                    self.ends[end].handle_input(self.now, answer);
-                }
-            }
-            if self.questions[end].is_empty() {
-                return;
-            }
+        while let Some(output) = self.ends[end].poll_output() {
+            self.carry_out(end, output);
         }
     }
 
-    fn take(&mut self, end: usize, output: Output<Chunks>) {
+    fn carry_out(&mut self, end: usize, output: Output<Chunks>) {
         match output {
             Output::Packet(packet) => self.send(end, packet),
             Output::Arrived(id, addresses) => {
                 self.told(end, id).arrived = Some(addresses);
                 if self.accepts[end] {
-                    self.questions[end].push_back(Input::Accept(id));
+                    self.answer(end, Input::Accept(id));
                 }
             }
             Output::Connected(id) => self.told(end, id).connected = true,
             Output::Readable(id, bytes) => {
                 self.told(end, id).readable = bytes;
                 if self.reads[end] {
-                    self.questions[end].push_back(Input::Read(id, bytes));
+                    self.answer(end, Input::Read(id, bytes));
                 }
             }
             Output::Data(id, content) => {
@@ -283,38 +247,21 @@ impl Pipe {
     }
 
     fn send(&mut self, from: usize, packet: Packet<Chunks>) {
-        let mut bytes = encode(&packet);
-        let fate = (self.decide)(from, &packet, self.data_sent[from]);
-        self.data_sent[from] += usize::from(carries_data(&packet));
-        let at = self.now;
-        self.log.push(Sighting { at, from, packet });
-        let start = self.now.max(self.free_at[from]);
-        let sent = start + self.rate.time_for(units::Bytes::from(bytes.len()));
-        self.free_at[from] = sent;
-        let arrives = sent + self.delay;
+        let bytes = encode(&packet);
+        let length = bytes.len().into();
+        let arrival = |is_damaged| {
+            let mut bytes = bytes.clone();
+            let place = bytes.len() / 2;
+            bytes[place] ^= if is_damaged { 0x10 } else { 0 };
+            (1 - from, Arrival::Packet(bytes))
+        };
+        let sent = self
+            .wire
+            .send(&mut self.clock, from, packet, length, arrival);
         if self.grants {
-            self.questions[from].push_back(Input::Room(0));
-            self.put(sent, from, Vec::new());
+            self.answer(from, Input::Room(0));
+            self.clock.add(sent, (from, Arrival::Room));
         }
-        match fate {
-            Fate::Arrives => self.put(arrives, 1 - from, bytes),
-            Fate::Late(more) => self.put(arrives + more, 1 - from, bytes),
-            Fate::Twice => {
-                self.put(arrives, 1 - from, bytes.clone());
-                self.put(arrives, 1 - from, bytes);
-            }
-            Fate::Lost => {}
-            Fate::Damaged => {
-                let place = bytes.len() / 2;
-                bytes[place] ^= 0x10;
-                self.put(arrives, 1 - from, bytes);
-            }
-        }
-    }
-
-    fn put(&mut self, at: Instant, end: usize, bytes: Vec<u8>) {
-        self.order += 1;
-        self.on_air.insert((at, self.order), (end, bytes));
     }
 
     /// Delivers a packet from an unknown sender.
@@ -324,12 +271,6 @@ impl Pipe {
     }
 
     pub(crate) fn deliver(&mut self, end: usize, bytes: &[u8]) {
-        if bytes.is_empty() {
-            if self.free_at[end] <= self.now {
-                self.input(end, Input::Room(1));
-            }
-            return;
-        }
         let input = match Packet::parse(bytes) {
             Ok(packet) => Input::Packet(packet.map(|bytes| chunk(bytes.to_vec()))),
             Err(_) => Input::Damaged,
@@ -337,59 +278,46 @@ impl Pipe {
         self.input(end, input);
     }
 
-    /// Returns the time of the next event.
-    pub(crate) fn next(&self) -> Option<Instant> {
-        let timers = earlier(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
-        earlier(timers, self.on_air.keys().next().map(|(at, _)| *at))
-    }
-
-    /// Runs the next event. Returns false if there is none until `end`.
+    /// Goes to what happens next; false if nothing does until `end`.
     pub(crate) fn step(&mut self, end: Instant) -> bool {
-        let Some(next) = self.next().filter(|next| *next <= end) else {
-            return false;
-        };
-        self.now = next.max(self.now);
-        for end in [GATEWAY, MOBILE] {
-            let due = self.ends[end].poll_timeout();
-            if due.is_some_and(|due| due <= self.now) {
-                self.ends[end].handle_timeout(self.now);
-                self.drain(end);
+        let timers = earlier(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
+        match self.clock.advance(end, timers) {
+            Next::Event((end, Arrival::Packet(bytes))) => self.deliver(end, &bytes),
+            Next::Event((end, Arrival::Room)) => {
+                if self.wire.is_free(end, self.clock.now) {
+                    self.input(end, Input::Room(1));
+                }
             }
-        }
-        while let Some(entry) = self
-            .on_air
-            .first_entry()
-            .filter(|entry| entry.key().0 <= self.now)
-        {
-            let (end, bytes) = entry.remove();
-            self.deliver(end, &bytes);
+            Next::Deadline => {
+                for end in [GATEWAY, MOBILE] {
+                    self.ends[end].handle_timeout(self.clock.now);
+                    self.drain(end);
+                }
+            }
+            Next::End => return false,
         }
         true
     }
 
     pub(crate) fn run(&mut self, span: Duration) {
-        let end = self.now + span;
+        let end = self.clock.now + span;
         while self.step(end) {}
-        self.now = end;
     }
 
     /// Returns the packets with data, or with the end of a stream, that `end` sent, with their times.
     pub(crate) fn data_of(&self, end: usize) -> Vec<(Instant, Data<Chunks>)> {
-        let sent = self.log.iter().filter(|sighting| sighting.from == end);
-        sent.filter_map(|sighting| match &sighting.packet {
-            Packet::Data(data) if carries_data(&sighting.packet) => {
-                Some((sighting.at, data.clone()))
-            }
-            _ => None,
-        })
-        .collect()
+        self.sent_by(end, true)
     }
 
     /// Returns the packets without data that `end` sent.
     pub(crate) fn acknowledgments_of(&self, end: usize) -> Vec<(Instant, Data<Chunks>)> {
-        let sent = self.log.iter().filter(|sighting| sighting.from == end);
+        self.sent_by(end, false)
+    }
+
+    fn sent_by(&self, end: usize, with_data: bool) -> Vec<(Instant, Data<Chunks>)> {
+        let sent = self.wire.sent_by(end);
         sent.filter_map(|sighting| match &sighting.packet {
-            Packet::Data(data) if !carries_data(&sighting.packet) => {
+            Packet::Data(data) if carries_data(&sighting.packet) == with_data => {
                 Some((sighting.at, data.clone()))
             }
             _ => None,

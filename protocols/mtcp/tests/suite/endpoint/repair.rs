@@ -44,15 +44,15 @@ fn the_first_arrival_out_of_order_causes_a_request() {
         // One packet beyond the hole is enough, and the missing data go out at once.
         let (asked, request) = &requests(&pipe)[0];
         assert_eq!(request.negative, 1_000);
-        let packet_time = pipe.rate.time_for(units::Bytes::from(1_016 + 12));
+        let packet_time = pipe.wire.rate.time_for(units::Bytes::from(1_016 + 12));
         let sent = pipe.data_of(GATEWAY);
-        assert!(asked.since(sent[0].0) <= pipe.delay + packet_time * 5);
+        assert!(asked.since(sent[0].0) <= pipe.wire.delay + packet_time * 5);
         let repair = sent
             .iter()
             .position(|(at, _)| *at > *asked)
             .expect("a repair");
         assert_eq!(order(&pipe)[repair], 2);
-        assert!(sent[repair].0.since(*asked) <= pipe.delay + packet_time);
+        assert!(sent[repair].0.since(*asked) <= pipe.wire.delay + packet_time);
         assert_eq!(pipe.ends[GATEWAY].counters().traffic.sent.repairs, 1);
     }
 }
@@ -71,7 +71,7 @@ fn without_requests_the_third_duplicate_tells() {
     assert!(showing.len() >= 3);
     let sent = pipe.data_of(GATEWAY);
     let repair = sent.last().expect("a repair").0;
-    assert!(repair > showing[2].0 && repair < showing[2].0 + pipe.delay * 2);
+    assert!(repair > showing[2].0 && repair < showing[2].0 + pipe.wire.delay * 2);
     assert_eq!(pipe.ends[GATEWAY].counters().traffic.timeouts, 0);
 }
 
@@ -121,7 +121,7 @@ fn a_cumulative_acknowledgement_repairs_one_packet_of_a_burst_at_a_time() {
     assert!(requests(&pipe).iter().all(|(_, data)| data.negative == 0));
     let burst = losing(&paper(), 16_000, &[2, 3]).0;
     let last = |pipe: &Pipe| pipe.data_of(GATEWAY).last().expect("packets").0;
-    assert!(last(&pipe) > last(&burst) + pipe.delay);
+    assert!(last(&pipe) > last(&burst) + pipe.wire.delay);
 }
 
 /// Returns the times at which the packet at `place` was sent.

@@ -16,11 +16,11 @@ fn the_timeout_is_the_smoothed_round_trip_and_four_deviations() {
         Duration::from_secs(1),
         "no sample yet"
     );
-    // Samples of 22, 22 and 32 ms: only the delay of the path.
-    pipe.rate = units::BitRate::from_megabits(1_000_000);
+    // Samples of 22, 22 and 32 ms: nothing but the length of the way.
+    pipe.wire.rate = units::BitRate::from_megabits(1_000_000);
     let mut estimate: Option<(f64, f64)> = None;
     for (number, millis) in [22_u64, 22, 32, 27].into_iter().enumerate() {
-        pipe.delay = Duration::from_millis(millis) / 2;
+        pipe.wire.delay = Duration::from_millis(millis) / 2;
         pipe.write(GATEWAY, asked, number * 10..number * 10 + 10);
         pipe.run(Duration::from_millis(100));
         let sample = millis as f64;
@@ -51,7 +51,7 @@ fn transmissions(config: &mtcp::Config, lost: usize) -> Vec<Instant> {
     let (mut pipe, [asked, arrived]) = Pipe::connected(config);
     pipe.write(GATEWAY, asked, 0..100);
     pipe.run(Duration::from_secs(1));
-    pipe.log.clear();
+    pipe.wire.log.clear();
     let numbers: Vec<usize> = (1..=lost).collect();
     pipe.lose(GATEWAY, &numbers);
     pipe.write(GATEWAY, asked, 100..200);
@@ -115,23 +115,23 @@ fn acknowledgements_wait_for_a_second_packet_or_the_tick() {
 fn in_the_wide_profile_they_wait_as_long_as_the_next_packet_takes() {
     // A packet takes 8 ms, more than a tick of 5 ms.
     let (mut pipe, [asked, _]) = Pipe::connected(&wide());
-    pipe.rate = units::BitRate::from_megabits(1);
+    pipe.wire.rate = units::BitRate::from_megabits(1);
     pipe.grants = true;
     pipe.write(GATEWAY, asked, 0..40_000);
     pipe.run(Duration::from_secs(2));
     let acknowledgments = pipe.acknowledgments_of(MOBILE);
     assert!((20..=22).contains(&acknowledgments.len()));
-    // Of four at once the first follows a silence and waits for a tick's time; the last one waits for twice its own
-    // transmission time. The timer includes both.
-    pipe.log.clear();
+    // Of four at once the first follows a silence and waits for a tick's time; the last one waits for twice as long as
+    // it took. The timer knows of both.
+    pipe.wire.log.clear();
     pipe.grants = false;
     pipe.input(GATEWAY, Input::Room(1 << 20));
     pipe.write(GATEWAY, asked, 40_000..44_000);
     pipe.run(Duration::from_secs(2));
     let sent = pipe.data_of(GATEWAY);
     assert_eq!(sent.len(), 4);
-    let packet = pipe.rate.time_for(Bytes::new(1_028));
-    let arrives = sent[0].0 + packet * 4 + pipe.delay;
+    let packet = pipe.wire.rate.time_for(Bytes::new(1_028));
+    let arrives = sent[0].0 + packet * 4 + pipe.wire.delay;
     let acknowledged = pipe.acknowledgments_of(MOBILE)[2].0;
     assert_eq!(acknowledged.since(arrives), packet * 2);
 }
@@ -139,7 +139,7 @@ fn in_the_wide_profile_they_wait_as_long_as_the_next_packet_takes() {
 /// Returns the times of acknowledgements of a mobile host with this configuration, for 400 packets, one in 82 us.
 fn acknowledged_fast(mobile: &mtcp::Config) -> Vec<Instant> {
     let (mut pipe, [asked, arrived]) = Pipe::connected_between(&wide(), mobile);
-    pipe.rate = units::BitRate::from_megabits(100);
+    pipe.wire.rate = units::BitRate::from_megabits(100);
     pipe.grants = true;
     pipe.write(GATEWAY, asked, 0..400_000);
     pipe.run(Duration::from_secs(1));
@@ -180,7 +180,7 @@ fn in_the_wide_profile_one_packet_alone_asks_for_its_acknowledgement() {
             pipe.data_of(GATEWAY)[packet].0,
             pipe.acknowledgments_of(MOBILE)[packet].0,
         ];
-        assert!(answered.since(sent) < pipe.delay + Duration::from_millis(1));
+        assert!(answered.since(sent) < pipe.wire.delay + Duration::from_millis(1));
     }
     assert_eq!(pipe.data_of(GATEWAY).len(), 5);
 }
@@ -191,11 +191,11 @@ fn in_the_wide_profile_the_timer_goes_by_the_round_trip() {
     pipe.write(GATEWAY, asked, 0..60_000);
     pipe.run(Duration::from_secs(2));
     let status = pipe.status(GATEWAY, asked);
-    pipe.log.clear();
-    let end = pipe.now + Duration::from_millis(110);
+    pipe.wire.log.clear();
+    let end = pipe.clock.now + Duration::from_millis(110);
     pipe.lose_all();
     pipe.write(GATEWAY, asked, 60_000..62_000);
-    pipe.run(end.since(pipe.now));
+    pipe.run(end.since(pipe.clock.now));
     pipe.lose_none();
     pipe.run(Duration::from_secs(2));
     assert_eq!(pipe.told(MOBILE, arrived).received.len(), 62_000);
@@ -218,7 +218,7 @@ fn while_packets_go_out_the_next_one_shows_a_loss_and_no_timer_does() {
     let timeout = pipe.status(GATEWAY, asked).timeout;
     // Packets 20 to 99 are lost, which takes longer than the timeout.
     let lost: Vec<usize> = (20..100).collect();
-    let span = pipe.rate.time_for(Bytes::new(80 * 1_028));
+    let span = pipe.wire.rate.time_for(Bytes::new(80 * 1_028));
     assert!(span > timeout, "{timeout:?}");
     pipe.lose(GATEWAY, &lost);
     pipe.write(GATEWAY, asked, 20_000..140_000);
@@ -262,7 +262,7 @@ fn a_fade_longer_than_any_timeout_is_survived() {
         pipe.lose_all();
         pipe.run(Duration::from_secs(3_600));
         pipe.lose_none();
-        let end = pipe.now;
+        let end = pipe.clock.now;
         pipe.run(Duration::from_secs(2));
         assert_eq!(pipe.told(MOBILE, arrived).received.len(), 60_000);
         let first = pipe
@@ -337,7 +337,7 @@ fn a_silent_connection_is_kept_alive() {
     let (mut pipe, [asked, arrived]) = Pipe::connected(&config);
     pipe.run(Duration::from_secs(1_000));
     assert_eq!(pipe.told(GATEWAY, asked).reset, None);
-    let packets = pipe.log.len();
+    let packets = pipe.wire.log.len();
     assert!((10..100).contains(&packets), "{packets}");
     pipe.write(GATEWAY, asked, 0..100);
     pipe.run(Duration::from_secs(1));
@@ -347,21 +347,21 @@ fn a_silent_connection_is_kept_alive() {
 /// Returns the time for 16 MiB at 50 Mbit/s over 300 ms, with `loss` percent of packets lost, and the repairs.
 fn long_hop(config: &mtcp::Config, loss: u64) -> (Duration, u64) {
     let (mut pipe, [asked, arrived]) = Pipe::connected(config);
-    pipe.delay = Duration::from_millis(150);
-    pipe.rate = units::BitRate::from_megabits(50);
+    pipe.wire.delay = Duration::from_millis(150);
+    pipe.wire.rate = units::BitRate::from_megabits(50);
     pipe.grants = true;
     let mut random = machine::RandomStream::named(3, "losses");
     pipe.lose_where(move |_, packet, _| carries_data(packet) && random.below(100) < loss);
     let bytes = 16 << 20;
-    let start = pipe.now;
+    let start = pipe.clock.now;
     pipe.write(GATEWAY, asked, 0..bytes);
     pipe.input(GATEWAY, Input::Close(asked));
     while !pipe.told(MOBILE, arrived).finished {
-        let end = pipe.now + Duration::from_secs(100);
+        let end = pipe.clock.now + Duration::from_secs(100);
         assert!(pipe.step(end), "it goes on");
     }
     let sent = pipe.ends[GATEWAY].counters().traffic.sent;
-    (pipe.now.since(start), sent.repairs)
+    (pipe.clock.now.since(start), sent.repairs)
 }
 
 #[test]

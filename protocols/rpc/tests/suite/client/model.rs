@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use machine::Machine;
 use proptest::prelude::*;
 use rpc::message::{Call, Refusal};
 use rpc::{Failure, HybridLinear, Input, LinkEvent, Output, Policy, Ticket};
@@ -191,13 +190,9 @@ impl World {
     fn wait(&mut self, span: Duration) {
         let end = self.driven.now + span;
         self.reference.wait(end);
-        while let Some(due) = self.driven.client.poll_timeout().filter(|due| *due <= end) {
-            self.driven.now = due;
-            self.driven.client.handle_timeout(due);
-            let outputs = self.driven.outputs();
-            self.record(due, outputs);
+        for (at, output) in self.driven.wait(span) {
+            self.record(Instant::from_millis(at), vec![output]);
         }
-        self.driven.now = end;
     }
 
     fn make(&mut self, patience: Option<Duration>) {

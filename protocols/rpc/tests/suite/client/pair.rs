@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use machine::{Machine, RandomStream, earlier};
+use machine::{Machine, RandomStream};
 use rpc::message::{Call, Refusal, Reply};
-use rpc::{Adaptive, Exponential, Failure, HybridLinear, Input, Linear, LinkEvent, Output, Policy};
+use rpc::{
+    Adaptive, Client, Exponential, Failure, HybridLinear, Input, Linear, LinkEvent, Output, Policy,
+};
+use simulator::testing::{Clock, Next};
 use units::{Duration, Instant, Probability};
 
-use super::drive::{Driven, call, config, millis};
+use super::drive::{call, config, millis};
 
 const CALLS: u64 = 500;
 
@@ -94,13 +97,19 @@ impl Hop {
     }
 }
 
+/// What happens.
+enum Event {
+    /// A fade begins or ends.
+    Change,
+    AtServer(Bytes),
+    AtClient(Bytes),
+}
+
 struct Pair {
-    driven: Driven,
+    client: Client,
     server: Server,
     chance: RandomStream,
-    /// Messages by arrival time; the number distinguishes equal times.
-    flying: BTreeMap<(Instant, u64), (bool, Bytes)>,
-    thrown: u64,
+    clock: Clock<Event>,
     hop: Hop,
     answers: BTreeMap<u64, (Result<Bytes, Failure>, u32)>,
 }
@@ -112,38 +121,40 @@ impl Pair {
             ..config(policy)
         };
         Self {
-            driven: Driven::new(config),
+            client: Client::new(config, 1).expect("a configuration"),
             server: Server {
                 cache: cache.then(BTreeMap::new),
                 executed: BTreeMap::new(),
             },
             chance: RandomStream::named(seed, "channel"),
-            flying: BTreeMap::new(),
-            thrown: 0,
+            clock: Clock::new(Instant::ZERO),
             hop: Hop::losing(),
             answers: BTreeMap::new(),
         }
     }
 
-    fn throw(&mut self, to_server: bool, bytes: &Bytes) {
-        let now = self.driven.now;
+    fn throw(&mut self, arrival: fn(Bytes) -> Event, bytes: &Bytes) {
+        let now = self.clock.now;
         let mut happens = |percent| self.chance.chance(Probability::ratio(percent, 100));
         let copies = u32::from(!happens(self.hop.lost)) + u32::from(happens(self.hop.doubled));
         for _ in 0..copies {
-            let arrival = now + self.chance.uniform(millis(5), millis(50));
-            if self.hop.is_bad(now) || self.hop.is_bad(arrival) {
+            let arrives = now + self.chance.uniform(millis(5), millis(50));
+            if self.hop.is_bad(now) || self.hop.is_bad(arrives) {
                 continue;
             }
-            self.thrown += 1;
-            self.flying
-                .insert((arrival, self.thrown), (to_server, bytes.clone()));
+            self.clock.add(arrives, arrival(bytes.clone()));
         }
     }
 
-    fn carry_out(&mut self, outputs: Vec<Output>) {
-        for output in outputs {
+    fn input(&mut self, input: Input) {
+        self.client.handle_input(self.clock.now, input);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.client.poll_output() {
             match output {
-                Output::Send(bytes) => self.throw(true, &bytes),
+                Output::Send(bytes) => self.throw(Event::AtServer, &bytes),
                 Output::Answer(answer) => {
                     let known = (answer.result, answer.transmissions);
                     let twice = self.answers.insert(answer.ticket.0, known);
@@ -152,59 +163,43 @@ impl Pair {
                 _ => {}
             }
         }
-        assert!(self.driven.client.in_flight() <= 4);
+        assert!(self.client.in_flight() <= 4);
     }
 
     fn run(&mut self) {
-        for ticket in 0..CALLS {
-            let outputs = self.driven.input(call(ticket));
-            self.carry_out(outputs);
+        // At one time a change comes first.
+        for change in &self.hop.changes {
+            self.clock.add(*change, Event::Change);
         }
-        let mut changes = std::mem::take(&mut self.hop.changes).into_iter();
-        self.hop.changes = changes.as_slice().to_vec();
-        let mut change = changes.next();
+        for ticket in 0..CALLS {
+            self.input(call(ticket));
+        }
         while (self.answers.len() as u64) < CALLS {
-            let arrival = self.flying.keys().next().map(|(at, _)| *at);
-            let next = earlier(change, earlier(arrival, self.driven.client.poll_timeout()));
-            self.driven.now = next.expect("something happens").max(self.driven.now);
-            let left = CALLS - self.answers.len() as u64;
-            assert!(
-                self.driven.now < Instant::from_millis(36_000_000),
-                "{left} calls without an answer"
-            );
-            if let Some(at) = change.filter(|at| *at <= self.driven.now) {
-                self.report(at);
-                change = changes.next();
-            } else if arrival.is_some_and(|arrival| arrival <= self.driven.now) {
-                self.arrive();
-            } else {
-                self.driven.client.handle_timeout(self.driven.now);
-                let outputs = self.driven.outputs();
-                self.carry_out(outputs);
+            let end = Instant::from_millis(36_000_000);
+            match self.clock.advance(end, self.client.poll_timeout()) {
+                Next::Event(event) => self.happen(event),
+                Next::Deadline => {
+                    self.client.handle_timeout(self.clock.now);
+                    self.drain();
+                }
+                Next::End => panic!("{} calls have an answer", self.answers.len()),
             }
         }
     }
 
-    /// Reports the begin or the end of a fade.
-    fn report(&mut self, at: Instant) {
-        if self.hop.signals {
-            let event = if self.hop.is_bad(at) {
-                LinkEvent::FadeBegan
-            } else {
-                LinkEvent::FadeEnded { kept: false }
-            };
-            let outputs = self.driven.input(Input::Link(event));
-            self.carry_out(outputs);
-        }
-    }
-
-    fn arrive(&mut self) {
-        let (_, (to_server, bytes)) = self.flying.pop_first().expect("one arrives");
-        if !to_server {
-            let outputs = self.driven.input(Input::Received(bytes));
-            self.carry_out(outputs);
-        } else if let Some(reply) = self.server.answer(&bytes) {
-            self.throw(false, &reply);
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Change if !self.hop.signals => {}
+            Event::Change if self.hop.is_bad(self.clock.now) => {
+                self.input(Input::Link(LinkEvent::FadeBegan));
+            }
+            Event::Change => self.input(Input::Link(LinkEvent::FadeEnded { kept: false })),
+            Event::AtServer(bytes) => {
+                if let Some(reply) = self.server.answer(&bytes) {
+                    self.throw(Event::AtClient, &reply);
+                }
+            }
+            Event::AtClient(bytes) => self.input(Input::Received(bytes)),
         }
     }
 }
@@ -231,7 +226,7 @@ fn every_call_is_answered_once_and_a_cache_lets_it_happen_once() {
             );
         }
         assert!(pair.server.executed.values().all(|count| *count == 1));
-        let counters = pair.driven.client.counters();
+        let counters = pair.client.counters();
         assert!(counters.repeated.total() > 100, "{policy:?}: {counters:?}");
         assert!(counters.received.late > 0 && counters.received.unknown == 0);
     }
@@ -260,8 +255,8 @@ fn a_shorter_wait_that_is_measured_is_faster_on_a_lossy_channel() {
     let time = |policy| {
         let mut pair = Pair::new(policy, true, 3);
         pair.run();
-        let repeated = pair.driven.client.counters().repeated.total();
-        (pair.driven.now, repeated)
+        let repeated = pair.client.counters().repeated.total();
+        (pair.clock.now, repeated)
     };
     let [exponential, _, hybrid, adaptive] = policies().map(time);
     assert!(adaptive.0 < hybrid.0 && hybrid.0 < exponential.0);
@@ -278,8 +273,8 @@ fn through_fades_the_adaptive_policy_is_fastest_and_faster_with_reports() {
             let mut chance = RandomStream::named(bad, "fades");
             pair.hop = Hop::fading(millis(bad), signals, &mut chance);
             pair.run();
-            let counters = pair.driven.client.counters();
-            (pair.driven.now.since_origin(), counters.repeated.total())
+            let counters = pair.client.counters();
+            (pair.clock.now.since_origin(), counters.repeated.total())
         };
         let adaptive = Policy::Adaptive(Adaptive::default());
         let exponential = spent(Policy::Exponential(Exponential::default()), false);

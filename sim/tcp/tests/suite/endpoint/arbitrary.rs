@@ -15,7 +15,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         12 => Just(Fate::Arrives),
         2 => Just(Fate::Lost),
-        2 => Just(Fate::LostOnAir),
+        2 => Just(Fate::Damaged),
         1 => Just(Fate::Twice),
         2 => (0..200_u64).prop_map(|millis| Fate::Late(Duration::from_millis(millis))),
     ]
@@ -63,7 +63,7 @@ proptest! {
     ) {
         let mut pipe = Pipe::new(&client, &server);
         let mut count = 0;
-        pipe.decide = Box::new(move |_, _, _| {
+        pipe.wire.decide = Box::new(move |_, _, _| {
             count += 1;
             fates.get(count - 1).copied().unwrap_or(Fate::Arrives)
         });

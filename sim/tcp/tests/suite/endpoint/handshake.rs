@@ -14,9 +14,10 @@ fn three_segments_open_a_connection() {
     pipe.input(CLIENT, Input::Connect);
     pipe.run(Duration::from_secs(1));
     let flags: Vec<_> = pipe
+        .wire
         .log
         .iter()
-        .map(|sighting| sighting.segment.flags)
+        .map(|sighting| sighting.packet.flags)
         .collect();
     assert_eq!(
         flags,
@@ -32,7 +33,7 @@ fn lost_segments_of_the_handshake_come_again() {
         let config = config(Policy::Reno);
         let mut pipe = Pipe::new(&config, &config);
         let mut count = 0;
-        pipe.decide = Box::new(move |_, _, _| {
+        pipe.wire.decide = Box::new(move |_, _, _| {
             count += 1;
             if count == lost + 1 {
                 Fate::Lost
@@ -79,16 +80,17 @@ fn options_are_used_where_both_offer_them() {
         pipe.input(CLIENT, Input::Connect);
         pipe.write(CLIENT, 400_000);
         pipe.drain_client();
-        let answer = pipe.log[1].segment.options;
+        let answer = pipe.wire.log[1].packet.options;
         let both = client && server;
         assert_eq!(answer.timestamps.is_some(), both);
         assert_eq!(answer.window_scale, both.then_some(3));
-        assert_eq!(pipe.log[4].segment.options.timestamps.is_some(), both);
+        assert_eq!(pipe.wire.log[4].packet.options.timestamps.is_some(), both);
         let widest = pipe
+            .wire
             .log
             .iter()
             .skip(2)
-            .map(|sighting| u64::from(sighting.segment.window) << if both { 3 } else { 0 });
+            .map(|sighting| u64::from(sighting.packet.window) << if both { 3 } else { 0 });
         assert_eq!(widest.max().unwrap() > 65_535, both);
         assert_eq!(pipe.received(SERVER), 400_000);
     }
@@ -130,7 +132,7 @@ fn both_may_finish_at_once_and_fins_may_be_lost() {
     for lost in [None, Some(CLIENT), Some(SERVER)] {
         let mut pipe = Pipe::connected(&config(Policy::NewReno));
         let mut left = 1;
-        pipe.decide = Box::new(move |from, segment, _| {
+        pipe.wire.decide = Box::new(move |from, segment, _| {
             let meant = Some(from) == lost && segment.flags.contains(TcpFlags::FIN) && left > 0;
             left -= i32::from(meant);
             if meant { Fate::Lost } else { Fate::Arrives }
@@ -177,14 +179,14 @@ fn a_reset_must_have_the_exact_number() {
     let mut reset = pipe.ends[SERVER].connection().initial_sequence;
     let mut segment = {
         pipe.write(SERVER, 10);
-        pipe.log.last().unwrap().segment
+        pipe.wire.log.last().unwrap().packet
     };
     pipe.run(Duration::from_secs(1));
     reset = reset + 1 + 500; // within the window, but a guess
     (segment.flags, segment.payload, segment.sequence) = (TcpFlags::RST, 0, reset);
     pipe.input(CLIENT, Input::Segment(segment));
     assert_eq!(pipe.ends[CLIENT].state(), State::Established);
-    let challenge = pipe.log.last().unwrap().segment;
+    let challenge = pipe.wire.log.last().unwrap().packet;
     assert_eq!(challenge.flags, TcpFlags::ACK);
     segment.sequence = challenge.acknowledgment;
     pipe.input(CLIENT, Input::Segment(segment));
@@ -196,11 +198,11 @@ fn a_reset_must_have_the_exact_number() {
 fn nobody_answers() {
     let config = config(Policy::Reno);
     let mut pipe = Pipe::new(&config, &config);
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.wire.decide = Box::new(|_, _, _| Fate::Lost);
     pipe.input(CLIENT, Input::Connect);
     pipe.run(Duration::from_secs(2_000));
     assert_eq!(pipe.told[CLIENT], [Output::Reset]);
-    assert_eq!(pipe.log.len(), 13, "the SYN and twelve repetitions");
+    assert_eq!(pipe.wire.log.len(), 13, "the SYN and twelve repetitions");
 }
 
 #[test]
@@ -208,7 +210,7 @@ fn a_closed_end_answers_with_a_reset_and_strangers_are_ignored() {
     let config = config(Policy::Reno);
     let mut pipe = Pipe::connected(&config);
     pipe.write(CLIENT, 10);
-    let data = pipe.log.last().unwrap().segment;
+    let data = pipe.wire.log.last().unwrap().packet;
     let mut closed = Endpoint::new(connection(SERVER), config).unwrap();
     closed.handle_input(Instant::ZERO, Input::Segment(data));
     let Some(Output::Segment(reset)) = closed.poll_output() else {
@@ -239,7 +241,7 @@ fn a_waiting_writer_waits_for_the_low_water_mark() {
         config.send_low_water = low_water;
         let mut pipe = Pipe::connected(&config);
         pipe.write(CLIENT, 1_000_000);
-        let start = pipe.now;
+        let start = pipe.clock.now;
         let mut sizes = std::collections::BTreeSet::new();
         while pipe.step(start + Duration::from_secs(1)) {
             sizes.insert(pipe.ends[CLIENT].flight() / 1_400);
@@ -255,7 +257,7 @@ fn a_waiting_writer_waits_for_the_low_water_mark() {
 fn a_writer_that_keeps_to_the_room_is_told_of_more() {
     let mut pipe = Pipe::connected(&Config::bsd());
     let (mut left, mut heard) = (200_000, 0);
-    let end = pipe.now + Duration::from_secs(100);
+    let end = pipe.clock.now + Duration::from_secs(100);
     while left > 0 || !pipe.ends[CLIENT].is_drained() {
         let news = pipe.told[CLIENT][heard..].to_vec();
         heard += news.len();

@@ -10,7 +10,7 @@ const BYTES: u64 = SEGMENTS as u64 * 1_000;
 
 fn transfer(policy: Policy, numbers: &[usize], fate: Fate) -> Pipe {
     let mut pipe = Pipe::connected(&config(policy));
-    pipe.lose(CLIENT, numbers, fate);
+    pipe.wire.decide_on(fate, CLIENT, numbers);
     pipe.write(CLIENT, BYTES);
     pipe.input(CLIENT, Input::Close);
     pipe.drain_client();
@@ -26,7 +26,7 @@ fn transfer(policy: Policy, numbers: &[usize], fate: Fate) -> Pipe {
 fn every_single_loss_is_repaired_by_one_retransmission() {
     for policy in Policy::ALL {
         for number in 0..SEGMENTS {
-            for fate in [Fate::Lost, Fate::LostOnAir] {
+            for fate in [Fate::Lost, Fate::Damaged] {
                 let pipe = transfer(policy, &[number], fate);
                 let counters = pipe.ends[CLIENT].counters();
                 let again = counters.sent.retransmitted_segments;
@@ -57,7 +57,7 @@ fn pairs_and_bursts_are_repaired() {
                 &[0, 1, 2, 3, 4, 5, 6, 7],
             ] {
                 let numbers: Vec<_> = pattern.iter().map(|more| first + more).collect();
-                for fate in [Fate::Lost, Fate::LostOnAir] {
+                for fate in [Fate::Lost, Fate::Damaged] {
                     transfer(policy, &numbers, fate);
                 }
             }
@@ -69,11 +69,11 @@ fn pairs_and_bursts_are_repaired() {
 #[test]
 fn lost_repairs_come_again() {
     for policy in Policy::ALL {
-        for fate in [Fate::Lost, Fate::LostOnAir] {
+        for fate in [Fate::Lost, Fate::Damaged] {
             let mut pipe = Pipe::connected(&config(policy));
             let mut left = 3;
             let mut victim = None;
-            pipe.decide = Box::new(move |from, segment, number| {
+            pipe.wire.decide = Box::new(move |from, segment, number| {
                 if from == CLIENT && number == 15 {
                     victim = Some(segment.sequence);
                 }
@@ -93,7 +93,7 @@ fn lost_acknowledgements_cost_nothing_where_others_follow() {
     for policy in Policy::ALL {
         let mut pipe = Pipe::connected(&config(policy));
         let mut count = 0;
-        pipe.decide = Box::new(move |from, _, _| {
+        pipe.wire.decide = Box::new(move |from, _, _| {
             count += usize::from(from == SERVER);
             if from == SERVER && count % 3 == 0 {
                 Fate::Lost
@@ -114,11 +114,8 @@ fn lost_acknowledgements_cost_nothing_where_others_follow() {
 fn a_late_segment_is_taken_for_lost_only_by_who_expects_order() {
     for policy in Policy::ALL {
         let mut pipe = Pipe::connected(&config(policy));
-        pipe.lose(
-            CLIENT,
-            &[20],
-            Fate::Late(units::Duration::from_micros(1_500)),
-        );
+        let late = Fate::Late(units::Duration::from_micros(1_500));
+        pipe.wire.decide_on(late, CLIENT, &[20]);
         pipe.write(CLIENT, BYTES);
         pipe.drain_client();
         let again = pipe.ends[CLIENT].counters().sent.retransmitted_segments;

@@ -16,10 +16,10 @@ struct Outcome {
 /// Sends 200 segments through a window that has opened to about 16 segments when these numbers are lost.
 fn transfer(config: &Config, numbers: &[usize], fate: Fate) -> Outcome {
     let mut pipe = Pipe::connected(config);
-    pipe.delay = Duration::from_millis(50);
-    pipe.lose(CLIENT, numbers, fate);
+    pipe.wire.delay = Duration::from_millis(50);
+    pipe.wire.decide_on(fate, CLIENT, numbers);
     pipe.write(CLIENT, 200_000);
-    let start = pipe.now;
+    let start = pipe.clock.now;
     let mut least = u64::MAX;
     while !pipe.ends[CLIENT].is_drained() {
         assert!(
@@ -35,7 +35,7 @@ fn transfer(config: &Config, numbers: &[usize], fate: Fate) -> Outcome {
     Outcome {
         counters: pipe.ends[CLIENT].counters(),
         least,
-        took: pipe.now.since(start),
+        took: pipe.clock.now.since(start),
     }
 }
 
@@ -81,7 +81,7 @@ fn one_loss_halves_the_window_and_costs_no_timeout() {
 #[test]
 fn a_marked_loss_leaves_the_window_where_losses_are_told() {
     for policy in Policy::ALL {
-        let outcome = lossy(policy, &[0], Fate::LostOnAir);
+        let outcome = lossy(policy, &[0], Fate::Damaged);
         let recovered = outcome.counters.recovered;
         let understands = matches!(policy, Policy::Eln | Policy::ElnRxmt | Policy::SackEln);
         assert_eq!(
@@ -141,17 +141,18 @@ fn a_burst_stops_only_reno_and_its_kin() {
 /// Returns the time of each retransmission of a burst, in round trips of 100 ms after the first.
 fn rounds(policy: Policy, offsets: &[usize], fate: Fate) -> Vec<u64> {
     let mut pipe = Pipe::connected(&config(policy));
-    pipe.delay = Duration::from_millis(50);
+    pipe.wire.delay = Duration::from_millis(50);
     let numbers: Vec<_> = offsets.iter().map(|offset| FIRST + offset).collect();
-    pipe.lose(CLIENT, &numbers, fate);
+    pipe.wire.decide_on(fate, CLIENT, &numbers);
     pipe.write(CLIENT, 200_000);
     pipe.drain_client();
     let data = pipe
+        .wire
         .log
         .iter()
-        .filter(|sighting| sighting.segment.payload > 0);
+        .filter(|sighting| sighting.packet.payload > 0);
     let mut seen = std::collections::BTreeSet::new();
-    let again = data.filter(|sighting| !seen.insert(sighting.segment.sequence.0));
+    let again = data.filter(|sighting| !seen.insert(sighting.packet.sequence.0));
     let times: Vec<_> = again.map(|sighting| sighting.at).collect();
     times
         .iter()
@@ -166,7 +167,7 @@ fn new_reno_repairs_one_in_a_round_trip_and_sack_several() {
     for policy in [Policy::Sack, Policy::SackNew, Policy::Smart] {
         assert_eq!(rounds(policy, &offsets, Fate::Lost), [0; 4], "{policy:?}");
     }
-    assert_eq!(rounds(Policy::SackEln, &offsets, Fate::LostOnAir), [0; 4]);
+    assert_eq!(rounds(Policy::SackEln, &offsets, Fate::Damaged), [0; 4]);
 }
 
 /// A window of five segments and a loss at its end give few duplicates.
@@ -180,7 +181,7 @@ fn small_window(policy: Policy, offset: usize, fate: Fate) -> Outcome {
 fn in_a_small_window_it_matters_how_few_duplicates_are_enough() {
     // A single loss in a window of five causes four duplicates: enough for all.
     for policy in Policy::ALL {
-        let outcome = small_window(policy, 0, Fate::LostOnAir);
+        let outcome = small_window(policy, 0, Fate::Damaged);
         assert_eq!(outcome.counters.recovered.timeouts, 0, "{policy:?}");
     }
     // A window of three causes two.
@@ -191,7 +192,7 @@ fn in_a_small_window_it_matters_how_few_duplicates_are_enough() {
     };
     for policy in Policy::ALL {
         let waits = !matches!(policy, Policy::Smart | Policy::ElnRxmt | Policy::SackEln);
-        assert_eq!(two(policy, Fate::LostOnAir), u64::from(waits), "{policy:?}");
+        assert_eq!(two(policy, Fate::Damaged), u64::from(waits), "{policy:?}");
     }
 }
 
@@ -237,10 +238,10 @@ fn marked_duplicates_can_be_asked_to_repeat() {
     let mut config = config(Policy::ElnRxmt);
     config.receive_buffer = Bytes::new(3_000);
     config.recovery.marked_duplicates = 2;
-    let outcome = transfer(&config, &[50], Fate::LostOnAir);
+    let outcome = transfer(&config, &[50], Fate::Damaged);
     assert_eq!(outcome.counters.recovered.timeouts, 0);
     config.recovery.marked_duplicates = 3;
-    let outcome = transfer(&config, &[50], Fate::LostOnAir);
+    let outcome = transfer(&config, &[50], Fate::Damaged);
     assert_eq!(outcome.counters.recovered.timeouts, 1);
 }
 
@@ -248,10 +249,10 @@ fn marked_duplicates_can_be_asked_to_repeat() {
 #[test]
 fn congestion_is_seen_among_losses_on_the_air() {
     let mut pipe = Pipe::connected(&config(Policy::SackEln));
-    pipe.delay = Duration::from_millis(50);
-    pipe.decide = Box::new(
+    pipe.wire.delay = Duration::from_millis(50);
+    pipe.wire.decide = Box::new(
         |from, segment, number| match (from, segment.payload, number) {
-            (CLIENT, 1.., 70 | 74) => Fate::LostOnAir,
+            (CLIENT, 1.., 70 | 74) => Fate::Damaged,
             (CLIENT, 1.., 77) => Fate::Lost,
             _ => Fate::Arrives,
         },
@@ -277,7 +278,7 @@ fn eln_may_hold_on_partial_acknowledgements() {
         .map(|offset| FIRST + offset)
         .collect();
     config.recovery.hold_on_partial = true;
-    let outcome = transfer(&config, &offsets, Fate::LostOnAir);
+    let outcome = transfer(&config, &offsets, Fate::Damaged);
     assert_eq!(outcome.counters.recovered.timeouts, 0);
     assert_eq!(outcome.counters.recovered.without_reduction, 1);
 }
@@ -304,8 +305,8 @@ fn selective_senders_manage_without_selective_receivers() {
     receiver.congestion.initial_window = 1;
     for policy in [Policy::Sack, Policy::SackNew, Policy::SackEln] {
         let mut pipe = Pipe::new(&config(policy), &receiver);
-        pipe.delay = Duration::from_millis(50);
-        pipe.lose(CLIENT, &[70, 73, 76], Fate::Lost);
+        pipe.wire.delay = Duration::from_millis(50);
+        pipe.wire.decide_on(Fate::Lost, CLIENT, &[70, 73, 76]);
         pipe.input(CLIENT, tcp::Input::Connect);
         pipe.write(CLIENT, 200_000);
         pipe.drain_client();
@@ -328,7 +329,7 @@ fn who_repairs_sooner_is_faster() {
     assert!(took(Policy::NewReno, Fate::Lost) < took(Policy::Reno, Fate::Lost));
     assert!(took(Policy::Sack, Fate::Lost) < took(Policy::NewReno, Fate::Lost));
     let (marked, plain) = (
-        took(Policy::SackEln, Fate::LostOnAir),
+        took(Policy::SackEln, Fate::Damaged),
         took(Policy::Sack, Fate::Lost),
     );
     assert!(marked < plain, "{marked} {plain}");
@@ -341,8 +342,8 @@ fn the_extra_eighth_widens_the_window_faster() {
         let mut config = config(Policy::Reno);
         config.congestion.extra_eighth = extra_eighth;
         let mut pipe = Pipe::connected(&config);
-        pipe.delay = Duration::from_millis(50);
-        pipe.lose(CLIENT, &[20], Fate::Lost);
+        pipe.wire.delay = Duration::from_millis(50);
+        pipe.wire.decide_on(Fate::Lost, CLIENT, &[20]);
         pipe.write(CLIENT, 100_000);
         pipe.drain_client();
         pipe.ends[CLIENT].congestion_window()

@@ -26,10 +26,10 @@ fn every_second_segment_is_acknowledged_and_a_lone_one_after_a_wait() {
     pipe.write(CLIENT, 5_000);
     pipe.run(Duration::from_millis(15));
     assert_eq!(pipe.acknowledgments_of(SERVER).len(), 2);
-    let start = pipe.now;
+    let start = pipe.clock.now;
     pipe.run(Duration::from_millis(300));
     assert_eq!(pipe.acknowledgments_of(SERVER).len(), 3);
-    let last = pipe.log.last().unwrap().at;
+    let last = pipe.wire.log.last().unwrap().at;
     assert!(
         last > start && last.since_origin().as_millis().is_multiple_of(200),
         "BSD's fast timer"
@@ -52,7 +52,7 @@ fn a_gap_and_its_end_are_acknowledged_at_once() {
     let mut config = ten_at_once(Policy::Reno);
     config.acknowledging.delayed = true;
     let mut pipe = Pipe::connected(&config);
-    pipe.lose(CLIENT, &[1], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[1]);
     pipe.write(CLIENT, 6_000);
     pipe.run(Duration::from_millis(190));
     let numbers: Vec<_> = pipe.acknowledgments_of(SERVER);
@@ -71,20 +71,20 @@ fn the_window_opens_by_two_segments_or_half_of_the_buffer() {
     let mut pipe = Pipe::to_a_closing_window(Policy::Reno, 8_000);
     pipe.write(CLIENT, 8_000);
     pipe.run(Duration::from_secs(10));
-    pipe.log.clear();
+    pipe.wire.log.clear();
     for _ in 0..19 {
         pipe.input(SERVER, Input::Read(100));
     }
-    assert!(pipe.log.is_empty());
+    assert!(pipe.wire.log.is_empty());
     pipe.input(SERVER, Input::Read(100));
     assert_eq!(pipe.acknowledgments_of(SERVER).len(), 1);
-    assert_eq!(pipe.log[0].segment.window, 2_000);
+    assert_eq!(pipe.wire.log[0].packet.window, 2_000);
 }
 
 #[test]
 fn blocks_come_newest_first_and_merge() {
     let mut pipe = Pipe::connected(&ten_at_once(Policy::Sack));
-    pipe.lose(CLIENT, &[1, 3, 5, 7], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[1, 3, 5, 7]);
     pipe.write(CLIENT, 10_000);
     pipe.run(Duration::from_millis(19));
     let sacks = pipe.acknowledgments_of(SERVER);
@@ -108,7 +108,7 @@ fn blocks_come_newest_first_and_merge() {
 #[test]
 fn each_acknowledgement_names_its_cause() {
     let mut pipe = Pipe::connected(&ten_at_once(Policy::Smart));
-    pipe.lose(CLIENT, &[1], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[1]);
     pipe.write(CLIENT, 4_000);
     pipe.run(Duration::from_millis(19));
     let causes: Vec<_> = pipe
@@ -128,13 +128,14 @@ fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
         let mut config = ten_at_once(Policy::SackEln);
         config.feedback.marks = marks;
         let mut pipe = Pipe::connected(&config);
-        pipe.decide = Box::new(
-            |from, segment, number| match (from, segment.payload, number) {
-                (CLIENT, 1.., 1 | 4) => Fate::LostOnAir,
-                (CLIENT, 1.., 6) => Fate::Lost,
-                _ => Fate::Arrives,
-            },
-        );
+        pipe.wire.decide =
+            Box::new(
+                |from, segment, number| match (from, segment.payload, number) {
+                    (CLIENT, 1.., 1 | 4) => Fate::Damaged,
+                    (CLIENT, 1.., 6) => Fate::Lost,
+                    _ => Fate::Arrives,
+                },
+            );
         pipe.write(CLIENT, 9_000);
         pipe.run(Duration::from_millis(19));
         let told: Vec<_> = pipe
@@ -152,7 +153,7 @@ fn only_what_is_missing_and_was_lost_on_the_air_is_marked() {
         assert_eq!(told[0], AirLoss::None);
         assert_eq!(told[1..6], expected);
         pipe.drain_client();
-        pipe.log.clear();
+        pipe.wire.log.clear();
         pipe.write(CLIENT, 9_000);
         pipe.drain_client();
         let still = pipe.acknowledgments_of(SERVER);
@@ -181,7 +182,7 @@ fn nonsense_about_losses_is_ignored() {
     ] {
         pipe.input(SERVER, Input::AirLoss(nonsense));
     }
-    pipe.log.clear();
+    pipe.wire.log.clear();
     pipe.write(CLIENT, 5_000);
     pipe.drain_client();
     let told = pipe.acknowledgments_of(SERVER);

@@ -7,9 +7,10 @@ use super::pipe::{CLIENT, Fate, Pipe, SERVER, config};
 
 fn sent_at(pipe: &Pipe) -> Vec<u64> {
     let data = pipe
+        .wire
         .log
         .iter()
-        .filter(|sighting| sighting.segment.payload > 0);
+        .filter(|sighting| sighting.packet.payload > 0);
     data.map(|sighting| sighting.at.since_origin().as_millis())
         .collect()
 }
@@ -19,16 +20,16 @@ fn sent_at(pipe: &Pipe) -> Vec<u64> {
 fn timeouts_fall_on_ticks_and_double() {
     let mut pipe = Pipe::connected(&config(Policy::Reno));
     pipe.run(Duration::from_millis(9_200));
-    assert_eq!(pipe.now, Instant::from_millis(10_200));
+    assert_eq!(pipe.clock.now, Instant::from_millis(10_200));
     // Samples of no tick bring the timeout down to its minimum.
     for _ in 0..40 {
         pipe.write(CLIENT, 1_000);
         pipe.run(Duration::from_millis(100));
     }
-    pipe.log.clear();
-    let start = pipe.now.since_origin().as_millis();
+    pipe.wire.log.clear();
+    let start = pipe.clock.now.since_origin().as_millis();
     assert_eq!(start, 14_200);
-    pipe.decide = Box::new(|_, _, _| Fate::Lost);
+    pipe.wire.decide = Box::new(|_, _, _| Fate::Lost);
     pipe.write(CLIENT, 1_000);
     pipe.run(Duration::from_secs(700));
     let times = sent_at(&pipe);
@@ -58,7 +59,7 @@ fn hosts_tick_at_their_own_phase() {
     let mut config = config(Policy::Reno);
     config.timing.phase = Duration::from_millis(130);
     let mut pipe = Pipe::connected(&config);
-    pipe.lose(CLIENT, &[0], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[0]);
     pipe.write(CLIENT, 1_000);
     pipe.drain_client();
     let times = sent_at(&pipe);
@@ -70,7 +71,7 @@ fn hosts_tick_at_their_own_phase() {
 fn karn_keeps_the_timeout_until_there_is_a_clean_sample() {
     let mut pipe = Pipe::connected(&config(Policy::Reno));
     let before = pipe.ends[CLIENT].retransmission_timeout();
-    pipe.lose(CLIENT, &[0, 1], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[0, 1]);
     pipe.write(CLIENT, 1_000);
     pipe.drain_client();
     assert_eq!(pipe.ends[CLIENT].retransmission_timeout(), before * 4);
@@ -86,7 +87,7 @@ fn fine_timers_follow_the_round_trip() {
     config.acknowledging.delayed = false;
     config.send_buffer = Bytes::kibi(60);
     let mut pipe = Pipe::connected(&config);
-    pipe.delay = Duration::from_millis(30);
+    pipe.wire.delay = Duration::from_millis(30);
     pipe.write(CLIENT, 3_000_000);
     pipe.drain_client();
     let smoothed = pipe.ends[CLIENT].smoothed_round_trip().unwrap().as_millis();
@@ -100,7 +101,7 @@ fn timestamps_give_a_sample_with_each_acknowledgement() {
     let mut config = Config::modern();
     config.timestamps = true;
     let mut pipe = Pipe::connected(&config);
-    pipe.lose(CLIENT, &[3], Fate::Lost);
+    pipe.wire.decide_on(Fate::Lost, CLIENT, &[3]);
     pipe.write(CLIENT, 300_000);
     pipe.drain_client();
     let smoothed = pipe.ends[CLIENT].smoothed_round_trip().unwrap().as_millis();
@@ -111,9 +112,10 @@ fn timestamps_give_a_sample_with_each_acknowledgement() {
 #[test]
 fn after_a_timeout_the_window_starts_from_one_segment() {
     let mut pipe = Pipe::connected(&config(Policy::Reno));
-    pipe.lose(CLIENT, &(20..32).collect::<Vec<_>>(), Fate::Lost);
+    pipe.wire
+        .decide_on(Fate::Lost, CLIENT, &(20..32).collect::<Vec<_>>());
     pipe.write(CLIENT, 30_000);
-    let mut end = pipe.now + Duration::from_secs(100);
+    let mut end = pipe.clock.now + Duration::from_secs(100);
     while pipe.ends[CLIENT].counters().recovered.timeouts == 0 {
         assert!(pipe.step(end));
     }
@@ -140,11 +142,11 @@ fn a_closed_window_is_probed() {
     );
     assert_eq!(counters.recovered.timeouts, 0);
     pipe.reads[SERVER] = true;
-    let start = pipe.now;
+    let start = pipe.clock.now;
     pipe.input(SERVER, Input::Read(4_000));
     pipe.drain_client();
     assert_eq!(pipe.received(SERVER), 20_000);
-    assert!(pipe.now.since(start) < Duration::from_secs(2));
+    assert!(pipe.clock.now.since(start) < Duration::from_secs(2));
 }
 
 /// The update that opens the window is lost: the next probe finds out.
@@ -155,7 +157,7 @@ fn a_lost_window_update_is_found_out_by_a_probe() {
     pipe.run(Duration::from_secs(30));
     pipe.reads[SERVER] = true;
     let mut updates = 0;
-    pipe.decide = Box::new(move |from, _, _| {
+    pipe.wire.decide = Box::new(move |from, _, _| {
         updates += usize::from(from == SERVER);
         let first = from == SERVER && updates == 1;
         if first { Fate::Lost } else { Fate::Arrives }
@@ -173,7 +175,7 @@ fn a_pause_starts_slowly() {
     pipe.drain_client();
     assert!(pipe.ends[CLIENT].congestion_window() > 10_000);
     pipe.run(Duration::from_secs(10));
-    pipe.log.clear();
+    pipe.wire.log.clear();
     pipe.write(CLIENT, 30_000);
     assert_eq!(pipe.data_of(CLIENT).len(), 1);
     pipe.drain_client();
@@ -186,7 +188,7 @@ fn slow_progress_is_no_reason_to_give_up() {
     config.receive_buffer = Bytes::new(1_000);
     let mut pipe = Pipe::connected(&config);
     let mut seen = std::collections::BTreeSet::new();
-    pipe.decide = Box::new(move |from, segment, _| {
+    pipe.wire.decide = Box::new(move |from, segment, _| {
         let first = from == CLIENT && segment.payload > 0 && seen.insert(segment.sequence.0);
         if first { Fate::Lost } else { Fate::Arrives }
     });

@@ -1,0 +1,30 @@
+//! What tests need of the machine.
+
+use edges::namespace::Namespace;
+
+/// Returns whether a test can run, for which this is missing. It prints what is.
+///
+/// # Panics
+/// Where something is missing under CI, where no test is skipped.
+pub fn can_test(missing: Option<String>) -> bool {
+    let Some(reason) = missing else { return true };
+    let is_ci = std::env::var_os("CI").is_some();
+    assert!(!is_ci, "under CI nothing is skipped: {reason}");
+    eprintln!("skipped: {reason}");
+    false
+}
+
+/// Returns why this machine lets us make no hosts, if so.
+pub fn no_hosts() -> Option<String> {
+    Namespace::create().err().map(|error| error.to_string())
+}
+
+/// Returns that a program cannot be found, if so.
+pub fn no_program(name: &str) -> Option<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let is_found = folders
+        .into_iter()
+        .any(|folder| folder.join(name).is_file());
+    (!is_found).then(|| format!("the program '{name}' is missing"))
+}
