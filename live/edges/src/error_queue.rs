@@ -9,8 +9,7 @@ use std::ptr;
 use rustix::io::Errno;
 use socket2::{SockAddr, Socket};
 
-use crate::connected::set_option;
-use crate::udp::canonical;
+use crate::socket::{canonical, set_option};
 
 /// Room for the control message of one report, with the address of the reporting host.
 const CONTROL: usize = 256;

@@ -15,23 +15,16 @@ use wire::ethernet::{MacAddress, datagram_in};
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use crate::bearer::{
+use crate::datagrams::{
     Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
 };
-use crate::connected::set_option;
 use crate::netlink::{Link, Netlink};
+use crate::socket::{context, enlarge_buffers, is_news_of_the_network, no_room, set_option};
 use crate::stamps::Stamps;
-use crate::udp::{context, enlarge_buffers, is_news_of_the_network, no_room};
 
 mod messages;
 
-use messages::{Received, link_address, receive, send};
-
-/// Number of frames that one system call receives or sends.
-const BATCH: usize = 64;
-/// Room for the payload of a frame, in bytes: more than the longest jumbo frames of network interfaces. A longer one is
-/// cut, and so counted as malformed.
-const ROOM: usize = 10 << 10;
+use messages::{BATCH, ROOM, Received, link_address, receive, send};
 
 /// Smallest MTU that IPv6 requires of a link (RFC 8200 §5), in bytes.
 const LEAST_MTU: usize = 1_280;

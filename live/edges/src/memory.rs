@@ -12,7 +12,7 @@ use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
-use crate::bearer::{Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent};
+use crate::datagrams::{Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent};
 use crate::tun::{DeviceCounters, PacketDevice};
 
 /// Number of datagrams that one receive call of a twin takes.

@@ -6,19 +6,20 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use rustix::io::Errno;
-use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use units::{Bytes, Duration, Instant};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
-use crate::bearer::{
+use crate::datagrams::{
     Arrival, Batch, BearerCounters, DatagramBearer, Footing, PathLimit, PathReport, REPORTS, Sent,
     no_such_address, refuse,
 };
-use crate::connected::set_option;
 use crate::error_queue::{self, Report};
+use crate::socket::{
+    canonical, context, enlarge_buffers, is_news_of_the_network, no_room, set_option,
+};
 use crate::stamps::Stamps;
 
 /// Number of messages that one receive call takes; each may be a train of datagrams.
@@ -382,58 +383,10 @@ fn leave_out_destinations(socket: &Socket, bind: SocketAddr) -> io::Result<()> {
     set_option(socket, option, 0)
 }
 
-/// Requests buffers of `size`, above the system's limit if that is permitted.
-pub(crate) fn enlarge_buffers(socket: &Socket, size: usize) -> io::Result<()> {
-    let size = size.min(i32::MAX as usize / 2);
-    if sockopt::set_socket_send_buffer_size_force(socket, size).is_err() {
-        socket.set_send_buffer_size(size)?;
-    }
-    if sockopt::set_socket_recv_buffer_size_force(socket, size).is_err() {
-        socket.set_recv_buffer_size(size)?;
-    }
-    Ok(())
-}
-
-pub(crate) fn no_room(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock
-}
-
-/// Returns true for an error that concerns a peer or a route, and not the socket.
-pub(crate) fn is_news_of_the_network(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(
-            Errno::CONNREFUSED
-                | Errno::HOSTUNREACH
-                | Errno::NETUNREACH
-                | Errno::HOSTDOWN
-                | Errno::NETDOWN
-                | Errno::MSGSIZE
-                | Errno::PROTO
-                | Errno::NOPROTOOPT
-                | Errno::ACCESS
-                | Errno::NOBUFS
-                | Errno::NOMEM
-        )
-    )
-}
-
-/// Converts an IPv4 address that an IPv6 socket shows as mapped to plain IPv4.
-pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
-    match address.ip().to_canonical() {
-        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
-        IpAddr::V6(_) => address,
-    }
-}
-
 /// Returns an address as an IPv6 socket needs it.
 fn mapped(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
         IpAddr::V6(_) => address,
     }
-}
-
-pub(crate) fn context(error: &io::Error, what: &str) -> io::Error {
-    io::Error::new(error.kind(), format!("{what}: {error}"))
 }

@@ -6,7 +6,7 @@ use nfs::{Device, FileType, NewAttributes};
 use units::Duration;
 
 use crate::attributes::{kind_of, new_file, with_mode};
-use crate::calls::{Call, Step};
+use crate::call::{Call, Step};
 use crate::errno::{Failure, errno_of_name};
 use crate::{Answer, Errno, FileSystem, Node, Operation};
 

@@ -15,14 +15,11 @@ use crate::cycle::Cycle;
 use crate::numbers::Numbers;
 use crate::packet::Data;
 use crate::receiver::told_at_once;
-use crate::state::Ending;
+use crate::state::{Ending, PIECES_MAX};
 use crate::{Config, Profile};
 use clock::{Held, RetransmissionClock};
 use flight::{Flight, Piece};
 
-/// Largest number of unacknowledged pieces: 16 bits number them in the wide profile, and the acknowledgements of the
-/// other direction need numbers too.
-pub(crate) const PIECES_MAX: usize = 16_384;
 /// Number of duplicate acknowledgements that show a loss if the receiver sends no requests.
 const DUPLICATES: u32 = 3;
 

@@ -32,6 +32,9 @@ const RESPONSE_NOISE: usize = POINT_BYTES + (Answer::BYTES + TAG_BYTES);
 /// Bytes of a handshake response: fewer than the initiation's, so that it cannot serve for amplification.
 pub const RESPONSE_BYTES: usize = RESPONSE_HEADER + RESPONSE_NOISE + 2 * MAC_BYTES;
 
+/// Plaintext of a goodbye. Every hop frame is longer.
+pub(crate) const GOODBYE: [u8; 1] = [1];
+
 /// Encrypted content of the first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Greeting {

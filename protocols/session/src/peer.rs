@@ -3,8 +3,8 @@
 use snow::HandshakeState;
 use units::{Duration, Instant};
 
-use crate::endpoint::Limits;
 use crate::keys::{PresharedKey, PublicKey};
+use crate::limits::Limits;
 use crate::message::{INITIATION_BYTES, Mac1Key, RESPONSE_BYTES};
 use crate::transport::Transport;
 

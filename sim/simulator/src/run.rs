@@ -12,15 +12,26 @@ use crate::observer::{Loss, Moment, Observer, Sighting};
 use crate::packet::Packet;
 use crate::simulation::{Actor, Arrival, Simulation};
 
+impl<N: Node> Simulation<N> {
+    /// Runs until a limit is reached, no event is left, or `observer` stops it. A further run continues from there.
+    pub fn run(
+        &mut self,
+        limits: Limits,
+        observer: &mut impl Observer<N>,
+    ) -> Result<Ending, RunError> {
+        Run::new(self, observer).until(limits)
+    }
+}
+
 /// A run of a simulation with its observer.
-pub(crate) struct Run<'a, N: Node, O> {
+struct Run<'a, N: Node, O> {
     simulation: &'a mut Simulation<N>,
     observer: &'a mut O,
     stopped: bool,
 }
 
 impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
-    pub(crate) fn new(simulation: &'a mut Simulation<N>, observer: &'a mut O) -> Self {
+    fn new(simulation: &'a mut Simulation<N>, observer: &'a mut O) -> Self {
         Self {
             simulation,
             observer,
@@ -28,7 +39,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         }
     }
 
-    pub(crate) fn until(&mut self, limits: Limits) -> Result<Ending, RunError> {
+    fn until(&mut self, limits: Limits) -> Result<Ending, RunError> {
         let mut stillness = Stillness::new(self.simulation.events);
         while !self.stopped {
             let Some((at, slot)) = self.simulation.schedule.first() else {

@@ -4,8 +4,8 @@ use edges::namespace::Namespace;
 use rig::Process;
 use rig::daemons::Daemons;
 
+use super::addresses::GATEWAY_ON_AIR;
 use super::error::DemoError;
-use super::network::GATEWAY_ON_AIR;
 use super::plan::Machinery;
 use crate::config::split::Tcp;
 

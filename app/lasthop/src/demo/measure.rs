@@ -12,11 +12,12 @@ use edges::clock;
 use rig::Usage;
 use units::{Duration, Instant};
 
+use super::addresses::{ECHO_SERVER, FILE_SERVER};
 use super::children::Hop;
 use super::content::Content;
 use super::error::DemoError;
 use super::meter::{Meter, Received, Window};
-use super::network::{ECHO_SERVER, FILE_SERVER, Network};
+use super::network::Network;
 use super::plan::{Echo, Machinery, RunPlan, RunResult, Sample, Transfer};
 use super::{echo, http, socket};
 

@@ -1,5 +1,6 @@
 //! `lasthop demo`: a real file over real kernel TCP across a fading link, alone and through lasthop.
 
+mod addresses;
 mod bound;
 mod children;
 mod content;

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use rig::Usage;
 use units::{Bytes, Duration, Instant};
 
-use super::network::{ECHO_SERVER, FILE_SERVER};
+use super::addresses::{ECHO_SERVER, FILE_SERVER};
 use super::peer::Peer;
 use crate::config::split::Tcp;
 use crate::emulate::Report;

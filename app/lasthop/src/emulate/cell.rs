@@ -12,7 +12,7 @@ use wire::ip::{Ipv4View, Ipv6View};
 use wire::packet::Packet;
 
 use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
-use super::relay::RelayError;
+use super::error::RelayError;
 use super::report::{CellReport, DirectionReport, MobileReport};
 
 /// Token of the gateway's device; a mobile host's is its number.

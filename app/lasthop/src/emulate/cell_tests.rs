@@ -10,7 +10,7 @@ use units::Duration;
 use wire::packet::{Packet, PacketBuffer};
 
 use super::cell::{Cell, Member};
-use super::relay::RelayError;
+use super::error::RelayError;
 
 const MTU: usize = 1500;
 const PLAIN: &str = "[each]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\nqueue = \"2000 packets\"\n";

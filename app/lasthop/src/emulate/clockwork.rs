@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 use wire::packet::Packet;
 
 use super::alarm::Alarm;
-use super::relay::RelayError;
+use super::error::RelayError;
 use super::report::Lateness;
 
 /// Bytes of an Ethernet frame before its IP packet; the frame check sequence is not counted.

@@ -9,6 +9,7 @@ mod cell;
 #[cfg(test)]
 mod cell_tests;
 mod clockwork;
+mod error;
 mod members;
 mod relay;
 #[cfg(test)]
@@ -22,19 +23,18 @@ use channel::{Link, PerDirection};
 use edges::clock;
 use edges::signals::{Signal, Signals};
 use edges::tun::TunDevice;
-use thiserror::Error;
 use units::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::links::{self, LinkChoiceError};
+use crate::links;
 use announce::{Announcements, Outlook};
 use cell::Cell;
 use clockwork::Clockwork;
+use error::{EmulateError, RelayError};
 pub(crate) use members::ErrorsOf;
-use members::{MembersError, Plan};
-use relay::{Relay, RelayError};
+use members::Plan;
+use relay::Relay;
 pub(crate) use report::{DirectionReport, Report};
-pub(crate) use side::SideError;
 use side::SideSpec;
 
 /// Emulate a link in real time between two interfaces.
@@ -79,49 +79,6 @@ pub(crate) struct Arguments {
     /// Tells each outage so long ahead too, such as '500 ms', as a hand-off
     #[arg(long, value_name = "TIME", requires = "signals")]
     pub(crate) announce: Option<Duration>,
-}
-
-/// Reason why no link is emulated.
-#[derive(Debug, Error)]
-pub(crate) enum EmulateError {
-    /// The link does not exist.
-    #[error(transparent)]
-    Link(#[from] LinkChoiceError),
-    /// An interface cannot be created or opened.
-    #[error(transparent)]
-    Side(#[from] SideError),
-    /// Packets cannot be moved any more.
-    #[error(transparent)]
-    Relay(#[from] RelayError),
-    /// The counters cannot be written.
-    #[error("cannot write the counters to {path}: {source}")]
-    Report {
-        /// The file.
-        path: PathBuf,
-        /// Error of the system.
-        source: std::io::Error,
-    },
-    /// Right sides or options that do not fit together.
-    #[error(transparent)]
-    Members(#[from] MembersError),
-    /// Standard output is an interface already.
-    #[error("the right side is standard output; name a file for the counters with --json")]
-    NoReport,
-    /// Outages cannot be published.
-    #[error("{0}; name another file with --signals")]
-    Announce(std::io::Error),
-    /// Signals cannot be caught.
-    #[error("cannot catch signals: {0}")]
-    Signals(std::io::Error),
-}
-
-impl From<EmulateError> for Failure {
-    fn from(error: EmulateError) -> Self {
-        match error {
-            EmulateError::Relay(_) | EmulateError::Report { .. } => Self::broken(error),
-            _ => Self::setting(error),
-        }
-    }
 }
 
 /// Emulates a link until a signal ends it.

@@ -9,7 +9,7 @@ use experiment::{Campaign, Experiment, Judged, Override, Program, Table, text};
 use serde_json::json;
 
 use super::choice::{Choice, choose_all, known_scheme};
-use super::output;
+use super::output::output;
 use super::progress::Line;
 use crate::failure::Failure;
 

@@ -8,7 +8,8 @@ use clap::Args;
 use experiment::{Case, Experiment, Override, Plan, RunError};
 
 use super::choice::known_scheme;
-use super::{output, registry};
+use super::output::output;
+use super::registry;
 use crate::failure::Failure;
 
 /// Record the packets of one run for Wireshark and the like.

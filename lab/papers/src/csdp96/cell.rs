@@ -7,8 +7,8 @@ use machine::{Machine, earlier};
 use simulator::{Input, Node, Output};
 use units::Instant;
 
+use super::interface::WIRED;
 use super::mobile::Mobile;
-use super::node::WIRED;
 use super::packet::{Carried, OfMobile};
 use super::station::Station;
 

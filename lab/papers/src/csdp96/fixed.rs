@@ -8,7 +8,7 @@ use tcp::Endpoint;
 use units::{Duration, Instant};
 
 use super::flow::Talker;
-use super::node::{Event, WIRED};
+use super::interface::{Event, WIRED};
 use super::packet::{Content, Packet};
 
 /// The fixed hosts, which share a wire.

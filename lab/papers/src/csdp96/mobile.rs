@@ -4,7 +4,7 @@ use channel::{Fate, Frame, Station as OnAir};
 use simulator::{Input, Node, Output};
 use units::Instant;
 
-use super::node::HOP;
+use super::interface::HOP;
 use super::packet::{Carried, Filter};
 use super::parameters::Driver;
 use super::queue::Queue;

@@ -12,12 +12,14 @@ use units::{Instant, SeqNumber};
 use super::cell::Cell;
 use super::fixed::FixedHosts;
 use super::flow::{Delays, Talker};
+use super::interface::WIRED;
 use super::mobile::Mobile;
-use super::node::{Node, WIRED};
+use super::node::Node;
 use super::opportunity::Channels;
 use super::parameters::Parameters;
 use super::receiver::{Receiver, Role};
 use super::station::Station;
+use crate::failed;
 
 /// Ports of the fixed and the mobile end of each connection; each has hosts of its own, which differ in the last number
 /// of their addresses.
@@ -39,11 +41,6 @@ pub(crate) struct Network {
     pub(crate) simulation: Simulation<Node>,
     pub(crate) fixed: NodeId,
     pub(crate) cell: NodeId,
-}
-
-/// Converts the error of a part to that of the run.
-fn failed(error: impl std::fmt::Display) -> RunError {
-    RunError::Failed(error.to_string())
 }
 
 impl SetUp {

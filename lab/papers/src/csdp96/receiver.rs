@@ -6,7 +6,7 @@ use tcp::Endpoint;
 use units::Instant;
 
 use super::flow::{Delays, Talker};
-use super::node::{Event, HOP};
+use super::interface::{Event, HOP};
 use super::packet::{Content, Packet};
 
 /// Role of a mobile host.

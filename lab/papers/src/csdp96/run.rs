@@ -9,9 +9,10 @@ use units::{Duration, Instant};
 
 use super::cell::Cell;
 use super::fixed::{FixedHosts, Host};
+use super::interface::Event;
 use super::mobile::Mobile;
 use super::network::{Network, SetUp};
-use super::node::{Event, Node};
+use super::node::Node;
 use super::queue::{Queue, Tally};
 use super::receiver::Receiver;
 use crate::metric;

@@ -7,7 +7,8 @@ use simulator::{LinkId, Loss, Moment, NodeId, Observer, Sighting};
 use units::{Duration, Instant};
 
 use crate::host_work::Card;
-use crate::ton97::node::{Event, Node};
+use crate::ton97::interface::Event;
+use crate::ton97::node::Node;
 use crate::ton97::packet::Packet;
 
 /// Shortest pause of the application's data that counts as a stall: the tick of MTCP.

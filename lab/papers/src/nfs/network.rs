@@ -1,7 +1,5 @@
 //! The papers' testbed: server, Ethernet, base station, air, mobile hosts.
 
-use std::net::Ipv4Addr;
-
 use channel::{Direction, DirectionConfig, Link, LinkConfig, QueueBound, Rate};
 use experiment::RunError;
 use machine::RandomStream;
@@ -9,17 +7,18 @@ use nfs::FileHandle;
 use simulator::{Line, LinkId, NodeId, Port, Simulation};
 use units::Duration;
 
+use super::addresses::{SERVER, STATION};
 use super::client::ClientHost;
 use super::fades::Fades;
-use super::node::{AIR, LINK, Node, WIRED};
+use super::interface::{AIR, LINK, WIRED};
+use super::node::Node;
 use super::parameters::{LinkLayer, Parameters, Policy, Scheme};
 use super::processor::Processor;
-use super::site::{Equipment, SERVER, Site, name};
+use super::site::{Equipment, Site, name};
 use super::station::Station;
+use crate::failed;
 use crate::router::Router;
 
-/// Address of the base station.
-pub(super) const STATION: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 254);
 /// First port of the base station for hosts on the wire, and of the node `air` for mobile hosts.
 const WIRED_HOSTS: u16 = 2;
 const MOBILES: u16 = 1;
@@ -44,11 +43,6 @@ pub(crate) struct Network {
     pub(crate) air: LinkId,
     /// Mobile hosts, then clients on the wire.
     pub(crate) clients: Vec<NodeId>,
-}
-
-/// Converts the error of a part to that of the run.
-pub(crate) fn failed(error: impl std::fmt::Display) -> RunError {
-    RunError::Failed(error.to_string())
 }
 
 /// Returns a link without delay and with unlimited rate and queue.

@@ -9,8 +9,10 @@ use simulator::{Limits, NodeId, Observer, OnEvent};
 use units::{Duration, Instant};
 
 use super::client::ClientHost;
-use super::network::{Network, SetUp, failed};
-use super::node::{Event, Node};
+use super::interface::Event;
+use super::network::{Network, SetUp};
+use super::node::Node;
+use crate::failed;
 use crate::metric;
 
 /// The metrics of a run.

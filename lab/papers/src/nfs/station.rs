@@ -9,11 +9,10 @@ use simulator::{Input, Output, Port};
 use units::Instant;
 use wire::packet::PacketBuffer;
 
-use super::network::STATION;
-use super::node::{AIR, Event, WIRED};
+use super::addresses::{SERVER, STATION};
+use super::interface::{AIR, Event, WIRED};
 use super::packet::Packet;
 use super::processor::{Done, Processor};
-use super::site::SERVER;
 use crate::link_repair::{LinkRepair, Repaired};
 use crate::router::Router;
 

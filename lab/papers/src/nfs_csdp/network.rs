@@ -8,17 +8,18 @@ use units::Instant;
 
 use super::parameters::Parameters;
 use crate::csdp96::cell::Cell;
+use crate::csdp96::interface::WIRED;
 use crate::csdp96::mobile::Mobile;
-use crate::csdp96::node::WIRED;
 use crate::csdp96::opportunity::Channels;
 use crate::csdp96::packet::OfMobile;
 use crate::csdp96::station::Station;
+use crate::failed;
+use crate::nfs::addresses::mobile;
 use crate::nfs::client::ClientHost;
-use crate::nfs::network::failed;
-use crate::nfs::node::Event;
+use crate::nfs::interface::Event;
 use crate::nfs::packet::Packet;
 use crate::nfs::server::ServerHost;
-use crate::nfs::site::{Equipment, mobile};
+use crate::nfs::site::Equipment;
 
 /// A case with its seed, ready to be built.
 #[derive(Debug)]

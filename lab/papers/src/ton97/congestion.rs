@@ -7,15 +7,17 @@ use experiment::{About, Case, Experiment, Measurements, Metric, PlanError, RunEr
 use simulator::{LinkId, NodeId, Port, Simulation};
 use units::Instant;
 
+use super::about::about;
 use super::base::Station;
+use super::interface::{AIR, FIXED, MOBILE, WIRED};
 use super::losses::{Losses, Tally};
-use super::network::{FIXED, MOBILE, SetUp, failed};
-use super::node::{AIR, Node, WIRED};
+use super::network::SetUp;
+use super::node::Node;
 use super::parameters::Base;
 use super::rival::{self, Rival, ethernet};
-use super::tables::{about, set_up};
-use crate::metric;
+use super::tables::set_up;
 use crate::router::Router;
+use crate::{failed, metric};
 
 /// The only rival.
 const RIVAL: Rival = Rival { index: 0 };

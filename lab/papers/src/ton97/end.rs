@@ -7,7 +7,7 @@ use tcp::Endpoint;
 use units::{Duration, Instant};
 use wire::TcpSegment;
 
-use super::radio::Waiting;
+use super::driver::Waiting;
 
 /// Number that an MTCP endpoint gives to the connection that it opens.
 const OPENED: u64 = 0;

@@ -9,7 +9,7 @@ use units::{Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::tcp::{AirLoss, SeqRange, TcpFlags};
 
-use super::network::FIXED;
+use super::interface::FIXED;
 use super::node::Node;
 use super::packet::Packet;
 

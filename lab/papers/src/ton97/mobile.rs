@@ -8,7 +8,7 @@ use wire::TcpSegment;
 
 use super::application::Application;
 use super::end::{Counts, End, Said};
-use super::node::{AIR, Event};
+use super::interface::{AIR, Event};
 use super::packet::Packet;
 use super::repair::{Repair, Repaired};
 

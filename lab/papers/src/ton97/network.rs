@@ -1,6 +1,6 @@
 //! The network of the comparison: fixed host, wire, base station, air, mobile host.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::ops::ControlFlow;
 
 use channel::Direction;
@@ -14,19 +14,16 @@ use units::{Bytes, Instant, SeqNumber};
 
 use super::application::Application;
 use super::base::{Station, Work};
+use super::driver::Driver;
 use super::end::{End, Mtcp};
+use super::interface::{AIR, Event, FIXED, MOBILE, WIRED};
 use super::mobile::{Below, Mobile};
-use super::node::{AIR, Event, Node, WIRED};
+use super::node::Node;
 use super::parameters::{Base, MOBILE_NAME, Parameters, Scheme};
-use super::radio::Driver;
 use super::repair::Repair;
 use super::source::Source;
 use super::split::Split;
-
-/// Address and port of the fixed host.
-pub(super) const FIXED: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5_001);
-/// Address and port of the mobile host.
-pub(super) const MOBILE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 5_002);
+use crate::failed;
 
 /// A case with its seed, ready to be built.
 #[derive(Debug, Clone)]
@@ -79,11 +76,6 @@ pub(super) fn hosts(nodes: [&Node; 3]) -> Result<(&Source, &Station, &Mobile), R
         ] => Ok((source, station, mobile)),
         _ => Err(failed("the network is not the comparison's")),
     }
-}
-
-/// Converts the error of a part to that of the run.
-pub(crate) fn failed(error: impl std::fmt::Display) -> RunError {
-    RunError::Failed(error.to_string())
 }
 
 impl SetUp {

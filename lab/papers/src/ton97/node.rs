@@ -1,29 +1,16 @@
 //! The nodes of the network: the fixed host, the base station, the mobile host.
 
 use machine::Machine;
-use simulator::{Input, Output, Port};
+use simulator::{Input, Output};
 use units::Instant;
 
 use super::base::Station;
+use super::interface::Event;
 use super::mobile::Mobile;
 use super::packet::Packet;
 use super::radio::Radio;
 use super::source::Source;
 use crate::router::Router;
-
-/// The port towards the wired network.
-pub(crate) const WIRED: Port = Port(0);
-/// The port towards the air.
-pub(crate) const AIR: Port = Port(1);
-
-/// An event at a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// All data have reached the application.
-    Done,
-    /// A connection broke.
-    Broken,
-}
 
 /// A node of the network.
 #[derive(Debug)]

@@ -9,10 +9,12 @@ use simulator::{Ending, Limits, Line, NodeId, Observer, OnEvent, Simulation};
 use tcp::{Endpoint, Policy};
 use units::{Bytes, Duration, Instant};
 
+use super::interface::Event;
 use super::mobile::Mobile;
-use super::network::{SetUp, connection, failed};
-use super::node::{Event, Node};
+use super::network::{SetUp, connection};
+use super::node::Node;
 use super::source::Source;
+use crate::failed;
 
 /// More than a rival sends during a transfer.
 const ENDLESS: Bytes = Bytes::new(1 << 40);

@@ -8,9 +8,10 @@ use units::Instant;
 
 use super::base::{Station, Work};
 use super::end::Counts;
+use super::interface::Event;
 use super::mobile::Mobile;
 use super::network::{Network, SetUp, hosts};
-use super::node::{Event, Node};
+use super::node::Node;
 use super::parameters::Direction;
 use super::source::Source;
 use crate::metric;

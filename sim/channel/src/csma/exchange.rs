@@ -3,8 +3,8 @@
 use units::{Bytes, Duration, Instant};
 
 use super::config::CsmaConfig;
+use crate::airtime::Airtime;
 use crate::errors::ErrorModel;
-use crate::pacer::Airtime;
 
 /// Result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,8 @@ use units::{Duration, Instant, SeqNumber};
 use wire::TcpSegment;
 use wire::tcp::{AirLoss, TcpFlags, TcpSegmentOptions};
 
+use super::super::interface::{AIR, FIXED, MOBILE, WIRED};
 use super::super::judge::{Basis, Judge};
-use super::super::network::{FIXED, MOBILE};
-use super::super::node::{AIR, WIRED};
 use super::super::packet::Packet;
 use super::{Radio, Telling, Waiting};
 

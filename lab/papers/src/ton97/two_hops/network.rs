@@ -9,14 +9,17 @@ use simulator::{Line, LinkId, NodeId, Port, Simulation};
 use units::Instant;
 
 use super::super::base::{Station, Work};
+use super::super::driver::{Driver, Waiting};
+use super::super::interface::{AIR, FIXED, MOBILE, WIRED};
 use super::super::judge::{Basis, Judge};
 use super::super::losses::Losses;
-use super::super::network::{FIXED, MOBILE, SetUp, failed};
-use super::super::node::{AIR, Node, WIRED};
+use super::super::network::SetUp;
+use super::super::node::Node;
 use super::super::parameters::{Base, Scheme};
-use super::super::radio::{Driver, Radio, Telling, Waiting};
+use super::super::radio::{Radio, Telling};
 use super::super::rival::{self, Rival, ethernet};
-use super::{Marking, Plan};
+use super::plan::{Marking, Plan};
+use crate::failed;
 use crate::router::Router;
 
 /// Port of a router that leads to the next one, and the first of those that lead to rivals.
