@@ -56,11 +56,11 @@ impl ConnectedUdp {
     /// # Errors
     /// System errors.
     pub fn mark(&self, code_point: u8) -> io::Result<()> {
-        let option = match self.local {
+        let (level, option) = match self.local {
             SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
             SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
         };
-        set_option(&self.socket, option, i32::from(code_point) << 2)
+        set_option(&self.socket, level, option, i32::from(code_point) << 2)
     }
 
     /// Returns the local address and port, which the peer sees unless they are translated.
@@ -211,5 +211,5 @@ fn allow_fragments(socket: &Socket, peer: SocketAddr) -> io::Result<()> {
             libc::IPV6_PMTUDISC_DONT,
         ),
     };
-    set_option(socket, (level, option), value)
+    set_option(socket, level, option, value)
 }

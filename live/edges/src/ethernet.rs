@@ -98,7 +98,7 @@ impl EthernetBearer {
         socket.set_nonblocking(true)?;
         let size = usize::try_from(options.buffer.get()).unwrap_or(usize::MAX);
         enlarge_buffers(&socket, size)?;
-        set_option(&socket, (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS), 1)?;
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         let bearer = Self {
             socket,
             options: options.clone(),
@@ -132,7 +132,8 @@ impl EthernetBearer {
     /// Passes on one message, if it holds a datagram for this station.
     fn take(
         &mut self,
-        (now, received): (Instant, Received),
+        now: Instant,
+        received: Received,
         room: &mut [u8],
         sink: &mut impl FnMut(Arrival, &mut [u8]),
     ) -> usize {
@@ -206,7 +207,7 @@ impl DatagramBearer for EthernetBearer {
         let messages = received.iter().zip(rooms.chunks_exact_mut(ROOM));
         let messages = messages.take(*count.as_ref().unwrap_or(&0));
         let datagrams = messages
-            .map(|(received, room)| self.take((now, *received), room, sink))
+            .map(|(received, room)| self.take(now, *received, room, sink))
             .sum();
         self.rooms = rooms;
         self.counters.received += datagrams as u64;

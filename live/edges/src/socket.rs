@@ -57,11 +57,7 @@ pub(crate) fn context(error: &io::Error, what: &str) -> io::Error {
 }
 
 /// Sets a socket option with an integer value.
-pub(crate) fn set_option(
-    socket: &Socket,
-    (level, option): (i32, i32),
-    value: i32,
-) -> io::Result<()> {
+pub(crate) fn set_option(socket: &Socket, level: i32, option: i32, value: i32) -> io::Result<()> {
     // SAFETY: the call reads one integer that lives through it.
     let result = unsafe {
         libc::setsockopt(

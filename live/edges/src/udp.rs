@@ -375,12 +375,12 @@ fn run_length(datagrams: &[PacketBuffer], most: usize) -> usize {
 /// Disables the report of the destination address of each datagram: with it, the length of a train and the time, there
 /// would be no room left for the ECN field.
 fn leave_out_destinations(socket: &Socket, bind: SocketAddr) -> io::Result<()> {
-    let option = if bind.is_ipv4() {
+    let (level, option) = if bind.is_ipv4() {
         (libc::IPPROTO_IP, libc::IP_PKTINFO)
     } else {
         (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
     };
-    set_option(socket, option, 0)
+    set_option(socket, level, option, 0)
 }
 
 /// Returns an address as an IPv6 socket needs it.

@@ -123,7 +123,7 @@ impl<C: Content + Clone> Sender<C> {
 
     /// Applies the parameters of the handshake: `profile`, the maximum packet length, the first window of the peer,
     /// in bytes, and the shift of later windows.
-    pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, (window, shift): (u64, u32)) {
+    pub(crate) fn agreed(&mut self, profile: Profile, packet: u16, window: u64, shift: u32) {
         self.numbers = self.numbers.within(profile);
         self.cycle = Cycle::new(self.repair.cycles, profile);
         self.clock.agreed(profile);

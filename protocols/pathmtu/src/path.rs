@@ -369,7 +369,7 @@ impl PathMtu {
         self.search(now);
     }
 
-    fn fate(&mut self, now: Instant, (length, sent_at): (usize, Instant), arrived: bool) {
+    fn fate(&mut self, now: Instant, length: usize, sent_at: Instant, arrived: bool) {
         if arrived {
             self.silence = None;
             self.evidence.arrived(length);
@@ -424,7 +424,7 @@ impl Machine for PathMtu {
                 sent_at,
                 arrived,
             } => {
-                self.fate(now, (length, sent_at), arrived);
+                self.fate(now, length, sent_at, arrived);
                 if self.evidence.is_strong() {
                     self.doubt(now);
                 }

@@ -180,7 +180,7 @@ impl Endpoint {
     pub fn handle_datagram<'a>(&mut self, now: Instant, datagram: &'a mut [u8]) -> Received<'a> {
         let handled = match Message::parse(datagram) {
             Ok(Message::Data { receiver, low }) => {
-                return match self.handle_data(now, datagram, (receiver, low)) {
+                return match self.handle_data(now, datagram, receiver, low) {
                     // As the last datagram it is the newest; older keys cannot end a session.
                     Ok((peer, _, true)) if *plaintext_of(datagram) == GOODBYE => {
                         self.hear_goodbye(peer);
@@ -277,7 +277,8 @@ impl Endpoint {
         &mut self,
         now: Instant,
         datagram: &mut [u8],
-        (index, low): (u32, u32),
+        index: u32,
+        low: u32,
     ) -> Result<(PeerId, u64, bool), DropCause> {
         let id = *self.by_index.get(&index).ok_or(DropCause::UnknownIndex)?;
         let peer = self.peers.get_mut(&id).ok_or(DropCause::UnknownIndex)?;

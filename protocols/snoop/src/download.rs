@@ -119,7 +119,8 @@ impl<P: Segment> Download<P> {
     pub(crate) fn data(
         &mut self,
         context: &Context<'_>,
-        (packet, header): (&P, &Header),
+        packet: &P,
+        header: &Header,
         effects: &mut Effects<P>,
     ) -> DataPassage {
         let range = header.range();
@@ -149,7 +150,7 @@ impl<P: Segment> Download<P> {
             self.sender_repeated(range.start);
             effects.counters.sender_repeats += 1;
         } else {
-            self.keep(context, (packet, header, late), effects);
+            self.keep(context, packet, header, late, effects);
         }
         if late {
             self.round_trip.spoil();
@@ -175,7 +176,9 @@ impl<P: Segment> Download<P> {
     fn keep(
         &mut self,
         context: &Context<'_>,
-        (packet, header, late): (&P, &Header, bool),
+        packet: &P,
+        header: &Header,
+        late: bool,
         effects: &mut Effects<P>,
     ) {
         let config = context.config;

@@ -198,7 +198,7 @@ impl Server {
         let reply = match Call::parse(message) {
             Ok(call) => Reply {
                 xid: call.xid,
-                outcome: self.execute(now, (&call, message.len()), &mut results),
+                outcome: self.execute(now, &call, message.len(), &mut results),
             },
             Err(error) => {
                 let reply = error.answer();
@@ -219,13 +219,14 @@ impl Server {
     fn execute<'a>(
         &mut self,
         now: Instant,
-        (call, length): (&Call<'_>, usize),
+        call: &Call<'_>,
+        length: usize,
         results: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Refusal> {
         let fits = length as u64 <= self.config.longest_message.get();
         let mishap = self.mishap();
         let executed = if fits {
-            self.programs.execute(now, (call, mishap), results)
+            self.programs.execute(now, call, mishap, results)
         } else {
             Err(Refusal::GarbageArguments)
         };

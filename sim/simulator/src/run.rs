@@ -149,7 +149,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         };
         let length = packet.length();
         placed.counters.sent.add(length);
-        self.see((id, direction), Moment::Sent, &packet);
+        self.see(id, direction, Moment::Sent, &packet);
         let link = &mut self.simulation.links[id.index()];
         let size = length + link.framing;
         let send = if packet.goes_ahead() {
@@ -176,7 +176,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         while let Some(output) = self.simulation.links[id.index()].channel.poll_output() {
             match output {
                 channel::Output::Deliver { direction, payload } => {
-                    self.see((id, direction), Moment::Delivered, &payload);
+                    self.see(id, direction, Moment::Delivered, &payload);
                     self.see_queue(id, direction);
                     let end = self.simulation.links[id.index()].arrives[direction];
                     let (port, packet) = (end.port, payload);
@@ -186,12 +186,12 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
                     direction,
                     payload,
                     cause: Cause::QueueFull | Cause::Policer,
-                } => self.see((id, direction), Moment::Lost(Loss::QueueFull), &payload),
+                } => self.see(id, direction, Moment::Lost(Loss::QueueFull), &payload),
                 channel::Output::Drop {
                     direction,
                     payload,
                     cause: Cause::TooLong,
-                } => self.see((id, direction), Moment::Lost(Loss::TooLong), &payload),
+                } => self.see(id, direction, Moment::Lost(Loss::TooLong), &payload),
                 channel::Output::Drop {
                     direction,
                     payload,
@@ -211,7 +211,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
 
     /// Handles a packet that the air lost; its receiver may get it as corrupted.
     fn lose(&mut self, id: LinkId, direction: Direction, packet: N::Packet) {
-        self.see((id, direction), Moment::Lost(Loss::Air), &packet);
+        self.see(id, direction, Moment::Lost(Loss::Air), &packet);
         self.see_queue(id, direction);
         let link = &self.simulation.links[id.index()];
         if link.corruption_heard {
@@ -225,7 +225,7 @@ impl<'a, N: Node, O: Observer<N>> Run<'a, N, O> {
         self.simulation.arrivals.push_back(Arrival { node, input });
     }
 
-    fn see(&mut self, (link, direction): (LinkId, Direction), moment: Moment, packet: &N::Packet) {
+    fn see(&mut self, link: LinkId, direction: Direction, moment: Moment, packet: &N::Packet) {
         let sighting = Sighting {
             at: self.simulation.now,
             link,

@@ -124,7 +124,7 @@ impl Controller {
     }
 
     /// Records that segments of `size` bytes were sent; `in_flight` bytes were in flight before.
-    pub(crate) fn on_sent(&mut self, now: Instant, size: u64, (in_flight, limited): (u64, bool)) {
+    pub(crate) fn on_sent(&mut self, now: Instant, size: u64, in_flight: u64, limited: bool) {
         match self {
             Self::Cubic(control) => control.on_sent(now, size, in_flight),
             Self::Bbr(control) => control.on_sent(now, in_flight, limited),

@@ -290,9 +290,9 @@ impl Receiver {
     /// Fills in the additional information of an acknowledgement without data.
     pub(crate) fn report(&mut self, options: &mut TcpSegmentOptions) {
         let numbers = self.numbers;
-        let held = (self.progress.next, &self.held);
         let number = |position| numbers.number(position);
-        self.reporter.fill(options, held, number);
+        self.reporter
+            .fill(options, self.progress.next, &self.held, number);
     }
 
     /// Returns the time at which a delayed acknowledgement is due.

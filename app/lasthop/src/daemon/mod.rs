@@ -92,7 +92,7 @@ impl Daemon {
         bring_up(&mut undo, &link, &self.tun)
             .and_then(|()| network(&mut undo, &link))
             .and_then(|()| match &mut splitting {
-                Some(opened) => opened.divert(&mut undo, (&self.name, &link)),
+                Some(opened) => opened.divert(&mut undo, &self.name, &link),
                 None => Ok(()),
             })
             .map_err(Failure::setting)?;

@@ -38,7 +38,7 @@ impl Hop {
         let hosts = [&network.gateway, &network.mobile];
         let tunnel = match &plan.scheme {
             Scheme::Plain => Vec::new(),
-            Scheme::Lasthop(tcp) => daemons::start(machinery, hosts, (*tcp, &plan.sender))?,
+            Scheme::Lasthop(tcp) => daemons::start(machinery, hosts, *tcp, &plan.sender)?,
             Scheme::Peer(peer) => peer.start(folder, hosts)?,
         };
         Ok(Self {

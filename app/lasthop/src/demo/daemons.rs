@@ -17,7 +17,8 @@ const PORT: u16 = 51_830;
 pub(crate) fn start(
     machinery: &Machinery,
     hosts: [&Namespace; 2],
-    (tcp, sender): (Tcp, &str),
+    tcp: Tcp,
+    sender: &str,
 ) -> Result<Vec<Process>, DemoError> {
     let endpoint = format!("{GATEWAY_ON_AIR}:{PORT}");
     let split = format!("[split]\ncongestion_control = \"{sender}\"\n");

@@ -32,7 +32,7 @@ pub(super) struct Outlook {
 impl Outlook {
     /// Creates the outages of `link` in a run with `seed` that began at `origin`; there is a signal at the beginning
     /// and at the end of each, and, as a hand-off, `lead` before it, or at the end of the previous one.
-    pub(super) fn new((link, seed): (&Link, u64), origin: Instant, lead: Option<Duration>) -> Self {
+    pub(super) fn new(link: &Link, seed: u64, origin: Instant, lead: Option<Duration>) -> Self {
         Self {
             outages: Box::new(link.outages(seed)),
             origin,
@@ -148,7 +148,7 @@ mod tests {
     fn told(script: &str, lead: Option<u64>) -> Vec<(u64, &'static str, u64)> {
         let origin = Instant::from_millis(10_000);
         let lead = lead.map(Duration::from_millis);
-        let mut outlook = Outlook::new((&link(script), 1), origin, lead);
+        let mut outlook = Outlook::new(&link(script), 1, origin, lead);
         let mut told = Vec::new();
         while let Some(due) = outlook.due() {
             assert_eq!(outlook.take(due - Duration::from_millis(1)), None);

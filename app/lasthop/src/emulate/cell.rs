@@ -47,7 +47,8 @@ impl<D: PacketDevice> Cell<D> {
     /// Starts to emulate `link` with `seed` between `left`, the gateway's device, and `members`. No packet may exceed
     /// `mtu` bytes.
     pub(super) fn new(
-        (link, seed): (&Link, u64),
+        link: &Link,
+        seed: u64,
         left: D,
         members: Vec<Member<D>>,
         mtu: usize,
@@ -105,7 +106,7 @@ impl<D: PacketDevice> Cell<D> {
                 return Ok(false);
             };
             match destination(&packet).and_then(|to| self.owners.get(&to)) {
-                Some(&mobile) => self.offer(now, (Direction::Down, mobile), packet),
+                Some(&mobile) => self.offer(now, Direction::Down, mobile, packet),
                 None => self.unroutable += 1,
             }
         }
@@ -119,12 +120,12 @@ impl<D: PacketDevice> Cell<D> {
             let Some(packet) = receive(device, "right", self.mtu)? else {
                 return Ok(false);
             };
-            self.offer(now, (Direction::Up, mobile), packet);
+            self.offer(now, Direction::Up, mobile, packet);
         }
         Ok(true)
     }
 
-    fn offer(&mut self, now: Instant, (direction, mobile): (Direction, usize), payload: Packet) {
+    fn offer(&mut self, now: Instant, direction: Direction, mobile: usize, payload: Packet) {
         let size = Bytes::from(payload.len() + FRAME_HEADER);
         let input = Input {
             direction,

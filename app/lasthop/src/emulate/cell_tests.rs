@@ -40,7 +40,7 @@ fn cell(link: &Link, errors: &[&Link]) -> (Cell<MemoryDevice>, MemoryDevice, Vec
     };
     let members = errors.iter().enumerate().map(&mut member).collect();
     (
-        Cell::new((link, 1), left, members, MTU).unwrap(),
+        Cell::new(link, 1, left, members, MTU).unwrap(),
         gateway,
         mobiles,
     )

@@ -164,7 +164,7 @@ fn open(arguments: &Arguments, link: &Link, plan: Plan) -> Result<Air, EmulateEr
         Plan::Shared(members) => {
             let members = members.into_iter().map(|member| member.open(mtu));
             let members = members.collect::<Result<_, _>>()?;
-            let cell = Cell::new((link, seed), left, members, mtu as usize)?;
+            let cell = Cell::new(link, seed, left, members, mtu as usize)?;
             Air::Shared(Box::new(cell))
         }
     })
@@ -177,7 +177,7 @@ fn announce(
     origin: Instant,
 ) -> Result<Option<Announcements>, EmulateError> {
     let start = |path: &PathBuf| {
-        let outlook = Outlook::new((link, arguments.seed), origin, arguments.announce);
+        let outlook = Outlook::new(link, arguments.seed, origin, arguments.announce);
         Announcements::start(path, outlook)
     };
     let started = arguments.signals.as_ref().map(start).transpose();

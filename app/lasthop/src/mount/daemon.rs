@@ -73,7 +73,7 @@ pub(super) fn run(wanted: Wanted, parent: Parent) -> Result<(), Failure> {
     })?;
     let options = wanted.options.client.connect_options()?;
     let mut terminal = Terminal { parent, log: None };
-    let (connection, root) = reach(&wanted, &options, (&mut terminal, &news))?;
+    let (connection, root) = reach(&wanted, &options, &mut terminal, &news)?;
     let root = directory(&wanted.url, &connection, &root, &options.caller)?;
     let mounting = MountOptions {
         source: wanted.url.to_string(),
@@ -188,7 +188,8 @@ fn undo(point: &Path, failure: Failure) -> Failure {
 fn reach(
     wanted: &Wanted,
     options: &ConnectOptions,
-    (terminal, news): (&mut Terminal, &Receiver<News>),
+    terminal: &mut Terminal,
+    news: &Receiver<News>,
 ) -> Result<(Connection, Root), Failure> {
     loop {
         let error = match connect(&wanted.server, options, &interrupt::is_set) {

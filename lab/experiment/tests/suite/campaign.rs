@@ -51,7 +51,7 @@ fn campaign(
     folder: &Path,
     jobs: usize,
 ) -> Result<Table, LabError> {
-    broken_off(experiment, plan, (folder, jobs), &mut |_| {
+    broken_off(experiment, plan, folder, jobs, &mut |_| {
         ControlFlow::Continue(())
     })
 }
@@ -59,7 +59,8 @@ fn campaign(
 fn broken_off(
     experiment: &dyn Experiment,
     plan: &str,
-    (folder, jobs): (&Path, usize),
+    folder: &Path,
+    jobs: usize,
     observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Table, LabError> {
     let campaign = Campaign {
@@ -107,7 +108,7 @@ fn a_campaign_broken_off_anywhere_goes_on_to_the_same_bytes() {
             }
             ControlFlow::Continue(())
         };
-        match broken_off(&ChannelErrors, PLAN, (folder.path(), 2), &mut few) {
+        match broken_off(&ChannelErrors, PLAN, folder.path(), 2, &mut few) {
             Ok(_) => break,
             Err(LabError::Interrupted) => {}
             Err(error) => panic!("{error}"),
@@ -137,7 +138,7 @@ fn more_seeds_keep_what_was_run_and_give_the_same_bytes() {
         first.get_or_insert(progress);
         ControlFlow::Continue(())
     };
-    broken_off(&ChannelErrors, &more, (grown.path(), 2), &mut observer).unwrap();
+    broken_off(&ChannelErrors, &more, grown.path(), 2, &mut observer).unwrap();
     let first = first.unwrap();
     assert_eq!((first.resumed, first.total), (24, 36));
     campaign(&ChannelErrors, &more, fresh.path(), 2).unwrap();

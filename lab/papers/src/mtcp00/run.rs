@@ -128,7 +128,7 @@ impl Transfer {
         let direction = parameters.direction;
         let ways = u32::from(direction.is_down()) + u32::from(direction.is_up());
         let buffer = u64::from(parameters.tcp.maximum_segment_size);
-        let mut watch = Watch::new((network.mobile, hop), buffer, ways);
+        let mut watch = Watch::new(network.mobile, hop, buffer, ways);
         let give_up = Instant::ZERO + parameters.give_up;
         network.run(Limits::until(give_up), &mut watch)?;
         let simulation = &network.simulation;

@@ -101,7 +101,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Observes the `mobile` host at its end of `hop`, buffers of `size` bytes, and the end of `ways` transfers.
-    pub(super) fn new((mobile, hop): (NodeId, LinkId), size: u64, ways: u32) -> Self {
+    pub(super) fn new(mobile: NodeId, hop: LinkId, size: u64, ways: u32) -> Self {
         Self {
             mobile,
             hop,

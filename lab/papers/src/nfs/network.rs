@@ -84,7 +84,7 @@ impl SetUp {
         let chance = RandomStream::named(self.seed, "nfs/station/processor");
         let processor = Processor::new(parameters.station.clone(), chance);
         let repair = self.scheme.repair();
-        let station = Station::new((&mobiles, &wired), repair.as_ref(), processor);
+        let station = Station::new(&mobiles, &wired, repair.as_ref(), processor);
         let station = simulation.add("base", Node::Station(Box::new(station)));
         let wire = parameters.wire.line().map_err(failed)?;
         let connect = |first, second, line: &Line, simulation: &mut Simulation<Node>| {

@@ -39,7 +39,8 @@ impl Station {
     /// Creates a station with these mobile hosts on the air, and further hosts on ports of their own; with a link
     /// repair for each mobile host if `repair` is set.
     pub(super) fn new(
-        (mobiles, wired): (&[Ipv4Addr], &[(Ipv4Addr, Port)]),
+        mobiles: &[Ipv4Addr],
+        wired: &[(Ipv4Addr, Port)],
         repair: Option<&arq::Config>,
         processor: Processor,
     ) -> Self {

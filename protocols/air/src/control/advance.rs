@@ -111,13 +111,10 @@ impl Control {
             Mode::Alone => {
                 let wanted = Duration::from_micros(self.wanted_wait() as u64);
                 let window = rate.bytes_in(unloaded + wanted).get();
-                let grown = window * self.growth() / GROWTH[0];
-                let (numerator, denominator) = if now < self.times.marked_until {
-                    MARKED
-                } else {
-                    (1, 1)
-                };
-                let grown = grown * numerator / denominator;
+                let mut grown = window * self.growth() / GROWTH[0];
+                if now < self.times.marked_until {
+                    grown = grown * MARKED.0 / MARKED.1;
+                }
                 self.window = if now < self.times.held_until {
                     grown.max(self.window)
                 } else {

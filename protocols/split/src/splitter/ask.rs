@@ -159,7 +159,7 @@ impl<C: Content + Default> Splitter<C> {
         {
             self.give_up(other);
         }
-        if !self.admission.shares.take(now, (id, owner), (side, host)) {
+        if !self.admission.shares.take(now, id, owner, side, host) {
             self.counters.without_room += 1;
             return None;
         }

@@ -90,7 +90,8 @@ impl Programs {
     pub(crate) fn execute(
         &mut self,
         now: Instant,
-        (call, mishap): (&Call<'_>, Option<Mishap>),
+        call: &Call<'_>,
+        mishap: Option<Mishap>,
         results: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
         self.storage.set_time(now);
@@ -106,7 +107,7 @@ impl Programs {
         match program_of(call)? {
             Program::Nfs => {
                 let procedure = known(number)?;
-                self.serve_nfs((procedure, arguments), circumstances, results)
+                self.serve_nfs(procedure, arguments, circumstances, results)
             }
             Program::Mount => self.serve_mount(known(number)?, arguments, results),
             Program::PortMapper => self.serve_port_mapper(number, arguments, results),

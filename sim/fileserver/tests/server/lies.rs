@@ -74,7 +74,7 @@ fn sizes_and_counts_are_impossible() {
 
     let mut counts = rig(Lie::HugeCounts);
     let file = counts.look_up("file").expect("a file");
-    let written = counts.write(file, 0, (b"data", Stability::Unstable));
+    let written = counts.write(file, 0, b"data", Stability::Unstable);
     assert!(matches!(
         written.check(4, Stability::Unstable),
         Err(Implausible::WriteCount { .. })
@@ -118,10 +118,10 @@ fn reads_bring_too_much_or_nothing_and_writes_are_less_safe() {
     }
 
     let mut less = rig(Lie::LessStable);
-    let written = less.write(file, 0, (b"data", Stability::FileStable));
+    let written = less.write(file, 0, b"data", Stability::FileStable);
     let checked = written.check(4, Stability::FileStable);
     assert!(matches!(checked, Err(Implausible::LessStable { .. })));
     less.fault(Fault::Lie(None));
-    let written = less.write(file, 0, (b"data", Stability::FileStable));
+    let written = less.write(file, 0, b"data", Stability::FileStable);
     assert_eq!(written.check(4, Stability::FileStable), Ok(()));
 }

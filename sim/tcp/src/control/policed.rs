@@ -60,7 +60,8 @@ impl Policed {
         &mut self,
         totals: Totals,
         round_starts: bool,
-        (lost, app_limited): (bool, bool),
+        lost: bool,
+        app_limited: bool,
     ) -> bool {
         self.rounds += u32::from(round_starts);
         if self.believed {

@@ -73,7 +73,8 @@ impl Rack {
         &mut self,
         transmissions: &mut Transmissions,
         now: Instant,
-        (eager, smoothed): (bool, Duration),
+        eager: bool,
+        smoothed: Duration,
     ) -> u64 {
         self.deadline = None;
         let Some((latest, end)) = self.latest else {

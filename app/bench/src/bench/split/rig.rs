@@ -93,8 +93,8 @@ impl Rig {
         Ok(talk)
     }
 
-    /// Starts the daemons, the gateway's first, if there are any, and waits until both ends agree. What the gateway sends across the hop by
-    /// the kernel's TCP gets that congestion control.
+    /// Starts the daemons, the gateway's first, if there are any, and waits until both ends agree. What the gateway
+    /// sends across the hop by the kernel's TCP gets that congestion control.
     pub(super) fn start_daemons(
         &self,
         scheme: Scheme,

@@ -170,7 +170,8 @@ impl Directory {
     pub(super) fn enter(
         &self,
         name: &[u8],
-        (meta, how): (&Meta, How),
+        meta: &Meta,
+        how: How,
         is_inner: bool,
     ) -> Result<Self, Problem> {
         // The copier needs access itself, until the directory gets its own mode at the end.

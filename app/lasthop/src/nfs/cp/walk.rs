@@ -64,8 +64,10 @@ impl Walk<'_> {
             return Ok(());
         }
         let is_inner = self.top.is_some();
-        let meta = (&origin.meta, self.how);
-        let inner = match job.directory.enter(&job.name, meta, is_inner) {
+        let entered = job
+            .directory
+            .enter(&job.name, &origin.meta, self.how, is_inner);
+        let inner = match entered {
             Ok(inner) => inner,
             Err(problem) => {
                 meter.failed(&problem);

@@ -65,7 +65,7 @@ impl Programs {
                     name: ListedName::new(&found.name),
                     cookie: found.cookie,
                 });
-                self.write(entries, (complete, limit))
+                self.write(entries, complete, limit)
             });
         let page = written.as_ref().map(|written| Page {
             attributes,
@@ -97,7 +97,7 @@ impl Programs {
                     attributes: Some(self.attributes_of(found.number)),
                     object: Some(self.storage.handle(found.number)),
                 });
-                self.write(entries, (complete, limit))
+                self.write(entries, complete, limit)
             });
         let page = written.as_ref().map(|written| PagePlus {
             attributes,
@@ -163,7 +163,8 @@ impl Programs {
     fn write<'a, T: Value<'a>>(
         &self,
         entries: impl Iterator<Item = T>,
-        (complete, limit): (bool, usize),
+        complete: bool,
+        limit: usize,
     ) -> Result<Written, Status> {
         let mut list = Vec::new();
         let all = write_list(entries, limit, &mut list);

@@ -25,7 +25,8 @@ pub(super) fn outcome<D, F, S>(result: Result<D, S>, rest: F) -> Outcome<D, F, S
 impl Programs {
     pub(super) fn serve_nfs(
         &mut self,
-        (procedure, arguments): (Procedure, &[u8]),
+        procedure: Procedure,
+        arguments: &[u8],
         circumstances: Circumstances,
         results: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
