@@ -10,7 +10,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 pub use crate::datagrams::{
-    Arrival, Batch, BearerCounters, DatagramBearer, Footing, PathLimit, PathReport, Sent,
+    Arrival, Batch, BearerCounters, DatagramBearer, NetworkChange, PathLimit, PathReport, Sent,
 };
 use crate::ethernet::EthernetBearer;
 use crate::udp::UdpBearer;
@@ -56,7 +56,7 @@ impl DatagramBearer for Bearer {
         }
     }
 
-    fn follow_network(&mut self) -> io::Result<Footing> {
+    fn follow_network(&mut self) -> io::Result<NetworkChange> {
         match self {
             Self::Udp(bearer) => bearer.follow_network(),
             Self::Ethernet(bearer) => bearer.follow_network(),

@@ -78,7 +78,7 @@ pub struct BearerCounters {
 
 /// Effect of a change of this host's network on a bearer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Footing {
+pub enum NetworkChange {
     /// No effect: the change does not concern this bearer.
     Unchanged,
     /// Its link is gone.
@@ -124,7 +124,7 @@ pub trait DatagramBearer: AsFd {
     ///
     /// # Errors
     /// If the bearer is broken for ever.
-    fn follow_network(&mut self) -> io::Result<Footing>;
+    fn follow_network(&mut self) -> io::Result<NetworkChange>;
 
     /// Returns an address with a closed port, as reported by the network; each report is returned once. It may be
     /// forged.

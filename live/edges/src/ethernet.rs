@@ -16,7 +16,7 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use crate::datagrams::{
-    Arrival, Batch, BearerCounters, DatagramBearer, Footing, Sent, no_such_address, refuse,
+    Arrival, Batch, BearerCounters, DatagramBearer, NetworkChange, Sent, no_such_address, refuse,
 };
 use crate::netlink::{Link, Netlink};
 use crate::socket::{context, enlarge_buffers, is_news_of_the_network, no_room, set_option};
@@ -253,16 +253,16 @@ impl DatagramBearer for EthernetBearer {
         // Ethernet frames have no IP header.
     }
 
-    fn follow_network(&mut self) -> io::Result<Footing> {
+    fn follow_network(&mut self) -> io::Result<NetworkChange> {
         let found = find(&self.options.interface)?.map(|link| place_of(&link));
         // An interface that took our interface's name and cannot carry frames counts as none.
         let place = found.and_then(Result::ok);
         let former = std::mem::replace(&mut self.place, place);
         if place == former {
-            return Ok(Footing::Unchanged);
+            return Ok(NetworkChange::Unchanged);
         }
         let Some(place) = place else {
-            return Ok(Footing::Lost);
+            return Ok(NetworkChange::Lost);
         };
         self.address = place.address;
         if former.is_none_or(|former| former.index != place.index) {
@@ -271,9 +271,9 @@ impl DatagramBearer for EthernetBearer {
         // A pending error of the socket concerns the time before; it would be taken for an error of the next datagram.
         self.socket.take_error()?;
         Ok(if place.has_carrier {
-            Footing::Found
+            NetworkChange::Found
         } else {
-            Footing::Lost
+            NetworkChange::Lost
         })
     }
 

@@ -13,8 +13,8 @@ use wire::ip::Ecn;
 use wire::packet::PacketBuffer;
 
 use crate::datagrams::{
-    Arrival, Batch, BearerCounters, DatagramBearer, Footing, PathLimit, PathReport, REPORTS, Sent,
-    no_such_address, refuse,
+    Arrival, Batch, BearerCounters, DatagramBearer, NetworkChange, PathLimit, PathReport, REPORTS,
+    Sent, no_such_address, refuse,
 };
 use crate::error_queue::{self, Report};
 use crate::socket::{
@@ -300,9 +300,9 @@ impl DatagramBearer for UdpBearer {
         self.ecn = EcnCodepoint::from_bits(ecn.bits());
     }
 
-    fn follow_network(&mut self) -> io::Result<Footing> {
+    fn follow_network(&mut self) -> io::Result<NetworkChange> {
         // The kernel follows routes and addresses; only an answer shows whether they lead to the peer.
-        Ok(Footing::Uncertain)
+        Ok(NetworkChange::Uncertain)
     }
 
     fn refused(&mut self) -> Option<HopAddress> {

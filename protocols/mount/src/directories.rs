@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use files::{ListPlace, Page};
-use nfs::checks::{CookieWatch, Implausible};
+use nfs::checks::{CookieCheck, Implausible};
 
 use crate::{Handle, Listing, Opened};
 
@@ -21,7 +21,7 @@ pub(crate) struct Cursor {
     pub(crate) entries: VecDeque<files::Listed>,
     /// Place after these entries, at which the listing continues; none at its end.
     pub(crate) next: Option<ListPlace>,
-    watch: CookieWatch,
+    watch: CookieCheck,
 }
 
 impl Default for Cursor {
@@ -30,7 +30,7 @@ impl Default for Cursor {
             at: ListPlace::START,
             entries: VecDeque::new(),
             next: Some(ListPlace::START),
-            watch: CookieWatch::default(),
+            watch: CookieCheck::default(),
         }
     }
 }

@@ -9,12 +9,12 @@ use crate::entropy::{Entropy, draw};
 use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use crate::limits::Limits;
 use crate::message::{
-    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, GOODBYE, Mac1Key, Message, NotAMessage,
+    DATA_HEADER_BYTES, DATA_OVERHEAD_BYTES, GOODBYE, Mac1Key, Message, ParseError,
 };
 use crate::output::{
     Counters, DropCause, Event, Output, PeerError, PeerId, Received, Route, SealError,
 };
-use crate::peer::{InitiatorState, Peer, ResponderState, Role, Sessions, Side, Silence, Slot};
+use crate::peer::{InitiatorState, KeySlot, Peer, ResponderState, Role, Sessions, Side, Silence};
 
 /// Configuration of an endpoint. It holds a secret and so has no `Debug`.
 pub struct Config {
@@ -183,7 +183,7 @@ impl Endpoint {
                 return match self.handle_data(now, datagram, receiver, low) {
                     // As the last datagram it is the newest; older keys cannot end a session.
                     Ok((peer, _, true)) if *plaintext_of(datagram) == GOODBYE => {
-                        self.hear_goodbye(peer);
+                        self.handle_goodbye(peer);
                         Received::Goodbye(peer)
                     }
                     Ok((peer, number, newest)) => Received::Data {
@@ -197,8 +197,8 @@ impl Endpoint {
             }
             Ok(Message::Initiation(initiation)) => self.handle_initiation(now, initiation),
             Ok(Message::Response(response)) => self.handle_response(now, response),
-            Err(NotAMessage::Malformed) => Err(DropCause::Malformed),
-            Err(NotAMessage::OtherVersion) => Err(DropCause::OtherVersion),
+            Err(ParseError::Malformed) => Err(DropCause::Malformed),
+            Err(ParseError::OtherVersion) => Err(DropCause::OtherVersion),
         };
         match handled {
             Ok(peer) => {
@@ -290,12 +290,12 @@ impl Endpoint {
         let opened = transport.open(datagram, low)?;
         match &mut peer.side {
             Side::Initiator(initiator) => {
-                if slot == Slot::Current {
+                if slot == KeySlot::Current {
                     initiator.silence = None;
                 }
             }
             Side::Responder(_) => {
-                if slot == Slot::Next {
+                if slot == KeySlot::Next {
                     self.confirm(id);
                 }
                 if opened.length == 0 {
@@ -303,7 +303,7 @@ impl Endpoint {
                 }
             }
         }
-        let newest = opened.newest && slot != Slot::Previous;
+        let newest = opened.newest && slot != KeySlot::Previous;
         Ok((id, opened.number, newest))
     }
 

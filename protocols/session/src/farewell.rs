@@ -31,7 +31,7 @@ impl Endpoint {
     }
 
     /// Drops the keys of the peer's current epoch after its goodbye. A new session needs a new handshake.
-    pub(crate) fn hear_goodbye(&mut self, id: PeerId) {
+    pub(crate) fn handle_goodbye(&mut self, id: PeerId) {
         let Some(peer) = self.peers.get_mut(&id) else {
             return;
         };

@@ -68,7 +68,7 @@ impl HalfOpen {
 
     /// Returns the connection to evict for a new one with `host`: the oldest with the host that has most of them, at
     /// once if that has many more than `host`, otherwise if it was not answered in time.
-    fn dispensable(&self, now: Instant, host: IpAddr) -> Option<BindingId> {
+    fn victim(&self, now: Instant, host: IpAddr) -> Option<BindingId> {
         let most = *self.by_host.values().max()?;
         let mut asked = self.asked.iter();
         // Never one with a host of few, even if its answer is slow: it may be on its way.
@@ -133,7 +133,7 @@ impl Shares {
         if self.has_room(owner) {
             return None;
         }
-        let id = self.each[owner].half_open.dispensable(now, host)?;
+        let id = self.each[owner].half_open.victim(now, host)?;
         self.give_back(id, owner);
         self.evicted.insert(id);
         Some(id)

@@ -35,7 +35,7 @@ mod traffic;
 pub use channel::Channel;
 pub use config::{DirectionConfig, LinkConfig, Medium, StepConfig};
 pub use counters::{Amount, Cause, Counters};
-pub use csma::{CsmaAir, CsmaConfig, CsmaCounters, Fate, Frame, Heard, Station};
+pub use csma::{CsmaAir, CsmaConfig, CsmaCounters, Frame, Heard, Station, TransmitResult};
 pub use direction::{Direction, PerDirection};
 pub use journey::{
     FaultsConfig, JitterConfig, PolicerConfig, RetriesConfig, TrainsConfig, UniformConfig,

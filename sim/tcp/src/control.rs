@@ -180,7 +180,7 @@ impl Controller {
     }
 
     /// Returns true if samples after a lack of data count as application limited, whatever the application does.
-    pub(crate) fn starves_itself(&self) -> bool {
+    pub(crate) fn forces_app_limited(&self) -> bool {
         match self {
             Self::Cubic(_) => false,
             Self::Bbr(control) => control.probes_round_trip(),

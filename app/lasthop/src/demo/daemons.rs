@@ -6,7 +6,7 @@ use rig::daemons::Daemons;
 
 use super::addresses::GATEWAY_ON_AIR;
 use super::error::DemoError;
-use super::plan::Machinery;
+use super::plan::Environment;
 use crate::config::split::Tcp;
 
 /// Port of the gateway on the air.
@@ -15,7 +15,7 @@ const PORT: u16 = 51_830;
 /// Starts gateway and mobile host with keys of their own; TCP between them is handled by `tcp`, with this congestion
 /// control if the gateway is a sender itself.
 pub(crate) fn start(
-    machinery: &Machinery,
+    machinery: &Environment,
     hosts: [&Namespace; 2],
     tcp: Tcp,
     sender: &str,

@@ -18,7 +18,7 @@ use super::content::Content;
 use super::error::DemoError;
 use super::meter::{Meter, Received, Window};
 use super::network::Network;
-use super::plan::{Echo, Machinery, RunPlan, RunResult, Sample, Transfer};
+use super::plan::{Echo, Environment, RunPlan, RunResult, Sample, Transfer};
 use super::{echo, http, socket};
 
 /// Time of the link at which the transfer begins; equal in every run, so that every run meets the same fades.
@@ -47,7 +47,7 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 /// started them.
 pub(crate) fn measure(
     plan: &RunPlan,
-    machinery: &Machinery,
+    machinery: &Environment,
     observer: Observer<'_>,
 ) -> Result<RunResult, DemoError> {
     let network = Network::build(&plan.scheme)?;

@@ -11,7 +11,7 @@ use units::{Bytes, Instant};
 use wire::ip::{Ipv4View, Ipv6View};
 use wire::packet::Packet;
 
-use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
+use super::clockwork::{BATCH, FRAME_HEADER, LinkClock, receive};
 use super::error::RelayError;
 use super::report::{CellReport, DirectionReport, MobileReport};
 
@@ -35,7 +35,7 @@ pub(super) struct Cell<D> {
     members: Vec<Member<D>>,
     owners: BTreeMap<IpAddr, usize>,
     channel: SharedChannel<Packet>,
-    clockwork: Clockwork,
+    clockwork: LinkClock,
     mtu: usize,
     refused: Vec<PerDirection<u64>>,
     unroutable: u64,
@@ -53,7 +53,7 @@ impl<D: PacketDevice> Cell<D> {
         members: Vec<Member<D>>,
         mtu: usize,
     ) -> Result<Self, RelayError> {
-        let clockwork = Clockwork::new()?;
+        let clockwork = LinkClock::new()?;
         clockwork.add(&left, LEFT)?;
         let mut owners = BTreeMap::new();
         for (number, member) in members.iter().enumerate() {
@@ -76,7 +76,7 @@ impl<D: PacketDevice> Cell<D> {
     }
 
     /// Returns its clockwork.
-    pub(super) fn clockwork(&self) -> &Clockwork {
+    pub(super) fn clockwork(&self) -> &LinkClock {
         &self.clockwork
     }
 

@@ -27,9 +27,9 @@ use units::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::links;
-use announce::{Announcements, Outlook};
+use announce::{Announcements, OutageSchedule};
 use cell::Cell;
-use clockwork::Clockwork;
+use clockwork::LinkClock;
 use error::{EmulateError, RelayError};
 pub(crate) use members::ErrorsOf;
 use members::Plan;
@@ -110,8 +110,8 @@ fn emulate(arguments: &Arguments) -> Result<(), EmulateError> {
         let signalled = air.step(until)?;
         let ended = until.is_some_and(|until| clock::monotonic() >= until);
         match signalled.then(|| wish(&mut signals)).flatten() {
-            Some(Wish::Report) => write(air.report(false), arguments.json.as_deref())?,
-            Some(Wish::End) => break,
+            Some(SignalRequest::Report) => write(air.report(false), arguments.json.as_deref())?,
+            Some(SignalRequest::End) => break,
             None if ended => break,
             None => {}
         }
@@ -126,7 +126,7 @@ enum Air {
 }
 
 impl Air {
-    fn clockwork(&self) -> &Clockwork {
+    fn clockwork(&self) -> &LinkClock {
         match self {
             Self::Pair(relay) => relay.clockwork(),
             Self::Shared(cell) => cell.clockwork(),
@@ -177,7 +177,7 @@ fn announce(
     origin: Instant,
 ) -> Result<Option<Announcements>, EmulateError> {
     let start = |path: &PathBuf| {
-        let outlook = Outlook::new(link, arguments.seed, origin, arguments.announce);
+        let outlook = OutageSchedule::new(link, arguments.seed, origin, arguments.announce);
         Announcements::start(path, outlook)
     };
     let started = arguments.signals.as_ref().map(start).transpose();
@@ -186,16 +186,16 @@ fn announce(
 
 /// The request of a signal; an end takes precedence over a report.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Wish {
+enum SignalRequest {
     Report,
     End,
 }
 
 /// Returns the request of the signals that arrived.
-fn wish(signals: &mut Signals) -> Option<Wish> {
+fn wish(signals: &mut Signals) -> Option<SignalRequest> {
     let wishes = signals.pending().map(|signal| match signal {
-        Signal::User1 => Wish::Report,
-        Signal::Terminate | Signal::Interrupt | Signal::HangUp => Wish::End,
+        Signal::User1 => SignalRequest::Report,
+        Signal::Terminate | Signal::Interrupt | Signal::HangUp => SignalRequest::End,
     });
     wishes.max()
 }

@@ -6,7 +6,7 @@ use machine::Machine;
 use units::{Bytes, Instant};
 use wire::packet::Packet;
 
-use super::clockwork::{BATCH, Clockwork, FRAME_HEADER, receive};
+use super::clockwork::{BATCH, FRAME_HEADER, LinkClock, receive};
 use super::error::RelayError;
 use super::report::{DirectionReport, Report};
 
@@ -15,7 +15,7 @@ pub(crate) struct Relay<D> {
     /// By the direction of their input: left feeds down and receives packets of up.
     devices: PerDirection<D>,
     channel: Channel<Packet>,
-    clockwork: Clockwork,
+    clockwork: LinkClock,
     mtu: usize,
     refused: PerDirection<u64>,
     link: String,
@@ -31,7 +31,7 @@ impl<D: PacketDevice> Relay<D> {
         devices: PerDirection<D>,
         mtu: usize,
     ) -> Result<Self, RelayError> {
-        let clockwork = Clockwork::new()?;
+        let clockwork = LinkClock::new()?;
         for direction in Direction::BOTH {
             clockwork.add(&devices[direction], token(direction))?;
         }
@@ -47,7 +47,7 @@ impl<D: PacketDevice> Relay<D> {
     }
 
     /// Returns its clockwork.
-    pub(super) fn clockwork(&self) -> &Clockwork {
+    pub(super) fn clockwork(&self) -> &LinkClock {
         &self.clockwork
     }
 

@@ -12,14 +12,14 @@ use super::receiver::Receiver;
 
 /// A node of the network.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum CsdpNode {
     /// The fixed hosts.
     Fixed(Box<FixedHosts>),
     /// The air with its stations.
     Cell(Box<Cell<Receiver>>),
 }
 
-impl Machine for Node {
+impl Machine for CsdpNode {
     type Input = Input<Packet>;
     type Output = Output<Packet, Event>;
 

@@ -11,7 +11,7 @@ use super::addresses::{SERVER, STATION};
 use super::client::ClientHost;
 use super::fades::Fades;
 use super::interface::{AIR, LINK, WIRED};
-use super::node::Node;
+use super::node::NfsNode;
 use super::parameters::{LinkLayer, Parameters, Policy, Scheme};
 use super::processor::Processor;
 use super::site::{Equipment, Site, name};
@@ -37,7 +37,7 @@ pub(crate) struct SetUp {
 /// The network before its first event.
 #[derive(Debug)]
 pub(crate) struct Network {
-    pub(crate) simulation: Simulation<Node>,
+    pub(crate) simulation: Simulation<NfsNode>,
     pub(crate) server: NodeId,
     pub(crate) station: NodeId,
     pub(crate) air: LinkId,
@@ -72,7 +72,7 @@ impl SetUp {
         let mut simulation = Simulation::new();
         let site = self.site();
         let (server, root) = site.server()?;
-        let server = simulation.add("server", Node::Server(Box::new(server)));
+        let server = simulation.add("server", NfsNode::Server(Box::new(server)));
         let addresses = |range: std::ops::Range<u64>| -> Vec<_> {
             range.map(|number| site.address(number)).collect()
         };
@@ -85,9 +85,9 @@ impl SetUp {
         let processor = Processor::new(parameters.station.clone(), chance);
         let repair = self.scheme.repair();
         let station = Station::new(&mobiles, &wired, repair.as_ref(), processor);
-        let station = simulation.add("base", Node::Station(Box::new(station)));
+        let station = simulation.add("base", NfsNode::Station(Box::new(station)));
         let wire = parameters.wire.line().map_err(failed)?;
-        let connect = |first, second, line: &Line, simulation: &mut Simulation<Node>| {
+        let connect = |first, second, line: &Line, simulation: &mut Simulation<NfsNode>| {
             simulation.connect(first, second, line).map_err(failed)
         };
         connect((server, WIRED), (station, WIRED), &wire, &mut simulation)?;
@@ -96,13 +96,13 @@ impl SetUp {
         let ways = mobiles.iter().zip((MOBILES..).map(Port));
         let ways = ways.map(|(mobile, port)| (*mobile, port));
         let back = [SERVER, STATION].map(|host| (host, LINK));
-        let middle = Node::Air(Router::new(ways.chain(back).collect()));
+        let middle = NfsNode::Air(Router::new(ways.chain(back).collect()));
         let middle = simulation.add("air", middle);
         let air = connect((station, AIR), (middle, LINK), &air, &mut simulation)?;
         let mut clients = Vec::new();
         for number in 0..hosts.mobile + hosts.wired {
             let host = self.client(number, root)?;
-            let node = simulation.add(&name(number), Node::Client(Box::new(host)));
+            let node = simulation.add(&name(number), NfsNode::Client(Box::new(host)));
             let (end, line) = match number.checked_sub(hosts.mobile) {
                 None => ((middle, Port(MOBILES + number as u16)), instant()?),
                 Some(wired) => ((station, Port(WIRED_HOSTS + wired as u16)), instant()?),

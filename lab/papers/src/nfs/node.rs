@@ -13,7 +13,7 @@ use crate::router::Router;
 
 /// A node of the network.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum NfsNode {
     /// The host of the server.
     Server(Box<ServerHost>),
     /// The base station.
@@ -24,7 +24,7 @@ pub(crate) enum Node {
     Client(Box<ClientHost>),
 }
 
-impl Machine for Node {
+impl Machine for NfsNode {
     type Input = Input<Packet>;
     type Output = Output<Packet, Event>;
 

@@ -5,7 +5,7 @@ use experiment::Plan;
 use super::network::SetUp;
 use super::run::Run;
 use super::tables;
-use crate::csdp96::packet::OfMobile;
+use crate::csdp96::packet::MobilePacket;
 use crate::nfs::addresses::{SERVER, mobile};
 use crate::nfs::packet::Packet;
 

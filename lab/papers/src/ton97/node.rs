@@ -14,7 +14,7 @@ use crate::router::Router;
 
 /// A node of the network.
 #[derive(Debug)]
-pub(crate) enum Node {
+pub(crate) enum TonNode {
     /// The fixed host.
     Source(Box<Source>),
     /// The base station.
@@ -27,7 +27,7 @@ pub(crate) enum Node {
     Radio(Box<Radio>),
 }
 
-impl Machine for Node {
+impl Machine for TonNode {
     type Input = Input<Packet>;
     type Output = Output<Packet, Event>;
 

@@ -15,7 +15,7 @@ use super::packet::Packet;
 
 /// The reports of a radio to its neighbour on its queue.
 #[derive(Debug)]
-pub(crate) struct Telling {
+pub(crate) struct QueueReports {
     /// Time between two reports.
     pub(crate) every: Duration,
     /// The number to report.
@@ -28,13 +28,13 @@ pub(crate) struct Telling {
 #[derive(Debug)]
 pub(crate) struct Radio {
     judge: Judge,
-    telling: Option<Telling>,
+    telling: Option<QueueReports>,
     forwards: VecDeque<(Port, Packet)>,
 }
 
 impl Radio {
     /// Creates an end that judges packets from the air, and reports its own queue if the ends exchange these reports.
-    pub(crate) fn new(judge: Judge, telling: Option<Telling>) -> Self {
+    pub(crate) fn new(judge: Judge, telling: Option<QueueReports>) -> Self {
         Self {
             judge,
             telling,

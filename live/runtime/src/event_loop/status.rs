@@ -8,7 +8,7 @@ use split::SplitStatus;
 use units::Bytes;
 
 use super::EventLoop;
-use crate::host::Driven;
+use crate::host::DrivenHost;
 
 /// The state of a daemon whose host's is an `H`. A reader of another version ignores fields that it does not know; a
 /// field that it misses is an error, unless the field is optional.
@@ -53,7 +53,7 @@ pub struct BearerStatus {
     pub without_room: u64,
 }
 
-impl<H: Driven, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
+impl<H: DrivenHost, D: PacketDevice, B: DatagramBearer> EventLoop<H, D, B> {
     /// Returns the state of host, ports and loop.
     pub(super) fn status(&self) -> Status<H::Status> {
         let now = clock::monotonic();

@@ -42,7 +42,7 @@ impl Mounted {
 }
 
 /// A file system, as the thread of its connection serves it.
-pub(crate) struct Served {
+pub(crate) struct MountDriver {
     pub(crate) device: Device,
     core: FileSystem,
     buffer: Vec<u8>,
@@ -53,7 +53,7 @@ pub(crate) struct Served {
     ended: Ended,
 }
 
-impl Served {
+impl MountDriver {
     /// Makes the device one that does not wait.
     pub(crate) fn new(mount: Mount, counts: Mounted) -> io::Result<Self> {
         mount.device.set_nonblocking()?;

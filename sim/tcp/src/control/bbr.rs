@@ -7,7 +7,7 @@ use machine::RandomStream;
 use units::{Duration, Instant, SeqNumber};
 
 use super::filter::{Aggregation, WindowedMax, bytes_in, rate_of};
-use super::policed::{Policed, Totals};
+use super::policed::{PolicerDetector, Totals};
 use super::{Phase, Sample};
 use crate::config::Congestion;
 
@@ -82,7 +82,7 @@ pub(crate) struct Bbr {
     /// Smallest round-trip time, and time of its measurement.
     least: Option<(Duration, Instant)>,
     aggregation: Aggregation,
-    policed: Policed,
+    policed: PolicerDetector,
     /// Bytes lost so far.
     lost: u64,
     sending: Sending,
@@ -101,7 +101,7 @@ impl Bbr {
             pipe: Pipe::default(),
             least: None,
             aggregation: Aggregation::new(),
-            policed: Policed::new(),
+            policed: PolicerDetector::new(),
             lost: 0,
             sending: Sending {
                 segment: 1,

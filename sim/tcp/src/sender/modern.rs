@@ -50,7 +50,7 @@ pub(super) struct Report {
 
 /// State of the sender.
 #[derive(Debug, Clone)]
-pub(crate) struct Modern {
+pub(crate) struct RackSender {
     pub(super) control: Controller,
     pub(super) transmissions: Transmissions,
     rates: Rates,
@@ -67,7 +67,7 @@ pub(crate) struct Modern {
     segment: u64,
 }
 
-impl Modern {
+impl RackSender {
     pub(super) fn new(control: Controller) -> Self {
         Self {
             control,
@@ -179,7 +179,7 @@ impl Modern {
     pub(super) fn acknowledge(&mut self, report: &Report) {
         let now = report.now;
         let in_flight_before = self.transmissions.in_flight();
-        if self.control.starves_itself() {
+        if self.control.forces_app_limited() {
             self.rates.limit(in_flight_before);
         }
         let found = self.find(report);
@@ -266,7 +266,7 @@ impl Modern {
         self.phase = Phase::Open;
         self.alarm = None;
         self.transmissions.find_all();
-        self.rack.be_patient();
+        self.rack.widen_reordering_window();
         self.control.on_false_alarm();
     }
 

@@ -1,5 +1,5 @@
 //! The steps of `acknowledge.rs` and `choose.rs` for a sender with present-day congestion control, over
-//! [`Modern`](super::modern::Modern).
+//! [`RackSender`](super::modern::RackSender).
 
 use units::{Duration, Instant};
 

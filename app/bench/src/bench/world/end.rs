@@ -25,7 +25,7 @@ pub(super) struct Visit {
 
 /// What a visitor has to tell.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct Report {
     /// Bytes that came in the time that counts.
     pub(super) bytes: u64,
     /// How long each request of that time took, in microseconds; one that was not answered counts until the end.
@@ -108,12 +108,12 @@ fn connect(address: SocketAddr, wish: &str) -> io::Result<TcpStream> {
 }
 
 /// Downloads all that comes; the server sends with that congestion control.
-pub(super) fn fetch(visit: &Visit, sender: &str) -> io::Result<Told> {
+pub(super) fn fetch(visit: &Visit, sender: &str) -> io::Result<Report> {
     let begun = Instant::now();
     let Visit { first, last, .. } = *visit;
     let mut stream = connect(visit.address, sender)?;
     let mut room = vec![0; 1 << 16];
-    let mut told = Told::default();
+    let mut told = Report::default();
     loop {
         let left = last.saturating_sub(begun.elapsed());
         if left.is_zero() {
@@ -136,7 +136,7 @@ fn is_late(error: &io::Error) -> bool {
 }
 
 /// Asks for 200 bytes with as many, each 100 ms.
-pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
+pub(super) fn ask(visit: &Visit) -> io::Result<Report> {
     let begun = Instant::now();
     let Visit { first, last, .. } = *visit;
     let mut stream = connect(visit.address, "ask")?;
@@ -153,7 +153,7 @@ pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
         }
     });
     let start = begun.elapsed();
-    let mut told = Told::default();
+    let mut told = Report::default();
     let mut count = 0;
     let mut got = 0;
     let mut room = [0; SMALL];
@@ -181,7 +181,7 @@ pub(super) fn ask(visit: &Visit) -> io::Result<Told> {
 }
 
 /// A request that was made at `at` was answered, or given up.
-fn note(told: &mut Told, at: Duration, first: Duration, now: Duration) {
+fn note(told: &mut Report, at: Duration, first: Duration, now: Duration) {
     if at >= first {
         told.delays_us
             .push(now.saturating_sub(at).as_micros() as u64);
