@@ -76,16 +76,6 @@ impl Line {
         Self::from_config(config)
     }
 
-    /// Returns a wire with different directions: `down` leads from its first end to its second.
-    pub fn wire_each_way(ways: PerDirection<DirectionConfig>) -> Result<Self, LinkError> {
-        let config = LinkConfig {
-            down: Some(ways.down),
-            up: Some(ways.up),
-            ..LinkConfig::default()
-        };
-        Self::from_config(config)
-    }
-
     fn from_config(config: LinkConfig) -> Result<Self, LinkError> {
         let refuse = |_: &str| Err("a wire of the simulator has no files".to_owned());
         Ok(Self::hop(&Link::from_config(config, "wire", &refuse)?, 0))

@@ -66,11 +66,6 @@ impl<'a> Ipv6View<'a> {
         (read_u16(self.bytes, 0) >> 4) as u8
     }
 
-    /// Returns the 20-bit label of the sender's flow; 0 for none.
-    pub fn flow_label(&self) -> u32 {
-        read_u32(self.bytes, 0) & 0xf_ffff
-    }
-
     /// Returns the position of this fragment in its datagram; `None` for a whole datagram, even if it carries the
     /// header of an "atomic" fragment (RFC 6946).
     pub fn fragment(&self) -> Option<Fragment> {

@@ -35,11 +35,6 @@ impl SeqRange {
     pub fn contains(self, number: SeqNumber) -> bool {
         self.start <= number && number < self.end
     }
-
-    /// Returns true if the whole of `other` lies in the range.
-    pub fn encloses(self, other: Self) -> bool {
-        self.start <= other.start && other.end <= self.end
-    }
 }
 
 /// Up to four ranges in the order of their option.

@@ -104,14 +104,6 @@ impl Route {
             ..self
         }
     }
-
-    /// Returns the route with this source address.
-    pub fn from_source(self, source: IpAddr) -> Self {
-        Self {
-            source: Some(source),
-            ..self
-        }
-    }
 }
 
 impl fmt::Display for Route {
