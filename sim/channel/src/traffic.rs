@@ -48,7 +48,7 @@ pub enum Output<T> {
         /// Reason of the loss.
         cause: Cause,
     },
-    /// The state of a direction changes; only from a channel [with state notes](Channel::with_state_notes).
+    /// The state of a direction changes; only from a channel [with state notes](crate::Channel::with_state_notes).
     State {
         /// Direction whose state changes.
         direction: Direction,
