@@ -12,7 +12,7 @@ pub(crate) const DELAY_MAX: Duration = Duration::from_millis(25);
 const RIDE_AFTER: Duration = Duration::from_millis(12);
 /// Most ranges remembered; more than an acknowledgement ever carries.
 const RANGES_MAX: usize = 64;
-/// Approximate bytes on the wire of an acknowledgement on its own, and bytes of the frame around it.
+/// Approximate bytes on the wire of an acknowledgement on its own, and the part of them for the frame around it.
 const COST: u64 = 100;
 const AROUND: u64 = 80;
 /// Received bytes that allow one byte of acknowledgements.

@@ -222,7 +222,7 @@ impl BriefSender {
         }
     }
 
-    /// Sends `range` once more without waiting for an acknowledgement; returns false if it is confirmed, given up or
+    /// Queues `range` once more without waiting for an acknowledgement; returns false if it is confirmed, given up or
     /// too old.
     pub(crate) fn repeat(&mut self, now: Instant, packet: u64, range: &Range<u64>) -> bool {
         let tries = self.tries;

@@ -22,7 +22,7 @@ const LEAST_WAIT: i64 = 1_000;
 const ENOUGH: u64 = 64;
 /// Factor by which long queues must lose more than short ones.
 const EXCESS: u64 = 3;
-/// Prior for the loss at short queues: a quarter of a frame in so many.
+/// Prior for the loss at short queues: a quarter of a frame in this many.
 const PRIOR: u64 = 250;
 /// Number of frames over which losses are counted.
 const MEMORY: u64 = 8_192;

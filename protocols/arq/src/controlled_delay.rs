@@ -30,7 +30,7 @@ pub(crate) struct ControlledDelay {
     next: Option<Instant>,
     /// Time when the last mark was due.
     latest: Instant,
-    /// Number of marks since the queue stands, and the number with which the last run began.
+    /// Number of marks since the queue began to stand, and that number at the start of the last run.
     count: u32,
     former: u32,
     /// Packets marked since the last [`take_marked`](Self::take_marked).

@@ -75,7 +75,7 @@ impl QueueLimits {
 pub(crate) struct Shares {
     /// Bytes of packets from this end that wait or are not confirmed, with all records about them.
     pub(crate) outgoing: usize,
-    /// Bytes of the same at which nothing new is sent, since ranges that are recorded separately cost memory too.
+    /// Bytes of them at which nothing new is sent, since the records of separate ranges cost memory too.
     pub(crate) noted: usize,
     /// Bytes of received data that cannot be released yet.
     pub(crate) incoming: usize,

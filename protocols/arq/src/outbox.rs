@@ -153,12 +153,13 @@ impl Outbox {
         self.watch = watch;
     }
 
-    /// Drops a packet of the split transport: the path MTU shrank after it was made, and its sender makes it again.
+    /// Drops a packet of the split transport: the path MTU shrank after it was made, and its sender retransmits the
+    /// data.
     fn drop_too_long(&mut self, slot: usize) {
         self.queued -= self.table.change(slot, Flow::drop_oldest).unwrap_or(0);
     }
 
-    /// Sends `content` again without waiting for an acknowledgement; returns false if it is confirmed or given up.
+    /// Queues `content` again without waiting for an acknowledgement; returns false if it is confirmed or given up.
     fn repeat(&mut self, now: Instant, content: &Content) -> bool {
         match content {
             Content::Transport(_) | Content::Padding => false,
@@ -331,8 +332,8 @@ impl Outbox {
         }
     }
 
-    /// Retransmits `content` that was lost, and not by a fade. A second loss has made its flow wait for two round
-    /// trips, so it gets two more chances: a third loss would look like a broken path to TCP (RFC 6298 §5).
+    /// Repairs `content` that was lost, and not by a fade. A second loss has made its flow wait for two round trips,
+    /// so it gets two more chances: a third loss would look like a broken path to TCP (RFC 6298 §5).
     pub(crate) fn lose_alone(&mut self, now: Instant, content: &Content, pattern: Pattern) {
         self.lose(now, content, false);
         if matches!(content, Content::Stream { again: true, .. }) {
@@ -340,12 +341,12 @@ impl Outbox {
         }
     }
 
-    /// Retransmits `content`, which did not arrive.
+    /// Repairs `content`, which did not arrive.
     pub(crate) fn lose(&mut self, now: Instant, content: &Content, in_fade: bool) {
         self.repair(now, content, in_fade, StreamSender::lose);
     }
 
-    /// Retransmits `content`, which is presumed lost.
+    /// Repairs `content`, which is presumed lost.
     pub(crate) fn doubt(&mut self, now: Instant, content: &Content) {
         self.repair(now, content, true, StreamSender::doubt);
     }
@@ -394,7 +395,7 @@ impl Outbox {
         }
     }
 
-    /// Retransmits `content`, which was presumed lost and was lost.
+    /// Repairs `content`, which was presumed lost and was lost.
     pub(crate) fn lose_doubted(&mut self, content: &Content) {
         let Content::Stream {
             slot, flow, range, ..

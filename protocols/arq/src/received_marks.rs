@@ -3,8 +3,8 @@
 use wire::hop::EcnCounts;
 use wire::ip::Ecn;
 
-/// Number of first acknowledgements that carry the counts, so that the other end soon knows if marks cross the hop.
-/// Later one in so many does, so that the other end notices when marks no longer cross.
+/// Number of first acknowledgements that all carry the counts, so that the other end soon knows if marks cross the
+/// hop. Later one in this many carries them, so that the other end notices when marks no longer cross.
 const ALWAYS: u64 = 16;
 /// Number of acknowledgements that report a change, since some may get lost.
 const TIMES: u8 = 4;

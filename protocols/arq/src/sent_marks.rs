@@ -1,4 +1,4 @@
-//! The validation of ECN for frames to the other end, after RFC 9000 §13.4.2.
+//! The validation of ECN on the way to the other end, as in RFC 9000 §13.4.2, for a hop.
 //!
 //! Networks clear the field, set it on everything, or drop packets that have it set. So a flight of ECN-capable
 //! frames is sent first, and further frames are ECN-capable only if the other end's counts show that it came through;
