@@ -1,4 +1,4 @@
-//! Repair of losses on one hop.
+//! The repair of losses on one hop.
 //!
 //! One [`Arq`] stands at each end of a hop. It takes packets, puts them into frames when it gets a grant, numbers
 //! each transmission, learns from acknowledgements which ones arrived, and retransmits the content of the others, so
@@ -155,7 +155,7 @@ pub enum Input {
 /// Outputs of an [`Arq`], for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Put a frame on the air.
+    /// A frame to put on the air.
     Frame {
         /// The frame.
         frame: PacketBuffer,

@@ -64,15 +64,15 @@ pub struct SentStats {
     pub packets_held_already: u64,
     /// Packets that shared one flow because there were too many new flows.
     pub packets_in_common: u64,
-    /// Fades: times in which nothing came through.
+    /// Fades: periods in which nothing came through.
     pub fades: u64,
     /// Their total length.
     pub faded: Duration,
     /// Total time by which acknowledgements of the other end were late: it had no processor.
     pub stalled_there: Duration,
-    /// Bytes of packets accepted, of held flows and of brief ones.
+    /// Bytes of packets accepted, of held flows.
     pub bytes_held: u64,
-    /// See above.
+    /// Bytes of packets accepted, of all other flows.
     pub bytes_brief: u64,
     /// Invalid acknowledgements: they cover numbers that were never sent.
     pub acks_refused: u64,
@@ -89,9 +89,9 @@ pub struct ReceivedStats {
     pub frames_missed: u64,
     /// Transmissions that arrived after later ones.
     pub frames_late: u64,
-    /// Packets released, and their bytes.
+    /// Packets released.
     pub packets: u64,
-    /// See above.
+    /// Bytes of the packets released.
     pub bytes: u64,
     /// Chunks received before.
     pub chunks_repeated: u64,
