@@ -19,9 +19,9 @@ pub struct Event {
 /// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// There are new keys; `fresh` if the peer has started anew, so that all earlier state is void.
+    /// There are new keys.
     Established {
-        /// See above.
+        /// True if the peer has started anew, so that all earlier state is void.
         fresh: bool,
     },
     /// The peer reported that it leaves.

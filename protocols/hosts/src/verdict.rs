@@ -143,15 +143,15 @@ pub struct Limit {
     pub words: String,
     /// Time that the measurements cover, in milliseconds.
     pub span_ms: u64,
-    /// Share of that time in which packets waited here.
+    /// Share of that time in which packets waited here, in percent.
     pub backlogged_percent: u64,
-    /// Share of that time in which nothing came through.
+    /// Share of that time in which nothing came through, in percent.
     pub silent_percent: u64,
-    /// Share of that time in which frames waited on the way longer than usual.
+    /// Share of that time in which frames waited on the way longer than usual, in percent.
     pub waiting_percent: u64,
-    /// Shares of that time in which each of the processes did not run.
+    /// Share of that time in which this process did not run, in percent.
     pub stalled_here_percent: u64,
-    /// See above.
+    /// Share of that time by which acknowledgements of the other end were late, in percent.
     pub stalled_there_percent: u64,
     /// Frames sent.
     pub sent_frames: u64,
