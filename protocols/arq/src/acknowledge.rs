@@ -1,62 +1,62 @@
-//! What has been received, and when to say so.
+//! The record of received transmissions, and the times of their acknowledgements.
 
 use units::{Duration, Instant, RangeSet};
 use wire::hop::{AckFields, FrameWriter};
 
 use crate::received_marks::ReceivedMarks;
 
-/// The longest that a frame waits for its acknowledgement.
+/// Most time that a frame waits for its acknowledgement.
 pub(crate) const DELAY_MAX: Duration = Duration::from_millis(25);
-/// How long an acknowledgement that nobody needs soon waits for company before it rides along: on a slow
+/// Time that an acknowledgement which is not urgent waits for others before it shares a frame with data: on a slow
 /// hop one in every frame would cost a hundredth of it.
 const RIDE_AFTER: Duration = Duration::from_millis(12);
-/// Ranges remembered; more than an acknowledgement ever carries.
+/// Most ranges remembered; more than an acknowledgement ever carries.
 const RANGES_MAX: usize = 64;
-/// What an acknowledgement on its own costs on the wire, about, and what of that is the frame around it.
+/// Approximate bytes on the wire of an acknowledgement on its own, and the part of them for the frame around it.
 const COST: u64 = 100;
 const AROUND: u64 = 80;
-/// Acknowledgements may take one byte in so many received.
+/// Received bytes that allow one byte of acknowledgements.
 const SHARE: u64 = 50;
-/// Savings beyond this do not pile up, in bytes of acknowledgement.
+/// Limit on unused bytes of acknowledgements that are carried over.
 const SAVINGS_MAX: u64 = 6 * COST;
 
-/// Keeps the receiver's side of acknowledgements: which transmissions arrived, and what they may cost.
+/// The receiver's state of acknowledgements: which transmissions arrived, and how much acknowledgements may cost.
 #[derive(Debug, Default)]
 pub(crate) struct Acknowledger {
     received: RangeSet,
     largest: Option<(u64, Instant)>,
-    /// When the oldest frame arrived that asks for an acknowledgement and has had none.
+    /// Arrival time of the oldest frame that requests an acknowledgement and has had none.
     waiting_since: Option<Instant>,
-    /// Frames went missing since the last acknowledgement.
+    /// True if frames went missing since the last acknowledgement.
     gap: bool,
     last_written: Instant,
-    /// Received bytes, of which acknowledgements may take a share.
+    /// Received bytes that count toward the share of acknowledgements.
     received_bytes: u64,
-    /// How frames came marked.
+    /// Congestion marks on received frames.
     pub(crate) marks: ReceivedMarks,
 }
 
-/// What a transmission's arrival says of those before it.
+/// The position of an arrival among those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// Transmissions between the highest before and this one: lost, on a hop that keeps order.
+    /// Number of transmissions between the highest before and this one: lost, on a hop that keeps order.
     pub(crate) skipped: u64,
-    /// It was itself between others before: late, and not lost.
+    /// True if it arrived after later ones: late, and not lost.
     pub(crate) is_late: bool,
 }
 
 impl Acknowledger {
-    /// The highest number received.
+    /// Returns the highest number received.
     pub(crate) fn largest(&self) -> u64 {
         self.largest.map_or(0, |(number, _)| number)
     }
 
-    /// The number of the next transmission, if none is lost.
+    /// Returns the number of the next transmission, if none is lost.
     pub(crate) fn expected(&self) -> u64 {
         self.largest.map_or(0, |(largest, _)| largest + 1)
     }
 
-    /// Notes the arrival of a transmission.
+    /// Records the arrival of a transmission.
     pub(crate) fn arrived(&mut self, at: Instant, number: u64, wire_bytes: usize) -> Arrival {
         let is_new = self.received.insert(number..number + 1) > 0;
         self.received.keep_highest(RANGES_MAX);
@@ -73,12 +73,12 @@ impl Acknowledger {
         }
     }
 
-    /// The last arrival asks for an acknowledgement.
+    /// Records that the last arrival requests an acknowledgement.
     pub(crate) fn asked(&mut self, at: Instant) {
         self.waiting_since.get_or_insert(at);
     }
 
-    /// When an acknowledgement is due even if nothing else is sent.
+    /// Returns the time when an acknowledgement is due even if nothing else is sent.
     pub(crate) fn due(&self, spacing: Duration) -> Option<Instant> {
         let waiting_since = self.waiting_since?;
         let spaced = self.last_written + spacing;
@@ -90,8 +90,8 @@ impl Acknowledger {
         Some(soon.min(waiting_since + DELAY_MAX))
     }
 
-    /// Adds an acknowledgement to a frame if something waits for it; `alone` if the frame is sent for
-    /// that alone.
+    /// Adds an acknowledgement to a frame if a received frame waits for it; `alone` if the frame carries nothing
+    /// else. Returns true if it was added.
     pub(crate) fn write(&mut self, now: Instant, frame: &mut FrameWriter, alone: bool) -> bool {
         let (Some((largest, at)), Some(waiting_since)) = (self.largest, self.waiting_since) else {
             return false;

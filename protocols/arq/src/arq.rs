@@ -1,4 +1,4 @@
-//! The machine.
+//! The state machine of one end.
 
 mod probe;
 mod receive;
@@ -27,19 +27,19 @@ use crate::stats::{EcnStats, LossMonitor, Stats};
 use crate::watch::Pattern;
 use crate::{Config, Input, Output};
 
-/// Transmissions remembered that nobody waits for: they ask for nothing, or are presumed lost.
+/// Most transmissions remembered that request no acknowledgement or are presumed lost.
 const LEDGER_QUIET_MAX: usize = 4_096;
-/// How often idle flows are looked for.
+/// Time between two searches for idle flows.
 const TIDY: Duration = Duration::from_secs(10);
-/// A stream is young until it has carried so many bandwidth-delay products, or so many bytes while the rate is
-/// not known: then its sender has left slow start.
+/// Bandwidth-delay products that a stream carries, or bytes while the rate is not known, before it stops being young:
+/// then its sender has left slow start.
 const YOUNG_PRODUCTS: u64 = 4;
 const YOUNG: u64 = 4 << 20;
-/// For how long after a fade others are expected.
+/// Time after a fade in which others are expected.
 const FADING: Duration = Duration::from_secs(30);
-/// What a frame holds beside a packet of the split transport: its header, the chunk's, and an acknowledgement.
+/// Bytes of a frame beside a packet of the split transport: its header, the chunk's, and an acknowledgement.
 const BESIDE_TRANSPORT: usize = 40;
-/// Room behind a frame for its seal.
+/// Bytes behind a frame for its seal.
 const TAILROOM: usize = 32;
 
 /// One end of a hop.
@@ -59,7 +59,7 @@ pub struct Arq {
     stats: Stats,
 }
 
-/// What acknowledgements say of losses.
+/// Losses and reordering, as acknowledgements show them.
 #[derive(Debug, Default)]
 struct Diagnosis {
     losses: LossMonitor,
@@ -70,7 +70,7 @@ struct Diagnosis {
 }
 
 impl Arq {
-    /// One end of a hop, idle.
+    /// Returns one end of a hop, idle.
     pub fn new(config: Config) -> Self {
         let shares = Shares::new(config.memory, config.queue);
         Self {
@@ -89,7 +89,7 @@ impl Arq {
         }
     }
 
-    /// The counts so far.
+    /// Returns the counters.
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats.clone();
         stats.sent.packets_abandoned = self.outbox.abandoned();
@@ -105,60 +105,62 @@ impl Arq {
         stats
     }
 
-    /// The counts so far, but for those of packets that were dropped.
+    /// Returns the counters without those of abandoned packets, of the queues and of congestion marks, which
+    /// [`stats`](Self::stats) adds.
     pub fn counts(&self) -> &Stats {
         &self.stats
     }
 
-    /// What the hop's round trip is: smoothed, and the smallest of late.
+    /// Returns the round-trip time of the hop: smoothed, and the smallest recent one.
     pub fn round_trip(&self) -> (Duration, Duration) {
         (self.round_trip.smoothed(), self.round_trip.smallest())
     }
 
-    /// The smallest round trip of late, once one has been measured.
+    /// Returns the smallest recent round-trip time, once one has been measured.
     pub fn measured_round_trip(&self) -> Option<Duration> {
         self.round_trip.measured()
     }
 
-    /// The share of frames that the hop has lost of late, in the direction that loses more; nothing before some hundred
-    /// have crossed.
+    /// Returns the share of frames that the hop lost recently, in the direction that loses more; `None` before some
+    /// hundred have crossed.
     pub fn loss(&self) -> Option<Probability> {
         self.diagnosis.losses.share()
     }
 
-    /// Since when nothing has come through.
+    /// Returns the time since which nothing has come through, in a fade.
     pub fn fade_since(&self) -> Option<Instant> {
         self.pace.fade.map(|fade| fade.since)
     }
 
-    /// Bytes of packets that wait for their first transmission.
+    /// Returns the bytes of packets that wait for their first transmission.
     pub fn queued(&self) -> Bytes {
         Bytes::from(self.outbox.queued())
     }
 
-    /// Bytes of those that are packets of the split transport.
+    /// Returns the bytes of those that are packets of the split transport.
     pub fn transport_queued(&self) -> Bytes {
         Bytes::from(self.outbox.transport_queued())
     }
 
-    /// The longest packet of the split transport, in bytes: with acknowledgements of usual size it shares a frame.
+    /// Returns the largest length of a packet of the split transport, in bytes: with acknowledgements of usual size
+    /// it fits a frame.
     pub fn transport_packet_max(&self) -> usize {
         self.path.frame().saturating_sub(BESIDE_TRANSPORT)
     }
 
-    /// Returns the bytes on the wire that are on their way, as far as is known: those of transmissions that ask for an
+    /// Returns the bytes in flight, as far as is known: bytes on the wire of transmissions that request an
     /// acknowledgement and left after the highest one that has arrived.
     pub fn outstanding(&self) -> Bytes {
         Bytes::new(self.ledger.outstanding())
     }
 
-    /// Bytes that wait at this, the receiving, end for something missing before them.
+    /// Returns the bytes that wait at this, the receiving, end for missing data before them.
     pub fn held(&self) -> Bytes {
         Bytes::new(self.inbox.held_bytes())
     }
 
-    /// Bytes that this end holds for the other: packets and parts of them, and all that is noted of them. They never
-    /// exceed [`Config::memory`].
+    /// Returns the bytes of memory that this end holds for the other: packets, parts of them, and all records about
+    /// them. They never exceed [`Config::memory`].
     pub fn memory(&self) -> Bytes {
         let scratch = self.diagnosis.ranges.capacity() * size_of::<(u64, u64)>();
         let watched = self.diagnosis.order.memory() + self.diagnosis.causes.memory();
@@ -166,50 +168,51 @@ impl Arq {
         Bytes::from(size_of::<Self>() + self.outbox.memory() + self.inbox.memory() + tables)
     }
 
-    /// Flows with packets from this end.
+    /// Returns the number of flows from this end.
     pub fn flows(&self) -> usize {
         self.outbox.flows()
     }
 
-    /// Lets a full queue take its share of a packet for the plain lane, before whoever repairs that lane keeps a
-    /// copy: what is lost here is congestion, and its sender must hear of it. False if nothing is left.
+    /// Applies the drop or mark of a full queue to a packet for the plain lane, before the agent that repairs that
+    /// lane keeps a copy: a loss here is congestion, and the sender must see it. Returns false if nothing of the
+    /// packet is left.
     pub fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> bool {
         let admission = self.outbox.admit(now, packet, key);
         self.stats.sent.packets_dropped += u64::from(admission != Admission::Whole);
         admission != Admission::Dropped
     }
 
-    /// Whether a grant would be used now.
+    /// Returns true if a grant would be used now.
     pub fn wants_air(&self, now: Instant) -> bool {
         let acknowledges = self.acknowledges_from().is_some_and(|due| due <= now);
         acknowledges || self.has_content(now)
     }
 
-    /// When an acknowledgement is due.
+    /// Returns the time when an acknowledgement is due.
     pub fn acknowledges_from(&self) -> Option<Instant> {
         self.acknowledger.due(self.ack_spacing())
     }
 
-    /// Whether a grant would be used now for more than an acknowledgement.
+    /// Returns true if a grant would be used now for more than an acknowledgement.
     pub fn has_content(&self, now: Instant) -> bool {
         (self.outbox.has_work() && self.may_send(now)) || self.probes(now)
     }
 
-    /// When [`wants_air`](Self::wants_air) becomes true, or since when it is; `None` if nothing that is
-    /// known now leads to that.
+    /// Returns the time from which [`wants_air`](Self::wants_air) is true, which may be past; `None` if nothing known
+    /// now leads to that.
     pub fn air_wanted_from(&self) -> Option<Instant> {
         machine::earlier(self.acknowledges_from(), self.content_from())
     }
 
-    /// When [`has_content`](Self::has_content) becomes true, or since when it is; `None` if nothing that is known now
-    /// leads to that.
+    /// Returns the time from which [`has_content`](Self::has_content) is true, which may be past; `None` if nothing
+    /// known now leads to that.
     pub fn content_from(&self) -> Option<Instant> {
         let work = self.outbox.has_work() && self.has_room();
         let send = work.then_some(self.pace.due.probe);
         machine::earlier(send, self.probes_from())
     }
 
-    /// Whether new transmissions may leave: the ledger has room, and a long fade only gets probes.
+    /// Returns true if new transmissions may leave: the ledger has room, and a long fade only gets probes.
     fn may_send(&self, now: Instant) -> bool {
         let silent = self
             .pace
@@ -218,7 +221,7 @@ impl Arq {
         self.has_room() && (!silent || now >= self.pace.due.probe)
     }
 
-    /// Whether one transmission more can be remembered.
+    /// Returns true if one more transmission can be remembered.
     fn has_room(&self) -> bool {
         self.ledger.len() < self.shares.transmissions
             && self.ledger.contents() < self.shares.contents
@@ -234,7 +237,7 @@ impl Arq {
         let mut left = bytes.get() as i64;
         if self.probes(now) {
             left -= self.send_probe(now) as i64;
-            // Whoever grants for one frame wants to see what becomes of it, so one follows that asks.
+            // A grant for one frame is a test of the hop, so a frame that requests an acknowledgement follows.
             left = left.max(i64::from(self.outbox.has_work()));
         }
         while left > 0 && self.wants_air(now) {
@@ -245,7 +248,8 @@ impl Arq {
         }
     }
 
-    /// Sends one frame with whatever is due, or with an acknowledgement `alone`; returns its bytes on the wire.
+    /// Sends one frame with everything that is due, or with an acknowledgement `alone`; returns its bytes on the
+    /// wire.
     fn send_frame(&mut self, now: Instant, alone: bool) -> Option<usize> {
         let number = self.ledger.next_number();
         let mut frame = frame_writer(number, self.path.frame());
@@ -274,8 +278,8 @@ impl Arq {
         Some(self.send_off(now, frame, contents, contents > 0))
     }
 
-    /// Notes a frame with so many contents, which may ask for an acknowledgement, and sends it; returns its bytes on
-    /// the wire.
+    /// Records a frame with `contents` contents, which may request an acknowledgement, and sends it; returns its
+    /// bytes on the wire.
     fn send_off(
         &mut self,
         now: Instant,
@@ -304,8 +308,8 @@ impl Arq {
         }
     }
 
-    /// The process did not run for some time until now: what came meanwhile will be handed in, and nothing is judged
-    /// before that.
+    /// Notes that the process did not run for some time until now: frames that arrived meanwhile will be handed in,
+    /// and nothing is presumed lost before that.
     pub fn stalled(&mut self, now: Instant) {
         self.pace.silence.stalled(now);
         self.pace.repeats.stalled(now);
@@ -323,7 +327,7 @@ impl Arq {
         self.pace.due.tidy.get_or_insert(now + TIDY);
     }
 
-    /// How sparse packets are sent again without news of them, so that the end of a fade is used at once.
+    /// Returns the pattern of early retransmissions for sparse packets, which uses the end of a fade at once.
     fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
         let spacing = self.ack_spacing();
@@ -342,7 +346,7 @@ impl Arq {
         }
     }
 
-    /// How often a long fade is probed: often at first, never less than once a second.
+    /// Returns the time between probes of a long fade: short at first, never more than one second.
     fn probe_interval(&self, now: Instant) -> Duration {
         let faded = self
             .pace
@@ -446,8 +450,8 @@ impl Machine for Arq {
         self.outputs.pop_front()
     }
 
-    /// When something is due. A frame that is due waits for [`Input::AirFree`]; whoever grants asks
-    /// [`Arq::wants_air`] at these times too.
+    /// Returns the time of the next timer. A frame that is due waits for [`Input::AirFree`]; the part that grants
+    /// calls [`Arq::wants_air`] at these times too.
     fn poll_timeout(&self) -> Option<Instant> {
         let repeat = self.outbox.next_repeat(self.pattern(self.pace.last_heard));
         let own = [

@@ -1,4 +1,4 @@
-//! Brief packets: few tries, no order, nobody waits for them. The sending end.
+//! The sending end of brief packets: few tries, no order, and no packet waits for them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,14 +9,14 @@ use wire::packet::Packet;
 
 use crate::limits::PACKET;
 
-/// How often, and for how long, a brief packet is tried.
+/// Limits on the transmissions of a brief packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tries {
-    /// Transmissions of a fragment, the first included.
+    /// Most transmissions of a fragment, the first included.
     pub most: u8,
-    /// Age beyond which nothing is sent again.
+    /// Age after which nothing is retransmitted.
     pub age: Duration,
-    /// Whether a transmission that a fade swallowed counts as a try.
+    /// True if a transmission that was lost in a fade counts as a try.
     pub count_fades: bool,
 }
 
@@ -25,9 +25,9 @@ struct Outstanding {
     head: RecordHead,
     packet: Packet,
     born: Instant,
-    /// Which try its fragments are on: one more than the latest that failed.
+    /// Number of the try that its fragments are on: one more than the latest that failed.
     attempt: u8,
-    /// Whether what is lost of it is sent again.
+    /// True if lost fragments are retransmitted.
     repaired: bool,
     unsent: u64,
     lost: RangeSet,
@@ -45,7 +45,7 @@ impl Outstanding {
 pub(crate) struct Fragment {
     pub(crate) packet: u64,
     pub(crate) range: Range<u64>,
-    /// Whether it ends the packet's record.
+    /// True if it ends the packet's record.
     pub(crate) last: bool,
     pub(crate) repaired: bool,
     pub(crate) attempt: u8,
@@ -56,11 +56,11 @@ pub(crate) struct Fragment {
 pub(crate) struct BriefSender {
     tries: Tries,
     outstanding: VecDeque<Option<Outstanding>>,
-    /// What the buffers of those take that are left.
+    /// Bytes of the buffers of those that are left.
     storage: usize,
     base: u64,
     repairs: VecDeque<u64>,
-    /// The packet whose first transmission is under way, if it needs another frame.
+    /// Packet whose first transmission is not complete, if it needs another frame.
     unfinished: Option<u64>,
     /// Packets given up.
     pub(crate) abandoned: u64,
@@ -79,31 +79,31 @@ impl BriefSender {
         }
     }
 
-    /// Whether fragments wait: of a repair, or of a packet that has begun.
+    /// Returns true if fragments wait: of a repair, or of a packet that has begun.
     pub(crate) fn has_work(&self) -> bool {
         self.unfinished.is_some() || !self.repairs.is_empty()
     }
 
-    /// Whether what a fade swallowed counts as a try.
+    /// Returns true if a loss in a fade counts as a try.
     pub(crate) fn counts_fades(&self) -> bool {
         self.tries.count_fades
     }
 
-    /// How many packets are outstanding.
+    /// Returns the number of packets outstanding.
     pub(crate) fn len(&self) -> usize {
         self.outstanding.len()
     }
 
-    /// Bytes that they hold.
+    /// Returns the bytes of memory that they hold.
     pub(crate) fn memory(&self) -> usize {
         let slots = self.outstanding.capacity() * size_of::<Option<Outstanding>>();
         let repairs = self.repairs.capacity() * size_of::<u64>();
         self.storage + slots + self.outstanding.len() * PACKET + repairs
     }
 
-    /// Takes in a packet for its first transmission.
+    /// Adds a packet for its first transmission.
     ///
-    /// One that is not `repaired` is forgotten as soon as it has left.
+    /// A packet that is not `repaired` is forgotten as soon as it has left.
     pub(crate) fn push(&mut self, now: Instant, packet: Packet, repaired: bool) {
         let head = RecordWriter::default().write(&packet);
         let entry = Outstanding {
@@ -128,7 +128,7 @@ impl BriefSender {
             .as_mut()
     }
 
-    /// The next fragment, repairs first, of at most `room` bytes.
+    /// Returns the next fragment of at most `room` bytes, repairs first.
     pub(crate) fn next_fragment(&mut self, room: usize) -> Option<Fragment> {
         let again = self.tries.most > 1;
         let fragment = |packet, entry: &Outstanding, range: Range<u64>| {
@@ -154,7 +154,7 @@ impl BriefSender {
         Some(fragment(packet, entry, entry.unsent..entry.len()))
     }
 
-    /// Copies the fragment into `out` and notes that it is on its way.
+    /// Copies the fragment into `out` and records that it is in flight.
     pub(crate) fn send(&mut self, fragment: &Fragment, out: &mut [u8]) {
         let plain = !fragment.repaired;
         let Some(entry) = self.entry(fragment.packet) else {
@@ -177,7 +177,7 @@ impl BriefSender {
         }
     }
 
-    /// The other end has `range` of `packet`; returns how many bytes of it are news.
+    /// Records that the other end has `range` of `packet`; returns the number of bytes newly confirmed.
     pub(crate) fn confirm(&mut self, packet: u64, range: Range<u64>) -> u64 {
         let Some(entry) = self.entry(packet) else {
             return 0;
@@ -191,8 +191,8 @@ impl BriefSender {
         news
     }
 
-    /// `range` of `packet` did not arrive in the try `failed`, or in a fade if that is `None`; it is sent again
-    /// if its tries and its age allow.
+    /// Records that `range` of `packet` did not arrive in the try `failed`, or in a fade if that is `None`; it is
+    /// retransmitted if its tries and its age allow.
     pub(crate) fn lose(
         &mut self,
         now: Instant,
@@ -204,7 +204,7 @@ impl BriefSender {
         let Some(entry) = self.entry(packet) else {
             return;
         };
-        // The rest of a plain packet may still be on its way out.
+        // The rest of a plain packet may still wait to leave.
         if entry.confirmed.covers(&range) || !entry.repaired {
             return;
         }
@@ -222,7 +222,8 @@ impl BriefSender {
         }
     }
 
-    /// Sends `range` once more without waiting for news of it; false if nobody waits for it any more.
+    /// Queues `range` once more without waiting for an acknowledgement; returns false if it is confirmed, given up or
+    /// too old.
     pub(crate) fn repeat(&mut self, now: Instant, packet: u64, range: &Range<u64>) -> bool {
         let tries = self.tries;
         let Some(entry) = self.entry(packet) else {

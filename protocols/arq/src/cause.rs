@@ -1,35 +1,35 @@
-//! Why a transmission was lost: on the air, or in a queue that was full.
+//! The cause of a lost transmission: the air, or a queue that was full.
 //!
-//! A queue that overflows is as long as it ever is, so what is lost there had much ahead of it: bytes that were sent
-//! before it and not delivered yet when it came to the queue, or a wait as long as any of late. A loss on the air
-//! happens at any length of the queue. So a loss at a long queue is congestion, unless the hop loses as much of what
-//! meets a short one. No clocks are compared: what counts are differences between delays.
+//! A queue that overflows is as long as it ever is, so a packet lost there had much ahead of it: bytes that were sent
+//! before it and not delivered when it came to the queue, or a wait as long as any recent one. A loss on the air
+//! happens at any length of the queue. So a loss at a long queue is congestion, unless the hop loses as large a share
+//! at short queues. No clocks are compared: only differences between delays count.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use units::Instant;
 
-/// For how long the smallest delay and the longest queue are remembered, at most twice, in microseconds.
+/// Time in microseconds for which the smallest delay and the longest queue are remembered, at most twice that.
 const WINDOW: i64 = 10_000_000;
-/// Arrivals remembered: those of more than a round trip, as acknowledgements come at least 1 ms apart.
+/// Most arrivals remembered: those of more than a round trip, as acknowledgements come at least 1 ms apart.
 const CURVE_MAX: usize = 1_024;
-/// A queue is long if it is so many hundredths of the longest.
+/// Percentage of the longest queue from which a queue is long.
 const LONG: i64 = 88;
-/// A shorter wait is none, in microseconds.
+/// Least wait in microseconds that counts as one.
 const LEAST_WAIT: i64 = 1_000;
-/// Nothing is told from fewer arrivals.
+/// Number of arrivals before which no cause is given.
 const ENOUGH: u64 = 64;
-/// Long queues must lose so many times as much as short ones.
+/// Factor by which long queues must lose more than short ones.
 const EXCESS: u64 = 3;
-/// What short queues are taken to lose before it is known: a quarter of a frame in so many.
+/// Prior for the loss at short queues: a quarter of a frame in this many.
 const PRIOR: u64 = 250;
-/// Over about so many frames it is counted.
+/// Number of frames over which losses are counted.
 const MEMORY: u64 = 8_192;
-/// Losses that wait to be told at a time.
+/// Most losses that wait for their cause.
 const PENDING_MAX: usize = 4_096;
 
-/// Why something was lost.
+/// Cause of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossCause {
@@ -39,11 +39,11 @@ pub enum LossCause {
     Air,
     /// The air, in a fade.
     Fade,
-    /// Too little has arrived to tell.
+    /// Unknown: too little has arrived to decide.
     Unknown,
 }
 
-/// How many were lost for each cause.
+/// Counters of losses by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossCounts {
     /// At a queue on the way that was full.
@@ -57,7 +57,7 @@ pub struct LossCounts {
 }
 
 impl LossCounts {
-    /// Those since there were so many.
+    /// Returns the losses since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl LossCounts {
         }
     }
 
-    /// Counts one.
+    /// Adds one loss.
     pub fn add(&mut self, cause: LossCause) {
         match cause {
             LossCause::Congestion => self.congestion += 1,
@@ -79,16 +79,16 @@ impl LossCounts {
     }
 }
 
-/// When a transmission left, and how many bytes had been sent in all then, it included.
+/// Departure of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
-    /// When it left.
+    /// Time when it left.
     pub sent_at: Instant,
-    /// Bytes sent in all.
+    /// Total bytes sent then, its own included.
     pub sent_total: u64,
 }
 
-/// A point of what was delivered by when, in microseconds of the other end's clock.
+/// A point of the curve of bytes delivered over time, in microseconds of the other end's clock.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     at: i64,
@@ -96,7 +96,7 @@ struct Point {
     wait: i64,
 }
 
-/// The largest of late.
+/// The largest recent value.
 #[derive(Debug, Clone, Copy, Default)]
 struct Largest {
     current: Option<i64>,
@@ -119,7 +119,7 @@ impl Largest {
     }
 }
 
-/// What met a queue of some length.
+/// Counters of frames that came to a queue of some length.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     frames: u64,
@@ -136,23 +136,24 @@ impl Tally {
     }
 }
 
-/// Tells losses apart, in one direction of a hop.
+/// Classifier of losses by cause, for one direction of a hop.
 #[derive(Debug, Default)]
 pub struct Causes {
     curve: VecDeque<Point>,
     /// The smallest delay, with its sign changed.
     base: Largest,
-    /// The most bytes ahead of late, and the longest wait.
+    /// The most recent bytes ahead, and the longest recent wait.
     ahead: Largest,
     wait: Largest,
     long: Tally,
     short: Tally,
-    /// Losses that are told with the next arrival, and whether they fell into a silence.
+    /// Losses to classify with the next arrival, and whether they fell into a silence.
     pending: Vec<(Departure, bool)>,
 }
 
 impl Causes {
-    /// The latest of `frames` transmissions arrived, at this time of the other end's clock in microseconds modulo 2³².
+    /// Records that the latest of `frames` transmissions arrived, at this time of the other end's clock in
+    /// microseconds modulo 2³².
     pub fn note_arrival(&mut self, departure: Departure, arrival: u32, frames: u64) {
         let at = match self.curve.back() {
             None => i64::from(arrival),
@@ -187,7 +188,7 @@ impl Causes {
         tally.note(frames, 0);
     }
 
-    /// A transmission was lost, one that left before the latest that arrived.
+    /// Records the loss of a transmission that left before the latest that arrived; returns its cause.
     pub fn note_loss(&mut self, departure: Departure) -> LossCause {
         if self.long.frames + self.short.frames < ENOUGH {
             return LossCause::Unknown;
@@ -205,7 +206,7 @@ impl Causes {
         }
     }
 
-    /// Whether long queues lose so much more than short ones that it is for being full.
+    /// Returns true if long queues lose so much more than short ones that overflow is the cause.
     fn is_crowded(&self) -> bool {
         // In quarters of a frame, since short queues are taken to have lost one of those.
         let (long, short) = (self.long, self.short);
@@ -214,7 +215,7 @@ impl Causes {
         in_long >= in_short.saturating_mul(EXCESS)
     }
 
-    /// A transmission was lost in a silence, when nothing arrived that had left as late.
+    /// Returns the cause of a loss in a silence, when nothing arrived that had left as late.
     fn cause_in_silence(&self, departure: Departure) -> LossCause {
         let is_long = self.is_long(self.ahead_of(departure), self.wait_at(departure.sent_total));
         if is_long && self.is_crowded() {
@@ -224,14 +225,14 @@ impl Causes {
         }
     }
 
-    /// A transmission was lost, in a silence or not; its cause is told when the next arrival has been noted.
+    /// Records a loss, in a silence or not; its cause is decided when the next arrival has been recorded.
     pub(crate) fn put_off(&mut self, departure: Departure, in_silence: bool) {
         if self.pending.len() < PENDING_MAX {
             self.pending.push((departure, in_silence));
         }
     }
 
-    /// Tells the causes of those that were put off.
+    /// Decides the causes of the losses that were put off, and counts them.
     pub(crate) fn tell(&mut self, counts: &mut LossCounts) {
         let mut pending = std::mem::take(&mut self.pending);
         for (departure, in_silence) in pending.drain(..) {
@@ -244,13 +245,13 @@ impl Causes {
         self.pending = pending;
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         self.curve.capacity() * size_of::<Point>()
             + self.pending.capacity() * size_of::<(Departure, bool)>()
     }
 
-    /// Whether a queue is about as long as any of late.
+    /// Returns true if a queue is about as long as any recent one.
     fn is_long(&self, ahead: i64, wait: i64) -> bool {
         let is_near = |value: i64, most: i64| {
             value.saturating_mul(100) >= most.saturating_mul(LONG) && value > 0
@@ -258,14 +259,15 @@ impl Causes {
         wait >= LEAST_WAIT && (is_near(ahead, self.ahead.get()) || is_near(wait, self.wait.get()))
     }
 
-    /// Bytes sent before a transmission that were not delivered when it came to the queue, itself included.
+    /// Returns the bytes sent before a transmission that were not delivered when it came to the queue, its own
+    /// included.
     fn ahead_of(&self, departure: Departure) -> i64 {
         let base = self.base.get().saturating_neg();
         let delivered = self.delivered(micros(departure.sent_at).saturating_add(base));
         i64::try_from(departure.sent_total.saturating_sub(delivered)).unwrap_or(i64::MAX)
     }
 
-    /// The longer wait of those that arrived next to a transmission.
+    /// Returns the longer wait of the two arrivals next to a transmission.
     fn wait_at(&self, total: u64) -> i64 {
         let place = self.curve.partition_point(|point| point.total <= total);
         let around = [place.checked_sub(1), Some(place)];
@@ -276,7 +278,7 @@ impl Causes {
         waits.map(|point| point.wait).max().unwrap_or_default()
     }
 
-    /// Bytes that were delivered by then.
+    /// Returns the bytes that were delivered at time `at`.
     fn delivered(&self, at: i64) -> u64 {
         let place = self.curve.partition_point(|point| point.at <= at);
         let before = place.checked_sub(1).and_then(|place| self.curve.get(place));
@@ -302,12 +304,12 @@ mod tests {
     use super::*;
 
     const FRAME: u64 = 1_500;
-    /// What a frame takes on the hop, in microseconds, and how long its way is.
+    /// Time that a frame takes on the hop, and propagation delay, in microseconds.
     const TIME: u64 = 1_000;
     const WAY: u64 = 20_000;
 
-    /// Frames that leave `gap` microseconds apart for a hop that takes one each millisecond, with room for `queue` of
-    /// them; `is_lost` takes its share of what gets on the air. Returns what is told.
+    /// Sends frames `gap` microseconds apart over a hop that takes one each millisecond, with a queue of `queue`
+    /// frames; `is_lost` selects losses on the air. Returns the causes found.
     fn told(queue: u64, gap: impl Fn(u64) -> u64, is_lost: impl Fn(u64) -> bool) -> LossCounts {
         let (mut causes, mut counts) = (Causes::default(), LossCounts::default());
         let (mut now, mut free) = (1_000_000, 0_u64);

@@ -1,44 +1,45 @@
-//! When the queue of one flow tells its sender, by marks, that it stands: controlled delay (RFC 8289).
+//! The marks that report a standing queue of one flow to its sender: controlled delay (RFC 8289).
 
 use units::{Duration, Instant};
 use wire::ip::Ecn;
 use wire::packet::Packet;
 
-/// What counts as a queue that stands, and how long a sender may take to react.
+/// Parameters of a standing queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
-    /// How long packets may wait at least, all the time.
+    /// Acceptable minimum wait of packets.
     pub(crate) target: Duration,
-    /// For so long they must have waited longer before one is marked.
+    /// Time for which the wait must exceed the target before a packet is marked.
     pub(crate) interval: Duration,
 }
 
 impl Standing {
-    /// Whatever waits is no queue that stands.
+    /// Parameters that no queue exceeds.
     pub(crate) const NEVER: Self = Self {
         target: Duration::from_secs(3_600),
         interval: Duration::from_secs(3_600),
     };
 }
 
-/// Marking of one flow's packets. It does nothing to those whose transport does not understand marks (RFC 3168 §5).
+/// State of the marking for one flow. Packets whose transport does not support marks (RFC 3168 §5) stay as they are.
 #[derive(Debug, Default)]
 pub(crate) struct ControlledDelay {
-    /// When the queue will have stood for an interval, unless it falls below the target before.
+    /// Time when the queue will have stood for an interval, unless it falls below the target before.
     stood_at: Option<Instant>,
-    /// When the next mark is due, while the queue stands.
+    /// Time of the next mark, while the queue stands.
     next: Option<Instant>,
-    /// When the last one was due.
+    /// Time when the last mark was due.
     latest: Instant,
-    /// Which mark that is since it stands, and which the last run began with.
+    /// Number of marks since the queue began to stand, and that number at the start of the last run.
     count: u32,
     former: u32,
-    /// Packets marked and not asked about yet.
+    /// Packets marked since the last [`take_marked`](Self::take_marked).
     marked: u64,
 }
 
 impl ControlledDelay {
-    /// Judges the packet whose turn it is, which has waited for so long; `alone` if no other waits behind it.
+    /// Marks the packet at the head of the queue, which waited for `waited`, if the queue stands; `alone` if no other
+    /// packet waits behind it.
     pub(crate) fn judge(
         &mut self,
         now: Instant,
@@ -56,7 +57,7 @@ impl ControlledDelay {
         }
     }
 
-    /// Marks a packet in place of dropping it; false if its transport would not understand.
+    /// Marks a packet in place of dropping it; returns false if its transport does not support marks.
     pub(crate) fn mark(&mut self, packet: &mut Packet) -> bool {
         match packet.mark_congestion() {
             Some(Ecn::Capable0 | Ecn::Capable1) => {
@@ -68,18 +69,18 @@ impl ControlledDelay {
         }
     }
 
-    /// How many packets it has marked since this was asked last.
+    /// Returns the number of packets marked since the last call.
     pub(crate) fn take_marked(&mut self) -> u64 {
         std::mem::take(&mut self.marked)
     }
 
-    /// The queue is empty, or was.
+    /// Resets the state: the queue is empty, or was.
     pub(crate) fn rest(&mut self) {
         self.stood_at = None;
         self.next = None;
     }
 
-    /// RFC 8289 §5.5 and §5.6, for marks.
+    /// Returns true if a mark is due (RFC 8289 §5.5 and §5.6, with marks in place of drops).
     fn is_due(&mut self, now: Instant, stands: bool, interval: Duration) -> bool {
         if !stands {
             self.rest();
@@ -93,7 +94,7 @@ impl ControlledDelay {
             Some(next) if now < next => return false,
             Some(_) => self.count = self.count.saturating_add(1),
             None => {
-                // It stands again soon after the last run, so that one's pace was about right.
+                // The queue stands again soon after the last run, so the rate of marks of that run was about right.
                 let run = self.count.saturating_sub(self.former);
                 let soon = now.since(self.latest) < interval * 16;
                 self.count = if run > 1 && soon { run } else { 1 };
@@ -108,7 +109,7 @@ impl ControlledDelay {
     }
 }
 
-/// The interval by the square root of `count`, by which a sender of TCP slows down linearly.
+/// Returns the interval divided by the square root of `count`, which makes a TCP sender slow down linearly.
 fn pace(interval: Duration, count: u32) -> Duration {
     let square = u128::from(interval.as_nanos()).pow(2) / u128::from(count.max(1));
     Duration::from_nanos(u64::try_from(square.isqrt()).unwrap_or(u64::MAX))

@@ -1,14 +1,14 @@
-//! Whose turn it is: deficit round robin over flows, sparse ones first.
+//! The order of flows: deficit round robin, sparse ones first.
 //!
-//! The order of RFC 8290 §4.1 to §4.2 without its delay rule: a flow that becomes active is served
-//! before those with a backlog, once, for a quantum of bytes.
+//! It is the order of RFC 8290 §4.1 to §4.2 without its delay rule: a flow that becomes active is served before those
+//! with a backlog, once, for a quantum of bytes.
 
 use std::collections::VecDeque;
 
-/// Bytes that a flow may send before the next one's turn: two full frames.
+/// Bytes that a flow may send in one turn: two full frames.
 const QUANTUM: i64 = 3_028;
 
-/// Where a flow stands.
+/// List that a flow is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum List {
     #[default]
@@ -25,13 +25,13 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Whether the flow is one that has only just become active.
+    /// Returns true if the flow has only just become active.
     pub(crate) fn is_sparse(&self) -> bool {
         self.list == List::Sparse
     }
 }
 
-/// The order of the active flows, by their slots.
+/// The active flows in order, by their slots.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FairOrder {
     sparse: VecDeque<usize>,
@@ -39,7 +39,7 @@ pub(crate) struct FairOrder {
 }
 
 impl FairOrder {
-    /// Lists a flow that has something to send, if it is not listed yet.
+    /// Adds a flow that has something to send, if it is not listed yet.
     pub(crate) fn activate(&mut self, slot: usize, place: &mut Place) {
         if place.list == List::None {
             *place = Place {
@@ -50,13 +50,13 @@ impl FairOrder {
         }
     }
 
-    /// The flow whose turn it is.
+    /// Returns the flow whose turn it is.
     pub(crate) fn current(&mut self, place: impl Fn(usize) -> Place) -> Option<(usize, Place)> {
         let slot = *self.sparse.front().or_else(|| self.bulk.front())?;
         Some((slot, place(slot)))
     }
 
-    /// Charges the current flow for `bytes`; at the end of its quantum the next one's turn comes.
+    /// Charges the current flow for `bytes`; at the end of its quantum the turn passes to the next flow.
     pub(crate) fn charge(&mut self, place: &mut Place, bytes: usize) {
         place.deficit -= bytes as i64;
         if place.deficit <= 0 {
@@ -65,7 +65,7 @@ impl FairOrder {
         }
     }
 
-    /// The current flow has nothing to send.
+    /// Ends the turn of the current flow, which has nothing to send.
     pub(crate) fn rest(&mut self, place: &mut Place) {
         // A flow that was sparse passes once through the other list, so that it cannot
         // come back at once and starve those (RFC 8290 §4.2).
@@ -92,7 +92,7 @@ impl FairOrder {
         }
     }
 
-    /// Takes a flow that goes away off the lists.
+    /// Removes a flow from the lists.
     pub(crate) fn forget(&mut self, slot: usize, place: &Place) {
         if place.list != List::None {
             self.sparse.retain(|listed| *listed != slot);
@@ -100,12 +100,12 @@ impl FairOrder {
         }
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory of the lists.
     pub(crate) fn memory(&self) -> usize {
         (self.sparse.capacity() + self.bulk.capacity()) * size_of::<usize>()
     }
 
-    /// Whether no flow is listed.
+    /// Returns true if no flow is listed.
     pub(crate) fn is_empty(&self) -> bool {
         self.sparse.is_empty() && self.bulk.is_empty()
     }

@@ -1,15 +1,15 @@
-//! Acknowledgements that a later one of the same connection makes useless (RFC 3449 §5.2.1).
+//! The TCP acknowledgements that a later one of the same connection makes useless (RFC 3449 §5.2.1).
 
 use wire::ip::Transport;
 use wire::packet::{Checksum, Packet};
 use wire::tcp::{AirLoss, TcpFlags, TcpSegmentOptions, TcpView};
 
-/// The longest packet without data: headers of IPv6 and TCP, with all options.
+/// Length of the longest packet without data, in bytes: headers of IPv6 and TCP, with all options.
 const LENGTH_MAX: usize = 100;
 
-/// Whether all that `earlier` says, which waits before `later` in one flow, `later` says too: both only
-/// acknowledge, and the later more. Duplicates, selective acknowledgements, window updates and echoes of congestion
-/// are news each.
+/// Returns true if `later` makes `earlier`, which waits before it in one flow, useless: both carry only an
+/// acknowledgement, and the later one acknowledges more. Duplicates, selective acknowledgements, window updates and
+/// echoes of congestion are never useless.
 pub(crate) fn supersedes(later: &Packet, earlier: &Packet) -> bool {
     let alike = later.len() == earlier.len() && later.len() <= LENGTH_MAX;
     if !alike || later.checksum == Checksum::Unverified {
@@ -32,7 +32,7 @@ pub(crate) fn supersedes(later: &Packet, earlier: &Packet) -> bool {
     }
 }
 
-/// Whether a segment says nothing but its number and its window.
+/// Returns true if a segment carries nothing but its acknowledgement number and its window.
 fn is_plain(tcp: &TcpView<'_>) -> bool {
     let reserved = tcp.bytes()[12] & 0x0f;
     let Ok((options, others)) = TcpSegmentOptions::read(tcp) else {

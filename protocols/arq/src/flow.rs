@@ -1,4 +1,4 @@
-//! One flow at its sending end: the packets that wait, and what is on its way.
+//! The sending end of one flow: the packets that wait, and those in flight.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,9 +19,9 @@ use crate::stream::StreamSender;
 /// A flow counts as sparse, and may be sent twice, up to 50 packets a second, after bursts of 8: in nanoseconds.
 const SPARSE_INTERVAL: u64 = 20_000_000;
 const SPARSE_BURST: u64 = 8 * SPARSE_INTERVAL;
-/// Fewer packets than this that wait leave soon, each with its acknowledgement.
+/// Number of waiting packets below which they leave soon, each with its acknowledgement.
 const BACKLOG: usize = 2;
-/// The flow of packets that are to have none of their own: they share one, in each lane. The protocol is reserved
+/// The key of the common flow: packets without a flow of their own share it, in each lane. The protocol is reserved
 /// (RFC 5237), so no packet has this key.
 pub const COMMON_FLOW: FlowKey = FlowKey {
     protocol: Protocol(255),
@@ -30,22 +30,22 @@ pub const COMMON_FLOW: FlowKey = FlowKey {
     source_port: 0,
     destination_port: 0,
 };
-/// What a packet's record has before the packet, at most.
+/// Most bytes of a packet's record before the packet.
 const RECORD_HEAD: usize = 5;
 
-/// A flow at its sending end.
+/// The sending end of a flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) key: FlowKey,
-    /// Brief flows have none.
+    /// Its stream; brief flows have none.
     pub(crate) stream: Option<Box<StreamSender>>,
     pub(crate) place: Place,
     pub(crate) last_active: Instant,
-    /// Set once the stream is to end, or has been told to.
+    /// Set once the end of the stream is to be sent, or has been sent.
     pub(crate) ending: Option<Ending>,
     queue: VecDeque<Waiting>,
     queued: usize,
-    /// What the buffers of the queue take.
+    /// Bytes of the buffers of the queue.
     storage: usize,
     sparse: TokenDebt,
     last_drop: Option<Instant>,
@@ -60,21 +60,21 @@ struct Waiting {
     packet: Packet,
 }
 
-/// How a flow's packets cross.
+/// Lane of a flow's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// See [`Class::Held`].
     Held,
     /// See [`Class::Brief`].
     Brief,
-    /// Once, without repair; before those of its flow that wait, or behind them.
+    /// Sent once, without repair; before the waiting packets of its flow, or behind them.
     Plain { ahead: bool },
-    /// Once, in a chunk of its own: a packet of the split transport. They all are one flow.
+    /// Sent once, in a chunk of its own: a packet of the split transport. All of them are one flow.
     Transport,
 }
 
 impl Lane {
-    /// The flow of all packets in this lane that have none of their own.
+    /// Returns the key of the common flow of this lane.
     pub(crate) fn common(self) -> FlowKey {
         let lane = match self {
             Self::Held => 1,
@@ -98,28 +98,28 @@ impl From<Class> for Lane {
     }
 }
 
-/// What is left of a packet at the end of a queue.
+/// Outcome of a packet at the end of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// All of it.
+    /// The whole packet is left.
     Whole,
-    /// All but its first segment.
+    /// All but its first segment is left.
     Shortened,
-    /// Nothing.
+    /// Nothing is left.
     Dropped,
 }
 
-/// How far the end of a stream has come.
+/// State of the end of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The end is to be sent, for the first time or again.
     Due,
-    /// It is on its way.
+    /// It is in flight.
     Sent,
 }
 
 impl Flow {
-    /// A flow in `lane`, with the number of its stream if it has one.
+    /// Returns a flow in `lane`, with the number of its stream if it has one.
     pub(crate) fn new(key: FlowKey, lane: Lane, stream: Option<u64>, now: Instant) -> Self {
         Self {
             key,
@@ -137,22 +137,22 @@ impl Flow {
         }
     }
 
-    /// Whether what is lost of it is sent again.
+    /// Returns true if lost data of the flow is retransmitted.
     pub(crate) fn is_repaired(&self) -> bool {
         matches!(self.lane, Lane::Held | Lane::Brief)
     }
 
-    /// Whether its packets are those of the split transport.
+    /// Returns true if its packets are those of the split transport.
     pub(crate) fn is_transport(&self) -> bool {
         self.lane == Lane::Transport
     }
 
-    /// Bytes of the packets that wait.
+    /// Returns the bytes of the packets that wait.
     pub(crate) fn queued(&self) -> usize {
         self.queued
     }
 
-    /// Bytes that it holds beside its own.
+    /// Returns the bytes of memory beyond its own size.
     pub(crate) fn memory(&self) -> usize {
         let stream = self.stream.as_ref().map(|stream| stream.memory());
         let stream = stream.unwrap_or_default();
@@ -161,7 +161,7 @@ impl Flow {
         self.storage + stream.storage + stream.tables + slots.max(packets * PACKET)
     }
 
-    /// Gives back the room of queues that have been longer.
+    /// Frees the memory of queues that have been longer.
     pub(crate) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
         if let Some(stream) = &mut self.stream {
@@ -169,12 +169,12 @@ impl Flow {
         }
     }
 
-    /// Adds a packet behind the others; returns how many packets the flow lost by it.
+    /// Adds a packet behind the others; returns the number of packets that the flow lost by it.
     ///
-    /// An acknowledgement takes the place of one that it makes useless: a slow way back would else be late with all.
-    /// Beyond `limit` bytes the oldest segment goes, once an interval, so that its
-    /// sender hears of it soon and slows down once; beyond twice that, the newest goes. Where the sender understands
-    /// marks the oldest is marked and stays.
+    /// An acknowledgement replaces one that it makes useless: otherwise a slow way back would delay all of them.
+    /// Beyond `limit` bytes the first segment of the oldest packet is dropped, once an interval, so that its sender
+    /// notices soon and slows down once; beyond twice that, the newest packet is dropped. If the sender supports
+    /// marks, the oldest is marked and stays.
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -226,8 +226,8 @@ impl Flow {
         1
     }
 
-    /// Does to a packet of the plain lane, before anybody has kept a copy of it, what
-    /// [`enqueue`](Self::enqueue) does to the oldest.
+    /// Applies to a packet of the plain lane, before any copy of it is kept, what [`enqueue`](Self::enqueue) does to
+    /// the oldest.
     pub(crate) fn admit(
         &mut self,
         now: Instant,
@@ -253,7 +253,8 @@ impl Flow {
         }
     }
 
-    /// Puts a packet before the others; beyond twice `limit` bytes it is dropped. Returns how many were.
+    /// Puts a packet before the others; beyond twice `limit` bytes it is dropped. Returns the number of packets
+    /// dropped.
     pub(crate) fn enqueue_ahead(&mut self, now: Instant, packet: Packet, limit: usize) -> u64 {
         self.last_active = now;
         if self.queued + packet.len() > 2 * limit {
@@ -265,8 +266,8 @@ impl Flow {
         0
     }
 
-    /// Whether its next packet had better wait for the next frame than be cut in this one: without repair a part is
-    /// of no use.
+    /// Returns true if its next packet should wait for the next frame rather than be split: without repair a part is
+    /// useless.
     pub(crate) fn is_better_whole(&self, frame: &FrameWriter) -> bool {
         let next = self.queue.front().filter(|_| !self.is_repaired());
         next.is_some_and(|waiting| {
@@ -279,8 +280,8 @@ impl Flow {
         })
     }
 
-    /// It is this flow's turn: marks the packet that has waited longest, if the queue stands. Returns how many packets
-    /// of the flow have been marked since the last turn.
+    /// Begins the flow's turn: marks the packet that has waited longest, if the queue stands. Returns the number of
+    /// packets of the flow marked since the last turn.
     pub(crate) fn mark_standing(&mut self, now: Instant, standing: Standing) -> u64 {
         let (alone, is_ip) = (self.queue.len() < 2, !self.is_transport());
         match self.queue.front_mut().filter(|_| is_ip) {
@@ -294,7 +295,7 @@ impl Flow {
         self.delay.take_marked()
     }
 
-    /// Whether `packet` repeats data that still wait to be delivered, and says nothing else.
+    /// Returns true if `packet` repeats data that still wait to be delivered, and carries nothing else.
     pub(crate) fn has(&self, packet: &Packet) -> bool {
         let stream = self.stream.as_ref();
         stream.is_some_and(|stream| stream.held.has(packet))
@@ -311,7 +312,7 @@ impl Flow {
         packet.len()
     }
 
-    /// Takes the packet that has waited longest.
+    /// Removes and returns the packet that has waited longest.
     pub(crate) fn dequeue(&mut self) -> Option<Packet> {
         let packet = self.queue.pop_front()?.packet;
         self.queued -= packet.len();
@@ -319,7 +320,7 @@ impl Flow {
         Some(packet)
     }
 
-    /// Whether there is something to send, given whether a new range of its stream may be sent.
+    /// Returns true if there is something to send, given whether a new range of its stream may be sent.
     pub(crate) fn has_work(&self, may_extend: bool) -> bool {
         match &self.stream {
             Some(stream) => {
@@ -331,9 +332,9 @@ impl Flow {
         }
     }
 
-    /// Whether what it sends now is better sent twice: it has no backlog and has sent little of late, or it has
-    /// sent little in all. A young flow is one whose sender still finds out how fast it may be, and takes the
-    /// delay of a repair for a full queue (RFC 9406); what it sends `again` is not repeated again.
+    /// Returns true if the content that it sends now should be sent twice: the flow has no backlog and has sent
+    /// little recently, or it has sent little in all. The sender of a young flow still probes for its rate, and takes
+    /// the delay of a repair for a full queue (RFC 9406); a retransmission (`again`) is not repeated again.
     pub(crate) fn is_worth_repeating(
         &mut self,
         now: Instant,
@@ -354,7 +355,7 @@ impl Flow {
         sparse || (young && !again)
     }
 
-    /// Whether nothing waits and nothing is on its way.
+    /// Returns true if nothing waits and nothing is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.queue.is_empty()
             && self

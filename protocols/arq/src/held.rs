@@ -1,5 +1,5 @@
-//! Which bytes of a TCP connection this end still has to deliver: what its sender repeats meanwhile, as its timer has
-//! gone off while the hop stood still, need not cross twice.
+//! The bytes of a TCP connection that this end still has to deliver. If the sender's retransmission timer expires
+//! while the hop stands still, its retransmissions of them need not cross.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use wire::ip::Transport;
 use wire::packet::Packet;
 use wire::tcp::{TcpFlags, TcpSegmentOptions, TcpView};
 
-/// Places have these bits beyond their sequence numbers at first, so that there are some below them too.
+/// Offset of the first place, so that there are places below the first sequence number too.
 const BEYOND: u64 = 1 << 33;
 
-/// What a segment says beside its data.
+/// Fields of a segment beside its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Said {
     acknowledgment: SeqNumber,
@@ -21,11 +21,11 @@ struct Said {
 /// The data of one direction of a connection that wait at this end or are not confirmed.
 #[derive(Debug)]
 pub(crate) struct HeldData {
-    /// Places: sequence numbers that do not wrap.
+    /// Places of the data: sequence numbers that do not wrap.
     ranges: RangeSet,
-    /// Where the latest data ended.
+    /// End of the latest data.
     latest: u64,
-    /// What the latest segment said.
+    /// Fields of the latest segment.
     said: Option<Said>,
 }
 
@@ -40,7 +40,7 @@ impl Default for HeldData {
 }
 
 impl HeldData {
-    /// Whether everything that `packet` says has been said and waits to be delivered.
+    /// Returns true if `packet` only repeats the latest fields and data that still wait to be delivered.
     pub(crate) fn has(&self, packet: &Packet) -> bool {
         let Some((tcp, said)) = segment(packet) else {
             return false;
@@ -52,7 +52,7 @@ impl HeldData {
             && says_no_more(&tcp)
     }
 
-    /// Takes note of a packet that waits from now on.
+    /// Adds a packet that waits from now on.
     pub(crate) fn hold(&mut self, packet: &Packet) {
         let Some((tcp, said)) = segment(packet) else {
             return;
@@ -68,14 +68,14 @@ impl HeldData {
         self.ranges.insert(range);
     }
 
-    /// A packet has been delivered or dropped.
+    /// Removes a packet that was delivered or dropped.
     pub(crate) fn release(&mut self, packet: &Packet) {
         if let Some((tcp, _)) = segment(packet) {
             self.ranges.remove(&self.range(&tcp));
         }
     }
 
-    /// So many bytes of data that came before those of `packet`, in the same packet, have been dropped.
+    /// Removes `dropped` bytes that came before the data of `packet` in the same packet and were dropped.
     pub(crate) fn shortened(&mut self, packet: &Packet, dropped: usize) {
         if let Some((tcp, _)) = segment(packet) {
             let start = self.range(&tcp).start;
@@ -84,17 +84,17 @@ impl HeldData {
         }
     }
 
-    /// Bytes that it holds beside its own.
+    /// Returns the bytes of memory beyond its own size.
     pub(crate) fn memory(&self) -> usize {
         self.ranges.memory()
     }
 
-    /// Gives back room that it does not need.
+    /// Frees memory that it does not need.
     pub(crate) fn shrink(&mut self) {
         self.ranges.shrink();
     }
 
-    /// The places of a segment's data.
+    /// Returns the places of a segment's data.
     fn range(&self, tcp: &TcpView<'_>) -> Range<u64> {
         let ahead = tcp
             .sequence_number()
@@ -104,7 +104,7 @@ impl HeldData {
     }
 }
 
-/// The segment in a packet; nothing if it is of another kind.
+/// Returns the TCP segment in a packet; `None` if it is of another kind.
 fn segment(packet: &Packet) -> Option<(TcpView<'_>, Said)> {
     match packet.ip()?.transport() {
         Transport::Tcp(tcp) => {
@@ -118,7 +118,7 @@ fn segment(packet: &Packet) -> Option<(TcpView<'_>, Said)> {
     }
 }
 
-/// Whether a segment acknowledges, carries data, and says nothing else.
+/// Returns true if a segment acknowledges, carries data, and has no other flags or options.
 fn says_no_more(tcp: &TcpView<'_>) -> bool {
     let flags = tcp.flags().0 & !TcpFlags::PSH.0;
     flags == TcpFlags::ACK.0

@@ -1,4 +1,4 @@
-//! What has arrived of the other end's streams and brief packets, until it can be released.
+//! The received parts of the other end's streams and brief packets, until they can be released.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,16 +9,16 @@ use wire::packet::Packet;
 use crate::receiver::{Refused, Room, StreamReceiver, longest_packet};
 use crate::seen::SeenPackets;
 
-/// Bytes held above the first missing one, over all streams (`docs/hop-frame.md`, "Limits").
+/// Most bytes held above the first missing one, over all streams (`docs/hop-frame.md`, "Limits").
 pub(crate) const HELD_MAX: u64 = 16 << 20;
-/// Streams open at once.
+/// Most streams open at once.
 pub(crate) const STREAMS_MAX: usize = 4_096;
-/// Brief packets in reassembly.
+/// Most brief packets in reassembly.
 const FRAGMENTED_MAX: usize = 64;
-/// Streams that are noted between two releases; whoever is not is released later.
+/// Most streams recorded between two releases; the others are released later.
 const TOUCHED_MAX: usize = 8_192;
 
-/// The receiving end of everything that the other end sends.
+/// The receiving side of one end.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     streams: BTreeMap<u64, StreamReceiver>,
@@ -30,13 +30,13 @@ pub(crate) struct Inbox {
     touched: Vec<u64>,
     /// Streams of which more can be released.
     waiting: VecDeque<u64>,
-    /// What all of them hold, and may hold, in bytes.
+    /// Bytes of memory that all of them hold, and may hold.
     memory: usize,
     most: usize,
 }
 
 impl Inbox {
-    /// The receiving end, which may hold so many bytes.
+    /// Returns an empty receiving side, which may hold `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             streams: BTreeMap::new(),
@@ -51,14 +51,15 @@ impl Inbox {
         }
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         let lists = (self.touched.capacity() + self.waiting.capacity()) * size_of::<u64>();
         let fragmented = self.fragmented.capacity() * size_of::<(u64, StreamReceiver)>();
         self.memory + self.finished.memory() + lists + fragmented
     }
 
-    /// A third of what may be held is kept for packets that are being filled: without them nothing is released.
+    /// Returns the room for more. A third of the limit is reserved for packets that are being filled: without them
+    /// nothing is released.
     fn room(&self) -> Room {
         Room {
             whole: self.most.saturating_sub(self.memory),
@@ -66,12 +67,12 @@ impl Inbox {
         }
     }
 
-    /// Whether one stream or fragmented packet more can be begun, and the longest packet in it.
+    /// Returns true if one more stream or fragmented packet can begin, with the longest packet in it.
     fn has_room_for_one(&self) -> bool {
         self.memory + StreamReceiver::SIZE + longest_packet() <= self.most
     }
 
-    /// Takes in a chunk of a stream.
+    /// Adds a chunk of a stream.
     pub(crate) fn stream(
         &mut self,
         flow: u64,
@@ -114,7 +115,7 @@ impl Inbox {
         result
     }
 
-    /// Counts what a stream that held `before` holds now, and forgets it if it is over.
+    /// Updates the totals for a stream that held `before`, and forgets it if it is over.
     fn changed(&mut self, flow: u64, before: (u64, usize)) {
         let Some(stream) = self.streams.get(&flow) else {
             return;
@@ -131,7 +132,7 @@ impl Inbox {
         }
     }
 
-    /// Takes in a brief packet or a fragment of one.
+    /// Adds a brief packet or a fragment of one.
     pub(crate) fn brief(
         &mut self,
         packet: u32,
@@ -159,7 +160,7 @@ impl Inbox {
         let before = stream.memory();
         let result = stream.receive(u64::from(offset), bytes, room, deliver);
         self.memory = self.memory + stream.memory() - before;
-        // A packet is shorter than what is released at once.
+        // A packet is shorter than the limit on one release.
         if stream.is_finished() || stream.broken {
             self.memory -= stream.memory();
             self.fragmented.remove(place);
@@ -168,7 +169,7 @@ impl Inbox {
         result
     }
 
-    /// Where the fragments of a packet are collected; nothing if there is no room for another one.
+    /// Returns the index of the fragments of a packet; `None` if there is no room for another one.
     fn place_of(&mut self, packet: u64) -> Option<usize> {
         let known = self
             .fragmented
@@ -191,12 +192,12 @@ impl Inbox {
         Some(self.fragmented.len() - 1)
     }
 
-    /// Whether [`flush`](Self::flush) may have something to release.
+    /// Returns true if [`flush`](Self::flush) may have something to release.
     pub(crate) fn has_partial(&self) -> bool {
         !self.touched.is_empty() || !self.waiting.is_empty()
     }
 
-    /// Releases more of what was held, and whole segments of long packets whose end has not come yet; returns whether
+    /// Releases more of the held data, and whole segments of long packets whose end has not come yet; returns true if
     /// there is more to release at once.
     pub(crate) fn flush(&mut self, deliver: &mut impl FnMut(Packet)) -> bool {
         let goes_on = self.release(deliver);
@@ -213,7 +214,7 @@ impl Inbox {
         goes_on
     }
 
-    /// Releases more of the stream that has waited longest for it.
+    /// Releases more of the stream that has waited longest; returns true if there is more to release at once.
     fn release(&mut self, deliver: &mut impl FnMut(Packet)) -> bool {
         let Some(flow) = self.waiting.pop_front() else {
             return false;
@@ -232,7 +233,7 @@ impl Inbox {
         any && !self.waiting.is_empty()
     }
 
-    /// Bytes held above the first missing one, over all streams.
+    /// Returns the bytes held above the first missing one, over all streams.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes
     }

@@ -1,4 +1,4 @@
-//! The transmissions whose fate is not known yet.
+//! The transmissions that are neither acknowledged nor lost.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,39 +8,39 @@ use wire::ip::Ecn;
 
 use crate::sent_marks::SentMarks;
 
-/// What a transmission carried, for repair.
+/// Content of a transmission, for repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// A range of a held flow's stream; `end` if it said that the stream ends there.
+    /// A range of a held flow's stream.
     Stream {
         /// The flow's slot.
         slot: usize,
-        /// The flow's number, since slots are used again.
+        /// The flow's number, since slots are reused.
         flow: u64,
-        /// The bytes.
+        /// Byte range of the stream.
         range: Range<u64>,
-        /// Whether the chunk ended the stream.
+        /// True if the chunk ended the stream.
         end: bool,
-        /// Whether it had been sent before.
+        /// True if it is a retransmission.
         again: bool,
     },
     /// A fragment of a brief packet.
     Brief {
         /// The packet's number.
         packet: u64,
-        /// The bytes of its record.
+        /// Byte range of its record.
         range: Range<u64>,
-        /// Which try of the packet this is, from 1.
+        /// Number of the try, from 1.
         attempt: u8,
     },
-    /// A packet of the split transport, of so many bytes. Its loss is for that to repair.
+    /// A packet of the split transport, with its length in bytes. That transport repairs its loss.
     Transport(u16),
-    /// Padding, to see whether so long a frame passes.
+    /// Padding of a probe that tests if a frame of this length passes.
     Padding,
 }
 
 impl Content {
-    /// Its bytes.
+    /// Returns its length in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Stream { range, .. } | Self::Brief { range, .. } => range.end - range.start,
@@ -52,11 +52,11 @@ impl Content {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Nothing is known.
+    /// In flight.
     Open,
-    /// No acknowledgement came in time; its content is being sent again.
+    /// Presumed lost at the timeout; its content is being retransmitted.
     Presumed,
-    /// Acknowledged, or known to be lost.
+    /// Acknowledged, or declared lost.
     Settled,
 }
 
@@ -64,27 +64,27 @@ enum Fate {
 #[derive(Debug, Clone)]
 struct Entry {
     sent_at: Instant,
-    /// Wire bytes sent in all when this one had left.
+    /// Total bytes on the wire when it had left.
     sent_total: u64,
-    /// Of those, bytes of transmissions that ask for an acknowledgement.
+    /// Bytes of those in transmissions that request an acknowledgement.
     asking_total: u64,
     wire_bytes: u32,
     contents: u16,
-    /// Its bytes.
+    /// Its length in bytes.
     length: u16,
-    /// Whether it asks for an acknowledgement.
+    /// True if it requests an acknowledgement.
     asks: bool,
-    /// Whether it was sent able to be marked.
+    /// True if it was sent ECN-capable.
     capable: bool,
     fate: Fate,
 }
 
-/// What became of a transmission.
+/// Outcome of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It arrived.
     Arrived,
-    /// A later one arrived and it did not.
+    /// It was overtaken by one that arrived, and did not arrive itself.
     Lost,
 }
 
@@ -93,86 +93,86 @@ pub(crate) enum Outcome {
 pub(crate) struct Settled {
     /// Its number.
     pub(crate) number: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub(crate) length: usize,
-    /// Whether it was to be lost if its length is more than the path carries.
+    /// True if it is a probe, which is lost if it is longer than the path MTU.
     pub(crate) is_padded: bool,
-    /// When it left.
+    /// Time when it left.
     pub(crate) sent_at: Instant,
-    /// Wire bytes sent in all when it had left.
+    /// Total bytes on the wire when it had left.
     pub(crate) sent_total: u64,
-    /// What became of it.
+    /// Its outcome.
     pub(crate) outcome: Outcome,
-    /// Whether its content is due again: it was not presumed lost before.
+    /// True if its content is due for retransmission: it was not presumed lost before.
     pub(crate) repair: bool,
-    /// Whether it asked for an acknowledgement.
+    /// True if it requested an acknowledgement.
     pub(crate) asked: bool,
 }
 
-/// The transmissions whose fate is not known, in order, with what they carried.
+/// The transmissions that are neither acknowledged nor lost, in order, with their contents.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     entries: VecDeque<Entry>,
     contents: VecDeque<Content>,
-    /// The number of the first entry.
+    /// Number of the first entry.
     base: u64,
-    /// How many entries at the front nobody waits for: they are not open, or ask for nothing.
+    /// Number of entries at the front that are not waited for: they are not in flight, or request no acknowledgement.
     presumed: usize,
     sent_total: u64,
-    /// What is known of marks on the way.
+    /// State of congestion marks on the way.
     pub(crate) marks: SentMarks,
     asking_total: u64,
-    /// That of the highest transmission that has arrived.
+    /// `asking_total` of the highest transmission that has arrived.
     heard_total: u64,
-    /// Wire bytes of transmissions that are known to be lost.
+    /// Bytes on the wire of transmissions that were declared lost.
     lost_bytes: u64,
 }
 
 impl Ledger {
-    /// The number of the next transmission.
+    /// Returns the number of the next transmission.
     pub(crate) fn next_number(&self) -> u64 {
         self.base + self.entries.len() as u64
     }
 
-    /// How many transmissions are remembered.
+    /// Returns the number of transmissions remembered.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// How much is remembered of what they carried.
+    /// Returns the number of their contents.
     pub(crate) fn contents(&self) -> usize {
         self.contents.len()
     }
 
-    /// Returns the wire bytes of transmissions that ask for an acknowledgement and left after the highest one that has
-    /// arrived.
+    /// Returns the bytes on the wire of transmissions that request an acknowledgement and left after the highest one
+    /// that has arrived.
     pub(crate) fn outstanding(&self) -> u64 {
         self.asking_total - self.heard_total
     }
 
-    /// Returns the wire bytes of all transmissions that are known to be lost.
+    /// Returns the bytes on the wire of all transmissions that were declared lost.
     pub(crate) fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
             + self.contents.capacity() * size_of::<Content>()
     }
 
-    /// Notes that the transmission being written carries `content`.
+    /// Adds `content` to the transmission that is being written.
     pub(crate) fn carry(&mut self, content: Content) {
         self.contents.push_back(content);
     }
 
-    /// Others have used the medium for so many bytes.
+    /// Adds bytes for which other hosts used the medium.
     pub(crate) fn elsewhere(&mut self, wire_bytes: u64) {
         self.sent_total += wire_bytes;
     }
 
-    /// Notes that the next transmission has left, with the last `contents` noted. Returns the field that its outer
-    /// header is to have.
+    /// Records that the next transmission has left, with the last `contents` added. Returns the ECN field that its
+    /// outer header must have.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
@@ -215,13 +215,13 @@ impl Ledger {
         }
     }
 
-    /// When the oldest transmission left that asks for an acknowledgement and has none.
+    /// Returns the time when the oldest transmission left that waits for an acknowledgement.
     pub(crate) fn oldest_open(&self) -> Option<Instant> {
         self.entries.get(self.presumed).map(|entry| entry.sent_at)
     }
 
-    /// Presumes lost what left `patience` ago or earlier, of that the `most` oldest; `due` gets what it carried.
-    /// Returns the number of those transmissions.
+    /// Presumes transmissions lost that left `patience` ago or earlier, at most the `most` oldest; `due` gets their
+    /// contents. Returns the number of those transmissions.
     pub(crate) fn presume_lost(
         &mut self,
         now: Instant,
@@ -250,13 +250,13 @@ impl Ledger {
         count
     }
 
-    /// The number of the first transmission without news.
+    /// Returns the number of the first transmission in the ledger.
     pub(crate) fn first(&self) -> u64 {
         self.base
     }
 
-    /// Settles the fate of transmissions: those in `received` (`start..=end`, from the highest down) arrived; the
-    /// others below `lost_before` did not. `settled` gets each that is news, in order, with what it carried.
+    /// Settles transmissions: those in `received` (`start..=end`, from the highest down) arrived; the others below
+    /// `lost_before` are lost. `settled` gets each new outcome, in order, with its contents.
     pub(crate) fn settle(
         &mut self,
         now: Instant,
@@ -311,7 +311,7 @@ impl Ledger {
         self.forget_settled();
     }
 
-    /// Drops entries from the front that need no more attention.
+    /// Removes settled entries from the front.
     fn forget_settled(&mut self) {
         while self
             .entries
@@ -327,7 +327,7 @@ impl Ledger {
         self.pass_presumed();
     }
 
-    /// Forgets the oldest transmissions that nobody waits for any more, so that at most `kept` remain.
+    /// Forgets the oldest transmissions that are not waited for, so that at most `kept` remain.
     pub(crate) fn forget_beyond(&mut self, kept: usize) {
         while self.entries.len() > kept
             && self

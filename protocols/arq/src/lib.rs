@@ -1,19 +1,19 @@
-//! Repair of losses on one hop.
+//! The repair of losses on one hop.
 //!
-//! One [`Arq`] stands at each end of a hop. It takes packets, puts them into frames when the air is
-//! granted, numbers each transmission, learns from acknowledgements which arrived, and sends again
-//! what did not, so that losses never reach the transport above. Packets of a held flow leave the other end in order;
-//! a loss in one flow never holds another. The frame is that of `docs/hop-frame.md`.
+//! One [`Arq`] stands at each end of a hop. It takes packets, puts them into frames when it gets a grant, numbers
+//! each transmission, learns from acknowledgements which ones arrived, and retransmits the content of the others, so
+//! that losses never reach the transport above. Packets of a held flow leave the other end in order; a loss in one
+//! flow never delays another flow. The frame is that of `docs/hop-frame.md`.
 //!
-//! A transmission is known to be lost when a later one is acknowledged, and the time is over by which this hop is
-//! known to reorder, none on most; or presumed lost when no acknowledgement came within a round trip and some.
-//! Where silences lose what was sent before them (fades), what is outstanding is sent again and again while nothing
-//! comes through, oldest first and without back-off: the data itself probes the fade, and the first frame after it
-//! is of use. After [`Config::feed`] of silence small probes take its place. Where the last silence lost nothing,
-//! all that is outstanding waits in the hop, and copies leave rarer the longer a silence lasts; in the first one
-//! too, if not as rare.
+//! A transmission is lost when a later one is acknowledged and the reordering window of this hop is over (zero on
+//! most hops). It is presumed lost when no acknowledgement came within the retransmission timeout. If silences lose
+//! what was sent before them (fades), unacknowledged content is retransmitted again and again while nothing comes
+//! through, oldest first and without back-off: the data itself probes the fade, and the first frame after the fade is
+//! useful. After [`Config::feed`] of silence small probes take its place. If the last silence lost nothing,
+//! unacknowledged frames wait in the hop, and the copies become rarer the longer a silence lasts. The same holds in
+//! the first silence, but the copies are less rare.
 //!
-//! What TCP sends again although this end still has to deliver it does not cross a second time.
+//! A TCP retransmission of data that this end still has to deliver does not cross a second time.
 
 mod acknowledge;
 mod arq;
@@ -57,32 +57,32 @@ use wire::flow::{Class, FlowKey};
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
-/// How one end behaves.
+/// Configuration of one end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes that a frame may have; where the path is searched, at most.
+    /// Length of a full frame in bytes; the largest length if the path is searched.
     pub frame: usize,
-    /// Bytes that each frame costs on the wire beyond its own: seal, bearer and link.
+    /// Bytes that each frame costs on the wire beyond its own: seal, bearer and link headers.
     pub overhead: usize,
-    /// By how many transmissions the hop may always reorder, beside what is learned of its order.
+    /// Number of transmissions by which the hop may always reorder, in addition to the reordering that is measured.
     pub reorder: u64,
-    /// The tries of brief packets.
+    /// Limits on the retransmission of brief packets.
     pub tries: Tries,
-    /// Every flow is brief: what is not delivered within the tries is lost, fades included, as in the
+    /// True if every flow is brief: content that is not delivered within the tries is lost, fades included, as in the
     /// link layers of the papers. For the lab.
     pub limit_all: bool,
-    /// For how long of a fade the data itself probes it.
+    /// Time for which the data itself probes a fade.
     pub feed: Duration,
-    /// What this end may hold for the other in all; at least [`MEMORY_LEAST`] is taken.
+    /// Most memory for the state of the peer; values below [`MEMORY_LEAST`] are raised to it.
     pub memory: Bytes,
-    /// What may wait for its first transmission, over all flows.
+    /// Most bytes that wait for their first transmission, over all flows.
     pub queue: Bytes,
-    /// How the length of frames is found; without it they have [`Config::frame`] bytes.
+    /// Search for the length of frames; without it frames have [`Config::frame`] bytes.
     pub path: Option<PathSearch>,
 }
 
 impl Config {
-    /// The usual behaviour, for frames of `frame` bytes that cost `overhead` more on the wire.
+    /// Returns the usual configuration, for frames of `frame` bytes that cost `overhead` bytes more on the wire.
     pub fn new(frame: usize, overhead: usize) -> Self {
         Self {
             frame,
@@ -102,105 +102,107 @@ impl Config {
     }
 }
 
-/// What can happen to an [`Arq`].
+/// Inputs of an [`Arq`].
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// The layer above wants a packet sent across the hop.
+    /// The layer above sends a packet across the hop.
     Packet {
         /// The packet.
         packet: Packet,
         /// Its flow.
         key: FlowKey,
-        /// The repair that the flow wants.
+        /// The repair class of the flow.
         class: Class,
     },
-    /// A packet for the plain lane: it crosses once, and its loss is for others to repair.
+    /// A packet for the plain lane: it crosses once, and other layers repair its loss.
     Plain {
         /// The packet.
         packet: Packet,
         /// Its flow.
         key: FlowKey,
-        /// Whether it goes before those of its flow that wait; not before other flows.
+        /// True if it goes before the waiting packets of its flow; it never goes before other flows.
         ahead: bool,
     },
     /// A packet of the split transport, for the plain lane: it crosses once, in a chunk of its own, behind the others
-    /// of its kind. One that fits no frame is dropped and counted.
+    /// of its kind. A packet that fits no frame is dropped and counted.
     Transport(PacketBuffer),
-    /// A frame came from the other end, whole and authentic.
+    /// A frame arrived from the other end, whole and authentic.
     Frame {
-        /// When it arrived.
+        /// Time of its arrival.
         arrived: Instant,
         /// The frame.
         frame: PacketBuffer,
-        /// The field of the outer header that it came in; [`Ecn::NotCapable`] where there is none.
+        /// ECN field of the outer header; [`Ecn::NotCapable`] if there is none.
         ecn: Ecn,
     },
-    /// The medium can take so many bytes on the wire now; a last frame may exceed them.
+    /// The medium can take this many bytes on the wire now; the last frame may exceed them.
     AirFree(Bytes),
-    /// The medium can take one frame now that only acknowledges.
+    /// The medium can take one frame now that carries only an acknowledgement.
     AcknowledgementFree,
-    /// Others used the medium for so many bytes: they count where its rate is measured.
+    /// Other hosts used the medium for this many bytes: they count where its rate is measured.
     Elsewhere(Bytes),
-    /// The rate of the hop, as far as it is known: it sizes the queues.
+    /// The rate of the hop, as far as it is known. It sizes the queues.
     Rate(BitRate),
-    /// What the hop carries at least, while its rate is not known.
+    /// The least rate of the hop, while its rate is not known.
     LeastRate(BitRate),
     /// News of the path that frames take.
     Path(PathNews),
-    /// Whether frames can be sent at all, as at first; while they cannot, nothing is granted, and nothing is due again.
+    /// True if frames can be sent at all, as at the start. While it is false, nothing is granted and no
+    /// retransmission falls due.
     Link(bool),
 }
 
-/// What an [`Arq`] asks of its driver.
+/// Outputs of an [`Arq`], for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// Put a frame on the air.
+    /// A frame to put on the air.
     Frame {
         /// The frame.
         frame: PacketBuffer,
-        /// The field that its outer header is to have.
+        /// ECN field that the outer header must have.
         ecn: Ecn,
     },
-    /// Hand a packet to the layer above.
+    /// A packet to hand to the layer above.
     Packet(Packet),
     /// A packet of the split transport has crossed the hop.
     Transport(PacketBuffer),
-    /// Something happened on the link.
+    /// An event on the link.
     Event(LinkEvent),
-    /// How a transmission fared, for whoever estimates the rate of the hop.
+    /// Delay and losses of a transmission, for the part that estimates the rate of the hop.
     Sample(Sample),
-    /// Nothing that was sent of late is acknowledged: a fade has begun, or goes on.
+    /// No recent transmission is acknowledged: a fade has begun, or goes on.
     Silence,
 }
 
-/// What happens on the link.
+/// Events on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// Nothing has come through for longer than a round trip.
+    /// A fade began: nothing has come through for longer than the retransmission timeout.
     FadeBegan,
-    /// Something came through again.
+    /// A fade ended: something came through again.
     FadeEnded {
-        /// How long nothing had.
+        /// Length of the fade.
         lasted: Duration,
-        /// No packet has been given up for it: even a brief one, at either end, is sent again for longer than that.
+        /// True if no packet was given up because of it: even brief packets are retransmitted, at either end, for
+        /// longer than it lasted.
         kept: bool,
     },
 }
 
-/// The latest transmission that an acknowledgement named as arrived.
+/// The latest transmission that an acknowledgement reported as received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// When it left.
+    /// Time when it left.
     pub sent_at: Instant,
-    /// Bytes sent on the wire in all when it had left, lost ones included.
+    /// Total bytes sent on the wire when it had left, lost ones included.
     pub sent_total: u64,
-    /// When it arrived, in microseconds of the other end's clock, modulo 2³².
+    /// Arrival time in microseconds of the other end's clock, modulo 2³².
     pub arrival: u32,
-    /// The round trip without the wait at the other end.
+    /// Round-trip time without the delay at the other end.
     pub round_trip: Duration,
-    /// The number of transmissions newly reported as CE-marked: since the last sample, and never more than it reports
-    /// as arrived. Zero while marks do not cross the hop, or say nothing.
+    /// Number of transmissions newly reported as CE-marked since the last sample, at most the number newly
+    /// acknowledged. Zero while marks do not cross the hop or carry no information.
     pub marked: u64,
-    /// Bytes on the wire of all transmissions that are known to be lost.
+    /// Bytes on the wire of all transmissions that were declared lost.
     pub lost_total: u64,
 }

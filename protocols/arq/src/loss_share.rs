@@ -1,22 +1,22 @@
-//! What share of frames the hop loses.
+//! The share of frames that the hop loses.
 
 use units::Probability;
 
-/// Over about so many frames it is smoothed.
+/// Number of frames over which the share is smoothed.
 const SMOOTHING: u64 = 512;
-/// Before so many it says nothing.
+/// Number of frames before which the share is not known.
 const ENOUGH: u64 = 128;
 
-/// The share of frames of one direction that were lost, of late.
+/// The recent share of lost frames in one direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LossShare {
-    /// In 2⁻³².
+    /// The share in 2⁻³².
     share: u64,
     frames: u64,
 }
 
 impl LossShare {
-    /// Takes in the fate of the next frame.
+    /// Records the outcome of the next frame.
     pub(crate) fn note(&mut self, is_lost: bool) {
         self.frames = (self.frames + 1).min(SMOOTHING);
         self.share -= self.share / self.frames;
@@ -25,21 +25,21 @@ impl LossShare {
         }
     }
 
-    /// The same of several that were lost, one after the other.
+    /// Records several losses, one after the other.
     pub(crate) fn note_lost(&mut self, count: u64) {
-        // What lies further back than the smoothing reaches changes nothing.
+        // Losses further back than the smoothing reaches change nothing.
         for _ in 0..count.min(8 * SMOOTHING) {
             self.note(true);
         }
     }
 
-    /// One that was noted as lost was not.
+    /// Corrects one frame that was recorded as lost and was not.
     pub(crate) fn forgive(&mut self) {
         let part = (1 << 32) / self.frames.max(1);
         self.share = self.share.saturating_sub(part);
     }
 
-    /// The share, once enough frames have shown it.
+    /// Returns the share, once enough frames have shown it.
     pub(crate) fn known(&self) -> Option<Probability> {
         (self.frames >= ENOUGH).then(|| Probability::ratio(self.share, 1 << 32))
     }
@@ -49,7 +49,7 @@ impl LossShare {
 mod tests {
     use super::*;
 
-    /// What is known after so many rounds of one lost frame and `whole` others.
+    /// Returns the known share after `rounds` rounds of one lost frame and `whole` others.
     fn after(rounds: u64, whole: u64) -> Option<f64> {
         let mut share = LossShare::default();
         for _ in 0..rounds {

@@ -1,4 +1,4 @@
-//! Everything that this end has to send: flows, their turns, and what is due again.
+//! The sending side of one end: flows, their turns, and retransmissions.
 
 mod admission;
 mod write;
@@ -21,48 +21,48 @@ use crate::table::FlowTable;
 use crate::watch::{Pattern, Watch};
 use write::{write_stream, write_transport};
 
-/// A flow that has said nothing for so long ends.
+/// Time without packets after which a flow ends.
 const IDLE: Duration = Duration::from_secs(60);
-/// Room below which a chunk is not worth its fields.
+/// Bytes of room below which a chunk is not worth its header.
 const ROOM_MIN: usize = 24;
-/// The same of one that is not a stream, while there are many.
+/// Time without packets after which a flow without a stream ends, while there are many flows.
 const IDLE_IN_A_CROWD: Duration = Duration::from_secs(5);
-/// What a resting flow may go on holding, in bytes.
+/// Bytes of memory that an idle flow may keep.
 const RESTING: usize = 4_096;
-/// The largest content that is sent again until it is confirmed.
+/// Largest content in bytes that is retransmitted until it is confirmed.
 const SMALL: u64 = 600;
 
-/// What there is to send.
+/// State of the sending side of one end.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     table: FlowTable,
     order: FairOrder,
     brief: BriefSender,
-    /// Bytes over all held flows between the first unconfirmed one and the highest sent.
+    /// Bytes over all held flows between the first unconfirmed byte and the highest sent.
     span: u64,
     queued: usize,
     watch: Watch,
     limits: QueueLimits,
     shares: Shares,
     counts: Counts,
-    /// The slot of the flow with the longest queue, as far as packets that came show.
+    /// Slot of the flow with the longest queue, as far as recent packets show.
     longest: usize,
-    /// Flows with packets have left the order because there was no room for what they send.
+    /// True if flows with packets have left the order because there was no room for them.
     held_back: bool,
-    /// What was never sent goes before what is only presumed to be lost.
+    /// True if new data goes before data that is only presumed lost.
     pub(crate) fresh_first: bool,
 }
 
-/// What became of packets that came.
+/// Counters of packets from the layer above.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Those for which nothing was left of what may be kept, or may wait, in all.
+    /// Packets dropped at the limit on memory or on all queues.
     capped: u64,
-    /// Those that had no flow of their own.
+    /// Packets that had no flow of their own.
     in_common: u64,
-    /// Those that were marked.
+    /// Packets that were marked.
     marked: u64,
-    /// Those that repeated data which still wait to be delivered.
+    /// Packets that repeated data which still wait to be delivered.
     held_already: u64,
 }
 
@@ -84,82 +84,82 @@ impl Outbox {
         }
     }
 
-    /// Sets how much each flow may queue from now on.
+    /// Sets the limits on the queue of each flow.
     pub(crate) fn set_limits(&mut self, limits: QueueLimits) {
         self.limits = limits;
     }
 
-    /// Bytes of the packets that wait.
+    /// Returns the bytes of the packets that wait.
     pub(crate) fn queued(&self) -> usize {
         self.queued
     }
 
-    /// Bytes of those that are packets of the split transport.
+    /// Returns the bytes of those that are packets of the split transport.
     pub(crate) fn transport_queued(&self) -> usize {
         let slot = self.table.find(&Lane::Transport.common());
         let flow = slot.and_then(|slot| self.table.get(slot));
         flow.map_or(0, Flow::queued)
     }
 
-    /// How many flows there are.
+    /// Returns the number of flows.
     pub(crate) fn flows(&self) -> usize {
         self.table.len()
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         self.table.memory() + self.brief.memory() + self.order.memory() + self.watch.memory()
     }
 
-    /// Packets for which there was no room, see [`Config::memory`] and [`Config::queue`].
+    /// Returns the number of packets for which there was no room, see [`Config::memory`] and [`Config::queue`].
     pub(crate) fn capped(&self) -> u64 {
         self.counts.capped
     }
 
-    /// Packets that had no flow of their own.
+    /// Returns the number of packets that had no flow of their own.
     pub(crate) fn in_common(&self) -> u64 {
         self.counts.in_common
     }
 
-    /// Packets that repeated data which still wait to be delivered.
+    /// Returns the number of packets that repeated data which still wait to be delivered.
     pub(crate) fn held_already(&self) -> u64 {
         self.counts.held_already
     }
 
-    /// Packets marked because their flow's queue stood.
+    /// Returns the number of packets marked because their flow's queue stood.
     pub(crate) fn marked(&self) -> u64 {
         self.counts.marked
     }
 
-    /// Whether there is room for what is noted of ranges that have not been sent yet.
+    /// Returns true if there is memory for the records of new ranges.
     fn may_extend(&self) -> bool {
         self.span < HELD_MAX && self.memory() < self.shares.noted
     }
 
-    /// Whether there is something to send.
+    /// Returns true if there is something to send.
     pub(crate) fn has_work(&self) -> bool {
         self.brief.has_work() || !self.order.is_empty()
     }
 
-    /// When a sparse packet is to be repeated.
+    /// Returns the time when a sparse packet is repeated.
     pub(crate) fn next_repeat(&self, pattern: Pattern) -> Option<Instant> {
         self.watch.next_due(pattern)
     }
 
-    /// Repeats what is due of sparse packets and not confirmed yet.
+    /// Repeats sparse packets that are due and not confirmed yet.
     pub(crate) fn repeat_due(&mut self, now: Instant, pattern: Pattern) {
         let mut watch = std::mem::take(&mut self.watch);
         watch.due(now, pattern, |content| self.repeat(now, content));
         self.watch = watch;
     }
 
-    /// Drops a packet of the split transport: the path carries less than when it was made, and whoever made it sends it
-    /// again.
+    /// Drops a packet of the split transport: the path MTU shrank after it was made, and its sender retransmits the
+    /// data.
     fn drop_too_long(&mut self, slot: usize) {
         self.queued -= self.table.change(slot, Flow::drop_oldest).unwrap_or(0);
     }
 
-    /// Sends `content` again without news of it; false if nobody waits for it any more.
+    /// Queues `content` again without waiting for an acknowledgement; returns false if it is confirmed or given up.
     fn repeat(&mut self, now: Instant, content: &Content) -> bool {
         match content {
             Content::Transport(_) | Content::Padding => false,
@@ -179,8 +179,8 @@ impl Outbox {
         }
     }
 
-    /// Fills `frame` with what is to be sent, in the order of the flows' turns; notes it in `ledger`
-    /// and returns how many contents that were. `pattern` says when sparse packets are repeated.
+    /// Fills `frame` in the order of the flows' turns; records the contents in `ledger` and returns their number.
+    /// `pattern` sets when sparse packets are repeated.
     pub(crate) fn fill(
         &mut self,
         now: Instant,
@@ -252,7 +252,7 @@ impl Outbox {
         contents
     }
 
-    /// The flow whose turn it is, of those with something that may be sent.
+    /// Returns the flow whose turn it is, of those with something that may be sent.
     fn turn(&mut self, may_extend: bool) -> Option<(usize, Place)> {
         loop {
             let table = &self.table;
@@ -294,7 +294,7 @@ impl Outbox {
         })
     }
 
-    /// The other end has `content`; returns how many bytes of it are news.
+    /// Records that the other end has `content`; returns the number of bytes newly confirmed.
     pub(crate) fn confirm(&mut self, content: &Content) -> u64 {
         match content {
             Content::Transport(length) => u64::from(*length),
@@ -332,8 +332,8 @@ impl Outbox {
         }
     }
 
-    /// `content` was lost, and not by a fade. What is lost a second time has kept its flow waiting for two
-    /// round trips, so it gets two chances more: a third loss would look like a broken path to TCP (RFC 6298 §5).
+    /// Repairs `content` that was lost, and not by a fade. A second loss has made its flow wait for two round trips,
+    /// so it gets two more chances: a third loss would look like a broken path to TCP (RFC 6298 §5).
     pub(crate) fn lose_alone(&mut self, now: Instant, content: &Content, pattern: Pattern) {
         self.lose(now, content, false);
         if matches!(content, Content::Stream { again: true, .. }) {
@@ -341,12 +341,12 @@ impl Outbox {
         }
     }
 
-    /// `content` did not arrive.
+    /// Repairs `content`, which did not arrive.
     pub(crate) fn lose(&mut self, now: Instant, content: &Content, in_fade: bool) {
         self.repair(now, content, in_fade, StreamSender::lose);
     }
 
-    /// `content` is presumed not to have arrived.
+    /// Repairs `content`, which is presumed lost.
     pub(crate) fn doubt(&mut self, now: Instant, content: &Content) {
         self.repair(now, content, true, StreamSender::doubt);
     }
@@ -395,7 +395,7 @@ impl Outbox {
         }
     }
 
-    /// `content` was presumed not to have arrived, and did not.
+    /// Repairs `content`, which was presumed lost and was lost.
     pub(crate) fn lose_doubted(&mut self, content: &Content) {
         let Content::Stream {
             slot, flow, range, ..
@@ -412,7 +412,7 @@ impl Outbox {
         }
     }
 
-    /// Lists those flows again that had to wait for room, once there is some.
+    /// Lists the flows again that had to wait for room, once there is some.
     pub(crate) fn resume(&mut self) {
         let room = self.may_extend() || self.brief.len() < self.shares.brief;
         if !self.held_back || !room {
@@ -435,7 +435,7 @@ impl Outbox {
             .then_some(flow)
     }
 
-    /// Ends the flows that have been idle for long.
+    /// Ends flows that have been idle for long.
     pub(crate) fn end_idle(&mut self, now: Instant) {
         let is_crowded = self.table.len() > self.shares.flows / 2;
         for slot in self.table.slots() {
@@ -474,7 +474,7 @@ impl Outbox {
         }
     }
 
-    /// Brief packets given up so far.
+    /// Returns the number of brief packets given up.
     pub(crate) fn abandoned(&self) -> u64 {
         self.brief.abandoned
     }

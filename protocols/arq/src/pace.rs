@@ -1,28 +1,29 @@
-//! What the past decides of when to send.
+//! The state from which the times of transmissions follow.
 
 use units::{BitRate, Duration, Instant};
 
 use crate::stall::Grace;
 use crate::stats::Fade;
 
-/// How far apart copies leave in a silence, at least and at most, unless silences lose what is on its way.
+/// Least and most time between retransmissions in a silence, unless silences lose what is in flight.
 const COPIES_LEAST: Duration = Duration::from_millis(20);
 const COPIES_MOST: Duration = Duration::from_millis(500);
 
-/// What silences do with what has left before them, judged by the last.
+/// Effect of silences on frames sent before them, judged by the last silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Silences {
-    /// There has been none.
+    /// No silence yet.
     #[default]
     Unknown,
-    /// Nothing was lost: it waited in the hop until that went on, and copies would wait behind it.
+    /// Nothing was lost: frames waited in the hop until it went on, and copies would queue behind them.
     Hold,
-    /// Something was lost, and the first copy after the silence is of use.
+    /// Something was lost, and the first copy after the silence is useful.
     Lose,
 }
 
 impl Silences {
-    /// How far apart copies leave in a silence that has lasted for so long; nothing where they cost nothing.
+    /// Returns the time between retransmissions in a silence that has lasted for `lasted`; `None` if copies cost
+    /// nothing.
     pub(crate) fn spacing(self, lasted: Duration) -> Option<Duration> {
         let part = match self {
             Self::Unknown => 16,
@@ -33,21 +34,21 @@ impl Silences {
     }
 }
 
-/// What the times of the past decide.
+/// State from which the times of transmissions follow.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     pub(crate) rate: Option<BitRate>,
     pub(crate) last_heard: Instant,
-    /// When the last silence ended: what left before it says how long that was, and not how long the hop takes.
+    /// End of the last silence. A round trip that began before it measures that silence, not the hop.
     pub(crate) silent_until: Instant,
-    /// Frames of the other end are missing since the last that acknowledged something: they may have done so too.
+    /// True if frames of the other end are missing since the last acknowledgement: they may have carried others.
     pub(crate) has_missed: bool,
-    /// Whether silence may be judged, and whether what nobody confirmed may be sent again.
+    /// Delays of the judgement of silences, and of retransmissions without an acknowledgement, after a stall.
     pub(crate) silence: Grace,
     pub(crate) repeats: Grace,
-    /// Fades are to be expected until then.
+    /// Time until which fades are expected.
     pub(crate) fading_until: Option<Instant>,
-    /// What the last silence did with what had left before it.
+    /// Effect of the last silence on frames sent before it.
     pub(crate) silences: Silences,
     /// The current fade.
     pub(crate) fade: Option<Fade>,
@@ -56,14 +57,14 @@ pub(crate) struct Pace {
     pub(crate) unlinked: bool,
 }
 
-/// Times at which something is due.
+/// Times of events.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
-    /// When something may be presumed lost again in this silence.
+    /// Time when frames may be presumed lost again in this silence.
     pub(crate) doubt: Instant,
-    /// When the next probe of a long fade may leave.
+    /// Time when the next probe of a long fade may leave.
     pub(crate) probe: Instant,
     pub(crate) tidy: Option<Instant>,
-    /// When whole segments of a packet that is still incomplete can be released.
+    /// Time when whole segments of a packet that is still incomplete can be released.
     pub(crate) release: Option<Instant>,
 }

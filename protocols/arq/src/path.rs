@@ -1,4 +1,4 @@
-//! How long frames may be on the path that they take.
+//! The length of frames on the path that they take.
 
 use machine::Machine;
 use pathmtu::{Input, News, Output, PathMtu};
@@ -8,30 +8,30 @@ use crate::Config;
 use crate::ledger::{Outcome, Settled};
 use crate::round_trip::RoundTrip;
 
-/// A frame that leaves less of its room than this could have been longer.
+/// Bytes of room below which a frame counts as full, so that a longer one would be useful.
 const NEARLY: usize = 64;
-/// What a frame has at least, however little the path carries.
+/// Least length of a frame in bytes, however short the path MTU.
 const FRAME_LEAST: usize = 64;
 
-/// How the length of frames is found.
+/// Configuration of the search for the length of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathSearch {
-    /// Between which lengths of packets.
+    /// Limits on the length of packets.
     pub lengths: pathmtu::Config,
-    /// What a packet has around its frame, in bytes.
+    /// Bytes that a packet has around its frame.
     pub around: usize,
 }
 
 /// News of the path that frames take; lengths are those of packets, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathNews {
-    /// It leads elsewhere, and a packet there has so many bytes around its frame.
+    /// The path changed, and a packet there has this many bytes around its frame.
     Moved(usize),
-    /// It may lead elsewhere.
+    /// The path may have changed.
     Uncertain,
-    /// Somebody says that it carries no longer packets than this; it may be forged.
+    /// A message reports that the path carries no longer packets than this; it may be forged.
     Said(usize),
-    /// This host itself does not send a frame of so many bytes.
+    /// This host itself refuses to send a frame of this many bytes.
     Refused(usize),
 }
 
@@ -39,20 +39,20 @@ pub enum PathNews {
 #[derive(Debug, Clone)]
 pub struct Path {
     search: Option<(PathMtu, usize)>,
-    /// What frames have without a search.
+    /// Length of frames without a search.
     frame: usize,
-    /// The longest frame that has come.
+    /// Length of the longest frame received.
     received: usize,
-    /// What any path should carry of the lengths that are searched.
+    /// Length that any path should carry, of those in the search.
     least: usize,
 }
 
-/// What is to be put on the air for the search.
+/// Frames that the search sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// A frame of so many bytes, and a short one.
+    /// A frame of this many bytes, and a short one.
     Probe(usize),
-    /// A short one.
+    /// A short frame.
     Short,
 }
 
@@ -67,7 +67,7 @@ impl Path {
         }
     }
 
-    /// How many bytes a frame may have now.
+    /// Returns the most bytes that a frame may have now.
     pub fn frame(&self) -> usize {
         match &self.search {
             Some((path, around)) => path.length().saturating_sub(*around).max(FRAME_LEAST),
@@ -75,18 +75,17 @@ impl Path {
         }
     }
 
-    /// The longest packet that the path from here carries, in bytes; nothing before it has been found, or where it is
-    /// not searched.
+    /// Returns the path MTU from here in bytes; `None` before it is found, or without a search.
     pub fn found(&self) -> Option<usize> {
         self.search.as_ref().and_then(|(path, _)| path.found())
     }
 
-    /// Whether the path has been found to carry less than packets have at least, as any path of IPv6 carries.
+    /// Returns true if the path was found to carry less than the least length that any path of IPv6 carries.
     pub fn is_cut(&self) -> bool {
         self.found().is_some_and(|found| found < self.least)
     }
 
-    /// The longest packet that has come from the other end, in bytes; nothing where the path is not searched.
+    /// Returns the length of the longest packet from the other end, in bytes; `None` without a search.
     pub fn received_most(&self) -> Option<usize> {
         let (_, around) = self.search.as_ref().filter(|_| self.received > 0)?;
         Some(self.received + around)
@@ -98,14 +97,14 @@ impl Path {
         }
     }
 
-    /// Since when, or from when on, a grant of the air would be used.
+    /// Returns the time from which a grant would be used, which may be past.
     pub(crate) fn air_wanted_from(&self) -> Option<Instant> {
         self.search
             .as_ref()
             .and_then(|(path, _)| path.air_wanted_from())
     }
 
-    /// What is to be sent, where the air is granted.
+    /// Returns the frame to send, once the air is granted.
     pub(crate) fn due(&mut self, now: Instant) -> Option<Due> {
         let (path, around) = self.search.as_mut()?;
         path.handle_input(now, Input::AirFree);
@@ -115,29 +114,29 @@ impl Path {
         })
     }
 
-    /// What was to be tried has left under this number, and the short frame under the next.
+    /// Records that a probe has left with this number, and the short frame with the next.
     pub(crate) fn sent(&mut self, now: Instant, number: u64) {
         self.tell(now, Input::Sent(number));
     }
 
-    /// A frame of so many bytes leaves.
+    /// Records that a frame of this many bytes leaves.
     pub(crate) fn filled(&mut self, now: Instant, bytes: usize) {
         if bytes + NEARLY > self.frame() {
             self.tell(now, Input::Wanted);
         }
     }
 
-    /// Longer frames than now would be of use.
+    /// Records that longer frames would be useful.
     pub(crate) fn wanted(&mut self, now: Instant) {
         self.tell(now, Input::Wanted);
     }
 
-    /// A frame of so many bytes has come.
+    /// Records a received frame of this many bytes.
     pub(crate) fn received(&mut self, bytes: usize) {
         self.received = self.received.max(bytes);
     }
 
-    /// The transmissions in `ranges` (`start..=end`) have arrived.
+    /// Records that the transmissions in `ranges` (`start..=end`) have arrived.
     pub(crate) fn acknowledged(&mut self, now: Instant, ranges: &[(u64, u64)]) {
         let Some((path, _)) = &mut self.search else {
             return;
@@ -153,7 +152,7 @@ impl Path {
         }
     }
 
-    /// What became of a transmission; true if nothing else follows from it: it was a try.
+    /// Records the outcome of a transmission; returns true if it was a probe, so that nothing else follows from it.
     pub(crate) fn settled(&mut self, now: Instant, settled: &Settled) -> bool {
         if settled.is_padded {
             return true;

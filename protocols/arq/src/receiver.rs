@@ -1,4 +1,4 @@
-//! One stream, or one packet in fragments, at its receiving end.
+//! The receiving end of one stream, or of one packet in fragments.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -8,69 +8,69 @@ use wire::packet::{Packet, PacketBuffer};
 
 use crate::limits::PART;
 
-/// The storage of the longest packet, in bytes.
+/// Returns the bytes of a buffer for the longest packet.
 pub(crate) fn longest_packet() -> usize {
     PacketBuffer::capacity_of_copy(PACKET_MAX)
 }
 
-/// Storage of packets that one call releases of what was held: a few bytes may stand for a packet, so all at once
-/// could be far more than was held.
+/// Bytes of buffers after which one call releases no more packets of held data: a few bytes may stand for a packet,
+/// so all at once could be far more than was held.
 const RELEASED_AT_ONCE: usize = 1 << 20;
-/// So many parts may be held however short they are, and another for so many bytes: to put a part among others takes
-/// a time that grows with their number.
+/// Number of parts that may be held however short they are, and bytes held for each further part: the time to insert
+/// a part grows with their number.
 const PARTS: usize = 1_024;
 const PART_BYTES: u64 = 256;
-/// Room for parts that is kept where there is enough.
+/// Capacity for parts that is kept when none is left.
 const PARTS_KEPT: usize = 1_024;
 
-/// Why a chunk was not taken in.
+/// Reason why a chunk was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It was here before.
+    /// It was received before.
     Repeated,
-    /// It exceeds what may be held.
+    /// It exceeds a limit.
     Limit,
-    /// What it belongs to cannot be read.
+    /// Its stream or packet cannot be read.
     Broken,
 }
 
-/// What there is room for, in bytes.
+/// Room for more data, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Room {
-    /// In all.
+    /// Room in all.
     pub(crate) whole: usize,
-    /// For parts that wait for others.
+    /// Room for parts that wait for others.
     pub(crate) parts: usize,
 }
 
-/// One stream, or one fragmented packet, at its receiving end.
+/// The receiving end of one stream, or of one fragmented packet.
 #[derive(Debug, Default)]
 pub(crate) struct StreamReceiver {
     reader: RecordReader,
-    /// Everything below has been read.
+    /// Offset below which everything has been read.
     pub(crate) read: u64,
     /// Later parts, sorted, disjoint but for overlaps at their ends.
     held: VecDeque<(u64, PacketBuffer)>,
-    /// Their bytes, and what their buffers take.
+    /// Bytes of those parts, and of their buffers.
     pub(crate) held_bytes: u64,
     storage: usize,
     pub(crate) end: Option<u64>,
     pub(crate) broken: bool,
-    /// More of it will be released, see [`Self::has_more`].
+    /// True if more of it will be released, see [`Self::has_more`].
     pub(crate) waits: bool,
 }
 
 impl StreamReceiver {
-    /// What one takes, in bytes, its place in a tree included.
+    /// Bytes that one takes, its place in a tree included.
     pub(crate) const SIZE: usize = 2 * size_of::<Self>() + crate::limits::NODE;
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         let slots = self.held.capacity() * size_of::<(u64, PacketBuffer)>();
         Self::SIZE + slots + self.held.len() * PART + self.storage + self.reader.memory()
     }
 
-    /// Takes in `bytes` from `start` on and releases packets that this completes.
+    /// Adds `bytes` from `start` on and releases packets that this completes.
     pub(crate) fn receive(
         &mut self,
         start: u64,
@@ -88,7 +88,7 @@ impl StreamReceiver {
         if start > self.read {
             return self.hold(start, bytes, room.parts);
         }
-        // Where there is no room for another packet, the one that is being filled can be completed, which makes some.
+        // Without room for another packet, the one that is being filled can still be completed, which makes room.
         let known = (self.read - start) as usize;
         let missing = self.reader.missing();
         let fits = self.has_room(room) || bytes.len().saturating_sub(known) <= missing;
@@ -104,13 +104,12 @@ impl StreamReceiver {
         }
     }
 
-    /// Whether the longest packet may be begun after the one that is being filled.
+    /// Returns true if the longest packet may begin after the one that is being filled.
     fn has_room(&self, room: Room) -> bool {
         room.whole + self.reader.memory() >= longest_packet()
     }
 
-    /// Releases of what was held what has nothing missing before it any more, up to a limit; returns whether that was
-    /// anything.
+    /// Releases held data with nothing missing before it, up to a limit; returns true if there was any.
     pub(crate) fn release(&mut self, room: Room, deliver: &mut impl FnMut(Packet)) -> bool {
         let (released, had_room) = (Cell::new(0), self.has_room(room));
         let mut deliver = |packet: Packet| {
@@ -132,7 +131,7 @@ impl StreamReceiver {
         any
     }
 
-    /// Whether something that is held has nothing missing before it.
+    /// Returns true if held data has nothing missing before it.
     pub(crate) fn has_more(&self) -> bool {
         let first = self.held.front();
         first.is_some_and(|(start, _)| *start <= self.read)
@@ -186,7 +185,7 @@ impl StreamReceiver {
         self.reader.flush(deliver);
     }
 
-    /// Whether the part that has been read ends inside a record.
+    /// Returns true if the data that has been read ends inside a record.
     pub(crate) fn is_inside(&self) -> bool {
         self.reader.end().is_err()
     }

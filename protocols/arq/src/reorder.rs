@@ -1,9 +1,7 @@
-//! How far the hop reorders: nothing is taken for lost that may only be late (RACK, RFC 8985 §6.2).
+//! The reordering of the hop: a transmission that may only be late is not declared lost (RACK, RFC 8985 §6.2).
 //!
 //! A transmission is overtaken when a later one is acknowledged and it is not. On a hop that keeps order it is lost
-//! then.
-//! When one that was overtaken arrives after all, the hop reorders, and from then on so much time is given to each
-//! as that
+//! then. When an overtaken one arrives after all, the hop reorders, and from then on each gets as much time as that
 //! one took, and a little more.
 
 use std::collections::VecDeque;
@@ -12,16 +10,17 @@ use units::{Duration, Instant};
 
 use crate::stall::Grace;
 
-/// How long the longest wait for what was overtaken is remembered, at most twice.
+/// Time for which the longest wait of an overtaken transmission is remembered, at most twice that.
 const REMEMBERED: Duration = Duration::from_secs(10);
-/// Acknowledgements remembered: as many as come in a round trip.
+/// Most acknowledgements remembered: as many as come in a round trip.
 const MARKS_MAX: usize = 128;
-/// Transmissions remembered that were taken for lost.
+/// Most transmissions remembered that were declared lost.
 const LOST_MAX: usize = 128;
-/// An end that reports late what came in time cannot delay repairs without bound; nor by less than this.
+/// Least value of the limit on the window, which otherwise is a round trip: an end that reports arrivals late must
+/// not delay repairs without bound.
 const WINDOW_LEAST: Duration = Duration::from_millis(4);
 
-/// An acknowledgement: what it does not name between two numbers is overtaken since then.
+/// An acknowledgement: the numbers between `above` and `below` that it does not cover are overtaken since `at`.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     above: u64,
@@ -29,13 +28,13 @@ struct Mark {
     at: Instant,
 }
 
-/// What is known of the hop's order.
+/// State of the hop's order.
 #[derive(Debug, Default)]
 pub(crate) struct Reordering {
     marks: VecDeque<Mark>,
-    /// What lies below is overtaken long enough.
+    /// Number below which everything was overtaken long enough ago.
     passed: u64,
-    /// Numbers taken for lost, and when they were overtaken.
+    /// Numbers declared lost, and the times when they were overtaken.
     lost: VecDeque<(u64, Instant)>,
     current: Duration,
     before: Duration,
@@ -44,15 +43,15 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// For how long what is overtaken may still come; nothing on a hop that keeps order. Never longer than a round
-    /// trip.
+    /// Returns the time for which an overtaken transmission may still arrive; zero on a hop that keeps order. Never
+    /// longer than a round trip.
     pub(crate) fn window(&self, round_trip: Duration) -> Duration {
         let longest = self.current.max(self.before);
         (longest + longest / 4).min(round_trip.max(WINDOW_LEAST))
     }
 
-    /// An acknowledgement names numbers from `lowest` up to `largest`. Gives the number below which what it does not
-    /// name is lost, where `window` is waited for.
+    /// Records an acknowledgement of numbers from `lowest` up to `largest`. Returns the number below which everything
+    /// that it does not cover is lost, with this `window`.
     pub(crate) fn acknowledged(
         &mut self,
         now: Instant,
@@ -76,14 +75,15 @@ impl Reordering {
         self.lost_before(now, window).min(largest)
     }
 
-    /// The number below which everything was overtaken `window` ago.
+    /// Returns the number below which everything was overtaken `window` ago.
     pub(crate) fn lost_before(&self, now: Instant, window: Duration) -> u64 {
         let mut marks = self.marks.iter().rev();
         let passed = marks.find(|mark| mark.at + window <= now);
         passed.map_or(self.passed, |mark| mark.below)
     }
 
-    /// When the first transmission without news, the one with this number, will have been overtaken for `window`.
+    /// Returns the time when the transmission with this number, the first without an outcome, will have been
+    /// overtaken for `window`.
     pub(crate) fn deadline(&self, number: u64, window: Duration) -> Option<Instant> {
         self.overtook(number).map(|mark| mark.at + window)
     }
@@ -93,9 +93,9 @@ impl Reordering {
         self.marks.get(place)
     }
 
-    /// A transmission is taken for lost.
+    /// Records that a transmission is declared lost.
     pub(crate) fn lost(&mut self, number: u64) {
-        // Below what an acknowledgement tells of, it says nothing of the order.
+        // Below the range of an acknowledgement, the loss shows nothing about the order.
         let mark = self.overtook(number).filter(|mark| number > mark.above);
         let Some(at) = mark.map(|mark| mark.at) else {
             return;
@@ -106,7 +106,7 @@ impl Reordering {
         self.lost.push_back((number, at));
     }
 
-    /// A transmission without news arrived.
+    /// Records the arrival of a transmission that had no outcome.
     pub(crate) fn arrived(&mut self, now: Instant, number: u64) {
         let mark = self.overtook(number).filter(|mark| number > mark.above);
         if let Some(late) = mark.map(|mark| now.since(mark.at)) {
@@ -114,8 +114,8 @@ impl Reordering {
         }
     }
 
-    /// How many of those that were taken for lost are in `received` (`start..=end`, from the highest down): it was
-    /// late.
+    /// Returns the number of those declared lost that are in `received` (`start..=end`, from the highest down): they
+    /// were late.
     pub(crate) fn found(&mut self, now: Instant, received: &[(u64, u64)]) -> u64 {
         let is_in = |number: u64| {
             let place = received.partition_point(|(start, _)| *start > number);
@@ -132,7 +132,7 @@ impl Reordering {
         (count - self.lost.len()) as u64
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         self.marks.capacity() * size_of::<Mark>()
             + self.lost.capacity() * size_of::<(u64, Instant)>()

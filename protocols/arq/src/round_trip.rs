@@ -1,19 +1,19 @@
-//! How long the hop takes.
+//! The round-trip time of the hop.
 
 use machine::RoundTripEstimate;
 use units::{Duration, Instant};
 
 use crate::stall::Lateness;
 
-/// The round trip that is assumed before the first sample (RFC 9002 §6.2.2 has 333 ms).
+/// Round-trip time assumed before the first sample (RFC 9002 §6.2.2 has 333 ms).
 const INITIAL: Duration = Duration::from_millis(333);
-/// How long a smallest round trip is remembered.
+/// Time for which a smallest round trip is remembered.
 const WINDOW: Duration = Duration::from_secs(20);
 
-/// The estimate of the round trip, and the smallest seen of late.
+/// The estimate of the round-trip time, and the smallest recent one.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
-    /// How late the other end is beside.
+    /// Additional delay of the other end's acknowledgements.
     pub(crate) lateness: Lateness,
     estimate: Option<RoundTripEstimate>,
     smallest: Option<(Instant, Duration)>,
@@ -21,7 +21,7 @@ pub(crate) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Takes in one sample, free of the time that the acknowledgement waited.
+    /// Adds one sample, free of the time that the acknowledgement waited.
     pub(crate) fn sample(&mut self, now: Instant, sample: Duration) {
         self.estimate = Some(
             self.estimate
@@ -42,25 +42,25 @@ impl RoundTrip {
         }
     }
 
-    /// The smoothed round trip, or what is assumed before the first sample.
+    /// Returns the smoothed round-trip time, or the assumed one before the first sample.
     pub(crate) fn smoothed(&self) -> Duration {
         self.estimate.map_or(INITIAL, |known| known.smoothed)
     }
 
-    /// The smallest round trip of the last 20 to 40 seconds: the hop without queues.
+    /// Returns the smallest round-trip time of the last 20 to 40 seconds (the hop without queues), or the assumed
+    /// one.
     pub(crate) fn smallest(&self) -> Duration {
         self.measured().unwrap_or(INITIAL)
     }
 
-    /// The same, without a guess before the first sample.
+    /// Returns the smallest round-trip time, once one has been measured.
     pub(crate) fn measured(&self) -> Option<Duration> {
         self.smallest.map(|(_, least)| least)
     }
 
-    /// How long to wait for an acknowledgement that may itself be `delayed`, before the frame is
-    /// presumed lost: as RFC 9002 §6.2.1, without its back-off, and with a quarter of a round trip at
-    /// least, in which acknowledgements that got lost are followed by others. An end that was late of late may be so
-    /// again.
+    /// Returns the retransmission timeout for an acknowledgement that may itself be `delayed`: as in RFC 9002 §6.2.1,
+    /// without its back-off, and with at least a quarter of a round trip, in which further acknowledgements follow
+    /// lost ones. A recent lateness of the other end adds to it.
     pub(crate) fn patience(&self, delayed: Duration) -> Duration {
         let delayed = delayed.max(self.lateness.expected());
         self.estimate.map_or(INITIAL * 4, |known| {

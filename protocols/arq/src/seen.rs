@@ -1,9 +1,9 @@
-//! Brief packets that are told from repetitions.
+//! The record of received brief packets, to detect repetitions.
 
-/// How many.
+/// Number of brief packets remembered.
 const SEEN: usize = 4_096;
 
-/// Which brief packets have been seen of the last [`SEEN`].
+/// The record of the last [`SEEN`] brief packets.
 #[derive(Debug)]
 pub(crate) struct SeenPackets {
     pub(crate) highest: u64,
@@ -27,7 +27,7 @@ impl SeenPackets {
         (place / 64, 1 << (place % 64))
     }
 
-    /// Whether the packet was seen, or is so old that nobody knows.
+    /// Returns true if the packet was received, or is too old to know.
     pub(crate) fn contains(&self, number: u64) -> bool {
         let (word, mask) = Self::bit(number);
         self.any

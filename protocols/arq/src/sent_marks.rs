@@ -1,62 +1,63 @@
-//! Whether frames are sent able to be marked, and what the marks say: RFC 9000 §13.4.2, for a hop.
+//! The validation of ECN on the way to the other end, as in RFC 9000 §13.4.2, for a hop.
 //!
-//! Networks clear the field, set it on everything, or drop what has it set. So a flight is sent first, and
-//! frames go on being able only if the other end's counts say that it came through; each count is checked
-//! afterwards. A peer that lies gains nothing but frames that are not able to be marked, which queues drop instead.
+//! Networks clear the field, set it on everything, or drop packets that have it set. So a flight of ECN-capable
+//! frames is sent first, and further frames are ECN-capable only if the other end's counts show that it came through;
+//! each count is checked afterwards. A peer that reports false counts only makes frames not ECN-capable, and queues
+//! drop those instead of marking them.
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::hop::EcnCounts;
 use wire::ip::Ecn;
 
-/// Frames in a flight that finds out.
+/// Number of frames in a flight that tests the hop.
 const FLIGHT: u8 = 10;
-/// Flights before it is given up.
+/// Number of flights before the test is given up.
 const FLIGHTS: u8 = 3;
-/// How long the answer to one may take.
+/// Most time for the answer to a flight.
 const ANSWER: Duration = Duration::from_secs(30);
-/// After that long it is tried again.
+/// Time until the next test.
 const REST: Duration = Duration::from_secs(600);
-/// After so long without anything that came through, the hop may be another, or drop what is able to be marked.
+/// Time without arrivals after which the hop may be another, or drop ECN-capable frames.
 const SILENCE: Duration = Duration::from_secs(1);
-/// The other end tells its counts of so many frames in so much time.
+/// Time, and number of frames, within which the other end must report its counts.
 const TOLD: Duration = Duration::from_secs(5);
 const TOLD_FRAMES: u64 = 256;
-/// Where every frame is marked for so long, and so many, marks say nothing.
+/// Time, and number of frames, after which marks carry no information if every frame is marked.
 const EVERY_ONE: Duration = Duration::from_secs(1);
 const EVERY_ONE_FRAMES: u64 = 32;
 
-/// Whether frames to the other end are able to be marked.
+/// State of ECN for frames to the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EcnAbility {
-    /// It is being found out.
+    /// Being tested.
     #[default]
     Testing,
-    /// They are, and marks come through.
+    /// Frames are ECN-capable, and marks come through.
     Able,
-    /// They are not: marks do not come through, or say nothing.
+    /// Frames are not ECN-capable: marks do not come through, or carry no information.
     Unable,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// A flight is sent.
+    /// A flight is being sent.
     Testing(Flight),
-    /// It has been.
+    /// The flight was sent at this time, and its answer is awaited.
     Waiting(Flight, Instant),
     Able,
-    /// Until then.
+    /// No ECN until this time.
     Unable(Instant),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Flight {
-    /// Which it is, from 1.
+    /// Its number, from 1.
     number: u8,
-    /// Frames to be sent.
+    /// Frames left to send.
     left: u8,
-    /// What had arrived before it.
+    /// Frames that had arrived before it.
     arrived: u64,
 }
 
@@ -66,29 +67,29 @@ struct Report {
     counts: EcnCounts,
     /// Frames known to have arrived at that time.
     arrived: u64,
-    /// The highest transmission of that acknowledgement.
+    /// Highest transmission of that acknowledgement.
     largest: u64,
-    /// When it came.
+    /// Time of its arrival.
     at: Instant,
 }
 
-/// What is known of marks on the way to the other end.
+/// State of congestion marks on the way to the other end.
 #[derive(Debug)]
 pub(crate) struct SentMarks {
     state: State,
-    /// Frames that were sent able since this began, and those of them that are known to have arrived.
+    /// ECN-capable frames sent since the test began, and those of them that are known to have arrived.
     sent: u64,
     arrived: u64,
-    /// Counts of the other end when this began.
+    /// Counts of the other end when the test began.
     base: EcnCounts,
     latest: Report,
-    /// Since when every frame came marked, and how many.
+    /// Time since which every frame was marked, and their number.
     every_one: Option<(Instant, u64)>,
-    /// Since when nothing comes through.
+    /// Time since which nothing comes through.
     silent_since: Option<Instant>,
-    /// Marks and arrivals up to which marks have been believed, or not.
+    /// Counts of marks and arrivals at the last judgement.
     judged: (u64, u64),
-    /// Marks that were not reported yet, and all.
+    /// Marks not reported yet, and all marks.
     news: u64,
     marked: u64,
 }
@@ -121,7 +122,7 @@ impl Flight {
 }
 
 impl SentMarks {
-    /// What is known now.
+    /// Returns the state of ECN.
     pub(crate) fn ability(&self) -> EcnAbility {
         match self.state {
             State::Testing(_) | State::Waiting(..) => EcnAbility::Testing,
@@ -130,17 +131,17 @@ impl SentMarks {
         }
     }
 
-    /// Frames that were marked, as far as that is believed.
+    /// Returns the number of frames that were marked, as far as the counts are plausible.
     pub(crate) fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// Marks that were not asked about yet.
+    /// Returns the number of marks since the last call.
     pub(crate) fn take_news(&mut self) -> u64 {
         std::mem::take(&mut self.news)
     }
 
-    /// The field of a frame that is sent now, which asks for an acknowledgement.
+    /// Returns the ECN field of a frame that is sent now and requests an acknowledgement.
     pub(crate) fn send(&mut self, now: Instant) -> Ecn {
         let silent = |since| now.since(since) > SILENCE;
         if self.silent_since.is_some_and(silent) {
@@ -181,12 +182,12 @@ impl SentMarks {
         Ecn::Capable0
     }
 
-    /// Frames were presumed lost: nothing comes through.
+    /// Records that frames were presumed lost: nothing comes through.
     pub(crate) fn silent(&mut self, now: Instant) {
         self.silent_since.get_or_insert(now);
     }
 
-    /// A frame is known to have arrived; `capable` if it was sent able to be marked.
+    /// Records the arrival of a frame; `capable` if it was sent ECN-capable.
     pub(crate) fn arrived(&mut self, now: Instant, capable: bool) {
         self.arrived += u64::from(capable);
         let was_silent = self.silent_since.take();
@@ -201,7 +202,7 @@ impl SentMarks {
         }
     }
 
-    /// An acknowledgement of transmissions up to `largest` tells these counts.
+    /// Checks the counts in an acknowledgement of transmissions up to `largest`.
     pub(crate) fn counted(&mut self, now: Instant, largest: u64, counts: EcnCounts) {
         let is_less = counts.capable < self.latest.counts.capable
             || counts.marked < self.latest.counts.marked;
@@ -230,13 +231,13 @@ impl SentMarks {
             return;
         }
         if let State::Testing(flight) | State::Waiting(flight, _) = &self.state {
-            // One that is wholly marked says no more than none.
+            // A flight that is wholly marked proves no more than one that is not marked.
             if self.arrived == flight.arrived || self.every_one.is_some() {
                 return;
             }
             self.state = State::Able;
         }
-        // No more than it acknowledges since the last time.
+        // At most as many marks count as frames were newly acknowledged.
         let (marked, arrived) = self.judged;
         self.judged = (counts.marked, self.arrived);
         let believed = (counts.marked - marked).min(self.arrived.saturating_sub(arrived));
@@ -244,7 +245,7 @@ impl SentMarks {
         self.marked += believed;
     }
 
-    /// Whether every frame is marked, so that marks say nothing.
+    /// Returns true if every frame is marked, so that marks carry no information.
     fn says_nothing(&mut self, now: Instant, marked: u64, news: u64) -> bool {
         if marked < news {
             self.every_one = None;

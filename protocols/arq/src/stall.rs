@@ -1,41 +1,43 @@
-//! Processes that get no processor: this one, and that of the other end. What they miss is no news of the hop.
+//! The stalls of a process: times in which this process, or that of the other end, gets no processor. What is missed
+//! in a stall shows nothing about the hop.
 
 use units::{Duration, Instant};
 
-/// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
+/// Delay of a call after its deadline that shows a time without processor: a driver rests for 1 ms.
 const LATE: Duration = Duration::from_millis(2);
-/// For so long after a late call a driver can hand in what has come meanwhile, before anything is judged.
+/// Time after a late call in which a driver can hand in frames that arrived meanwhile, before anything is judged.
 const GRACE: Duration = Duration::from_millis(1);
-/// A process that is late again and again must judge at last, or what is lost would never be sent again.
+/// Most time for which a process that is late again and again puts off its judgement; otherwise lost data would never
+/// be retransmitted.
 const GRACE_MOST: Duration = Duration::from_secs(1);
 
-/// Whether this process may judge now that nothing has come, or has to read first what came while it did not run.
+/// A delay of judgements after a stall: the process first reads the frames that arrived while it did not run.
 #[derive(Debug, Default)]
 pub struct Grace {
-    /// Which deadline it was late for, and since when judging it is put off.
+    /// Deadline that was missed, and time since which its judgement is put off.
     due: Instant,
     since: Instant,
-    /// Nothing is judged before.
+    /// Time before which nothing is judged.
     until: Instant,
 }
 
 impl Grace {
-    /// When what is `due` then can be judged.
+    /// Returns the time when an event that is `due` then can be judged.
     pub fn after(&self, due: Instant) -> Instant {
         due.max(self.until)
     }
 
-    /// This process did not run for some time until now.
+    /// Records that this process did not run for some time until now.
     pub fn stalled(&mut self, now: Instant) {
         self.until = now + GRACE;
     }
 
-    /// Whether to put off judging what was `due`, now that the time [`after`](Self::after) it has come.
+    /// Returns true if judging the event that was `due` must be put off, at the time [`after`](Self::after) it.
     pub fn is_needed(&mut self, now: Instant, due: Instant) -> bool {
         let late = now.since(self.after(due));
         let is_first = self.due != due;
         let is_needed = if is_first {
-            // However short, it may have been the end of a long time without processor.
+            // However short the delay, it may have been the end of a long time without processor.
             late > Duration::ZERO
         } else {
             late > LATE && now.since(self.since) < GRACE_MOST
@@ -50,17 +52,17 @@ impl Grace {
     }
 }
 
-/// How long a longest lateness is remembered, at most twice: not for long at first, where ends that do not know the
-/// rate of the hop yet may let acknowledgements wait, and twice as long each time.
+/// Time for which a longest lateness is remembered, at most twice that: short at first, since ends that do not know
+/// the rate of the hop yet may let acknowledgements wait, and twice as long each time.
 const WINDOW_FIRST: Duration = Duration::from_secs(1);
 const WINDOW_MOST: Duration = Duration::from_secs(10);
-/// The other end may say that it was as late as it likes: more than this is not waited for.
+/// Limit on the lateness that is waited for, whatever the other end reports.
 const LATENESS_MOST: Duration = Duration::from_secs(1);
-/// So many acknowledgements in so long show how prompt the other end is.
+/// Number of acknowledgements, and time, that show how promptly the other end acknowledges.
 const ENOUGH: u32 = 16;
 const LONG_ENOUGH: Duration = Duration::from_secs(1);
 
-/// How late the other end acknowledges what has reached it, beyond what it may be.
+/// Lateness of the other end's acknowledgements, beyond the usual delay.
 #[derive(Debug, Default)]
 pub(crate) struct Lateness {
     current: Duration,
@@ -69,12 +71,12 @@ pub(crate) struct Lateness {
     window: Duration,
     heard: u32,
     first_heard: Instant,
-    /// For how long in all.
+    /// Total lateness.
     pub(crate) total: Duration,
 }
 
 impl Lateness {
-    /// An acknowledgement came `late` after it could have; `usual` of that is as it should be.
+    /// Records an acknowledgement that came `late` after it could have; `usual` of that is normal.
     pub(crate) fn note(&mut self, now: Instant, late: Duration, usual: Duration) {
         if self.heard == 0 {
             (self.first_heard, self.since) = (now, now);
@@ -92,12 +94,12 @@ impl Lateness {
         }
     }
 
-    /// How late it may be again: who was late once may be later the next time.
+    /// Returns the lateness to expect: an end that was late once may be later the next time.
     pub(crate) fn expected(&self) -> Duration {
         (self.current.max(self.before) * 2).min(LATENESS_MOST)
     }
 
-    /// Whether enough acknowledgements have shown how prompt it is.
+    /// Returns true if enough acknowledgements have shown how promptly it acknowledges.
     pub(crate) fn is_known(&self, now: Instant) -> bool {
         self.heard >= ENOUGH && now.since(self.first_heard) >= LONG_ENOUGH
     }

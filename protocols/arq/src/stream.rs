@@ -1,4 +1,4 @@
-//! A held flow as a stream of bytes: the sending end.
+//! The sending end of a held flow's stream of bytes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -27,44 +27,44 @@ impl Record {
     }
 }
 
-/// What a stream holds, in bytes but for the first.
+/// Memory of a stream, in bytes except for the first field.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StreamMemory {
-    /// How many packets.
+    /// Number of packets.
     pub(crate) packets: usize,
-    /// Their buffers.
+    /// Bytes of their buffers.
     pub(crate) storage: usize,
-    /// The queue that they stand in.
+    /// Bytes of their queue.
     pub(crate) slots: usize,
-    /// Itself, and what is noted of ranges.
+    /// Bytes of the stream itself and the records of ranges.
     pub(crate) tables: usize,
 }
 
-/// The part of a flow's stream that the other end has not confirmed yet.
+/// The part of a flow's stream that is not confirmed yet.
 #[derive(Debug, Default)]
 pub(crate) struct StreamSender {
     pub(crate) number: u64,
     writer: RecordWriter,
     records: VecDeque<Record>,
-    /// What their buffers take.
+    /// Bytes of their buffers.
     storage: usize,
-    /// Everything below is confirmed.
+    /// Offset below which everything is confirmed.
     confirmed: u64,
-    /// Everything below has been sent at least once.
+    /// Offset below which everything has been sent at least once.
     sent: u64,
-    /// Where the next record goes.
+    /// Offset of the next record.
     end: u64,
     /// Confirmed ranges above `confirmed`.
     islands: RangeSet,
     lost: RangeSet,
-    /// Presumed to be lost, since nothing was heard: a hop that only delays has it still.
+    /// Ranges presumed lost at a timeout: a hop that only delays still has them.
     doubted: RangeSet,
-    /// Which data of its connection wait for the stream or in it, if it is one of TCP.
+    /// Data of its TCP connection that wait for the stream or in it.
     pub(crate) held: HeldData,
 }
 
 impl StreamSender {
-    /// An empty stream of this number.
+    /// Returns an empty stream of this number.
     pub(crate) fn new(number: u64) -> Self {
         Self {
             number,
@@ -85,7 +85,7 @@ impl StreamSender {
         self.records.push_back(record);
     }
 
-    /// What it holds.
+    /// Returns its memory.
     pub(crate) fn memory(&self) -> StreamMemory {
         let noted = self.islands.memory() + self.lost.memory() + self.doubted.memory();
         StreamMemory {
@@ -96,7 +96,7 @@ impl StreamSender {
         }
     }
 
-    /// Gives back the room of queues that have been longer.
+    /// Frees the memory of queues that have been longer.
     pub(crate) fn shrink(&mut self) {
         self.records.shrink_to_fit();
         self.islands.shrink();
@@ -105,8 +105,8 @@ impl StreamSender {
         self.held.shrink();
     }
 
-    /// The next range to send, at most `room` bytes: what is lost, then what is doubted, unless `fresh` bytes go before
-    /// that, and then bytes that were never sent.
+    /// Returns the next range to send, at most `room` bytes: lost ranges, then doubted ones, then bytes that were
+    /// never sent; `fresh` puts doubted ranges last.
     pub(crate) fn next_range(&self, room: usize, fresh: bool) -> Range<u64> {
         let unsent = self.sent..self.end;
         let doubted = || {
@@ -117,47 +117,47 @@ impl StreamSender {
         wanted.start..wanted.end.min(wanted.start + room as u64)
     }
 
-    /// Whether there is something to send.
+    /// Returns true if there is something to send.
     pub(crate) fn has_work(&self) -> bool {
         self.sent < self.end || self.has_repairs(false)
     }
 
-    /// Whether something waits to be sent again; what is only doubted does not where `fresh` bytes go before it.
+    /// Returns true if a range waits for retransmission; with `fresh`, doubted ranges do not count.
     pub(crate) fn has_repairs(&self, fresh: bool) -> bool {
         !self.lost.is_empty() || (!fresh && !self.doubted.is_empty())
     }
 
-    /// Whether the first of `range` has been sent before.
+    /// Returns true if the first byte of `range` has been sent before.
     pub(crate) fn has_sent(&self, range: &Range<u64>) -> bool {
         range.start < self.sent
     }
 
-    /// Bytes appended and not yet sent.
+    /// Returns the bytes appended and not yet sent.
     pub(crate) fn unsent(&self) -> u64 {
         self.end - self.sent
     }
 
-    /// Bytes between the first unconfirmed one and the highest sent: what the receiver may hold.
+    /// Returns the bytes between the first unconfirmed one and the highest sent, which the receiver may hold.
     pub(crate) fn span(&self) -> u64 {
         self.sent - self.confirmed
     }
 
-    /// Whether everything is confirmed.
+    /// Returns true if everything is confirmed.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.confirmed == self.end
     }
 
-    /// Whether the other end has all of `range`.
+    /// Returns true if the other end has all of `range`.
     pub(crate) fn has_confirmed(&self, range: &Range<u64>) -> bool {
         range.end <= self.confirmed || self.islands.covers(range)
     }
 
-    /// Where the stream ends.
+    /// Returns the offset of the stream's end.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Copies `range` into `out` and notes that it is on its way.
+    /// Copies `range` into `out` and records that it is in flight.
     pub(crate) fn send(&mut self, range: &Range<u64>, out: &mut [u8]) {
         self.lost.remove(range);
         self.doubted.remove(range);
@@ -183,7 +183,7 @@ impl StreamSender {
         }
     }
 
-    /// The other end has `range`; returns how many bytes of it are news.
+    /// Records that the other end has `range`; returns the number of bytes newly confirmed.
     pub(crate) fn confirm(&mut self, range: Range<u64>) -> u64 {
         let start = range.start.max(self.confirmed);
         let news = self.islands.insert(start..range.end.max(start));
@@ -212,7 +212,7 @@ impl StreamSender {
         news
     }
 
-    /// `range` did not arrive: what of it is not confirmed is due again.
+    /// Records that `range` did not arrive: the parts that are not confirmed are due for retransmission.
     pub(crate) fn lose(&mut self, range: Range<u64>) {
         self.doubted.remove(&range);
         let start = range.start.max(self.confirmed);
@@ -220,14 +220,15 @@ impl StreamSender {
             .insert_except(start..range.end.max(start), &self.islands);
     }
 
-    /// `range` is presumed not to arrive.
+    /// Records that `range` is presumed lost.
     pub(crate) fn doubt(&mut self, range: Range<u64>) {
         let start = range.start.max(self.confirmed);
         self.doubted
             .insert_except(start..range.end.max(start), &self.islands);
     }
 
-    /// `range` had been presumed not to arrive, and did not: what has not been sent again since is due.
+    /// Records that `range`, presumed lost before, was lost: the parts not sent again since are due for
+    /// retransmission.
     pub(crate) fn lose_doubted(&mut self, range: &Range<u64>) {
         while let Some(part) = self.doubted.first_within(range) {
             self.lose(part);

@@ -9,31 +9,31 @@ use crate::flow::{Flow, Lane};
 use crate::inbox::STREAMS_MAX;
 use crate::limits::NODE;
 
-/// The flows from this end. A flow keeps its slot as long as it is there; then the slot is used again.
+/// The flows from this end. A flow keeps its slot while it exists; then the slot is reused.
 #[derive(Debug, Default)]
 pub(crate) struct FlowTable {
     flows: Vec<Option<Flow>>,
     free: Vec<usize>,
     slots: BTreeMap<FlowKey, usize>,
     next_stream: u64,
-    /// Streams that the other end may have, also those whose end is on its way.
+    /// Number of streams that the other end may have, also those whose end is in flight.
     streams: usize,
-    /// What the flows hold beside their slots, in bytes.
+    /// Bytes of memory that the flows hold beside their slots.
     held: usize,
 }
 
 impl FlowTable {
-    /// How many flows take packets.
+    /// Returns the number of flows that take packets.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Every slot, whether a flow has it or not.
+    /// Returns all slots, in use or not.
     pub(crate) fn slots(&self) -> std::ops::Range<usize> {
         0..self.flows.len()
     }
 
-    /// Bytes that they hold.
+    /// Returns the bytes of memory that they hold.
     pub(crate) fn memory(&self) -> usize {
         let slots = self.flows.capacity() * size_of::<Option<Flow>>();
         let free = self.free.capacity() * size_of::<usize>();
@@ -44,12 +44,12 @@ impl FlowTable {
         self.flows.get(slot)?.as_ref()
     }
 
-    /// For changes that leave alone what the flow holds.
+    /// Returns a flow for changes that do not affect its memory.
     pub(crate) fn get_mut(&mut self, slot: usize) -> Option<&mut Flow> {
         self.flows.get_mut(slot)?.as_mut()
     }
 
-    /// Changes a flow and what it holds.
+    /// Changes a flow, and updates the memory that is counted for it.
     pub(crate) fn change<T>(
         &mut self,
         slot: usize,
@@ -62,14 +62,14 @@ impl FlowTable {
         Some(changed)
     }
 
-    /// The slot of the flow that takes packets of `key`.
+    /// Returns the slot of the flow that takes packets of `key`.
     pub(crate) fn find(&self, key: &FlowKey) -> Option<usize> {
         self.slots.get(key).copied()
     }
 
     /// Begins a flow; returns its slot.
     pub(crate) fn begin(&mut self, now: Instant, key: FlowKey, lane: Lane) -> usize {
-        // Beyond the limit of streams a flow goes without order, which costs speed, not packets.
+        // Beyond the limit of streams a flow has no order, which costs speed, not packets.
         let held = lane == Lane::Held && self.streams < STREAMS_MAX;
         let stream = held.then_some(self.next_stream);
         self.next_stream += u64::from(held);
@@ -85,7 +85,7 @@ impl FlowTable {
         slot
     }
 
-    /// A flow takes no more packets: the next of its key begin a new one.
+    /// Closes a flow to new packets: the next one with its key begins a new flow.
     pub(crate) fn close(&mut self, key: &FlowKey) {
         self.slots.remove(key);
     }

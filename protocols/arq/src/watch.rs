@@ -1,5 +1,4 @@
-//! What must not wait for news of its loss: small contents of sparse flows, sent again and again
-//! until they are confirmed.
+//! The early retransmissions: small contents of sparse flows are sent again and again until they are confirmed.
 
 use std::collections::VecDeque;
 
@@ -8,102 +7,102 @@ use units::{BitRate, Bytes, Duration, Instant};
 
 use crate::ledger::Content;
 
-/// Contents watched at a time; those beyond it are repaired like all others.
+/// Most contents watched at a time; others are repaired in the usual way.
 const MOST: usize = 1_024;
-/// How long after one transmission an early one follows: longer than a collision or a slot, shorter
-/// than a round trip.
+/// Time between two early transmissions: longer than a collision or a slot, shorter than a round trip.
 const SPACED: Duration = Duration::from_millis(9);
-/// What is due within this time is done together, so that a dense flow of small contents costs few calls.
+/// Time within which due contents are handled together, so that a dense flow of small contents costs few calls.
 const TOGETHER: Duration = Duration::from_millis(2);
-/// Overdue repeats take at most this part of the air.
+/// Divisor of the air for overdue repeats: they take at most this part of it.
 const SHARE: u64 = 16;
-/// What second transmissions may cost: a fast flow's beginning, but no large part of the air for long.
+/// Limit on second transmissions: enough for a fast flow's beginning, but no large part of the air for long.
 const SECOND: Limit = Limit {
     share: 16,
     time: Duration::from_millis(100),
     least: 32_000,
 };
-/// What early repeats beyond the second transmission may cost.
+/// Limit on early repeats beyond the second transmission.
 const FURTHER: Limit = Limit {
     share: 400,
     time: Duration::ZERO,
     least: 4_000,
 };
-/// What a content costs beyond its own bytes.
+/// Bytes that a content costs beyond its own.
 const OVERHEAD: u64 = 16;
 
-/// How contents are sent again without news of their loss.
+/// Parameters of early retransmissions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pattern {
-    /// Single losses are common and a repair takes long: what leaves is sent a second time.
+    /// True if isolated losses are common and a repair takes long: contents are sent a second time.
     pub(crate) twice: bool,
-    /// There have been fades of late: what leaves is sent again and again, as far as it costs little.
+    /// True if there have been fades recently: contents are sent again and again, as far as it costs little.
     pub(crate) fading: bool,
-    /// How long a confirmation takes.
+    /// Time until a confirmation is expected.
     pub(crate) expected: Duration,
-    /// How soon the next repeat follows once it is overdue.
+    /// Time between repeats once a confirmation is overdue.
     pub(crate) interval: Duration,
-    /// On a hop that holds what waits in it, when something was heard last: what left before is not late yet.
+    /// Time of the last acknowledgement, on a hop that holds frames in a silence: contents that left before are not
+    /// late yet.
     pub(crate) heard: Option<Instant>,
-    /// In a silence copies would wait behind what they are copies of: whoever presumes losses sends a few.
+    /// True if copies in a silence would queue behind their originals: the presumption of losses sends a few.
     pub(crate) sparing: bool,
-    /// What the hop carries, if that is known.
+    /// Rate of the hop, if it is known.
     pub(crate) rate: Option<BitRate>,
-    /// A stream of fewer bytes is young.
+    /// Bytes below which a stream is young.
     pub(crate) young: u64,
 }
 
 impl Pattern {
-    /// When the confirmation of what left then is overdue.
+    /// Returns the time when the confirmation of a content that left at `sent_at` is overdue.
     fn overdue_from(&self, sent_at: Instant) -> Instant {
         self.heard.map_or(sent_at, |heard| heard.max(sent_at)) + self.expected
     }
 
-    /// Until when nothing that is overdue is repeated.
+    /// Returns the time until which nothing overdue is repeated.
     fn rests_until(&self) -> Instant {
         self.heard
             .map_or(Instant::ZERO, |heard| heard + self.expected)
     }
 }
 
-/// One content.
+/// A watched content.
 #[derive(Debug)]
 struct Watched {
     sent_at: Instant,
     content: Content,
-    /// Whether it has been sent a second time.
+    /// True if it has been sent a second time.
     repeated: bool,
-    /// Whether its repeats go on until it is confirmed.
+    /// True if its repeats go on until it is confirmed.
     persistent: bool,
 }
 
-/// The contents watched.
+/// The watched contents.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// Those that are to be sent again early, and when.
+    /// Contents to repeat early, and the times.
     early: VecDeque<(Instant, Watched)>,
-    /// Those whose confirmation is expected.
+    /// Contents whose confirmation is expected.
     expected: VecDeque<Watched>,
-    /// Those whose confirmation is overdue; all are repeated together.
+    /// Contents whose confirmation is overdue; all are repeated together.
     overdue: Vec<Watched>,
     next_repeat: Instant,
     second: TokenDebt,
     further: TokenDebt,
 }
 
-/// How much of the air something may take.
+/// Limit on a share of the air.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
-    /// One part in so many in the long run.
+    /// Divisor of the air in the long run.
     share: u64,
-    /// All of it for so long after a rest.
+    /// Time for which all of the air may be taken after a rest.
     time: Duration,
-    /// Bytes after a rest, however slow the hop.
+    /// Bytes that may be taken after a rest, however slow the hop.
     least: u64,
 }
 
 impl Limit {
-    /// Takes `bytes`, on a hop of this rate, if it lets them pass.
+    /// Takes `bytes` on a hop of this rate; returns false if the limit does not allow it.
     fn take(self, debt: &mut TokenDebt, now: Instant, rate: Option<BitRate>, bytes: u64) -> bool {
         let carried = |span| rate.map_or(0, |rate| rate.bytes_in(span).get());
         let burst = carried(self.time).max(self.least);
@@ -125,7 +124,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Watches over `content`, which leaves now: for one repeat, or, `persistent`, for as many as it takes.
+    /// Adds `content`, which leaves now: for one repeat, or, if `persistent`, for repeats until it is confirmed.
     pub(crate) fn add(
         &mut self,
         now: Instant,
@@ -150,13 +149,13 @@ impl Watch {
         }
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes of memory that it holds.
     pub(crate) fn memory(&self) -> usize {
         let early = self.early.capacity() * size_of::<(Instant, Watched)>();
         early + (self.expected.capacity() + self.overdue.capacity()) * size_of::<Watched>()
     }
 
-    /// When [`Self::due`] has something to do.
+    /// Returns the time when [`Self::due`] has something to do.
     pub(crate) fn next_due(&self, pattern: Pattern) -> Option<Instant> {
         let early = self.early.front().map(|(due, _)| *due);
         let expected = self.expected.front();
@@ -166,7 +165,7 @@ impl Watch {
         machine::earlier(early, machine::earlier(expected, overdue))
     }
 
-    /// Hands `repeat` what is to be sent again now; it says whether the content still needs that.
+    /// Passes to `repeat` each content to send again now; `repeat` returns true if the content still needs that.
     pub(crate) fn due(
         &mut self,
         now: Instant,
@@ -188,7 +187,7 @@ impl Watch {
             .expected
             .pop_front_if(|first| any && is_late(first, soon))
         {
-            // All that is overdue is repeated at once, this one with it.
+            // All overdue contents are repeated at once, this one with them.
             if self.overdue.is_empty() {
                 self.next_repeat = now;
             }

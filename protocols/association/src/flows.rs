@@ -1,35 +1,35 @@
-//! How many flows a peer may begin.
+//! The limits on flows that a peer may begin.
 
 use std::collections::BTreeMap;
 
 use units::{Bytes, Duration, Instant};
 use wire::flow::FlowKey;
 
-/// A flow that was quiet for so long is forgotten where there is no room for a new one.
+/// Time without packets after which a flow is forgotten if there is no room for a new one.
 const QUIET: Duration = Duration::from_secs(5);
-/// How often quiet ones are looked for, at most.
+/// Least time between two searches for quiet flows.
 const TIDY: Duration = Duration::from_secs(1);
-/// What an entry takes, about, in bytes, its place in a tree included.
+/// Approximate bytes of an entry, its place in a tree included.
 const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 
-/// How many flows a peer may begin, by packets of either direction.
+/// Limits on the flows that a peer may begin, by packets of either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// In a second, in the long run.
+    /// New flows per second, in the long run.
     pub per_second: u32,
-    /// At once.
+    /// New flows at once.
     pub burst: u32,
-    /// How many may be known at a time.
+    /// Most flows known at a time.
     pub known: usize,
 }
 
-/// The flows of a peer that are known, and how many more may begin now.
+/// The known flows of a peer, and the limit on new ones.
 #[derive(Debug)]
 pub(crate) struct KnownFlows {
-    /// Nothing where all may begin.
+    /// The limits; `None` if all flows may begin.
     limits: Option<FlowLimits>,
     seen: BTreeMap<FlowKey, Instant>,
-    /// When as many as at once may had begun last, if they began at the rate of the long run.
+    /// Time at which the token bucket was last empty, at the rate in the long run.
     begun: Instant,
     tidied: Instant,
     refused: u64,
@@ -46,27 +46,27 @@ impl KnownFlows {
         }
     }
 
-    /// Whether any flow may be refused.
+    /// Returns true if flows may be refused.
     pub(crate) fn are_limited(&self) -> bool {
         self.limits.is_some()
     }
 
-    /// Packets whose flow was refused.
+    /// Returns the number of packets whose flow was refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Bytes that are held.
+    /// Returns the bytes of memory of the table.
     pub(crate) fn memory(&self) -> Bytes {
         Bytes::from(self.seen.len() * ENTRY)
     }
 
-    /// Whether a flow is known, or flows are not limited.
+    /// Returns true if a flow is known, or flows are not limited.
     pub(crate) fn knows(&self, key: &FlowKey) -> bool {
         !self.are_limited() || self.seen.contains_key(&both_ways(*key))
     }
 
-    /// Whether a packet of this flow may pass: the flow is known, or it may begin.
+    /// Returns true if a packet of this flow may pass: the flow is known, or it may begin.
     pub(crate) fn admits(&mut self, now: Instant, key: FlowKey) -> bool {
         let Some(limits) = self.limits else {
             return true;
@@ -89,7 +89,8 @@ impl KnownFlows {
         admitted
     }
 
-    /// A token bucket, kept as the time at which it would have been empty.
+    /// Takes a token for a new flow; returns false if there is none. The token bucket is kept as the time at which it
+    /// was empty.
     fn begins(&mut self, now: Instant, limits: FlowLimits) -> bool {
         let each = Duration::from_secs(1) / u64::from(limits.per_second.max(1));
         let next = self.begun.max(now - each * u64::from(limits.burst)) + each;
@@ -101,7 +102,7 @@ impl KnownFlows {
     }
 }
 
-/// The same key for both directions of a flow.
+/// Returns the same key for both directions of a flow.
 fn both_ways(key: FlowKey) -> FlowKey {
     key.min(key.reversed())
 }
@@ -130,7 +131,7 @@ mod tests {
         }
     }
 
-    /// How many of so many new flows begin.
+    /// Returns the number of the new flows at `ports` that begin.
     fn begin(flows: &mut KnownFlows, now: Instant, ports: std::ops::Range<u16>) -> usize {
         ports.filter(|port| flows.admits(now, key(*port))).count()
     }

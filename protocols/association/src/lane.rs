@@ -1,4 +1,4 @@
-//! What streams send, and what is noted of the hop that it crosses.
+//! The lane of the streams, and the measurement of the hop that it crosses.
 
 use machine::Machine;
 use units::{Bytes, Duration, Instant};
@@ -6,15 +6,17 @@ use units::{Bytes, Duration, Instant};
 use crate::recent::Moment;
 use crate::{Association, Output, Seconds, streams};
 
-/// Frames of this end wait no longer on the way than this, or than so many take to be sent.
+/// Usual limit on the wait of frames on the way: this time, or the time to send this many frames, whichever is
+/// longer.
 const QUEUE_USUAL: Duration = Duration::from_millis(20);
 const FRAMES_USUAL: u64 = 6;
-/// What of streams may wait in the lane: what the air takes in so long, and some frames at least.
+/// Limit on the streams' packets that wait in the lane: the bytes that the air takes in this time, but at least this
+/// many frames, and at most this many bytes.
 const LANE: Duration = Duration::from_millis(4);
 const LANE_FRAMES: usize = 3;
 const LANE_MOST: Bytes = Bytes::kibi(256);
 
-/// A call that comes so much later than its deadline comes after a time without processor: a driver rests for 1 ms.
+/// Delay of a call after its deadline that shows a time without processor: a driver rests for 1 ms.
 const LATE: Duration = Duration::from_millis(2);
 
 impl Association {
@@ -25,7 +27,7 @@ impl Association {
         }
     }
 
-    /// Lets streams send what the lane takes, and carries out what they ask for.
+    /// Lets streams send as much as the lane takes, and carries out their outputs.
     pub(crate) fn carry_streams(&mut self, now: Instant) {
         let Some(streams) = &mut self.streams else {
             return;
@@ -51,7 +53,7 @@ impl Association {
         }
     }
 
-    /// Returns what the air can take now of what is wanted.
+    /// Returns the grant that the air can give now, if it is wanted.
     pub(crate) fn next_grant(&mut self, now: Instant) -> Option<arq::Input> {
         self.air.set_outstanding(self.arq.outstanding());
         if self.air.opens_at().is_some_and(|at| at <= now) {
@@ -63,7 +65,8 @@ impl Association {
         (acknowledges && admitted).then_some(arq::Input::AcknowledgementFree)
     }
 
-    /// Whether there is a link. What cannot be cut fits best where the length of frames is known before it is made.
+    /// Sets whether there is a link, and starts the search for longer frames if packets are used that cannot be
+    /// split: for those the length of frames should be known before they are made.
     pub(crate) fn link(&mut self, now: Instant, linked: bool) {
         if linked != self.link.is_up {
             self.arq.handle_input(now, arq::Input::Link(linked));
@@ -77,17 +80,18 @@ impl Association {
         }
     }
 
-    /// Whether the path has been found to carry less than any should.
+    /// Returns true if the path was found to carry less than any path should.
     pub fn is_cut(&self) -> bool {
         self.arq.path().is_cut()
     }
 
-    /// The last seconds.
+    /// Returns the measurements of the last seconds.
     pub fn recent(&self, now: Instant) -> Seconds {
         self.recent.seconds(now, self.arq.counts())
     }
 
-    /// Returns how long frames wait on the way: the last that is known of did, or the first that is not has by now.
+    /// Returns the time that frames wait on the way: that of the last acknowledged frame, or that of the first one in
+    /// flight until now, whichever is longer.
     fn waits(&self, now: Instant) -> Duration {
         let is_open = self.arq.outstanding() > Bytes::ZERO;
         let heard = self.air.learned_at().filter(|_| is_open).unwrap_or(now);
@@ -95,7 +99,8 @@ impl Association {
         self.air.queueing().max(unanswered)
     }
 
-    /// A deadline was missed, so this process has not run meanwhile; what came then may be handed in before it is told.
+    /// Detects a stall: if a deadline was missed, this process has not run meanwhile, and frames that came then may
+    /// be handed in before the deadline is handled.
     pub(crate) fn notice_stall(&mut self, now: Instant) {
         let ran_at = std::mem::replace(&mut self.stalls.ran_at, now);
         if ran_at + LATE >= now {
@@ -104,14 +109,14 @@ impl Association {
         let due = self.poll_timeout().map(|due| due.max(ran_at));
         if let Some(due) = due.filter(|due| *due + LATE < now) {
             self.arq.stalled(now);
-            // What the hop carried meanwhile is less than it could have.
+            // The hop carried less meanwhile than it could have.
             self.air.idle();
             self.stalls.patience.stalled(now);
             self.recent.stalled(now.since(due));
         }
     }
 
-    /// Tells the link repair what is known of the rate.
+    /// Reports the known rate to the link repair.
     pub(crate) fn tell_rate(&mut self, now: Instant) {
         let (told, was_known) = self.link.reported_rate;
         if let Some(rate) = self.air.known_rate() {
@@ -131,11 +136,11 @@ impl Association {
         }
     }
 
-    /// Notes how it is now.
+    /// Records the state of the hop now.
     pub(crate) fn note_moment(&mut self, now: Instant) {
         let frame = Bytes::from(self.arq.transport_packet_max());
         let usual = QUEUE_USUAL.max(self.air.crest().time_for(frame) * FRAMES_USUAL);
-        // Where others fill the queue, it swallows all that a small window sends at times.
+        // If others fill the queue, it drops all of a small window at times.
         let is_contended = self.air.is_contended();
         let moment = Moment {
             is_backlogged: self.link.is_up && self.arq.queued() > Bytes::ZERO,

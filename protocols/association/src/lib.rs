@@ -1,10 +1,9 @@
 //! One mobile host and one gateway: queues, repair and the air between them.
 //!
-//! An [`Association`] outlives the keys and addresses that its frames travel under. It joins an
-//! [`Arq`] with the [`Air`] that it sends on, classifies packets into flows, and grants the
-//! air by its own deadline, as a bearer needs that does not grant itself. TCP goes by the link
-//! layer's repair or, as [`TcpMethod`] says, without it; TCP that is split crosses as streams of MTCP
-//! ([`StreamConfig`]).
+//! An [`Association`] outlives the keys and addresses of its frames. It joins an [`Arq`] with the [`Air`] that it
+//! sends on, classifies packets into flows, and grants the air by its own deadline, as needed for a bearer that does
+//! not grant itself. TCP crosses with the link layer's repair or, by [`TcpMethod`], without it; TCP that is split
+//! crosses as streams of MTCP ([`StreamConfig`]).
 
 mod flows;
 mod lane;
@@ -39,71 +38,71 @@ use wire::flow::{Class, FlowKey};
 use wire::ip::{Ecn, Protocol};
 use wire::packet::{Packet, PacketBuffer};
 
-/// What can happen to an [`Association`].
+/// Inputs of an [`Association`].
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// A packet is to cross the hop.
+    /// A packet to send across the hop.
     Packet(Packet),
-    /// A frame came from the other end, whole and authentic.
+    /// A frame arrived from the other end, whole and authentic.
     Frame {
-        /// When it arrived.
+        /// Time of its arrival.
         arrived: Instant,
         /// The frame.
         frame: PacketBuffer,
-        /// The field of the outer header that it came in.
+        /// ECN field of the outer header.
         ecn: Ecn,
     },
-    /// Something is asked of its streams. Without streams it means nothing.
+    /// A request for its streams. Without streams it counts as malformed.
     Streams(StreamRequest<Chunks>),
-    /// Whether frames can be sent at all; without a link everything waits. It is there at first.
+    /// True if frames can be sent at all, as at the start; without a link everything waits.
     Link(bool),
-    /// Of an air that is shared: so many bytes may go on it.
+    /// Shared air only: this association may send on it now.
     AirFree {
-        /// How many.
+        /// Number of bytes that it may send.
         bytes: Bytes,
         /// The rate of the air, if it is known.
         rate: Option<BitRate>,
     },
-    /// Of an air that is shared: one frame may go on it that only acknowledges.
+    /// Shared air only: one frame may be sent that carries only an acknowledgement.
     AcknowledgementFree,
-    /// Of an air that is shared: others have used it for so many bytes.
+    /// Shared air only: others have used it for this many bytes.
     Elsewhere(Bytes),
     /// News of the path that frames take.
     Path(PathNews),
 }
 
-/// What an [`Association`] asks of its driver.
+/// Outputs of an [`Association`], for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// A packet has crossed the hop.
     Packet(Packet),
     /// News of its streams.
     Streams(StreamNews<Chunks>),
-    /// Seal this frame and send it.
+    /// A frame to seal and send.
     Frame {
         /// The frame.
         frame: PacketBuffer,
-        /// The field that its outer header is to have.
+        /// ECN field that the outer header must have.
         ecn: Ecn,
     },
-    /// Something happened on the link.
+    /// An event on the link.
     Event(LinkEvent),
-    /// Nothing that was sent of late is acknowledged: a fade has begun, or goes on.
+    /// No recent transmission is acknowledged: a fade has begun, or goes on.
     Silence,
 }
 
-/// One end of the relation of a mobile host and a gateway.
+/// One end of the association of a mobile host and a gateway.
 #[derive(Debug)]
 pub struct Association {
     arq: Arq,
     air: Air,
     link: Link,
-    /// What may be held, snoop's cache aside.
+    /// Most bytes of memory, snoop's cache aside.
     memory: Bytes,
     outputs: VecDeque<Output>,
     malformed: u64,
     tcp: TcpLane,
-    /// Where TCP is split, and its streams cross as MTCP.
+    /// The streams, if TCP is split and crosses as MTCP.
     streams: Option<Streams>,
     stalls: Stalls,
     marks: Marks,
@@ -111,12 +110,12 @@ pub struct Association {
     recent: Recent,
 }
 
-/// The link, as the association knows it.
+/// State of the link.
 #[derive(Debug)]
 struct Link {
     /// True if frames can be sent.
     is_up: bool,
-    /// Bytes around a frame.
+    /// Bytes that each frame costs on the wire beyond its own.
     overhead: usize,
     /// The rate that was last reported to the link repair, and true if it was more than the least one.
     reported_rate: (BitRate, bool),
@@ -127,12 +126,12 @@ struct Link {
 struct Stalls {
     /// Decides when the timers of streams may expire after one.
     patience: Grace,
-    /// When this process ran last, as far as is known.
+    /// Time when this process ran last, as far as is known.
     ran_at: Instant,
 }
 
 impl Association {
-    /// One end, idle; `rate` is given, or measured if `None`.
+    /// Returns one end, idle; the rate of the hop is `rate`, or measured if `None`.
     pub fn new(config: Config, rate: Option<BitRate>, tcp: &TcpConfig) -> Self {
         Self {
             tcp: TcpLane::new(tcp, config.frame),
@@ -154,7 +153,7 @@ impl Association {
         }
     }
 
-    /// The same association on an air that it shares with others: it sends when its turn comes.
+    /// Returns the association on an air that it shares with others: it sends when its turn comes.
     #[must_use]
     pub fn on_shared_air(self) -> Self {
         Self {
@@ -163,8 +162,8 @@ impl Association {
         }
     }
 
-    /// The same association, whose other end may begin only so many flows. Packets that come from there and would
-    /// begin more are dropped; those that go there have no flow of their own, but share one.
+    /// Returns the association with limits on the flows that the other end may begin. Packets from there that would
+    /// begin more are dropped; those to there share one flow.
     #[must_use]
     pub fn with_flow_limits(self, limits: FlowLimits) -> Self {
         Self {
@@ -173,10 +172,10 @@ impl Association {
         }
     }
 
-    /// The same association, with streams.
+    /// Returns the association with streams.
     ///
     /// # Errors
-    /// What is wrong with `config`.
+    /// [`ConfigError`] if `config` is not valid.
     pub fn with_streams(self, config: StreamConfig) -> Result<Self, ConfigError> {
         let streams = Streams::new(config, self.arq.transport_packet_max())?;
         Ok(Self {
@@ -185,8 +184,8 @@ impl Association {
         })
     }
 
-    /// The same association after another one with the same end: flows that this began count on, so that it cannot
-    /// begin more of them by beginning anew.
+    /// Returns the association as the successor of another one with the same peer: it takes over the known flows, so
+    /// that the peer cannot begin more flows by a restart.
     #[must_use]
     pub fn after(self, former: &mut Self) -> Self {
         let none = KnownFlows::new(None);
@@ -196,8 +195,8 @@ impl Association {
         }
     }
 
-    /// Bytes that are held for the other end, and may be: [`Config::memory`], and what snoop and streams may keep where
-    /// they are used.
+    /// Returns the bytes of memory held for the other end, and their limit: [`Config::memory`], and the limits of
+    /// snoop and streams if they are used.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let (cached, cache) = self.tcp.memory();
         let tables = self.marks.memory() + self.flows.memory() + self.air.memory();
@@ -210,47 +209,48 @@ impl Association {
         )
     }
 
-    /// How many bytes a frame takes on the wire.
+    /// Returns the bytes of a frame on the wire.
     pub fn on_wire(&self, frame: &PacketBuffer) -> Bytes {
         Bytes::from(frame.len() + self.link.overhead)
     }
 
-    /// What is known of its air.
+    /// Returns its air.
     pub fn air(&self) -> &Air {
         &self.air
     }
 
-    /// How TCP crosses that is not a stream.
+    /// Returns the method for TCP that is not split into streams.
     pub fn tcp_method(&self) -> TcpMethod {
         self.tcp.method()
     }
 
-    /// What is known of the hop: its smallest round trip of late, and the share of frames that it loses.
+    /// Returns the measurements of the hop: its smallest recent round-trip time, and the share of frames that it
+    /// loses.
     pub fn measured(&self) -> (Option<Duration>, Option<Probability>) {
         (self.arq.measured_round_trip(), self.arq.loss())
     }
 
-    /// Bytes of packets that wait for their first transmission.
+    /// Returns the bytes of packets that wait for their first transmission.
     pub fn queued(&self) -> Bytes {
         self.arq.queued()
     }
 
-    /// Whether a grant would be used now, for those packets or for repairs.
+    /// Returns true if a grant would be used now, for those packets or for repairs.
     pub fn wants_grant(&self, now: Instant) -> bool {
         self.link.is_up && self.arq.has_content(now)
     }
 
-    /// When an acknowledgement is due.
+    /// Returns the time when an acknowledgement is due.
     pub fn acknowledges_from(&self) -> Option<Instant> {
         self.arq.acknowledges_from().filter(|_| self.link.is_up)
     }
 
-    /// When [`wants_grant`](Self::wants_grant) becomes true, or since when it is.
+    /// Returns the time from which [`wants_grant`](Self::wants_grant) is true, which may be past.
     pub fn grant_wanted_from(&self) -> Option<Instant> {
         self.arq.air_wanted_from().filter(|_| self.link.is_up)
     }
 
-    /// The state of the hop, as this end sees it.
+    /// Returns the state of the hop, as this end sees it.
     pub fn status(&self, now: Instant) -> Status {
         let (memory, memory_most) = self.memory();
         let measured = self.air.measured().map(|measured| measured.rate);
@@ -316,12 +316,12 @@ impl Association {
         self.outputs.push_back(Output::Packet(packet));
     }
 
-    /// Carries out what the TCP lane asks for.
+    /// Carries out the outputs of the TCP lane.
     fn carry_tcp(&mut self, now: Instant) {
         while let Some(output) = self.tcp.poll_output() {
             match output {
                 tcp::Output::Cross { packet, ahead } => {
-                    // The lane hands on what could be read before, and makes nothing else.
+                    // The lane passes on only packets that could be read before.
                     let Some(ip) = packet.ip() else { continue };
                     let key = Some(FlowKey::of(&ip)).filter(|key| self.flows.knows(key));
                     let key = key.unwrap_or(COMMON_FLOW);
@@ -333,7 +333,7 @@ impl Association {
         }
     }
 
-    /// Grants the air as long as it is free and wanted, and passes on what the link repair puts out.
+    /// Grants the air as long as it is free and wanted, and passes on the outputs of the link repair.
     fn pump(&mut self, now: Instant) {
         self.drain(now);
         while self.link.is_up {
@@ -353,7 +353,7 @@ impl Association {
         self.tell_rate(now);
     }
 
-    /// Passes on outputs; returns how many of them were frames.
+    /// Passes on outputs; returns the number of frames among them.
     fn drain(&mut self, now: Instant) -> usize {
         let mut frames = 0;
         self.tcp.fit(self.arq.path().frame());

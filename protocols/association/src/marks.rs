@@ -1,26 +1,26 @@
-//! Which flows answer those that are marked to be held.
+//! The flows that answer held ones.
 //!
-//! A mobile host marks its calls; the server that answers does not. Both ends remember what they have seen marked, and
-//! hold what goes the other way: whole datagrams by their ports, fragments by their hosts.
+//! A mobile host marks its calls; the server that replies does not. Both ends remember the marked flows, and hold the
+//! flows in the other direction: whole datagrams by their ports, fragments by their hosts.
 
 use std::collections::BTreeMap;
 
 use units::{Bytes, Duration, Instant};
 use wire::flow::FlowKey;
 
-/// A flow that was not marked for so long is forgotten.
+/// Time after the last marked packet when a flow is forgotten.
 const REMEMBERED: Duration = Duration::from_secs(120);
-/// Flows that are remembered, at most.
+/// Most flows remembered.
 const FLOWS_MAX: usize = 512;
-/// What an entry takes, about, in bytes, its place in a tree included.
+/// Approximate bytes of an entry, its place in a tree included.
 const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 
-/// Flows that answer marked ones, and when these were seen last.
+/// Flows that answer marked ones, and the times of the last marked packets.
 #[derive(Debug, Default)]
 pub(crate) struct Marks(BTreeMap<FlowKey, Instant>);
 
 impl Marks {
-    /// A marked packet of this flow has passed.
+    /// Records a marked packet of this flow.
     pub(crate) fn saw(&mut self, now: Instant, key: FlowKey) {
         let answers = key.reversed();
         if self.0.len() + 2 > FLOWS_MAX {
@@ -32,12 +32,12 @@ impl Marks {
         }
     }
 
-    /// Bytes that are held.
+    /// Returns the bytes of memory of the table.
     pub(crate) fn memory(&self) -> Bytes {
         Bytes::from(self.0.len() * ENTRY)
     }
 
-    /// Whether this flow answers one that was seen marked.
+    /// Returns true if this flow answers one that was seen marked.
     pub(crate) fn answers(&self, now: Instant, key: &FlowKey) -> bool {
         let seen = self.0.get(key);
         seen.is_some_and(|seen| now.since(*seen) < REMEMBERED)

@@ -1,29 +1,29 @@
-//! What has kept frames from leaving and arriving in the last seconds, as spans and counts.
+//! The obstacles to frames in the last seconds, as spans of time and counts.
 
 use arq::{LossCounts, Stats};
 use units::{Duration, Instant};
 
-/// It looks back for one to two of these.
+/// Length of one part. The measurements cover one to two parts.
 const PART: Duration = Duration::from_secs(1);
 
-/// The last seconds of an association, or all of it so far.
+/// Measurements of an association over the last seconds, or over all its time so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seconds {
-    /// How long they lasted.
+    /// Length of the time measured.
     pub span: Duration,
-    /// For how long of them packets waited here to be sent.
+    /// Time for which packets waited here to be sent.
     pub backlogged: Duration,
-    /// For how long nothing came through.
+    /// Time for which nothing came through.
     pub silent: Duration,
-    /// For how long frames waited on the way, longer than this end lets them.
+    /// Time for which frames waited on the way longer than usual.
     pub waited: Duration,
-    /// For how long this process did not run that had something to do.
+    /// Time for which this process did not run although it had something to do.
     pub stalled_here: Duration,
-    /// How late the other end acknowledged what had reached it, in all.
+    /// Total time by which acknowledgements of the other end were late.
     pub stalled_there: Duration,
     /// Frames sent.
     pub frames: u64,
-    /// Those that were lost.
+    /// Frames lost, by cause.
     pub lost: LossCounts,
 }
 
@@ -42,42 +42,42 @@ impl Seconds {
     }
 }
 
-/// How an association is at one moment.
+/// State of an association at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moment {
-    /// Packets wait to be sent.
+    /// True if packets wait to be sent.
     pub(crate) is_backlogged: bool,
-    /// Since when nothing comes through.
+    /// Time since which nothing comes through, in a fade.
     pub(crate) silent_since: Option<Instant>,
-    /// Frames wait on the way, longer than this end lets them.
+    /// True if frames wait on the way longer than usual.
     pub(crate) is_waiting: bool,
 }
 
-/// Keeps the last seconds.
+/// Recorder of the last seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     total: Seconds,
-    /// What it was one part ago, and two.
+    /// The totals one part ago, and two.
     marks: [Seconds; 2],
     marked: Instant,
     noted: Instant,
-    /// How it has been since then.
+    /// State since `noted`.
     moment: Moment,
 }
 
 impl Recent {
-    /// How it is from now on, until it is noted anew.
+    /// Records the state from now on, until the next call.
     pub(crate) fn note(&mut self, now: Instant, moment: Moment, stats: &Stats) {
         let passed = now.since(self.noted);
         self.total = self.until(now, stats);
         if let (None, Some(since)) = (self.moment.silent_since, moment.silent_since) {
-            // It is noticed when it has lasted for some time.
+            // A silence is noticed only after some time.
             self.total.silent += now.since(since);
         }
         self.noted = now;
         self.moment = moment;
         if passed > PART {
-            // Nothing happened for so long that what was before is not recent.
+            // Nothing happened for so long that earlier times are not recent.
             self.marks = [self.total; 2];
             self.marked = now;
         } else if now.since(self.marked) >= PART {
@@ -86,12 +86,12 @@ impl Recent {
         }
     }
 
-    /// This process has not run for so long.
+    /// Adds a time for which this process did not run.
     pub(crate) fn stalled(&mut self, span: Duration) {
         self.total.stalled_here += span;
     }
 
-    /// The last seconds.
+    /// Returns the measurements of the last seconds.
     pub(crate) fn seconds(&self, now: Instant, stats: &Stats) -> Seconds {
         self.until(now, stats).since(&self.marks[1])
     }

@@ -1,22 +1,22 @@
-//! What may wait to be sent on streams, in bytes: much on a few of them, and on many no more in all.
+//! The limits on bytes that wait to be sent on streams: much on a few of them, and on many no more in all.
 
 use std::collections::BTreeMap;
 
 use crate::StreamId;
 
-/// What each stream may always have waiting.
+/// Bytes that each stream may always have waiting.
 pub(crate) const FIRST: u64 = 32 << 10;
-/// What all may have beyond that.
+/// Bytes that all streams together may have beyond that.
 pub(crate) const IN_ALL: u64 = 64 << 20;
-/// The most that a driver may write before it is told anew.
+/// Most bytes that a driver is offered at a time.
 const OFFER_MOST: u64 = 64 << 10;
 
-/// What one stream has of it.
+/// Bytes of one stream.
 #[derive(Debug, Clone, Copy)]
 struct Stream {
-    /// Written, and not acknowledged yet.
+    /// Bytes written, and not acknowledged yet.
     waiting: u64,
-    /// So much more the driver was told that it may write.
+    /// Bytes more that the driver was allowed to write.
     offered: u64,
 }
 
@@ -26,19 +26,20 @@ impl Stream {
     }
 }
 
-/// The share of each stream. One may take as much as it leaves to others (dynamic thresholds, Choudhury and Hahne
-/// 1998), so that an end which takes nothing cannot fill the memory, and one that has a single stream is not held up.
+/// The share of each stream. A stream may take as much as it leaves to others (dynamic thresholds, Choudhury and
+/// Hahne 1998). So a peer that acknowledges nothing cannot fill the memory, and one with a single stream is not held
+/// up.
 #[derive(Debug)]
 pub(crate) struct Sending {
-    /// What the endpoint takes of one.
+    /// Bytes that the endpoint takes of one stream.
     most: u64,
     streams: BTreeMap<StreamId, Stream>,
-    /// What all have beyond their first bytes.
+    /// Bytes of all streams beyond their first ones.
     beyond: u64,
 }
 
 impl Sending {
-    /// None; the endpoint takes `most` of each.
+    /// Returns an empty table; the endpoint takes `most` bytes of each stream.
     pub(crate) fn new(most: u64) -> Self {
         Self {
             most,
@@ -47,7 +48,7 @@ impl Sending {
         }
     }
 
-    /// The endpoint takes `room` more; gives what the driver is to be told instead, if anything.
+    /// Records that the endpoint takes `room` more bytes; returns the bytes to offer to the driver instead, if any.
     pub(crate) fn has_room(&mut self, id: StreamId, room: u64) -> Option<u64> {
         let waiting = self.most.saturating_sub(room);
         let stream = Stream {
@@ -58,7 +59,7 @@ impl Sending {
         self.offer(id, stream)
     }
 
-    /// The driver has written so much; the same.
+    /// Records that the driver has written `count` bytes; returns the bytes to offer next, if any.
     pub(crate) fn wrote(&mut self, id: StreamId, count: u64) -> Option<u64> {
         let mut stream = *self.streams.get(&id)?;
         stream.waiting += count;
@@ -67,7 +68,7 @@ impl Sending {
         self.offer(id, stream)
     }
 
-    /// A stream is gone.
+    /// Forgets a stream.
     pub(crate) fn forget(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.remove(&id) {
             self.beyond -= stream.beyond();
@@ -84,11 +85,11 @@ impl Sending {
         let free = IN_ALL.saturating_sub(self.beyond);
         let own = stream.beyond();
         let share = FIRST + own + free.saturating_sub(own) / 2;
-        // Who writes much is told of much, so that those who write nothing hold nothing.
+        // A stream that writes much is offered much, so that streams that write nothing reserve nothing.
         let usual = stream.waiting.clamp(FIRST, OFFER_MOST);
         let room = share.min(self.most).saturating_sub(stream.waiting);
         let offered = room.min(usual);
-        // Not for every acknowledgement.
+        // There is no new offer for every acknowledgement.
         if offered == 0 || offered < 2 * stream.offered {
             return None;
         }
@@ -103,7 +104,8 @@ mod tests {
 
     const MOST: u64 = 16 << 20;
 
-    /// How much is waiting when `count` drivers write all that they are told of in turns, and nothing is acknowledged.
+    /// Returns the bytes waiting when the drivers of all streams write every offer in turns, and nothing is
+    /// acknowledged.
     fn filled(sending: &mut Sending, streams: std::ops::Range<u64>) -> Vec<u64> {
         let ids: Vec<_> = streams.map(StreamId::Opened).collect();
         let mut told: Vec<_> = ids.iter().map(|id| sending.has_room(*id, MOST)).collect();
@@ -136,7 +138,7 @@ mod tests {
         assert_eq!(filled(&mut sending, 0..1), [MOST]);
     }
 
-    /// What was acknowledged can be written again, also where nothing else is free.
+    /// Acknowledged bytes can be written again, even if nothing else is free.
     #[test]
     fn a_stream_whose_bytes_are_acknowledged_goes_on() {
         let mut sending = Sending::new(MOST);
@@ -146,7 +148,7 @@ mod tests {
         for _ in 0..100 {
             let room = told.expect("all of it was acknowledged");
             assert!(room >= FIRST, "{room}");
-            // What it is told of meanwhile is written too, and then all is acknowledged.
+            // Offers made meanwhile are written too, and then all is acknowledged.
             let mut more = sending.wrote(id, room);
             while let Some(room) = more {
                 more = sending.wrote(id, room);
@@ -164,7 +166,7 @@ mod tests {
         assert_eq!(filled(&mut sending, 0..1), [MOST]);
     }
 
-    /// The paper's buffer is smaller than what each may have.
+    /// The paper's buffer is smaller than the bytes that each stream may have.
     #[test]
     fn a_small_buffer_is_used_whole() {
         let mut sending = Sending::new(10_000);

@@ -1,4 +1,4 @@
-//! What an association tells its operator.
+//! The status of an association for its operator.
 
 use air::Air;
 use arq::{Arq, Stats};
@@ -13,54 +13,53 @@ use crate::tcp::TcpMethod;
 pub struct Status {
     /// The rate of the hop in the sending direction, once it is given or measured.
     pub rate: Option<BitRate>,
-    /// The hop's round trip, smoothed, once one has been measured.
+    /// Smoothed round-trip time of the hop, once one has been measured.
     pub round_trip: Option<Duration>,
-    /// The smallest round trip of late.
+    /// Smallest recent round-trip time.
     pub round_trip_min: Option<Duration>,
-    /// How long frames wait in the hop, once that has been measured.
+    /// Time that frames wait in the hop, once it has been measured.
     pub hop_queueing: Option<Duration>,
-    /// How long a new packet of a bulk flow waits in this daemon, at the rate of the hop, where that is known.
+    /// Time that a new packet of a bulk flow waits in this daemon, at the rate of the hop, if that is known.
     pub queue_delay: Option<Duration>,
     /// Bytes of packets that wait in this daemon.
     pub queued: Bytes,
-    /// Bytes received that wait for something missing before them.
+    /// Bytes received that wait for missing data before them.
     pub held: Bytes,
     /// Flows from this end.
     pub flows: usize,
-    /// For how long nothing has come through; zero while all is well.
+    /// Time for which nothing has come through; zero while there is no fade.
     pub fading_for: Duration,
     /// Packets that were not IP.
     pub packets_malformed: u64,
-    /// Packets of flows that were too many: from the other end they were dropped, to there they shared one flow.
+    /// Packets of flows beyond the limit: those from the other end were dropped, those to there shared one flow.
     pub packets_of_refused_flows: u64,
-    /// Bytes that this end holds for the other.
+    /// Bytes of memory that this end holds for the other.
     pub memory: Bytes,
-    /// How many it may hold.
+    /// Limit on that memory.
     pub memory_most: Bytes,
-    /// How TCP fares.
+    /// State of TCP.
     pub tcp: TcpStatus,
-    /// How streams fare, where TCP is split and they cross as MTCP.
+    /// State of the streams, if TCP is split and crosses as MTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamStatus>,
-    /// The longest packet that the path from here carries, once it has been found: of IP, or the payload of a link's
-    /// frame.
+    /// Path MTU from here, once it has been found, in bytes: of IP, or of the payload of a link's frame.
     pub path_mtu_bytes: Option<usize>,
-    /// The longest that has come from the other end.
+    /// Length of the longest packet from the other end, in bytes.
     pub path_mtu_inwards_bytes: Option<usize>,
-    /// Counts since the start.
+    /// Counters since the start.
     pub stats: Stats,
 }
 
-/// How TCP crosses, and what snoop has done for it.
+/// Method of TCP, and the counters of snoop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpStatus {
-    /// Who repairs it.
+    /// Method of its repair.
     pub method: TcpMethod,
-    /// What snoop keeps at this end.
+    /// Bytes in snoop's cache at this end.
     pub cached: Bytes,
-    /// What the agent has done, at the gateway.
+    /// Counters of the agent, at the gateway.
     pub agent: Option<snoop::Counters>,
-    /// What its counterpart has done, at the mobile host.
+    /// Counters of its counterpart, at the mobile host.
     pub mobile: Option<snoop::MobileCounters>,
 }
 
@@ -76,7 +75,7 @@ impl TcpStatus {
 }
 
 impl Status {
-    /// What queues and air tell; the rest is for the association to add.
+    /// Returns the status of queues and air; the association adds the rest.
     pub(crate) fn of(now: Instant, arq: &Arq, air: &Air, rate: Option<BitRate>) -> Self {
         let round_trip_min = arq.measured_round_trip();
         Self {

@@ -1,4 +1,4 @@
-//! Streams of TCP that is split: they cross the hop as MTCP, in the plain lane, and never stand in a queue there.
+//! The streams of split TCP: they cross the hop as MTCP, in the plain lane, and never wait in a queue there.
 
 use std::collections::VecDeque;
 
@@ -13,62 +13,63 @@ use wire::packet::{HEADROOM, PacketBuffer};
 use crate::sending::{self, Sending};
 use crate::{Profile, StreamId, StreamNews, StreamRequest};
 
-/// How streams cross one association.
+/// Configuration of the streams of one association.
 #[derive(Debug, Clone)]
 pub struct StreamConfig {
-    /// As both ends agreed.
+    /// Profile that both ends agreed on.
     pub profile: Profile,
-    /// What a connection may hold of what arrived, and have on its way: fixed, of which in the paper's profile at most
-    /// 32,767 bytes count; or as the hop and the application need it, in the wide profile.
+    /// Size of a connection's receive buffer and send buffer. A given size is fixed, and in the paper's profile at
+    /// most 32,767 bytes of it count; without one, the wide profile grows the buffer as the hop and the application
+    /// need it.
     pub receive_buffer: Option<units::Bytes>,
-    /// Connections at one time.
+    /// Most connections at one time.
     pub connections: usize,
-    /// Whether this end keeps no timers for connections that stand, and leaves them to the other one.
+    /// True if this end keeps no timers for established connections, and leaves them to the other end.
     pub lean: bool,
-    /// What names connections: others must not know it.
+    /// Source of connection names; others must not know it.
     pub random: RandomStream,
 }
 
-/// What a receive buffer begins with and grows to at most, and what all of an association may be at least; what one has
-/// to send at most; and the paper's largest buffer.
+/// First and largest size of a growing receive buffer; least limit on all receive buffers of an association; largest
+/// send buffer of a connection; and the paper's largest buffer.
 const BUFFER_FIRST: units::Bytes = units::Bytes::kibi(32);
 const BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
 const BUFFERS_IN_ALL: units::Bytes = units::Bytes::mebi(64);
 const SEND_BUFFER_MOST: units::Bytes = units::Bytes::mebi(16);
 const PAPER_BUFFER: units::Bytes = units::Bytes::new(32_767);
-/// What a connection takes beside what it carries, at most.
+/// Most memory of a connection beside its data.
 const CONNECTION: units::Bytes = units::Bytes::kibi(4);
 /// The packets of a usual hop, in bytes.
 const PACKET: usize = 1_400;
 
-/// What can happen to [`Streams`].
+/// Inputs of [`Streams`].
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// The driver asks for something.
+    /// A request of the driver.
     Asked(StreamRequest<Chunks>),
     /// A packet has crossed the hop.
     Arrived(PacketBuffer),
-    /// The lane takes so many bytes now.
+    /// The lane takes this many bytes now.
     Room(u64),
 }
 
-/// What [`Streams`] ask for.
+/// Outputs of [`Streams`].
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// Send the packet across the hop.
+    /// A packet to send across the hop.
     Cross(PacketBuffer),
-    /// Pass the news to the driver.
+    /// News for the driver.
     News(StreamNews<Chunks>),
 }
 
-/// What streams have done, for the operator.
+/// Counters of streams, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamStatus {
-    /// In which profile.
+    /// Profile of the streams.
     pub profile: Profile,
-    /// Connections that exist, those included that only answer what is sent again.
+    /// Connections that exist, including those that only answer retransmissions.
     pub connections: usize,
-    /// Counts since the peer began.
+    /// Counters since the peer began.
     pub counters: mtcp::Counters,
 }
 
@@ -78,18 +79,18 @@ pub(crate) struct Streams {
     profile: Profile,
     endpoint: Endpoint<Chunks>,
     sending: Sending,
-    /// What may be held.
+    /// Limit on their memory.
     most: units::Bytes,
     outputs: VecDeque<Output>,
-    /// The round trip that it was last told of.
+    /// Round-trip time that was last reported to the endpoint.
     expected: Duration,
 }
 
 impl StreamConfig {
-    /// Says what is wrong with it, if anything is.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// That.
+    /// [`ConfigError`] if it is not valid.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.settings(PACKET).check()
     }
@@ -112,14 +113,14 @@ impl StreamConfig {
             receive_buffer: buffer,
             auto_buffer: auto.then(|| mtcp::AutoBuffer {
                 start: BUFFER_FIRST,
-                // All that there may be begin, and have as much again to grow.
+                // All connections can begin, with as much again to grow.
                 total: BUFFERS_IN_ALL.max(units::Bytes::new(
                     2 * BUFFER_FIRST.get() * self.connections as u64,
                 )),
             }),
             limits: mtcp::Limits {
                 connections: self.connections,
-                // The driver knows better which of them are to go.
+                // The driver chooses better which half-open connections to end.
                 half_open: self.connections,
                 ..usual.limits
             },
@@ -129,7 +130,7 @@ impl StreamConfig {
 }
 
 impl StreamConfig {
-    /// What they may hold at most.
+    /// Returns the limit on the memory of the streams.
     pub fn memory_most(&self) -> units::Bytes {
         self.memory(&self.settings(PACKET))
     }
@@ -146,10 +147,10 @@ impl StreamConfig {
 }
 
 impl Streams {
-    /// None yet, in packets of at most `packet` bytes.
+    /// Returns no streams yet, for packets of at most `packet` bytes.
     ///
     /// # Errors
-    /// What is wrong with the configuration.
+    /// [`ConfigError`] if the configuration is not valid.
     pub(crate) fn new(config: StreamConfig, packet: usize) -> Result<Self, ConfigError> {
         let settings = config.settings(packet);
         Ok(Self {
@@ -162,12 +163,12 @@ impl Streams {
         })
     }
 
-    /// What is held for connections, and may be.
+    /// Returns the bytes of memory held for connections, and their limit.
     pub(crate) fn memory(&self) -> (units::Bytes, units::Bytes) {
         (self.endpoint.memory(), self.most)
     }
 
-    /// A round trip of the hop takes so long.
+    /// Reports a round-trip time of the hop to the endpoint, if it changed by more than a quarter.
     pub(crate) fn expect(&mut self, now: Instant, round_trip: Duration) {
         let change = self.expected.abs_diff(round_trip);
         if change > self.expected / 4 {
@@ -207,7 +208,7 @@ impl Streams {
         self.endpoint.handle_input(now, input);
     }
 
-    /// Says how many bytes the driver may write.
+    /// Reports to the driver the bytes that it may write.
     fn offer(&mut self, id: StreamId, offer: Option<u64>) {
         let writable = |room| Output::News(StreamNews::Writable(id, room));
         self.outputs.extend(offer.map(writable));
@@ -283,7 +284,7 @@ impl Machine for Streams {
     }
 }
 
-/// The packet as it crosses.
+/// Returns the packet as it crosses the hop.
 fn write(packet: &Packet<Chunks>) -> PacketBuffer {
     let length = packet.length();
     let mut buffer = PacketBuffer::with_room(HEADROOM + length, HEADROOM);
@@ -302,7 +303,7 @@ fn write(packet: &Packet<Chunks>) -> PacketBuffer {
 mod tests {
     use super::*;
 
-    /// Whatever an operator may configure can be used.
+    /// Every configuration that an operator may choose is valid.
     #[test]
     fn any_number_of_connections_is_acceptable() {
         for profile in [Profile::Paper, Profile::Wide] {

@@ -1,5 +1,4 @@
-//! How TCP crosses the hop: repaired by the link layer, or in the plain lane, watched by the snoop
-//! protocol or not.
+//! The TCP of one association: repaired by the link layer, or in the plain lane, with the snoop protocol or without.
 
 use std::collections::VecDeque;
 
@@ -13,31 +12,31 @@ use wire::segment::Segments;
 
 use crate::status::TcpStatus;
 
-/// What a frame holds beside a packet of the plain lane: its header, the fields of the chunk and the
-/// record, and an acknowledgement of usual size.
+/// Bytes of a frame beside a packet of the plain lane: its header, the fields of the chunk and the record, and an
+/// acknowledgement of usual size.
 const AROUND: usize = 48;
-/// What snoop knows of a connection takes no more, in bytes, beside its segments.
+/// Most bytes of snoop's state for a connection, beside its segments.
 const FLOW: usize = 4 << 10;
-/// Connections that it knows at a time.
+/// Most connections that it tracks at a time.
 const FLOWS_MAX: usize = 1_024;
 const IPV4_AND_TCP: usize = 40;
 const IPV6_AND_TCP: usize = 60;
 
-/// Who repairs the losses of TCP on the hop.
+/// Method to repair the losses of TCP on the hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TcpMethod {
-    /// The link layer: in order, and TCP sees no loss.
+    /// Repair by the link layer: in order, and TCP sees no loss.
     #[default]
     Arq,
-    /// The snoop agent of the gateway, from its cache (Balakrishnan et al., 1995 and 1997).
+    /// Repair by the snoop agent of the gateway, from its cache (Balakrishnan et al., 1995 and 1997).
     Snoop,
-    /// TCP itself, end to end.
+    /// Repair by TCP itself, end to end.
     Plain,
 }
 
 impl TcpMethod {
-    /// Its name in configurations.
+    /// Returns its name in configurations.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arq => "arq",
@@ -47,18 +46,18 @@ impl TcpMethod {
     }
 }
 
-/// How TCP crosses one association.
+/// Configuration of the TCP of one association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpConfig {
-    /// As both ends agreed.
+    /// Method that both ends agreed on.
     pub method: TcpMethod,
-    /// Whether this end is the gateway, where the agent stands.
+    /// True if this end is the gateway, where the agent runs.
     pub at_gateway: bool,
-    /// What snoop may keep at this end.
+    /// Limit on snoop's cache at this end.
     pub cache: Bytes,
 }
 
-/// What can happen to a [`TcpLane`].
+/// Inputs of a [`TcpLane`].
 #[derive(Debug, Clone)]
 pub(crate) enum Input {
     /// This end's stack, or the wired side, sends a TCP packet.
@@ -67,12 +66,12 @@ pub(crate) enum Input {
     Incoming(Packet),
 }
 
-/// What a [`TcpLane`] asks for.
+/// Outputs of a [`TcpLane`].
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// Send the packet across the hop in the plain lane; `ahead` of its flow's others or behind them.
+    /// A packet to send across the hop in the plain lane; `ahead` of its flow's others or behind them.
     Cross { packet: Packet, ahead: bool },
-    /// Hand the packet on.
+    /// A packet to pass on.
     Release(Packet),
 }
 
@@ -81,14 +80,14 @@ pub(crate) enum Output {
 pub(crate) struct TcpLane {
     method: TcpMethod,
     watch: Watch,
-    /// The longest packet that is never cut in two.
+    /// Length of the longest packet that is never split, in bytes.
     packet: usize,
-    /// What may be cached.
+    /// Limit on the cache.
     cache: Bytes,
     outputs: VecDeque<Output>,
 }
 
-/// Who watches TCP pass.
+/// Observer of TCP packets.
 #[derive(Debug)]
 enum Watch {
     Nobody,
@@ -97,7 +96,7 @@ enum Watch {
 }
 
 impl TcpLane {
-    /// A lane over frames of `frame` bytes.
+    /// Returns a lane over frames of `frame` bytes.
     pub(crate) fn new(config: &TcpConfig, frame: usize) -> Self {
         let live = snoop::Config::live();
         let limits = limits(config.cache, &live.limits);
@@ -120,28 +119,27 @@ impl TcpLane {
         }
     }
 
-    /// Frames have so many bytes from now on. Segments that connections agreed on before may be longer: they cross in
-    /// two.
+    /// Sets the length of frames. Longer segments that connections agreed on before cross in two parts.
     pub(crate) fn fit(&mut self, frame: usize) {
         self.packet = frame.saturating_sub(AROUND);
     }
 
-    /// Who repairs it.
+    /// Returns the method of repair.
     pub(crate) fn method(&self) -> TcpMethod {
         self.method
     }
 
-    /// Whether TCP goes this way at all.
+    /// Returns true if TCP uses this lane at all.
     pub(crate) fn is_used(&self) -> bool {
         self.method != TcpMethod::Arq
     }
 
-    /// Whether packets that have crossed the hop must pass here.
+    /// Returns true if packets that have crossed the hop must pass here.
     pub(crate) fn watches(&self) -> bool {
         !matches!(self.watch, Watch::Nobody)
     }
 
-    /// Bytes that are kept, and may be.
+    /// Returns the bytes of memory held, and their limit.
     pub(crate) fn memory(&self) -> (Bytes, Bytes) {
         let (cached, flows) = match &self.watch {
             Watch::Nobody => return (Bytes::ZERO, Bytes::ZERO),
@@ -168,7 +166,7 @@ impl TcpLane {
         status
     }
 
-    /// A packet goes out; one that stands for several is cut, so that each is lost, and repaired, alone.
+    /// Sends a packet; one that stands for several segments is split, so that each is lost, and repaired, alone.
     fn send(&mut self, now: Instant, mut packet: Packet) {
         self.clamp(&mut packet);
         if packet.segment_size == 0 {
@@ -183,15 +181,15 @@ impl TcpLane {
         }
     }
 
-    /// Lets both ends of a connection agree on segments that fit in one frame: a segment in two is lost
-    /// with either.
+    /// Makes both ends of a connection agree on segments that fit in one frame: a segment in two frames is lost with
+    /// either.
     fn clamp(&self, packet: &mut Packet) {
         let headers = match packet.ip().map(|ip| ip.version()) {
             Some(Version::V4) => IPV4_AND_TCP,
             _ => IPV6_AND_TCP,
         };
         let limit = u16::try_from(self.packet.saturating_sub(headers)).unwrap_or(u16::MAX);
-        // What cannot be read is not for us to change.
+        // A packet that cannot be read stays as it is.
         let _ = packet.clamp_maximum_segment_size(limit);
     }
 
@@ -279,7 +277,7 @@ impl Machine for TcpLane {
     }
 }
 
-/// The limits of snoop where it may keep `cache`: one connection gets half of it, of which the last
+/// Returns the limits of snoop for a cache of `cache` bytes: one connection gets half of it, of which the last
 /// quarter is for gaps.
 fn limits(cache: Bytes, live: &Limits) -> Limits {
     let flow = cache.get() / 2;

@@ -1,24 +1,24 @@
-//! The vocabulary of streams, which everything above an association uses: it names no transport.
+//! The requests and news of streams, which everything above an association uses: they name no transport.
 
 pub use mtcp::{Addresses as StreamAddresses, ConnectionId as StreamId, Profile, Reason};
 
-/// What a driver asks of the streams of an association. Requests for streams that are gone change nothing.
+/// A request for the streams of an association. Requests for streams that are gone change nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamRequest<C> {
-    /// Open a stream, under a number that no other open one has.
+    /// Open a stream, with a number that no other open one has.
     Open {
         /// The number of its [`StreamId::Opened`].
         number: u64,
-        /// Its ends, as applications know them.
+        /// Its endpoints, as applications know them.
         addresses: StreamAddresses,
     },
-    /// Make the stream that the other end asks for.
+    /// Accept the stream that the other end requests.
     Accept(StreamId),
     /// Refuse it.
     Refuse(StreamId, Reason),
-    /// Send more bytes. Those for which the send buffer has no room wait as well.
+    /// Send more bytes. Bytes for which the send buffer has no room wait too.
     Write(StreamId, C),
-    /// Take up to so many of the bytes that are readable: [`StreamNews::Data`] brings them.
+    /// Read up to this many of the readable bytes; [`StreamNews::Data`] brings them.
     Read(StreamId, u64),
     /// End the sending direction after what was written.
     Close(StreamId),
@@ -26,21 +26,21 @@ pub enum StreamRequest<C> {
     Abort(StreamId, Reason),
 }
 
-/// What an association reports of its streams.
+/// News of the streams of an association.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamNews<C> {
-    /// The other end asks for a stream: answer with [`StreamRequest::Accept`] or [`StreamRequest::Refuse`].
+    /// The other end requests a stream: answer with [`StreamRequest::Accept`] or [`StreamRequest::Refuse`].
     Arrived(StreamId, StreamAddresses),
-    /// The stream that was opened is made.
+    /// The stream that was opened is established.
     Connected(StreamId),
-    /// So many bytes can be read now, in all.
+    /// This many bytes can be read now, in all.
     Readable(StreamId, u64),
     /// The answer to [`StreamRequest::Read`].
     Data(StreamId, C),
-    /// So many bytes can be written now, in all.
+    /// This many bytes can be written now, in all.
     Writable(StreamId, u64),
     /// The other end has ended its direction, and all of it has arrived.
     Finished(StreamId),
-    /// The stream was not made, or is broken. Its name may be used again.
+    /// The stream was not established, or is broken. Its number may be reused.
     Reset(StreamId, Reason),
 }

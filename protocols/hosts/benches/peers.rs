@@ -1,4 +1,4 @@
-//! What many mobile hosts cost a gateway: idle ones, and one that is busy among them.
+//! The cost of many mobile hosts for a gateway: idle ones, and one that is busy among them.
 //!
 //! The gateway's inputs are recorded with mobile hosts in virtual time; only the gateway is measured, which sees them
 //! again. `idle` divided by 600 s is its share of a core.
@@ -24,7 +24,7 @@ const DELAY: Duration = Duration::from_millis(5);
 /// Mobile hosts begin so far apart.
 const APART: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_secs(600);
-/// How many packets the busy one gets, and how far apart.
+/// Number of packets for the busy one, and the time between them.
 const PACKETS: u64 = 2_000;
 const EVERY: Duration = Duration::from_micros(500);
 const GATEWAY: usize = 0;
@@ -92,7 +92,7 @@ fn host(index: usize, mobiles: usize, is_shared: bool) -> Host {
     Host::new(config, entropy).expect("a host")
 }
 
-/// What happened to the gateway; nothing is a deadline that came.
+/// Inputs of the gateway; `None` is an expired timer.
 type Recording = Vec<(Instant, Option<Input>)>;
 
 /// A gateway and its mobile hosts, and the datagrams between them.
@@ -207,7 +207,8 @@ fn packet(to: usize) -> Packet {
     Packet::new(PacketBuffer::copy_of(&bytes))
 }
 
-/// What a gateway lives through: until all are connected, then ten minutes without traffic, then packets for the first.
+/// Returns the inputs of a gateway: until all are connected, then ten minutes without traffic, then packets for the
+/// first.
 fn recordings(mobiles: usize, is_shared: bool) -> [Recording; 3] {
     let mut world = World::new(mobiles, is_shared);
     let connected = Instant::ZERO + APART * mobiles as u64 + IDLE;
@@ -253,7 +254,7 @@ fn one_busy<const SHARED: bool>(bencher: Bencher, mobiles: usize) {
         });
 }
 
-/// What a gateway holds that has been connected with all.
+/// Measures the memory of a gateway that has been connected with all.
 #[divan::bench(args = [1_000], consts = [false, true], sample_count = 1, sample_size = 1)]
 fn memory<const SHARED: bool>(bencher: Bencher, mobiles: usize) {
     let [start, idle, _] = recordings(mobiles, SHARED);

@@ -1,4 +1,4 @@
-//! When peers are due, without a look at each of them.
+//! The deadlines of peers, found without a look at each of them.
 
 use association::Association;
 use machine::{Deadlines, Machine, earlier};
@@ -6,28 +6,28 @@ use units::Instant;
 
 use crate::peer::Peer;
 
-/// Peers that are asked for their deadlines whenever these are needed.
+/// Number of peers whose deadlines are read from their associations each time.
 const BUSY: usize = 4;
 
-/// When peers are due. The deadlines of a busy peer move with every packet, so the few that something happened to last
-/// are asked for theirs; those of all others stand in indices.
+/// Deadlines of peers. Those of a busy peer move with every packet, so they are read from the few associations that
+/// were active last; those of all others are kept in indices.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    /// The latest is the last.
+    /// Busy peers; the latest is the last.
     busy: Vec<usize>,
-    /// When each association acts.
+    /// Next timer of each association.
     acts: Deadlines<usize>,
-    /// From when on each may acknowledge, and wants to send, where the air is shared.
+    /// Times from which each may acknowledge, and wants to send, if the air is shared.
     acknowledges: Deadlines<usize>,
     wants: Deadlines<usize>,
-    /// When each is tried again that cannot be reached.
+    /// Time of the next try of each peer that cannot be reached.
     pub(crate) tries: Deadlines<usize>,
     /// Kept for its storage.
     pub(crate) acting: Vec<usize>,
 }
 
 impl Agenda {
-    /// Notes when a peer is due to which nothing is happening.
+    /// Records the deadlines of a peer that is not busy.
     pub(crate) fn note(&mut self, index: usize, association: &Association) {
         self.acts.set(index, association.poll_timeout());
         let acknowledges = association.acknowledges_from();
@@ -35,7 +35,7 @@ impl Agenda {
         self.wants.set(index, association.grant_wanted_from());
     }
 
-    /// Something happens to a peer. Whoever changes an association calls this.
+    /// Marks a peer as busy. Every change of an association must be followed by this call.
     pub(crate) fn touch(&mut self, index: usize, peers: &[Peer]) {
         if self.busy.contains(&index) {
             return;
@@ -50,7 +50,7 @@ impl Agenda {
         self.busy.push(index);
     }
 
-    /// Returns when the first association acts.
+    /// Returns the time when the first association acts.
     pub(crate) fn acts_at(&self, peers: &[Peer]) -> Option<Instant> {
         let busy = self.of_busy(peers, Machine::poll_timeout);
         let first = earlier(self.acts.first(), busy.min());
@@ -63,13 +63,13 @@ impl Agenda {
         first
     }
 
-    /// Returns when the first may acknowledge.
+    /// Returns the time when the first peer may acknowledge.
     pub(crate) fn acknowledges_from(&self, peers: &[Peer]) -> Option<Instant> {
         let busy = self.of_busy(peers, Association::acknowledges_from);
         earlier(self.acknowledges.first(), busy.min())
     }
 
-    /// Returns when the first wants to send; those aside that do by `since`, if it is given.
+    /// Returns the time when the first peer wants to send, without those that do by `since`, if it is given.
     pub(crate) fn wants_from(&self, peers: &[Peer], since: Option<Instant>) -> Option<Instant> {
         let busy = self.of_busy(peers, Association::grant_wanted_from);
         let busy = busy.filter(|from| since.is_none_or(|since| *from > since));
@@ -80,7 +80,7 @@ impl Agenda {
         earlier(others, busy.min())
     }
 
-    /// Puts the peers whose associations act now into `acting`, in their order.
+    /// Adds the peers whose associations act now to `acting`, in their order.
     pub(crate) fn acting(&self, now: Instant, peers: &[Peer], acting: &mut Vec<usize>) {
         let acts = |index: &usize| {
             let due = peers[*index].association.poll_timeout();
@@ -91,7 +91,7 @@ impl Agenda {
         acting.sort_unstable();
     }
 
-    /// Returns the peers that may wish for something of a shared air now.
+    /// Returns the peers that may want something of a shared air now.
     pub(crate) fn wishing(&self, now: Instant) -> impl Iterator<Item = usize> + '_ {
         let due = self.acknowledges.due(now).chain(self.wants.due(now));
         due.chain(self.busy.iter().copied())

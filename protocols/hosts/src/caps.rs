@@ -1,30 +1,30 @@
-//! What one peer may take of a host.
+//! The limits on one peer's use of a host.
 
 use association::FlowLimits;
 use units::Bytes;
 
-/// A flow that is known takes less, in bytes of a peer's memory.
+/// Upper bound on the bytes of a peer's memory for a known flow.
 const FLOW: u64 = 8 << 10;
-/// So many flows may be known at a time, however much memory there is.
+/// Most flows known at a time, however much memory there is.
 const FLOWS_MAX: u64 = 8_192;
-/// What a host holds for a peer beside its association, at most: keys, windows, a handshake, its turns on an air.
+/// Most bytes of memory for a peer beside its association: keys, windows, a handshake, its turns on an air.
 const BESIDE: Bytes = Bytes::kibi(64);
 
-/// What one peer may take of a host, so that it leaves enough to the others.
+/// Limits on one peer's use of a host, so that it leaves enough to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// What is held for it in all, but for snoop's cache and streams: packets that wait for it or are not confirmed,
-    /// parts of what it sends, and tables. At least [`Caps::MEMORY_LEAST`].
+    /// Most bytes of memory for it, except for snoop's cache and streams: packets that wait for it or are not
+    /// confirmed, parts of its packets, and tables. At least [`Caps::MEMORY_LEAST`].
     pub memory: Bytes,
-    /// Packets that wait for their first transmission to it; one more is dropped.
+    /// Most bytes of packets that wait for their first transmission to it; further packets are dropped.
     pub queue: Bytes,
-    /// New flows in a second, in the long run, and twice as many at once; nothing if they are not limited. Packets that
-    /// it sends beyond are dropped; those to it share one flow.
+    /// New flows per second in the long run, and twice as many at once; `None` if they are not limited. Packets from
+    /// it beyond that are dropped; those to it share one flow.
     pub new_flows: Option<u32>,
 }
 
 impl Caps {
-    /// Less memory would not hold what a peer may have open.
+    /// Least memory: less could not hold the state that a peer may open.
     pub const MEMORY_LEAST: Bytes = arq::MEMORY_LEAST;
 
     pub(crate) fn flow_limits(&self) -> Option<FlowLimits> {
@@ -37,8 +37,8 @@ impl Caps {
     }
 }
 
-/// Room for all that may be on its way at a time, in each direction (16 MiB, `docs/hop-frame.md`); no limit to new
-/// flows.
+/// The default: room for all data that may be in flight at a time, in each direction (16 MiB, `docs/hop-frame.md`),
+/// and no limit on new flows.
 impl Default for Caps {
     fn default() -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Default for Caps {
     }
 }
 
-/// What is held for a peer, and may be, where its association holds and may hold so much.
+/// Returns the bytes of memory held for a peer, and their limit, from those of its association.
 pub(crate) fn of_peer(held: Bytes, most: Bytes) -> (Bytes, Bytes) {
     (held + BESIDE, most + BESIDE)
 }

@@ -1,4 +1,4 @@
-//! What a host is made of.
+//! The configuration of a host.
 
 use std::net::IpAddr;
 
@@ -8,59 +8,59 @@ use wire::address::HopAddress;
 
 use crate::{BearerMtu, Caps, SplitTerms, StreamLimits, TcpTerms};
 
-/// Which end of the hop a host stands at.
+/// End of the hop that a host stands at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// It begins: it knows where its gateway is.
+    /// It initiates the connection: it has the address of its gateway.
     Mobile,
-    /// It waits for its mobiles.
+    /// It waits for its mobile hosts.
     Gateway,
 }
 
-/// A host. It holds a secret and so has no `Debug`.
+/// Configuration of a host. It holds a secret and so has no `Debug`.
 #[derive(Clone)]
 pub struct Config {
-    /// Which end.
+    /// End of the hop.
     pub role: Role,
     /// This host's key.
     pub key: PrivateKey,
-    /// Whom it speaks to.
+    /// Its peers.
     pub peers: Vec<Peer>,
-    /// How long the packets of the bearer are at first, and may become: of IP, or the payload of a link's frames.
+    /// First and largest length of the bearer's packets: of IP, or the payload of a link's frames.
     pub bearer_mtu: BearerMtu,
-    /// The rate of the hop from here, if it is not to be measured.
+    /// Rate of the hop from here, if it is not to be measured.
     pub rate: Option<BitRate>,
-    /// How peers share one air; without it each is taken to have its own.
+    /// Scheduler of the air that the peers share; without it each peer has an air of its own.
     pub shared_air: Option<scheduler::Config>,
-    /// What the snoop protocol may keep for each peer, where TCP goes by it.
+    /// Limit on snoop's cache for each peer, if TCP uses it.
     pub snoop_cache: Bytes,
-    /// What streams of each peer may take, where TCP is split; nothing where this host makes none.
+    /// Limits on the streams of each peer, if TCP is split; `None` if this host makes no streams.
     pub streams: Option<StreamLimits>,
-    /// How TCP is split, where it is.
+    /// Configuration of the splitter, if TCP is split.
     pub split: Option<split::Config>,
 }
 
-/// A peer. It may hold a secret and so has no `Debug`.
+/// Configuration of a peer. It may hold a secret and so has no `Debug`.
 #[derive(Clone)]
 pub struct Peer {
-    /// What the operator calls it.
+    /// Name that the operator gave it.
     pub name: String,
-    /// Who it is.
+    /// Its public key.
     pub public: PublicKey,
-    /// What both share beside, if anything.
+    /// Key that both share in addition, if any.
     pub preshared: Option<PresharedKey>,
-    /// Where it is, if that is known: a mobile must know of its gateway.
+    /// Its address, if that is known: a mobile host needs that of its gateway.
     pub endpoint: Option<HopAddress>,
-    /// The inner addresses that are its own: packets to them go to it, and it may send from no others.
-    /// Each is an address and a prefix length in bits.
+    /// Prefixes of its inner addresses: packets to them go to it, and it may send from no others. Each is an address
+    /// and a prefix length in bits.
     pub prefixes: Vec<(IpAddr, u8)>,
-    /// How TCP crosses the hop to it.
+    /// Terms for TCP on the hop to it.
     pub tcp: TcpTerms,
-    /// Whether streams cross the hop, where TCP is split.
+    /// Terms for streams on the hop to it, if TCP is split.
     pub split: SplitTerms,
-    /// What it may take of this host.
+    /// Limits on its use of this host.
     pub caps: Caps,
-    /// Its weight among those who share an air: by twice the weight it gets twice the share, where shares are given.
+    /// Its weight among the peers that share an air: twice the weight gives twice the share, if shares are given.
     pub weight: u16,
 }

@@ -1,4 +1,4 @@
-//! What a host tells its log.
+//! The events of a host for its log.
 
 use std::fmt;
 
@@ -7,60 +7,59 @@ use signals::Change;
 use units::Duration;
 use wire::address::HopAddress;
 
-/// Something happened with a peer.
+/// An event of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// The peer's name.
     pub peer: String,
-    /// What happened.
+    /// Kind of the event.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// There are new keys; `fresh` if the peer has started anew, so that nothing of before counts.
+    /// There are new keys.
     Established {
-        /// See above.
+        /// True if the peer has started anew, so that all earlier state is void.
         fresh: bool,
     },
-    /// The peer has said that it leaves.
+    /// The peer reported that it leaves.
     Left,
-    /// The keys have grown too old, and the peer is out of reach.
+    /// The keys are too old, and the peer is out of reach.
     Expired,
     /// Nothing comes through.
     FadeBegan,
     /// Something came through again.
     FadeEnded {
-        /// How long nothing had.
+        /// Length of the fade.
         lasted: Duration,
-        /// No packet has been given up for it.
+        /// True if no packet was given up because of it.
         kept: bool,
     },
-    /// This mobile host is changing its place in the network, and it is not known yet whether the peer can be
-    /// reached from the new one.
+    /// This mobile host is changing its place in the network, and has not reached the peer from the new one yet.
     HandoffBegan,
-    /// It can.
+    /// The peer was reached from the new place.
     HandoffEnded {
-        /// How long that took.
+        /// Time that the hand-off took.
         lasted: Duration,
     },
-    /// The peer, a mobile host, is now somewhere else.
+    /// The peer, a mobile host, has a new address.
     Moved {
-        /// Where.
+        /// The new address.
         to: HopAddress,
     },
-    /// The peer does not know how TCP was to cross the hop to it, so the link layer repairs it.
+    /// The peer does not support the chosen method for TCP, so the link layer repairs it.
     TcpRefused {
-        /// What was chosen.
+        /// The chosen method.
         chosen: TcpMethod,
     },
-    /// The peer does not know how streams were to cross the hop, so TCP that is split is carried by the kernel's.
+    /// The peer does not support the chosen profile of streams, so split TCP uses the kernel's TCP on the hop.
     StreamsRefused,
 }
 
 impl EventKind {
-    /// What it changes for applications, if anything.
+    /// Returns the change that it means for applications, if any.
     pub fn change(&self) -> Option<Change> {
         match *self {
             Self::Established { fresh } => Some(Change::Connected { fresh }),

@@ -1,4 +1,4 @@
-//! The machine.
+//! The state machine of a host.
 
 use std::collections::VecDeque;
 
@@ -22,21 +22,21 @@ use crate::{Config, Event, EventKind, Input, Output, Role};
 
 const TAG: usize = DATA_OVERHEAD_BYTES - DATA_HEADER_BYTES;
 
-/// Why a host cannot be made.
+/// Reason why a host cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// A peer is not acceptable.
+    /// The configuration of a peer is not valid.
     #[error("peer '{name}': {cause}")]
     Peer {
         /// The peer's name.
         name: String,
-        /// What is wrong with it.
+        /// The error.
         cause: session::PeerError,
     },
-    /// What streams may take is not acceptable.
+    /// The limits on streams are not valid.
     #[error(transparent)]
     Streams(#[from] machine::ConfigError),
-    /// There are too many.
+    /// There are too many peers.
     #[error("too many peers: at most 65,535")]
     TooMany,
 }
@@ -46,9 +46,9 @@ pub struct Host {
     pub(crate) role: Role,
     pub(crate) endpoint: Endpoint,
     pub(crate) peers: Vec<Peer>,
-    /// Where TCP is split.
+    /// The splitter, if TCP is split.
     pub(crate) splitter: Option<Splitter<Chunks>>,
-    /// Where peers share one air; elsewhere each has its own.
+    /// The air, if peers share one; otherwise each has its own.
     pub(crate) sharing: Option<Sharing>,
     pub(crate) routes: Routes,
     pub(crate) agenda: Agenda,
@@ -56,13 +56,13 @@ pub struct Host {
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) packets_unroutable: u64,
     pub(crate) frames_unsent: u64,
-    /// Whether a mobile has begun to connect.
+    /// True if a mobile host has begun to connect.
     begun: bool,
 }
 
 impl Host {
-    /// A host at rest. `entropy` must be unpredictable in a live process. It begins with the first
-    /// [`Input::Wall`], which tells it the time.
+    /// Returns a host at rest. `entropy` must be unpredictable in a live process. It starts with the first
+    /// [`Input::Wall`], which gives it the time.
     pub fn new(config: Config, mut entropy: Box<dyn Entropy>) -> Result<Self, HostError> {
         let maker = |limits| StreamMaker::new(limits, &mut *entropy);
         let streams = config.streams.map(maker).transpose()?;
@@ -129,14 +129,14 @@ impl Host {
         })
     }
 
-    /// Tells the wall clock; a mobile begins to connect.
+    /// Sets the wall clock; a mobile host begins to connect.
     fn wall(&mut self, now: Instant, wall: u64) {
         self.endpoint
             .set_wall_clock_at_origin(wall.saturating_sub(now.as_nanos()));
         if self.role == Role::Mobile && !self.begun {
             self.begun = true;
             for peer in &self.peers {
-                // Only a responder or a stranger is refused, and these peers are neither.
+                // Only a responder or an unknown peer is refused, and these peers are neither.
                 let _ = self.endpoint.connect(now, peer.id);
             }
         }
@@ -209,7 +209,7 @@ impl Host {
         self.outputs.push_back(Output::Event(Event { peer, kind }));
     }
 
-    /// Carries out what the sessions ask for.
+    /// Carries out the outputs of the sessions.
     pub(crate) fn follow_sessions(&mut self, now: Instant, from: Option<HopAddress>) {
         while let Some(output) = self.endpoint.poll_output() {
             match output {
@@ -232,7 +232,7 @@ impl Host {
         }
     }
 
-    /// Sends a datagram of a session, for one of the peers to all places where that may be.
+    /// Sends a datagram of a session, for one of the peers to all addresses where it may be.
     fn transmit(
         &mut self,
         now: Instant,
@@ -245,7 +245,7 @@ impl Host {
         let outputs = places.map(|to| Output::Datagram {
             to: *to,
             buffer: PacketBuffer::copy_of(datagram),
-            // Networks that drop what can be marked must not keep the ends apart.
+            // Networks that drop ECN-capable packets must not keep the ends apart.
             ecn: Ecn::NotCapable,
         });
         self.outputs.extend(outputs);
@@ -285,7 +285,8 @@ impl Host {
         self.link(now, index);
     }
 
-    /// A peer has begun anew, with these features; gives what it refused.
+    /// Makes a new association for a peer that has started anew, with these features; returns the event if it refused
+    /// something.
     fn began_anew(
         &mut self,
         now: Instant,
@@ -316,7 +317,7 @@ impl Host {
         refused
     }
 
-    /// Seals and checks what an association puts out; returns how many bytes of it go on the wire.
+    /// Seals and checks the outputs of an association; returns the bytes of them on the wire.
     pub(crate) fn forward(&mut self, now: Instant, index: usize) -> Bytes {
         let mut sent = Bytes::ZERO;
         self.agenda.touch(index, &self.peers);
@@ -365,12 +366,12 @@ impl Host {
                 buffer: frame,
                 ecn,
             }),
-            // As if the air had swallowed it: the repair sends it again.
+            // It counts as lost on the air: the repair retransmits it.
             None => self.frames_unsent += 1,
         }
     }
 
-    /// Hands on a packet that has crossed the hop, if its sender may use its source address.
+    /// Passes on a packet that has crossed the hop, if its sender may use its source address.
     fn release(&mut self, now: Instant, index: usize, packet: Packet) {
         let owner = packet.ip().and_then(|ip| self.routes.owner(ip.source()));
         if owner == Some(index) {

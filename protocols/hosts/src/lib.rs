@@ -1,8 +1,8 @@
-//! Mobile host and gateway: the parts joined, still without I/O and clock.
+//! Mobile host and gateway: all parts joined, without I/O and clock.
 //!
 //! A [`Host`] stands between a packet device and a bearer of datagrams. It routes packets to the
-//! [`Association`](association::Association) of the peer that they belong to, seals each frame as it
-//! leaves, and opens, checks and hands on what arrives. Nothing is decided here that a part can decide.
+//! [`Association`](association::Association) of their peer, seals each frame as it leaves, and opens, checks and
+//! passes on each datagram that arrives. It leaves to its parts every decision that a part can make.
 
 mod agenda;
 mod caps;
@@ -40,84 +40,85 @@ use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};
 
-/// What can happen to a [`Host`].
+/// Inputs of a [`Host`].
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A packet from this host's own stack or, at the gateway, from the wired network.
     Packet(Packet),
     /// A datagram from the hop.
     Datagram {
-        /// Who sent it, as the network says.
+        /// Source address, as the network reports it.
         from: HopAddress,
-        /// When it reached this host; never after the `now` of the call.
+        /// Time when it reached this host; never after the `now` of the call.
         arrived: Instant,
-        /// The field of the IP header that it came in; [`Ecn::NotCapable`] where there is none.
+        /// ECN field of its IP header; [`Ecn::NotCapable`] if there is none.
         ecn: Ecn,
         /// Its content.
         buffer: PacketBuffer,
     },
-    /// The network says that no process takes datagrams at this address. It may be forged, so it is only told.
+    /// The network reports that no process receives datagrams at this address. It may be forged, so it only serves
+    /// the status.
     PortRefused(HopAddress),
-    /// Something happened in the system that splitting TCP uses: sockets and addresses.
+    /// An event in the system that split TCP uses: sockets and addresses.
     System(SystemEvent<Chunks>),
-    /// The wall clock: nanoseconds since 1970-01-01 UTC. Told at the start and then each minute.
+    /// The wall clock: nanoseconds since 1970-01-01 UTC. It comes at the start and then each minute.
     Wall(u64),
-    /// A datagram for that address could not leave this host: its link is down, or there is no route. Nothing is sent
-    /// there until [`Input::LinkChanging`] or [`Input::LinkUp`], but for a try now and then.
+    /// A datagram for that address could not leave this host: its link is down, or there is no route. Except for
+    /// occasional tries, nothing is sent there until [`Input::LinkChanging`] or [`Input::LinkUp`].
     Unreachable(HopAddress),
-    /// A peer that is looked for may be at this place: an answer to [`Output::Seek`].
+    /// The answer to [`Output::Seek`]: an address where the peer may be.
     Found {
-        /// Which peer, as the question named it.
+        /// Index of the peer, as in the request.
         peer: usize,
-        /// Where it may be.
+        /// Address where it may be.
         at: HopAddress,
     },
     /// Addresses or routes of this host are changing.
     LinkChanging,
-    /// They have changed: what waits for a retry may retry now.
+    /// They have changed: what waits for a retry is tried again now.
     LinkUp,
     /// News of the path of datagrams to an address.
     Path {
-        /// Where they go.
+        /// Address of the path's end.
         to: HopAddress,
-        /// What is known.
+        /// The report.
         news: PathReport,
     },
-    /// This host is about to stop: its peers are told, and it forgets them.
+    /// This host is about to stop: it notifies its peers and forgets them.
     Leave,
 }
 
-/// What is reported of a path.
+/// A report on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathReport {
-    /// An ICMP message says that it carries IP packets of at most so many bytes. It may be forged.
+    /// An ICMP message reports that it carries IP packets of at most this many bytes. It may be forged.
     Said(usize),
-    /// This host's network refused a datagram of so many bytes, since it is too long.
+    /// This host's network refused a datagram of this many bytes, since it is too long.
     Refused(usize),
 }
 
-/// What a [`Host`] asks of its driver.
+/// Outputs of a [`Host`], for its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// A packet for this host's own stack or the wired network.
     Packet(Packet),
     /// A datagram for the hop.
     Datagram {
-        /// To whom.
+        /// Destination address.
         to: HopAddress,
         /// Its content.
         buffer: PacketBuffer,
-        /// The field that its IP header is to have.
+        /// ECN field that its IP header must have.
         ecn: Ecn,
     },
-    /// Something is asked of the system that splitting TCP uses.
+    /// A request to the system that split TCP uses.
     System(SystemRequest<Chunks>),
-    /// A peer has not answered for some seconds: find out where its name leads now. It comes at most every ten seconds,
-    /// and ever more seldom.
+    /// A peer has not answered for some seconds: resolve its name again. The request comes at most every ten seconds,
+    /// and less and less often.
     Seek {
-        /// Which peer: its place in the configuration.
+        /// Index of the peer in the configuration.
         peer: usize,
     },
-    /// Something for the log.
+    /// An event for the log.
     Event(Event),
 }

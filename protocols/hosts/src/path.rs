@@ -18,20 +18,20 @@ impl Host {
         }
     }
 
-    /// A peer is somewhere else.
+    /// Reports to an association that its peer has moved.
     pub(crate) fn path_moved(&mut self, now: Instant, index: usize) {
         let endpoint = self.peers.get(index).and_then(|peer| peer.endpoint);
         self.tell_path(now, index, PathNews::Moved(around(endpoint)));
     }
 
-    /// This host may be somewhere else.
+    /// Reports to all associations that this host may have moved.
     pub(crate) fn paths_may_have_moved(&mut self, now: Instant) {
         for index in 0..self.peers.len() {
             self.tell_path(now, index, PathNews::Uncertain);
         }
     }
 
-    /// The network has said something of the path to an address.
+    /// Passes on a report of the network on the path to an address.
     pub(crate) fn path_reported(&mut self, now: Instant, to: HopAddress, report: PathReport) {
         let news = match report {
             PathReport::Said(most) => PathNews::Said(most),

@@ -20,16 +20,16 @@ const UDP: usize = 8;
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 
-/// What frames to a peer cost, and how large they may be.
+/// Costs and limits of frames to a peer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bearer {
     pub(crate) mtu: BearerMtu,
     pub(crate) rate: Option<BitRate>,
     pub(crate) role: Role,
     pub(crate) snoop_cache: Bytes,
-    /// Whether others use the same air.
+    /// True if other peers use the same air.
     pub(crate) is_shared: bool,
-    /// What makes streams, where TCP may be split.
+    /// Maker of streams, if TCP may be split.
     pub(crate) streams: Option<StreamMaker>,
 }
 
@@ -50,27 +50,27 @@ pub(crate) struct Peer {
     pub(crate) terms: Terms,
 }
 
-/// What this host and a peer do with TCP.
+/// Terms between this host and a peer for TCP.
 #[derive(Debug)]
 pub(crate) struct Terms {
     pub(crate) tcp: TcpTerms,
     pub(crate) split: SplitTerms,
-    /// The profile of its streams, if it has any.
+    /// Profile of its streams, if it has any.
     pub(crate) profile: Option<Profile>,
-    /// Number of times that it began anew.
+    /// Number of times that it started anew.
     pub(crate) life: u32,
 }
 
-/// This host changes its place, and it is not known yet whether it reaches the peer from the new one.
+/// State of a change of this host's place in the network, until the peer has been reached from the new one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moving {
     pub(crate) since: Instant,
-    /// The change is complete: what arrives from now on arrives at the new place.
+    /// True if the change is complete: what arrives from now on arrives at the new place.
     pub(crate) arrived: bool,
 }
 
 impl Peer {
-    /// One that has not been heard yet.
+    /// Returns a peer from which nothing has been received.
     pub(crate) fn new(config: crate::Peer, id: PeerId, bearer: &Bearer) -> Self {
         let association = bearer.association(config.endpoint, TcpMethod::Arq, &config.caps);
         Self {
@@ -94,7 +94,7 @@ impl Peer {
         }
     }
 
-    /// Which of its connections are streams, where there are any: the link layer repairs TCP for those that are none.
+    /// Returns the connections that become streams, if there are any: the link layer repairs TCP for the others.
     pub(crate) fn scope(&self) -> Scope {
         match self.association.tcp_method() {
             TcpMethod::Arq => Scope::Chosen,
@@ -102,7 +102,7 @@ impl Peer {
         }
     }
 
-    /// What limits the hop to it now.
+    /// Returns the limit on the hop to it now.
     pub(crate) fn limit(&self, now: Instant) -> Limit {
         let presence = &self.presence;
         let hop = HopState {
@@ -115,7 +115,7 @@ impl Peer {
         })
     }
 
-    /// The better way across the hop as it is now.
+    /// Returns the better way across the hop in its present state.
     pub(crate) fn choice(&self) -> Choice {
         let (round_trip, loss) = self.association.measured();
         Choice::of(HopCondition { round_trip, loss })
@@ -123,7 +123,7 @@ impl Peer {
 }
 
 impl Bearer {
-    /// A fresh association over this bearer to `endpoint`, where TCP goes by `method`.
+    /// Returns a new association over this bearer to `endpoint`, with this method for TCP.
     pub(crate) fn association(
         &self,
         endpoint: Option<HopAddress>,
@@ -157,7 +157,7 @@ impl Bearer {
     }
 }
 
-/// What a frame to `endpoint` has around it in the payload of a link's frame, in bytes.
+/// Returns the bytes around a frame to `endpoint` in the payload of a link's frame.
 pub(crate) fn around(endpoint: Option<HopAddress>) -> usize {
     let headers = match endpoint {
         Some(HopAddress::Ethernet(_)) => ethernet::LENGTH_BYTES,

@@ -1,5 +1,5 @@
-//! Where peers are, and whether they are here: registered by their first session, until they leave or are silent for
-//! the life of their keys.
+//! The places of peers and their registration: by their first session, until they leave or are silent for the life of
+//! their keys.
 
 use association::TcpMethod;
 use machine::Machine;
@@ -12,15 +12,15 @@ use crate::host::Host;
 use crate::peer::{Moving, Peer};
 use crate::{EventKind, Role};
 
-/// What is known of a peer's presence.
+/// Presence of a peer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Presence {
-    /// Where it is looked for, if it is not known where it is.
+    /// Group address at which it is sought, if its own is not known.
     sought: Option<HopAddress>,
     state: State,
-    /// When the current keys came.
+    /// Time when the current keys were made.
     keys_since: Option<Instant>,
-    /// When anything of it came last.
+    /// Time when the last datagram came from it.
     heard_at: Option<Instant>,
 }
 
@@ -32,35 +32,35 @@ enum State {
     Expired { at: Instant },
 }
 
-/// Whether a peer is here. Times are ages at the time of the question.
+/// Registration of a peer. Times are ages at the time of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Registration {
-    /// It has not been heard in this life of the host.
+    /// Nothing has been received from it since this host started.
     Unknown,
-    /// It is.
+    /// The peer is registered.
     Registered {
-        /// For how long.
+        /// Time since its registration.
         lasted: Duration,
-        /// How long ago anything of it came.
+        /// Time since the last datagram from it.
         heard: Duration,
-        /// When its keys end, unless it renews them.
+        /// Time until its keys expire, unless it renews them.
         expires_in: Duration,
     },
-    /// It has said that it leaves.
+    /// It reported that it leaves.
     Left {
-        /// How long ago.
+        /// Time since then.
         ago: Duration,
     },
-    /// It had been silent until its keys ended.
+    /// It was silent until its keys expired.
     Expired {
-        /// How long ago that was.
+        /// Time since then.
         ago: Duration,
     },
 }
 
 impl Presence {
-    /// Nothing is known but where a peer may be.
+    /// Returns the presence of a peer of which only an address is known, if any.
     pub(crate) fn new(endpoint: Option<HopAddress>) -> Self {
         Self {
             sought: endpoint.filter(|endpoint| endpoint.is_group()),
@@ -70,22 +70,22 @@ impl Presence {
         }
     }
 
-    /// Whether there are keys.
+    /// Returns true if there are keys.
     pub(crate) fn is_linked(&self) -> bool {
         self.keys_since.is_some()
     }
 
-    /// When anything of it came last.
+    /// Returns the time when the last datagram came from it.
     pub(crate) fn heard_at(&self) -> Option<Instant> {
         self.heard_at
     }
 
-    /// How old the keys are, if there are any.
+    /// Returns the age of the keys, if there are any.
     pub(crate) fn keys_age(&self, now: Instant) -> Option<Duration> {
         self.keys_since.map(|since| now.since(since))
     }
 
-    /// There are new keys.
+    /// Records new keys.
     pub(crate) fn established(&mut self, now: Instant) {
         self.keys_since = Some(now);
         self.heard_at = Some(now);
@@ -94,19 +94,19 @@ impl Presence {
         }
     }
 
-    /// The peer has said that it leaves.
+    /// Records that the peer has left.
     pub(crate) fn left(&mut self, now: Instant) {
         self.keys_since = None;
         self.state = State::Left { at: now };
     }
 
-    /// Its keys have grown too old.
+    /// Records that its keys have expired.
     pub(crate) fn expired(&mut self, now: Instant) {
         self.keys_since = None;
         self.state = State::Expired { at: now };
     }
 
-    /// For a status; `expires_at` is when the keys end.
+    /// Returns the registration for a status; `expires_at` is the time when the keys expire.
     pub(crate) fn registration(&self, now: Instant, expires_at: Option<Instant>) -> Registration {
         match self.state {
             State::Unknown => Registration::Unknown,
@@ -122,7 +122,7 @@ impl Presence {
 }
 
 impl Host {
-    /// The network says that nobody takes datagrams at this address.
+    /// Records that the network reports no process at this address.
     pub(crate) fn port_refused(&mut self, now: Instant, at: HopAddress) {
         let there = |peer: &&mut Peer| peer.endpoint == Some(at);
         for peer in self.peers.iter_mut().filter(there) {
@@ -130,7 +130,7 @@ impl Host {
         }
     }
 
-    /// A datagram from this address was dropped.
+    /// Records that a datagram from this address was dropped.
     pub(crate) fn dropped(&mut self, now: Instant, from: HopAddress, cause: DropCause) {
         let there = |peer: &&mut Peer| peer.endpoint == Some(from) && !peer.presence.is_linked();
         if cause == DropCause::BadHandshake {
@@ -140,8 +140,9 @@ impl Host {
         }
     }
 
-    /// Something of a peer has come, so this host has a place where it can be reached; the newest of all tells
-    /// where the peer is. As long as it is only looked for, any does, and so does one from a place that is tried.
+    /// Records a datagram from a peer, so this host has a place where it can be reached; the datagram with the
+    /// highest number shows the address of the peer. While the peer is only sought, any datagram does, and so does
+    /// one from an address that is tried.
     pub(crate) fn heard(&mut self, now: Instant, index: usize, from: HopAddress, newest: bool) {
         let peer = &mut self.peers[index];
         peer.presence.heard_at = Some(now);
@@ -161,13 +162,13 @@ impl Host {
         }
     }
 
-    /// Where something for a peer goes that others may see too.
+    /// Returns the destination for a datagram to a peer that others may see too.
     pub(crate) fn sought(&self, index: usize) -> Option<HopAddress> {
         let peer = &self.peers[index];
         peer.presence.sought.or(peer.endpoint)
     }
 
-    /// A mobile host changes its place. A gateway has one of its own.
+    /// Begins the hand-off of a mobile host. A gateway keeps its place.
     pub(crate) fn link_changing(&mut self, now: Instant) {
         self.try_all(now);
         for index in 0..self.peers.len() {
@@ -183,31 +184,31 @@ impl Host {
         }
     }
 
-    /// It has changed it.
+    /// Completes the change of place.
     pub(crate) fn link_up(&mut self, now: Instant) {
         for peer in &mut self.peers {
             if let Some(moving) = &mut peer.moving {
                 moving.arrived = true;
             }
-            // A gateway does not initiate, and is told so: nothing to retry there.
+            // A gateway does not initiate and is refused: there is nothing to retry.
             let _ = self.endpoint.retry_now(now, peer.id);
         }
         self.paths_may_have_moved(now);
         self.try_all(now);
     }
 
-    /// This host is about to stop: whoever is here hears of it.
+    /// Notifies all peers that this host is about to stop.
     pub(crate) fn leave(&mut self, now: Instant) {
         for index in 0..self.peers.len() {
-            // These peers are known, and others are refused.
+            // These peers are known, and only others are refused.
             let _ = self.endpoint.leave(now, self.peers[index].id);
             self.follow_sessions(now, None);
             self.part(now, index);
         }
     }
 
-    /// Nothing links this host with a peer any more. Of what was on its way nothing will be asked for again, and a
-    /// gateway does not know where its mobile host will be next.
+    /// Ends the link with a peer. Data in flight will not be requested again, and a gateway does not know the next
+    /// address of its mobile host.
     pub(crate) fn part(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
         peer.presence.left(now);

@@ -1,4 +1,4 @@
-//! Whether datagrams can leave this host towards a peer at all: its link may be down, or no route lead there.
+//! The ability of datagrams to leave this host for a peer: its link may be down, or there is no route.
 
 use machine::Machine;
 use units::{Duration, Instant};
@@ -6,18 +6,18 @@ use wire::address::HopAddress;
 
 use crate::host::Host;
 
-/// How often it is tried where nothing is known to have changed.
+/// Time between tries while nothing is known to have changed.
 const TRY: Duration = Duration::from_secs(1);
 
-/// Whether datagrams can leave for a peer.
+/// State of the way out to a peer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum Reach {
-    /// As far as is known they can.
+    /// Datagrams can leave, as far as is known.
     #[default]
     Open,
-    /// They cannot; it is tried again then.
+    /// They cannot; the next try is at `next`.
     Shut { since: Instant, next: Instant },
-    /// It is being tried: if nothing is refused until then, they can.
+    /// A try: if nothing is refused until `until`, they can.
     Trying { since: Instant, until: Instant },
 }
 
@@ -29,7 +29,7 @@ impl Reach {
         }
     }
 
-    /// When it is looked at again.
+    /// Returns the time of the next change.
     fn due(self) -> Option<Instant> {
         match self {
             Self::Open => None,
@@ -38,7 +38,7 @@ impl Reach {
         }
     }
 
-    /// For how long nothing has been able to leave.
+    /// Returns the time for which nothing has been able to leave.
     pub(crate) fn shut_for(self, now: Instant) -> Option<Duration> {
         match self {
             Self::Open | Self::Trying { .. } => None,
@@ -75,7 +75,7 @@ impl Reach {
 }
 
 impl Host {
-    /// A datagram could not leave for that address.
+    /// Records that a datagram for that address could not leave.
     pub(crate) fn refused(&mut self, now: Instant, to: HopAddress) {
         for index in 0..self.peers.len() {
             if self.peers[index].endpoint == Some(to) {
@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// The network of this host has changed: what could not leave may be able to.
+    /// Tries all peers again that could not be reached: the network of this host has changed.
     pub(crate) fn try_all(&mut self, now: Instant) {
         for index in 0..self.peers.len() {
             let peer = &mut self.peers[index];
@@ -97,7 +97,7 @@ impl Host {
         }
     }
 
-    /// Tries again what is due to be.
+    /// Tries those peers again that are due.
     pub(crate) fn try_due(&mut self, now: Instant) {
         let mut due: Vec<_> = self.agenda.tries.due(now).collect();
         due.sort_unstable();
@@ -108,7 +108,7 @@ impl Host {
         }
     }
 
-    /// Tells an association whether frames of it can be sent.
+    /// Sets in an association whether its frames can be sent.
     pub(crate) fn link(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
         self.agenda.tries.set(index, peer.reach.due());

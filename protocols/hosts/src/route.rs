@@ -1,4 +1,4 @@
-//! Which peer something belongs to.
+//! The routes: addresses and the peers that they belong to.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,20 +9,20 @@ use session::PeerId;
 /// Prefixes of inner addresses and the peers that own them.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// By length and network, whose other bits are zero.
+    /// Peers by prefix length and network, whose other bits are zero.
     peers: BTreeMap<(u8, IpAddr), usize>,
-    /// Lengths that prefixes have, longest first.
+    /// Lengths of all prefixes, longest first.
     lengths: BTreeSet<Reverse<u8>>,
     by_id: BTreeMap<PeerId, usize>,
 }
 
 impl Routes {
-    /// The session layer knows `peer` by this number.
+    /// Records the number of `peer` in the session layer.
     pub(crate) fn identify(&mut self, id: PeerId, peer: usize) {
         self.by_id.insert(id, peer);
     }
 
-    /// Gives `network`/`length` to `peer`, unless it is another's.
+    /// Assigns `network`/`length` to `peer`, unless another peer has it.
     pub(crate) fn add(&mut self, network: IpAddr, length: u8, peer: usize) {
         self.lengths.insert(Reverse(length));
         let prefix = (length, masked(network, length));

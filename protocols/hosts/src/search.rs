@@ -1,4 +1,4 @@
-//! Looking for a gateway that no longer answers where it was: its name may have another address by now.
+//! The search for a gateway that no longer answers at its address: its name may have another one by now.
 
 use units::{Duration, Instant};
 use wire::address::HopAddress;
@@ -6,30 +6,30 @@ use wire::address::HopAddress;
 use crate::host::Host;
 use crate::{Output, Role};
 
-/// So long nothing has answered when it is looked for.
+/// Time without an answer after which the peer is searched for.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What is sent later than this after the last time does not belong to the same attempt; handshakes come more often.
+/// Time without datagrams that ends an attempt; handshakes come more often.
 const TOGETHER: Duration = Duration::from_secs(10);
-/// How long it takes at least until it is looked for again; twice as long each time, up to the second.
+/// Least time until the next search; it doubles each time, up to the second value.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// Other places that are tried beside the known one, at most.
+/// Most other addresses that are tried beside the known one.
 const PLACES: usize = 4;
 
-/// What is known of a peer that may not be where it was.
+/// State of the search for a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// When the first and the last datagram left that nothing has answered.
+    /// Times when the first and the last unanswered datagram left.
     unanswered: Option<(Instant, Instant)>,
-    /// When it may be looked for again, and the pause before that.
+    /// Time of the next search, and the pause before it.
     next: Instant,
     pause: Option<Duration>,
-    /// Where it may be beside the known place.
+    /// Addresses where it may be, beside the known one.
     places: Vec<HopAddress>,
 }
 
 impl Search {
-    /// A datagram leaves for the peer; true if it is to be looked for now.
+    /// Records a datagram to the peer; returns true if a search is due now.
     fn sent(&mut self, now: Instant) -> bool {
         let first = match self.unanswered {
             Some((first, last)) if now.since(last) <= TOGETHER => first,
@@ -45,7 +45,8 @@ impl Search {
         is_due
     }
 
-    /// Something of the peer has come from there; true if that is one of the places that are tried.
+    /// Records a datagram from the peer at this address, and ends the search; returns true if the address is one of
+    /// those tried.
     pub(crate) fn heard(&mut self, from: HopAddress) -> bool {
         let is_found = self.places.contains(&from);
         self.unanswered = None;
@@ -54,14 +55,14 @@ impl Search {
         is_found
     }
 
-    /// Where handshakes and probes go too.
+    /// Returns the addresses to which handshakes and probes go too.
     pub(crate) fn places(&self) -> &[HopAddress] {
         &self.places
     }
 }
 
 impl Host {
-    /// A datagram leaves for a peer. Of all hosts only a mobile one looks for another, its gateway.
+    /// Records a datagram to a peer. Only a mobile host searches for a peer, its gateway.
     pub(crate) fn seek(&mut self, now: Instant, index: usize) {
         let peer = &mut self.peers[index];
         let may_seek =
@@ -71,8 +72,8 @@ impl Host {
         }
     }
 
-    /// A peer may be at that place. What it sends from there tells, as it proves who it is; so handshakes and probes of
-    /// the session go there too, and nothing else.
+    /// Adds an address where a peer may be. Only a datagram from there proves it; so handshakes and probes of the
+    /// session go there too, and nothing else.
     pub(crate) fn found(&mut self, now: Instant, index: usize, at: HopAddress) {
         let Some(peer) = self.peers.get_mut(index) else {
             return;
@@ -85,7 +86,7 @@ impl Host {
         }
         places.push(at);
         let id = peer.id;
-        // A mobile's peers are those that it begins handshakes with.
+        // A mobile host initiates the handshakes with its peers.
         let _ = self.endpoint.retry_now(now, id);
         self.follow_sessions(now, None);
     }

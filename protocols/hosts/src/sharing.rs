@@ -1,4 +1,4 @@
-//! The peers' turns on an air that they share.
+//! The turns of peers on an air that they share.
 
 use air::SharedAir;
 use association::Input as Associated;
@@ -11,14 +11,14 @@ use crate::host::Host;
 #[derive(Debug)]
 pub(crate) struct Sharing {
     pub(crate) air: SharedAir,
-    /// When turns were given last.
+    /// Time when turns were given last.
     at: Instant,
-    /// Among these are all whose wishes may have changed since.
+    /// Peers whose wishes may have changed since then.
     pub(crate) changed: Vec<usize>,
 }
 
 impl Sharing {
-    /// An air of so many peers as there are weights.
+    /// Returns an air with one peer for each weight.
     pub(crate) fn new(config: &scheduler::Config, weights: &[u16]) -> Self {
         Self {
             air: SharedAir::new(config, weights),
@@ -29,7 +29,7 @@ impl Sharing {
 }
 
 impl Host {
-    /// Gives turns as long as the air is free and wanted.
+    /// Gives turns while the air is free and wanted.
     pub(crate) fn share(&mut self, now: Instant) {
         let Some(sharing) = &mut self.sharing else {
             return;
@@ -65,7 +65,7 @@ impl Host {
         }
     }
 
-    /// Takes in what changed at a peer.
+    /// Updates the air with the changes of a peer.
     fn learn(&mut self, now: Instant, index: usize) {
         let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index)) else {
             return;
@@ -77,7 +77,8 @@ impl Host {
         sharing.air.waits(now, index, queued, wanted);
     }
 
-    /// The rate at which to send now. Before anybody has measured any, it is that of who has sent most in vain.
+    /// Returns the rate at which to send now. Before any peer has measured a rate, it is the lowest guess of all:
+    /// that of the peer that has sent most in vain.
     fn shared_rate(&self) -> Option<BitRate> {
         let measured = self.sharing.as_ref()?.air.measured();
         let guesses = self.peers.iter().map(|peer| peer.association.air().pace());
@@ -86,7 +87,7 @@ impl Host {
             .or_else(|| guesses.min())
     }
 
-    /// The rate of the air, where it is more than a guess.
+    /// Returns the rate of the air, if it is more than a guess.
     fn known_rate(&self) -> Option<BitRate> {
         let measured = self.sharing.as_ref()?.air.measured()?;
         measured.is_settled.then_some(measured.rate)
@@ -98,7 +99,7 @@ impl Host {
         Some((turn, rate))
     }
 
-    /// Lets a peer acknowledge, if that is due.
+    /// Grants a peer an acknowledgement, if that is due.
     fn acknowledge(&mut self, now: Instant, index: usize) {
         let peer = self.peers.get(index);
         let due = peer.and_then(|peer| peer.association.acknowledges_from());
@@ -112,7 +113,7 @@ impl Host {
         }
     }
 
-    /// Grants a peer the air; returns how much it sent, in bytes.
+    /// Grants a peer the air; returns the bytes that it sent.
     fn grant(&mut self, now: Instant, index: usize, grant: Associated, rate: BitRate) -> Bytes {
         let sent = self.tell(now, index, grant);
         if let Some(sharing) = &mut self.sharing {
@@ -129,7 +130,7 @@ impl Host {
         self.forward(now, index)
     }
 
-    /// When there is a turn to give.
+    /// Returns the time of the next turn.
     pub(crate) fn next_share(&self) -> Option<Instant> {
         let sharing = self.sharing.as_ref()?;
         let turn_at = sharing.air.turn_at();
@@ -140,7 +141,7 @@ impl Host {
                 .agenda
                 .wants_from(&self.peers, None)
                 .map(|from| from.max(turn_at)),
-            // Who wants it now and got no turn is not given one before something changes.
+            // A peer that wants it now and got no turn gets none before something changes.
             None => self.agenda.wants_from(&self.peers, Some(sharing.at)),
         };
         let wanted = machine::earlier(acknowledges, wants);

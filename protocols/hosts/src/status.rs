@@ -1,4 +1,4 @@
-//! How a host does.
+//! The status of a host.
 
 use serde::{Deserialize, Serialize};
 use session::DropCause;
@@ -10,10 +10,10 @@ use crate::host::Host;
 use crate::peer::Peer;
 use crate::{Choice, Limit, Registration, Role, SplitTerms};
 
-/// How a host does.
+/// State of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// Which end of the hop it is.
+    /// End of the hop that it stands at.
     pub role: Role,
     /// Its public key.
     pub public_key: String,
@@ -25,32 +25,32 @@ pub struct Status {
     pub packets_unroutable: u64,
     /// Frames that could not be sent for want of keys or of an address.
     pub frames_unsent: u64,
-    /// Bytes that are held for all peers.
+    /// Bytes of memory held for all peers.
     pub memory: Bytes,
-    /// How many may be.
+    /// Limit on that memory.
     pub memory_most: Bytes,
 }
 
-/// How one peer does.
+/// State of one peer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerStatus {
-    /// What the operator calls it.
+    /// Name that the operator gave it.
     pub name: String,
-    /// Where it is.
+    /// Its address.
     pub endpoint: Option<HopAddress>,
-    /// How old the current keys are; nothing if there are none.
+    /// Age of the current keys; `None` if there are none.
     pub keys_age: Option<Duration>,
-    /// Whether it is here.
+    /// Its registration.
     pub registration: Registration,
-    /// For how long no datagram has been able to leave this host for it, as its link is down or no route leads there.
+    /// Time for which no datagram has been able to leave this host for it, as its link is down or there is no route.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreachable_for: Option<Duration>,
     /// Packets from inner addresses that are not its own.
     pub packets_refused: u64,
-    /// By which way its TCP connections cross that begin now, where that is chosen for each.
+    /// Way across the hop for its new TCP connections, if that is chosen for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
-    /// What limits the hop to it now.
+    /// Limit on the hop to it now.
     pub limit: Limit,
     /// The hop to it.
     pub hop: association::Status,
@@ -60,7 +60,7 @@ pub struct PeerStatus {
 }
 
 impl Host {
-    /// How the host does.
+    /// Returns the state of the host.
     pub fn status(&self, now: Instant) -> Status {
         let counters = self.endpoint.counters();
         let dropped = DropCause::ALL
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// Bytes that are held for all peers, and may be at most. A host holds next to nothing beside.
+    /// Returns the bytes of memory held for all peers, and their limit. A host holds next to nothing else.
     pub fn memory(&self) -> (Bytes, Bytes) {
         let peers = self.peers.iter();
         let each = peers.map(|peer| {
@@ -104,7 +104,7 @@ impl Host {
         })
     }
 
-    /// What the streams of a peer may hold once there are any.
+    /// Returns the memory that the streams of a peer may hold once there are any.
     fn streams_to_come(&self, peer: &Peer) -> Bytes {
         let may_come = peer.terms.profile.is_none() && peer.terms.split != SplitTerms::Never;
         let maker = self.bearer.streams.filter(|_| may_come);

@@ -1,4 +1,4 @@
-//! TCP that is split: the splitter, and the streams that it uses, which belong to a peer.
+//! The split TCP of a host: the splitter, and the streams that it uses, which belong to a peer.
 
 use association::{Association, Reason, StreamAddresses, StreamConfig, StreamNews, StreamRequest};
 use machine::{ConfigError, Machine, RandomStream};
@@ -11,18 +11,18 @@ use wire::packet::Packet;
 use crate::host::Host;
 use crate::{Output, Profile, Role};
 
-/// What streams may take of a host, where TCP is split.
+/// Limits on the streams of a peer, if TCP is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// What a connection may hold of what arrived, and have on its way; as much as it needs if nothing is given.
+    /// Size of a connection's receive buffer and send buffer; `None` if it grows as needed.
     pub receive_buffer: Option<Bytes>,
-    /// Connections of one peer at one time.
+    /// Most connections of one peer at one time.
     pub connections: usize,
-    /// Whether this host keeps no timers for connections that stand: its peers do, and must not be lean too.
+    /// True if this host keeps no timers for established connections: its peers do, and must not be lean too.
     pub lean: bool,
 }
 
-/// Makes the streams of all peers.
+/// Maker of the streams of all peers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamMaker {
     limits: StreamLimits,
@@ -30,10 +30,10 @@ pub(crate) struct StreamMaker {
 }
 
 impl StreamMaker {
-    /// One with names for connections that nobody else can know.
+    /// Returns a maker with connection names that others cannot know.
     ///
     /// # Errors
-    /// What is wrong with the limits.
+    /// [`ConfigError`] if the limits are not valid.
     pub(crate) fn new(
         limits: StreamLimits,
         entropy: &mut dyn Entropy,
@@ -47,7 +47,7 @@ impl StreamMaker {
         maker.config(Profile::Wide, "").check().map(|()| maker)
     }
 
-    /// What the streams of a peer may hold.
+    /// Returns the limit on the memory of a peer's streams.
     pub(crate) fn memory_most(&self) -> Bytes {
         self.config(Profile::Wide, "").memory_most()
     }
@@ -62,7 +62,7 @@ impl StreamMaker {
         }
     }
 
-    /// `association` with streams of its own.
+    /// Returns `association` with streams of its own.
     pub(crate) fn equip(
         &self,
         association: Association,
@@ -75,7 +75,8 @@ impl StreamMaker {
 }
 
 impl Host {
-    /// A peer has begun anew: the streams of its former life are gone, and those of this one can be used.
+    /// Renews the streams of a peer that has started anew: those of its former life are gone, and those of this one
+    /// can be used.
     pub(crate) fn renew_streams(&mut self, now: Instant, peer: usize, profile: Option<Profile>) {
         let former = std::mem::replace(&mut self.peers[peer].terms.profile, profile);
         self.peers[peer].terms.life += 1;
@@ -96,18 +97,18 @@ impl Host {
         }
     }
 
-    /// Returns the way by which connections with a peer cross the hop that begin now, where that is chosen for each.
+    /// Returns the way across the hop for new connections with a peer, if that is chosen for each.
     pub fn choice(&self, index: usize) -> Option<Choice> {
         let peer = self.peers.get(index)?;
         (peer.terms.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
     }
 
-    /// Returns what has become of connections that are split, where they are.
+    /// Returns the status of split connections, if TCP is split.
     pub fn split_status(&self) -> Option<SplitStatus> {
         self.splitter.as_ref().map(Splitter::status)
     }
 
-    /// Hands a packet to the splitter if it matters there; returns true if it ends there.
+    /// Passes a packet to the splitter if it concerns it; returns true if the packet ends there.
     pub(crate) fn split(&mut self, now: Instant, origin: Origin, packet: &Packet) -> bool {
         let Some(splitter) = &mut self.splitter else {
             return false;
@@ -121,7 +122,7 @@ impl Host {
         is_held
     }
 
-    /// Hands on news of a peer's streams. Connections in addresses that are not the peer's own are refused.
+    /// Passes on news of a peer's streams. Connections from addresses that are not the peer's own are refused.
     pub(crate) fn stream_news(&mut self, now: Instant, peer: usize, news: StreamNews<Chunks>) {
         if let StreamNews::Arrived(id, addresses) = &news
             && (self.splitter.is_none() || self.is_foreign(peer, addresses))
@@ -139,14 +140,14 @@ impl Host {
         self.role == Role::Gateway && self.routes.owner(addresses.source().ip()) != Some(peer)
     }
 
-    /// Something happened in the driver's system.
+    /// Passes on an event in the driver's system.
     pub(crate) fn system(&mut self, now: Instant, event: SystemEvent<Chunks>) {
         if let Some(splitter) = &mut self.splitter {
             splitter.handle_input(now, split::Input::System(event));
         }
     }
 
-    /// Carries out what the splitter asks for, and shares the air, until both are at rest.
+    /// Carries out the outputs of the splitter, and shares the air, until both are at rest.
     pub(crate) fn settle(&mut self, now: Instant) {
         loop {
             self.share(now);
@@ -156,7 +157,7 @@ impl Host {
         }
     }
 
-    /// Carries out what the splitter asks for; returns true if it asked for anything.
+    /// Carries out the outputs of the splitter; returns true if there were any.
     fn follow_splitter(&mut self, now: Instant) -> bool {
         let mut has_asked = false;
         while let Some(output) = self.splitter.as_mut().and_then(Splitter::poll_output) {

@@ -1,29 +1,29 @@
-//! What the two ends of a hop settle in their handshake, by feature bits (`docs/session.md`).
+//! The terms that the two ends of a hop agree on in their handshake, by feature bits (`docs/session.md`).
 
 use association::Profile;
 use association::TcpMethod;
 
-/// TCP may cross in the plain lane.
+/// Feature bit: TCP may cross in the plain lane.
 const TCP_PLAIN: u64 = 1;
-/// TCP may cross in the plain lane, with the snoop protocol at both ends.
+/// Feature bit: TCP may cross in the plain lane, with the snoop protocol at both ends.
 const TCP_SNOOP: u64 = 2;
 
-/// TCP that is split may cross as MTCP in the paper's profile.
+/// Feature bit: split TCP may cross as MTCP in the paper's profile.
 const SPLIT_PAPER: u64 = 4;
-/// The same in the wide profile.
+/// Feature bit: split TCP may cross as MTCP in the wide profile.
 const SPLIT_WIDE: u64 = 8;
 
-/// How TCP may cross the hop to a peer. The gateway chooses and the mobile host follows.
+/// Terms for TCP on the hop to a peer. The gateway chooses and the mobile host follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TcpTerms {
-    /// By this method and no other; or by [`TcpMethod::Arq`], where the peer does not know it.
+    /// Use this method; or [`TcpMethod::Arq`], if the peer does not support it.
     Choose(TcpMethod),
-    /// By whatever the peer chooses.
+    /// Use the method that the peer chooses.
     Follow,
 }
 
 impl TcpTerms {
-    /// What the peer is told.
+    /// Returns the feature bits to advertise.
     pub(crate) fn features(self) -> u64 {
         match self {
             Self::Choose(TcpMethod::Arq) => 0,
@@ -33,8 +33,8 @@ impl TcpTerms {
         }
     }
 
-    /// The method, given what the peer told. Both ends come to the same: it is the only one that both
-    /// named, and otherwise the link layer repairs.
+    /// Returns the method, given the feature bits of the peer. Both ends get the same result: it is the only method
+    /// that both named, and otherwise the link layer repairs.
     pub(crate) fn agreed(self, peer_features: u64) -> TcpMethod {
         match self.features() & peer_features {
             TCP_PLAIN => TcpMethod::Plain,
@@ -43,7 +43,7 @@ impl TcpTerms {
         }
     }
 
-    /// What was chosen in vain, given what was agreed.
+    /// Returns the chosen method if it was not agreed on.
     pub(crate) fn refused(self, agreed: TcpMethod) -> Option<TcpMethod> {
         match self {
             Self::Choose(chosen) => (chosen != agreed).then_some(chosen),
@@ -52,21 +52,20 @@ impl TcpTerms {
     }
 }
 
-/// Whether streams of TCP that is split may cross the hop to a peer, as MTCP. The gateway chooses and the mobile host
-/// follows.
+/// Terms for streams of split TCP on the hop to a peer, as MTCP. The gateway chooses and the mobile host follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitTerms {
-    /// No.
+    /// Use no streams.
     #[default]
     Never,
-    /// In this profile, if the peer knows it.
+    /// Use this profile, if the peer supports it.
     Choose(Profile),
-    /// In whatever profile the peer chooses, if it does.
+    /// Use the profile that the peer chooses, if it does.
     Follow,
 }
 
 impl SplitTerms {
-    /// What the peer is told.
+    /// Returns the feature bits to advertise.
     pub(crate) fn features(self) -> u64 {
         match self {
             Self::Never => 0,
@@ -76,7 +75,7 @@ impl SplitTerms {
         }
     }
 
-    /// The profile, given what the peer told; both ends come to the same.
+    /// Returns the profile, given the feature bits of the peer; both ends get the same result.
     pub(crate) fn agreed(self, peer_features: u64) -> Option<Profile> {
         match self.features() & peer_features {
             SPLIT_PAPER => Some(Profile::Paper),
@@ -85,7 +84,7 @@ impl SplitTerms {
         }
     }
 
-    /// Whether a choice was made in vain, given what was agreed.
+    /// Returns true if a profile was chosen and none was agreed on.
     pub(crate) fn is_refused(self, agreed: Option<Profile>) -> bool {
         matches!(self, Self::Choose(_)) && agreed.is_none()
     }

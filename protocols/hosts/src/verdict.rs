@@ -1,5 +1,5 @@
-//! What limits a hop now: a table over what was counted in the last seconds.
-//! Decision 16 (`docs/decisions/0016-what-limits-a-hop.md`) says why it is asked in this order.
+//! The verdict on the limit of a hop now: a table over the measurements of the last seconds. Decision 16
+//! (`docs/decisions/0016-what-limits-a-hop.md`) explains the order of its rows.
 
 use std::fmt;
 
@@ -7,68 +7,68 @@ use association::Seconds;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
-/// What limits what crosses a hop, from one end to the other.
+/// Cause that limits the traffic across a hop, from one end to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitedBy {
-    /// Nothing here: applications send no more.
+    /// Nothing on the hop: applications send no more.
     Application,
     /// Losses on the air, and fades.
     Air,
-    /// A queue on the way, of others, or deeper than this end wants it.
+    /// A queue on the way: of others, or longer than this end wants it.
     QueueOnTheWay,
     /// The rate of the hop: packets wait here, as they do on a full hop.
     OwnQueue,
     /// This process is not given the processor.
     ProcessorHere,
-    /// That of the other end is not.
+    /// The process of the other end is not given the processor.
     ProcessorThere,
     /// The path carries shorter packets than this end must send.
     PathMtu,
-    /// The peer is not there.
+    /// The peer is not present.
     PeerGone,
     /// No process listens at the peer's port.
     PortRefused,
-    /// The peer answers, and its answers cannot be opened: the keys of both do not belong together.
+    /// The peer answers, and its answers cannot be opened: the keys of both do not match.
     NotAuthorised,
 }
 
-/// Whether the peer can be reached.
+/// Reachability of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reach {
-    /// There are keys.
+    /// True if there are keys.
     pub is_linked: bool,
-    /// Its port refused a datagram since it was heard last.
+    /// True if its port refused a datagram since the last one from it.
     pub is_refused: bool,
-    /// Since then something came from it that could not be opened.
+    /// True if since then a datagram came from its address that could not be opened.
     pub is_unopened: bool,
-    /// Nothing long enough crosses.
+    /// True if the path carries no packets that are long enough.
     pub is_cut: bool,
 }
 
-/// What a verdict rests on.
+/// Facts on which a verdict rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Facts {
-    /// Whether the peer can be reached.
+    /// Reachability of the peer.
     pub reach: Reach,
-    /// The last seconds.
+    /// Measurements of the last seconds.
     pub seconds: Seconds,
 }
 
-/// Spans count as limits from these shares of the time on, in hundredths.
+/// Least shares of the time, in hundredths, from which spans count as limits.
 const SILENT: u64 = 10;
 const STALLED: u64 = 20;
 const HALF: u64 = 50;
-/// Frames lost, in hundredths: on the air, and at a queue.
+/// Least shares of frames lost, in hundredths: on the air, and at a queue.
 const LOST_ON_AIR: u64 = 10;
 const LOST_AT_QUEUE: u64 = 1;
-/// Fewer lost frames are no sign.
+/// Least number of lost frames that counts.
 const LOST_LEAST: u64 = 4;
 
-/// A limit, and whether the facts speak for it.
+/// A limit, and a function that returns true if it applies.
 type Row = (LimitedBy, fn(&Facts) -> bool);
 
-/// The rows, in the order in which they are asked: what makes all that follows it mean nothing comes first.
+/// The rows in the order of their test: a cause that makes the later ones meaningless comes first.
 const ROWS: &[Row] = &[
     (LimitedBy::PortRefused, |facts| facts.reach.is_refused),
     (LimitedBy::NotAuthorised, |facts| {
@@ -84,8 +84,8 @@ const ROWS: &[Row] = &[
     }),
     (LimitedBy::Air, |facts| {
         let seconds = &facts.seconds;
-        // What was lost in a fade is known when it has ended, so it says nothing of now.
-        // A queue that others keep full swallows all of a small window at times.
+        // Losses in a fade are known when it has ended, so they show nothing about the present. A queue that others
+        // keep full drops all of a small window at times.
         let lost = &seconds.lost;
         let is_silent = is_share(seconds.silent, seconds, SILENT);
         (is_silent && lost.congestion <= lost.air + lost.fade)
@@ -110,7 +110,7 @@ fn is_part(part: u64, whole: u64, hundredths: u64) -> bool {
 }
 
 impl LimitedBy {
-    /// The first row that holds.
+    /// Returns the limit of the first row that applies.
     pub fn judge(facts: &Facts) -> Self {
         let row = ROWS.iter().find(|(_, holds)| holds(facts));
         row.map_or(Self::Application, |(limit, _)| *limit)
@@ -134,24 +134,24 @@ impl fmt::Display for LimitedBy {
     }
 }
 
-/// A verdict, and the numbers that it rests on, for a status.
+/// A verdict, and its numbers, for a status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// What limits the hop.
+    /// Cause that limits the hop.
     pub by: LimitedBy,
-    /// The same in words.
+    /// The verdict in words.
     pub words: String,
-    /// How far back it looks.
+    /// Time that the measurements cover, in milliseconds.
     pub span_ms: u64,
-    /// For how much of that packets waited here.
+    /// Share of that time in which packets waited here, in percent.
     pub backlogged_percent: u64,
-    /// For how much of that nothing came through.
+    /// Share of that time in which nothing came through, in percent.
     pub silent_percent: u64,
-    /// For how much of that frames waited on the way, longer than this end lets them.
+    /// Share of that time in which frames waited on the way longer than usual, in percent.
     pub waiting_percent: u64,
-    /// For how much of that each of the processes did not run.
+    /// Share of that time in which this process did not run, in percent.
     pub stalled_here_percent: u64,
-    /// See above.
+    /// Share of that time by which acknowledgements of the other end were late, in percent.
     pub stalled_there_percent: u64,
     /// Frames sent.
     pub sent_frames: u64,
@@ -160,7 +160,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The verdict on these facts.
+    /// Returns the verdict on these facts.
     pub fn of(facts: &Facts) -> Self {
         let (by, seconds) = (LimitedBy::judge(facts), &facts.seconds);
         let percent = |span: Duration| {
@@ -182,7 +182,7 @@ impl Limit {
     }
 }
 
-/// The verdict in words, with how much where that is counted.
+/// Returns the verdict in words, with its numbers if it has any.
 fn words(by: LimitedBy, seconds: &Seconds, percent: impl Fn(Duration) -> u64) -> String {
     let frames = seconds.frames;
     match by {
@@ -223,27 +223,27 @@ fn words(by: LimitedBy, seconds: &Seconds, percent: impl Fn(Duration) -> u64) ->
     }
 }
 
-/// What else was seen of a peer, and when. None of it is proved: it may be forged, and so only tells.
+/// Times of unproved signs of a peer. They may be forged, and so only serve the status.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Signs {
     pub(crate) refused: Option<Instant>,
     pub(crate) unopened: Option<Instant>,
 }
 
-/// For so long a sign is one.
+/// Time for which a sign counts.
 const SIGN: Duration = Duration::from_secs(30);
 
-/// How the hop to a peer is, as its parts tell.
+/// State of the hop to a peer, as its parts report it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HopState {
-    /// There are keys, and datagrams can leave for it.
+    /// True if there are keys, and datagrams can leave for it.
     pub(crate) is_linked: bool,
-    /// Its path carries less than any should.
+    /// True if its path carries less than any path should.
     pub(crate) is_cut: bool,
 }
 
 impl Signs {
-    /// What they tell of a peer that was `heard` last then.
+    /// Returns the reachability of a peer from which the last datagram came at `heard`.
     pub(crate) fn reach(&self, now: Instant, hop: HopState, heard: Option<Instant>) -> Reach {
         let counts = |sign: Option<Instant>| {
             sign.is_some_and(|at| now.since(at) <= SIGN && heard.is_none_or(|heard| heard < at))

@@ -1,4 +1,4 @@
-//! Frames that carry nothing, to see what the path does to them.
+//! The probes of the path: frames that carry no data.
 
 use units::Instant;
 
@@ -6,21 +6,22 @@ use super::{Arq, frame_writer};
 use crate::ledger::Content;
 use crate::path::{Due, Path, PathNews};
 
-/// What a short frame may have: its header and a probe.
+/// Length of a short frame, in bytes: its header and a probe.
 const SHORT: usize = 16;
 
 impl Arq {
-    /// What is known of the path.
+    /// Returns the state of the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes that each frame costs on the wire beyond its own.
+    /// Returns the bytes that each frame costs on the wire beyond its own.
     pub fn overhead(&self) -> usize {
         self.config.overhead
     }
 
-    /// Says that longer frames would be of use, and has the round trip measured that the search for them needs.
+    /// Notes that longer frames would be useful, and starts a measurement of the round trip, which the search for
+    /// them needs.
     pub fn want_longer_frames(&mut self, now: Instant) {
         self.path.wanted(now);
         if self.round_trip.measured().is_none() {
@@ -28,17 +29,17 @@ impl Arq {
         }
     }
 
-    /// Since when, or from when on, the search for longer frames wants air.
+    /// Returns the time from which the search for longer frames wants air, which may be past.
     pub(super) fn probes_from(&self) -> Option<Instant> {
         self.path.air_wanted_from().filter(|_| self.has_room())
     }
 
-    /// Whether it does now.
+    /// Returns true if the search wants air now.
     pub(super) fn probes(&self, now: Instant) -> bool {
         self.probes_from().is_some_and(|from| from <= now)
     }
 
-    /// Sends what is due of it; returns the bytes on the wire.
+    /// Sends the probe that is due; returns its bytes on the wire.
     pub(super) fn send_probe(&mut self, now: Instant) -> usize {
         match self.path.due(now) {
             None => 0,
@@ -64,7 +65,7 @@ impl Arq {
         } else {
             frame.probe();
         }
-        // One that stands alone is waited for, as the first sign that the hop is there again.
+        // A probe on its own requests an acknowledgement, as the first sign that the hop works again.
         self.send_off(now, frame.finish(), 0, !after_long)
     }
 

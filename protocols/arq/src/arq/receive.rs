@@ -1,4 +1,4 @@
-//! What comes from the other end.
+//! The input of frames from the other end.
 
 use std::collections::VecDeque;
 
@@ -37,13 +37,13 @@ impl Arq {
             }
         }
         if after_long && missed == 1 {
-            // What was to be lost, if it was too long, bore no acknowledgement.
+            // The frame that was expected to be lost if too long carried no acknowledgement.
             self.pace.has_missed = had_missed;
         }
         let received = &mut self.stats.received;
         received.frames += 1;
         received.wire_bytes += wire_bytes as u64;
-        // What there is no room for must come again, so it is as if it had not come.
+        // A chunk without room must come again, so the frame counts as not received.
         if fits {
             let arrival = self.acknowledger.arrived(arrived, number, wire_bytes);
             let missed = arrival.skipped.saturating_sub(u64::from(after_long));
@@ -63,16 +63,15 @@ impl Arq {
         }
     }
 
-    /// Releases what has come of long packets. It is done by timeout, at the same instant, so that a driver which
-    /// hands in a batch of frames gets long packets for them.
-    /// Returns whether there is more to release.
+    /// Releases received segments of long packets. It runs by timeout, at the same instant, so that a driver which
+    /// hands in a batch of frames gets long packets for them. Returns true if there is more to release.
     pub(super) fn release(&mut self) -> bool {
         let (inbox, outputs, received) =
             (&mut self.inbox, &mut self.outputs, &mut self.stats.received);
         inbox.flush(&mut |packet| deliver(packet, outputs, received))
     }
 
-    /// Takes in what a chunk carries; false if there is no room for it.
+    /// Takes in the data of a chunk; returns false if there is no room for it.
     fn take_in(&mut self, chunk: &Chunk<'_>) -> bool {
         let (inbox, outputs, received) =
             (&mut self.inbox, &mut self.outputs, &mut self.stats.received);

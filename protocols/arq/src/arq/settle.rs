@@ -1,4 +1,4 @@
-//! What becomes of transmissions, and what follows from it.
+//! The effects of acknowledgements and losses on transmissions.
 
 use units::{Duration, Instant};
 use wire::hop::{AckRanges, expand};
@@ -11,7 +11,8 @@ use crate::pace::Silences;
 use crate::stats::Fade;
 use crate::{LinkEvent, Output, Sample};
 
-/// While it is not known how prompt the other end is, silence is no fade before it has lasted so much longer.
+/// Time that a silence must last beyond the timeout to be a fade, while it is not known how promptly the other end
+/// acknowledges.
 const UNKNOWN: Duration = Duration::from_millis(250);
 
 impl Settled {
@@ -23,12 +24,12 @@ impl Settled {
     }
 }
 
-/// What became of some transmissions.
+/// Outcome of some transmissions.
 #[derive(Debug, Default)]
 struct Fate {
-    /// The latest that arrived.
+    /// The latest one that arrived.
     latest: Option<Settled>,
-    /// When the first left that arrived and asked for an acknowledgement.
+    /// Time when the first one left that arrived and requested an acknowledgement.
     first: Option<Instant>,
     arrived: u64,
     is_lossy: bool,
@@ -91,7 +92,7 @@ impl Arq {
                 self.set_limits();
             }
             if let Some(first) = fate.first.filter(|_| !has_missed) {
-                // No acknowledgement before was lost, so what came first has waited there for this one.
+                // No earlier acknowledgement was lost, so the first frame that arrived has waited there for this one.
                 let late = arrived.since(first).saturating_sub(sample);
                 let lateness = &mut self.round_trip.lateness;
                 lateness.note(now, late, DELAY_MAX);
@@ -112,7 +113,7 @@ impl Arq {
         self.diagnosis.causes.tell(&mut self.stats.sent.causes);
     }
 
-    /// Settles what was in `received`, and what below `lost_before` was not.
+    /// Settles the transmissions in `received` as arrived, and the others below `lost_before` as lost.
     fn settle_before(&mut self, now: Instant, received: &[(u64, u64)], lost_before: u64) -> Fate {
         let pattern = self.pattern(now);
         let Self {
@@ -167,7 +168,7 @@ impl Arq {
         fate
     }
 
-    /// When the first transmission that was overtaken is lost, if nothing is heard of it.
+    /// Returns the time when the first overtaken transmission is lost, unless it is acknowledged before.
     pub(super) fn overtaken_until(&self) -> Option<Instant> {
         let window = self.diagnosis.order.window(self.round_trip.smoothed());
         let first = self.ledger.first();
@@ -176,7 +177,7 @@ impl Arq {
             .flatten()
     }
 
-    /// Takes for lost what was overtaken so long ago that it will not come any more.
+    /// Declares overtaken transmissions lost after the reordering window.
     pub(super) fn give_up_overtaken(&mut self, now: Instant) {
         let due = self.overtaken_until();
         let grace = &mut self.diagnosis.order.grace;
@@ -189,8 +190,8 @@ impl Arq {
         }
     }
 
-    /// Something that this end sent has come through. Silence in which nothing was lost was none of the hop: the
-    /// other end did not run.
+    /// Notes that something from this end has come through, and ends the fade. A silence without loss does not count
+    /// as a fade of the hop: the other end did not run.
     fn heard(&mut self, now: Instant, is_lossy: bool) {
         self.pace.last_heard = now;
         self.pace.due.probe = Instant::ZERO;
@@ -216,7 +217,7 @@ impl Arq {
 
     pub(super) fn presume_lost(&mut self, now: Instant) {
         let patience = self.round_trip.patience(DELAY_MAX);
-        // Copies of what waits would wait behind it: a few are enough to find out that it does not.
+        // Copies would queue behind the originals that the hop may still hold: a few show if it does.
         let spacing = self.copy_spacing(now);
         let most = spacing.map_or(usize::MAX, |_| 1);
         let Self { ledger, outbox, .. } = self;
@@ -235,7 +236,7 @@ impl Arq {
             self.round_trip.lateness.is_known(now) || now.since(since) > patience + UNKNOWN;
         if self.pace.fade.is_none() && is_told {
             let expected_before = self.pace.fading_until;
-            // A hop that has lost nothing in a silence of late has only delayed what waits in it now.
+            // If the hop lost nothing in a recent silence, it has only delayed what waits in it now.
             self.outbox.fresh_first = expected_before.is_none_or(|until| now >= until);
             self.pace.fade = Some(Fade {
                 since,
@@ -249,7 +250,7 @@ impl Arq {
         }
     }
 
-    /// When silence has lasted so long that something is wrong.
+    /// Returns the time when a silence has lasted for the retransmission timeout.
     pub(super) fn patience_ends(&self) -> Option<Instant> {
         let oldest = self.ledger.oldest_open()?;
         let from = self.held_from().map_or(oldest, |heard| heard.max(oldest));
@@ -257,13 +258,14 @@ impl Arq {
         Some(due.max(self.pace.due.doubt))
     }
 
-    /// When something was heard last, on a hop that holds what waits in it: what left before may still come.
+    /// Returns the time of the last acknowledgement, on a hop that holds frames in a silence: frames that left before
+    /// may still arrive.
     pub(super) fn held_from(&self) -> Option<Instant> {
         let holds = self.pace.silences == Silences::Hold;
         holds.then_some(self.pace.last_heard)
     }
 
-    /// How far apart copies leave in a silence, where the hop may hold what they are copies of.
+    /// Returns the time between retransmissions in a silence, if the hop may still hold the originals.
     pub(super) fn copy_spacing(&self, now: Instant) -> Option<Duration> {
         let silences = self.pace.silences;
         let is_silence = self.pace.fade.is_some() || silences == Silences::Hold;

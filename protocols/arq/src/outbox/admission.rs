@@ -1,4 +1,4 @@
-//! What of the packets that come is taken in.
+//! The admission of packets to the queues.
 
 use units::Instant;
 use wire::flow::FlowKey;
@@ -9,7 +9,7 @@ use crate::flow::{Admission, COMMON_FLOW, Flow, Lane};
 use crate::limits::PACKET;
 
 impl Outbox {
-    /// Takes in a packet; returns how many packets were dropped because their flow's queue was full.
+    /// Adds a packet to the queue of its flow; returns the number of packets dropped because that queue was full.
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -49,8 +49,8 @@ impl Outbox {
         dropped.unwrap_or_default()
     }
 
-    /// Drops a packet of the flow with the longest queue, so that a short one need not suffer; false if the flow of
-    /// `key` has one as long itself.
+    /// Drops a packet of the flow with the longest queue, so that a short one need not suffer; returns false if the
+    /// flow of `key` has one as long itself.
     fn push_out(&mut self, key: &FlowKey) -> bool {
         let waiting = |slot: usize| self.table.get(slot).map_or(0, Flow::queued);
         let own = self.table.find(key).map_or(0, waiting);
@@ -68,7 +68,8 @@ impl Outbox {
             && self.memory() + cost <= self.shares.outgoing
     }
 
-    /// What is left of a packet for the plain lane before it comes to the queue of its flow.
+    /// Applies the drop or mark of a full queue to a packet for the plain lane, before it comes to the queue of its
+    /// flow.
     pub(crate) fn admit(&mut self, now: Instant, packet: &mut Packet, key: &FlowKey) -> Admission {
         let slot = self.table.find(key);
         match slot.and_then(|slot| self.table.get_mut(slot)) {
@@ -77,7 +78,7 @@ impl Outbox {
         }
     }
 
-    /// The slot of the flow of `key`; or of the one for all that have none of their own, where there are too many.
+    /// Returns the slot of the flow of `key`, or that of the common flow if there are too many flows.
     fn slot(&mut self, now: Instant, key: FlowKey, lane: Lane) -> usize {
         if let Some(slot) = self.table.find(&key) {
             return slot;

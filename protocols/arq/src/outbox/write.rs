@@ -1,4 +1,4 @@
-//! How content gets into a frame.
+//! The writers of content into a frame.
 
 use wire::hop::FrameWriter;
 use wire::packet::Packet;
@@ -16,7 +16,7 @@ pub(super) fn write_transport(frame: &mut FrameWriter, packet: &Packet) -> Conte
     Content::Transport(bytes.len() as u16)
 }
 
-/// Writes the next range of a held flow's stream; `None` if the frame has no room for it.
+/// Writes the next range of a held flow's stream; returns `None` if the frame has no room for it.
 pub(super) fn write_stream(
     slot: usize,
     flow: &mut Flow,

@@ -25,7 +25,7 @@ impl Tape {
     }
 }
 
-/// What one end must get from the other.
+/// Packets that one end must get from the other.
 #[derive(Default)]
 struct Expected {
     held: BTreeMap<u16, VecDeque<PacketBuffer>>,

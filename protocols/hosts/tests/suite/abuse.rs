@@ -41,7 +41,7 @@ fn cell(last: Option<Station>) -> Cell {
     cell
 }
 
-/// What the seven others get while the eighth behaves.
+/// Returns the bytes that the seven others get while the eighth behaves.
 fn usual() -> u64 {
     static USUAL: OnceLock<u64> = OnceLock::new();
     *USUAL.get_or_init(|| cell(None).measure(SPAN)[..LAST].iter().sum())
@@ -146,7 +146,7 @@ fn one_that_acknowledges_garbage() {
     others_keep_their_share(cell);
 }
 
-/// It acknowledges all that it hears, and lies about when that came: its clock runs at `speed` thousandths.
+/// It acknowledges all frames, with false arrival times: its clock runs at `speed` thousandths.
 struct Liar {
     speed: u64,
     largest: u32,
@@ -293,7 +293,7 @@ fn one_that_does_all_of_that_while_flows_are_not_limited() {
     others_keep_their_share(cell);
 }
 
-/// What snoop keeps has a bound of its own, and that is kept too.
+/// Snoop's cache has a limit of its own, and that is kept too.
 #[test]
 fn one_that_never_acknowledges_what_snoop_keeps() {
     let setting = Setting {
@@ -326,7 +326,7 @@ fn datagram(number: usize, bytes: &[u8]) -> Input {
     support::datagram(from, Instant::ZERO, PacketBuffer::copy_of(bytes))
 }
 
-/// How many datagrams the gateway has dropped for that cause.
+/// Returns the number of datagrams that the gateway has dropped for that cause.
 fn dropped(cell: &Cell, cause: &str) -> u64 {
     let status = cell.gateway.status(cell.now);
     let mut causes = status.datagrams_dropped.into_iter();

@@ -1,4 +1,4 @@
-//! Why frames are lost: what a host tells, beside what the channel knows.
+//! Causes of lost frames: the report of a host, compared with the channel's.
 
 use arq::LossCounts;
 use channel::{Counters, Direction, Link};
@@ -8,7 +8,7 @@ use crate::support::{GATEWAY, Pair, Traffic};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What is told and what is true of the losses of a download, its first seconds aside.
+/// Reported and true causes of the losses of a download, its first seconds aside.
 struct Losses {
     told: LossCounts,
     full_queue: u64,

@@ -11,7 +11,7 @@ const CHANGES: [Duration; 2] = [Duration::from_millis(5_000), Duration::from_mil
 /// A share is taken over so long.
 const WATCHED: Duration = Duration::from_millis(300);
 const SECOND: Duration = Duration::from_secs(1);
-/// What of the bytes of a full hop is payload; the rest are headers, inner and outer.
+/// Share of payload in the bytes of a full hop; the rest are headers, inner and outer.
 const PAYLOAD: f64 = 0.94;
 /// A rate in Mbit/s and a round trip in milliseconds.
 type Hop = (u64, u64);

@@ -74,7 +74,7 @@ fn a_mobile_that_moves_is_followed() {
     assert_eq!(pair.status(GATEWAY).endpoint, Some(pair.address(MOBILE)));
 }
 
-/// What an attacker does to a datagram of the transfer.
+/// An attack on a datagram of the transfer.
 #[derive(Debug, Clone)]
 enum Attack {
     Flip { place: usize, bits: u8 },

@@ -139,7 +139,7 @@ fn ip_outside_may_be_of_either_version() {
     assert!(pair.received(1).packets > 2_000);
 }
 
-/// What has come of a download in ten seconds, in the fifth of which the path changes.
+/// Returns the bytes of a download received in ten seconds, in the fifth of which the path changes.
 fn over_a_change(from: usize, to: usize, told: (bool, bool)) -> u64 {
     let (by_icmp, by_news) = told;
     let mut pair = pair(link(&format!(

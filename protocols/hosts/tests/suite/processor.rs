@@ -20,9 +20,9 @@ fn fades(pair: &Pair) -> usize {
     pair.events.iter().filter(is_fade).count()
 }
 
-/// What a pair with troubled hosts told and sent in 30 seconds.
+/// Results of a pair with troubled hosts in 30 seconds.
 struct Outcome {
-    /// Fades that were told, and that were counted.
+    /// Fades that were reported, and that were counted.
     fades: (usize, u64),
     /// The larger share of what an end sent that was repairs, and the same of what it sent after the first seconds:
     /// at its start a hop counts as noisy, and what is young is sent twice.
@@ -57,7 +57,7 @@ fn assert_calm(link: &Link, shares: &[(usize, Share)]) {
     assert_calmer(link, shares, 0);
 }
 
-/// The same, where so many fades may be told that turn out to be none.
+/// Asserts the same, with at most `told_most` fades reported that are none.
 fn assert_calmer(link: &Link, shares: &[(usize, Share)], told_most: usize) {
     let Outcome { fades, repairs } = run(link, shares);
     let told = format!(
@@ -113,7 +113,7 @@ fn a_host_that_stands_still_for_long_tells_no_fade() {
     }
 }
 
-/// Who is held back in a fade notices it all the same, and what was lost comes after it.
+/// A host that gets little processor time in a fade notices it all the same, and repairs the losses after it.
 #[test]
 fn a_fade_is_told_and_repaired_where_a_host_gets_little() {
     let share = of_a_core(100, MILLISECOND * 100);

@@ -68,7 +68,7 @@ fn least_delay(span: Range<Instant>) -> Duration {
     delay(crossings, span)
 }
 
-/// What one run gave.
+/// Results of one run.
 struct Run {
     /// Mbit/s.
     goodput: f64,

@@ -16,8 +16,8 @@ fn link(rate: &str, delay: &str, loss: &str) -> Link {
     Link::from_toml(&text, "jitter.toml").expect("a link")
 }
 
-/// What arrived in so many seconds of a download, as a share of what the link carries, and how many bytes were sent for
-/// each that was carried.
+/// Returns the bytes that arrived in `seconds` of a download, as a share of the link's capacity, and the bytes sent
+/// for each one that the link carried.
 fn download(link: Link, jitter: Duration, seconds: u64) -> (f64, f64) {
     let mut pair = Pair::over(link, 7, 0);
     pair.trouble.jitter = jitter;

@@ -69,7 +69,7 @@ fn a_kernels_connection_goes_through_the_tunnel_as_it_goes_without() {
     assert!(pair.capacity(Direction::Down, span.start).get() > bytes);
 }
 
-/// What arrives while a host has no processor keeps its time, is acted on in its order, and nothing is lost.
+/// Inputs that arrive while a host has no processor keep their time and order, and nothing is lost.
 #[test]
 fn a_host_without_a_processor_acts_late_and_completely() {
     let mut pair = Pair::over(link(), 1, 0);

@@ -83,15 +83,15 @@ impl Cell {
     }
 }
 
-/// What came of it.
+/// Results of a run.
 struct Outcome {
-    /// What the download got, in fair shares.
+    /// Bytes of the download, in fair shares.
     own: f64,
-    /// What all got, of what the hop could carry.
+    /// Bytes of all, as a share of the hop's capacity.
     used: f64,
 }
 
-/// What each got from `before` to `after`, in fair shares, and all together, in bytes.
+/// Returns the bytes of each from `before` to `after`, in fair shares, and of all together, in bytes.
 fn fair_shares(before: &[u64], after: &[u64]) -> (Vec<f64>, u64) {
     let got = after
         .iter()

@@ -1,4 +1,4 @@
-//! What applications are told of outages, in virtual time.
+//! The signals of outages for applications, in virtual time.
 
 use hosts::{EventKind, Input};
 use signals::{Condition, Event};
@@ -17,7 +17,7 @@ fn transfer() -> Pair {
     pair
 }
 
-/// What a host tells from `start` on.
+/// Returns the signals of a host from `start` on.
 fn told(pair: &Pair, host: usize, start: Instant) -> Vec<(Instant, Event)> {
     let mut condition = Condition::new(Instant::ZERO, "peer".into());
     let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! How soon a hop is used once there is something to send.
+//! The time until a hop is used once there is something to send.
 
 use channel::Link;
 use hosts::Input;
@@ -62,7 +62,7 @@ fn half_the_rate_comes_soon_whatever_was_sent_before() {
     assert!(slow.len() as u64 <= STARTS / 100, "{slow:#?}");
 }
 
-/// What a host does for minutes with small packets says nothing of the rate.
+/// Minutes with small packets show nothing of the rate.
 #[test]
 fn half_the_rate_comes_soon_after_minutes_of_little() {
     for hop in HOPS {
@@ -75,7 +75,7 @@ fn half_the_rate_comes_soon_after_minutes_of_little() {
     }
 }
 
-/// What TCP sends in slow start doubles with each round trip, and none of it waits here for another.
+/// TCP's data in slow start doubles with each round trip, and none of it waits here for another round trip.
 #[test]
 fn a_short_download_takes_no_round_trip_more_than_slow_start() {
     // Segments of 1,448 bytes, 10 in the first round.

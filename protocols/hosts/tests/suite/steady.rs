@@ -1,4 +1,4 @@
-//! What a transfer costs and how it treats others, while all is as usual.
+//! The cost of a transfer and its effect on others, in the steady state.
 
 use std::ops::RangeInclusive;
 

@@ -94,7 +94,7 @@ impl Load {
         self.pair.systems.iter().map(System::sockets).sum()
     }
 
-    /// What the link could carry to the mobile host since `start`, in bytes.
+    /// Returns the bytes that the link could carry to the mobile host since `start`.
     fn capacity(&self, start: Instant) -> f64 {
         self.pair.capacity(Direction::Down, start).get() as f64
     }
@@ -222,7 +222,7 @@ fn the_gateway_itself_is_asked_by_packets() {
     assert!(load.pair.systems[GATEWAY].application(&ends).is_none());
 }
 
-/// Whoever begins anew knows none of the connections, so they are told to be gone at the other end.
+/// A host that starts anew knows none of the connections, so the other end resets them.
 #[test]
 fn a_new_life_ends_all_connections() {
     for restarted in [MOBILE, GATEWAY] {

@@ -1,4 +1,5 @@
-//! Who repairs TCP is agreed in the handshake, and each way brings every byte: real TCP endpoints, virtual time.
+//! The method of TCP is agreed in the handshake, and each method delivers every byte: real TCP endpoints, virtual
+//! time.
 
 use channel::Link;
 use hosts::{EventKind, TcpMethod, TcpTerms};
@@ -122,7 +123,7 @@ fn snoop_asks_the_mobile_for_what_its_uploads_lost() {
     }
 }
 
-/// What the gateway's own queue drops is congestion, which no cache may hide from the sender.
+/// A drop in the gateway's own queue is congestion, which no cache may hide from the sender.
 #[test]
 fn a_full_queue_is_not_repaired() {
     for (from, link) in [(GATEWAY, "l1-clean"), (MOBILE, "l1-clean")] {

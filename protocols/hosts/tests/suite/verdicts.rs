@@ -1,5 +1,5 @@
-//! What a host says limits the hop, each second, beside what is true: the channel, the processors and the applications
-//! are known here.
+//! The verdicts of a host on the limit of the hop, each second, compared with the truth: the channel, the processors
+//! and the applications are known here.
 
 use channel::{Direction, Link};
 use hosts::{Input, LimitedBy};
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Over so many looks: as far as a verdict looks back.
 const LOOKS: usize = 39;
 
-/// What was true at one look.
+/// State at one look.
 #[derive(Clone, Copy, Default)]
 struct Look {
     offered: u64,
@@ -63,7 +63,7 @@ impl Judge {
         }
     }
 
-    /// What may be said now of a hop that is full. Where a share is near the border, either.
+    /// Returns the verdicts that are true now of a full hop: both, if a share is near the border.
     fn truths(&self) -> Vec<LimitedBy> {
         let looks = &self.looks[self.looks.len().saturating_sub(LOOKS)..];
         let (first, last) = (looks[0], looks[looks.len() - 1]);
@@ -238,7 +238,7 @@ fn who_is_not_there_is_told() {
     pair.add(Traffic::bulk(1));
     pair.run_for(SECOND * 4);
     assert_eq!(told(&pair, GATEWAY), LimitedBy::OwnQueue);
-    // A port that is refused while the peer is heard, as one that forges may say, means nothing for long.
+    // A report of a refused port, which may be forged, has no lasting effect while datagrams of the peer arrive.
     let at = pair.address(MOBILE);
     pair.input(GATEWAY, Input::PortRefused(at));
     pair.run_for(SECOND);

@@ -1,4 +1,4 @@
-//! What is outstanding, where the hop's rate changes or others use it too.
+//! The bytes in flight, if the hop's rate changes or others use it too.
 
 use channel::{Direction, Link};
 use rivals::Kind;

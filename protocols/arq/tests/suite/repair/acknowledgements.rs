@@ -1,4 +1,4 @@
-//! What acknowledgements cost, and those that make no sense.
+//! The cost of acknowledgements, and invalid ones.
 
 use machine::RandomStream;
 use units::{Duration, Probability};

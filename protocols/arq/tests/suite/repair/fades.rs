@@ -1,4 +1,4 @@
-//! What happens while nothing comes through, and when something does again.
+//! Fades: the time while nothing comes through, and their end.
 
 use arq::LinkEvent;
 use units::Duration;
@@ -177,7 +177,7 @@ fn a_small_request_is_repeated_until_it_is_confirmed() {
     assert!(after.is_empty(), "{}", after.len());
 }
 
-/// What is too large for that probes the fade as all else does.
+/// A packet that is too large for early repeats probes the fade as all others do.
 #[test]
 fn a_large_packet_is_not_repeated_before_its_patience_ends() {
     let mut end = Script::knowing(usual(), Duration::from_millis(50));

@@ -36,14 +36,14 @@ fn sent() -> (Script, (u64, u64)) {
     (end, numbers)
 }
 
-/// Whether a segment comes that is held already.
+/// Returns true if a segment counts as held already.
 fn is_held(end: &mut Script, segment: &TcpSegment) -> bool {
     let before = end.stats().sent.packets_held_already;
     wait(end, packet(segment));
     end.stats().sent.packets_held_already > before
 }
 
-/// Whether a segment is left out of what waits.
+/// Returns true if a segment is not added to the queue.
 fn is_left_out(end: &mut Script, segment: &TcpSegment) -> bool {
     let waiting = end.arq.queued();
     let left_out = is_held(end, segment);

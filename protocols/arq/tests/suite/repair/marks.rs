@@ -1,4 +1,4 @@
-//! Congestion marks of frames: what is found out, what is told, and what is believed.
+//! Congestion marks of frames: the test of the hop, the reports, and their validation.
 
 use arq::EcnAbility;
 use machine::RandomStream;
@@ -15,7 +15,7 @@ fn counts(capable: u64, marked: u64) -> Option<EcnCounts> {
     Some(EcnCounts { capable, marked })
 }
 
-/// How many of `sent` were able to be marked.
+/// Returns the number of ECN-capable frames in `sent`.
 fn able(sent: &[Sent]) -> u64 {
     let is_able = |frame: &&Sent| frame.ecn == Ecn::Capable0;
     assert!(
@@ -241,7 +241,7 @@ fn marked_pair(marks: Probability, losses: Probability) -> (u64, u64, f64) {
         }
         let due = one.now + MILLISECOND * 10;
         for frame in one.send(1) {
-            // Towards the end nothing is marked, so that all of it can be told.
+            // Towards the end nothing is marked, so that all marks can be reported.
             let is_marked = frame.ecn == Ecn::Capable0 && step < 10_000 && chance.chance(marks);
             set += u64::from(is_marked);
             let ecn = if is_marked {

@@ -1,4 +1,4 @@
-//! What one end may hold for the other, whatever that does.
+//! The limit on the memory that one end holds for the other, whatever the other does.
 
 use arq::{COMMON_FLOW, Config, Input, MEMORY_LEAST};
 use units::{Bytes, Duration};

@@ -1,4 +1,4 @@
-//! Whose turn it is, and how much may wait.
+//! The order of flows, and the limits on their queues.
 
 use arq::Input;
 use units::{BitRate, Duration};
@@ -8,7 +8,7 @@ use wire::packet::{Checksum, Packet, PacketBuffer};
 use super::script::{FULL, Script, key, usual};
 
 const ROUND_TRIP: Duration = Duration::from_millis(20);
-/// What a flow may queue at 10 Mbit/s with this round trip: 200 ms.
+/// Bytes that a flow may queue at 10 Mbit/s with this round trip: 200 ms.
 const LIMIT: usize = 250_000;
 
 fn at_ten_megabits() -> Script {
@@ -67,7 +67,7 @@ fn beyond_the_limit_one_segment_goes_in_an_interval() {
     end.wait(Duration::from_millis(11));
     end.bulk(1, 10);
     assert_eq!(end.stats().sent.packets_dropped, 2);
-    // The oldest went, so that the sender hears of it soon.
+    // The oldest was dropped, so that the sender notices it soon.
     let mut other = Script::new(usual());
     other.receive_all(&end.send(3));
     assert_eq!(other.released()[..2], [(1, 2), (1, 3)]);

@@ -18,7 +18,7 @@ pub(crate) fn usual() -> Config {
     Config::new(FRAME, 60)
 }
 
-/// What a frame carried.
+/// Chunk that a frame carried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Carried {
     Stream {
@@ -70,7 +70,7 @@ impl Sent {
         }
     }
 
-    /// What it carried beside acknowledgements.
+    /// Returns its chunks except for acknowledgements.
     pub(crate) fn content(&self) -> Vec<Carried> {
         let is_content = |chunk: &&Carried| !matches!(chunk, Carried::Ack(_));
         self.chunks.iter().filter(is_content).cloned().collect()
@@ -170,7 +170,7 @@ pub(crate) struct Script {
     frames: Vec<Sent>,
     places: std::collections::BTreeMap<u16, u32>,
     peer_number: u64,
-    /// What the other end's acknowledgements tell of marks.
+    /// Counts of marks in the other end's acknowledgements.
     pub(crate) counts: Option<EcnCounts>,
 }
 

@@ -11,9 +11,9 @@ use super::script::{Script, key, usual};
 
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 const MILLISECOND: Duration = Duration::from_millis(1);
-/// What a flow may queue at 10 Mbit/s with this round trip: 200 ms.
+/// Bytes that a flow may queue at 10 Mbit/s with this round trip: 200 ms.
 const LIMIT: usize = 250_000;
-/// At that rate a frame takes so long.
+/// Time that a frame takes at that rate.
 const FRAME_TIME: Duration = Duration::from_micros(1_170);
 const FIELDS: [Ecn; 4] = [
     Ecn::NotCapable,
@@ -112,7 +112,8 @@ fn a_flow_that_does_not_heed_marks_has_a_bound() {
     assert!(end.stats().sent.packets_dropped > 400);
 }
 
-/// What comes across in `span` of a flow that keeps `waiting` packets in the queue of an air of 10 Mbit/s.
+/// Returns the sender, and the ECN fields of the packets that cross in `span`, for a flow that keeps `waiting`
+/// packets in the queue of an air of 10 Mbit/s.
 fn kept(waiting: u64, span: Duration, ecn: Ecn) -> (Script, Vec<Ecn>) {
     let (mut end, mut other) = (at_ten_megabits(), Script::new(usual()));
     let (until, mut place) = (end.now + span, 0);

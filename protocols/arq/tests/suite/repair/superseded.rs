@@ -41,7 +41,7 @@ pub(crate) fn wait(end: &mut Script, packet: Packet) {
     end.input(Input::Packet { packet, key, class });
 }
 
-/// What crosses of segments that all come while the air is busy.
+/// Returns the segments that cross, of those that all come while the air is busy.
 fn crosses(segments: &[TcpSegment]) -> Vec<TcpSegment> {
     let mut end = Script::knowing(usual(), Duration::from_millis(20));
     for segment in segments {

@@ -55,7 +55,7 @@ fn what_is_lost_is_left_to_the_transport() {
     assert!(later.iter().all(|frame| frame.content().is_empty()));
 }
 
-/// What fits no frame can never leave, and must not stand before what can.
+/// A packet that fits no frame can never leave, and must not block those that can.
 #[test]
 fn what_is_too_long_is_dropped_and_counted() {
     let mut end = Script::knowing(usual(), ROUND_TRIP);

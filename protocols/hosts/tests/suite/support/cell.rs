@@ -13,14 +13,14 @@ use super::{Received, Traffic, build, datagram};
 
 pub(crate) const RATE: BitRate = BitRate::from_megabits(10);
 const DELAY: Duration = Duration::from_millis(5);
-/// What the driver of the air holds.
+/// Queue of the air's driver, in datagrams.
 const QUEUE: usize = 100;
 const AROUND_UDP: usize = 14 + 20 + 8;
-/// What waits at the gateway for each mobile.
+/// Bytes that wait at the gateway for each mobile host.
 const BACKLOG: Bytes = Bytes::kibi(64);
 /// Until here the hop is measured and flows begin.
 pub(crate) const WARM_UP: Instant = Instant::from_millis(3_000);
-/// How often something is fed in.
+/// Time between two feeds of packets.
 const TICK: Duration = Duration::from_millis(10);
 
 /// A mobile host, or what takes its place.
@@ -36,15 +36,15 @@ pub(crate) fn place(index: usize) -> HopAddress {
         .expect("an address")
 }
 
-/// How a cell is set up.
+/// Setting of a cell.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) discipline: Discipline,
-    /// Of each mobile.
+    /// Limits on each mobile host.
     pub(crate) caps: Caps,
-    /// Of each mobile, as many as there are.
+    /// Weights of the mobile hosts, as many as there are.
     pub(crate) weights: Vec<u16>,
-    /// Of the air.
+    /// Rate of the air.
     pub(crate) rate: BitRate,
     /// As the gateway wants it.
     pub(crate) tcp: TcpTerms,
@@ -100,7 +100,7 @@ impl Setting {
     }
 }
 
-/// When a mobile hears nothing, and is not heard: `bad` of each `cycle`, from `WARM_UP` on.
+/// Spans in which a mobile host neither receives nor is received: `bad` of each `cycle`, from `WARM_UP` on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fades {
     pub(crate) cycle: Duration,
@@ -134,7 +134,7 @@ pub(crate) struct Cell {
     busy_until: Instant,
     flying: VecDeque<Datagram>,
     traffic: Vec<Traffic>,
-    /// What each mobile got, and whether it is fed.
+    /// Packets that each mobile host received, and true if it is fed.
     pub(crate) received: Vec<Received>,
     pub(crate) fed: Vec<bool>,
     /// More that happens at each tick.
@@ -142,7 +142,7 @@ pub(crate) struct Cell {
     pub(crate) counts: Counts,
 }
 
-/// What was seen.
+/// Counters of the run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
     /// Datagrams for which the air had no room.
@@ -157,7 +157,7 @@ pub(crate) struct Counts {
     pub(crate) held_most: Bytes,
 }
 
-/// What else happens, once each tick: inputs of the gateway, or of a mobile by number.
+/// Further inputs, once each tick: of the gateway, or of a mobile host by number.
 pub(crate) type Extra = Box<dyn FnMut(Instant) -> Vec<(Option<usize>, Input)>>;
 
 impl Cell {

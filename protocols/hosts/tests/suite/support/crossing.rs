@@ -1,4 +1,4 @@
-//! What hosts send crosses the channel.
+//! The way of datagrams across the channel.
 
 use channel::Direction;
 use machine::Machine;

@@ -18,7 +18,7 @@ pub(crate) struct Ends {
     endpoints: [Endpoint; 2],
     read: [u64; 2],
     finished: [bool; 2],
-    /// Who sends how much.
+    /// Sender, and number of bytes.
     transfer: (usize, u64),
     /// Packets whose content was not what their place in the stream says, or that were no segments.
     pub(crate) wrong: u64,
@@ -101,7 +101,7 @@ impl Ends {
         machine::earlier(mobile.poll_timeout(), fixed.poll_timeout())
     }
 
-    /// What `host` has read, and whether that was all.
+    /// Returns the bytes that `host` has read, and true if those were all.
     pub(crate) fn read(&self, host: usize) -> (u64, bool) {
         (self.read[host], self.finished[host])
     }

@@ -14,10 +14,10 @@ use wire::packet::PacketBuffer;
 use super::cell::{name, place};
 use super::{build, private_key};
 
-/// How often it acts of its own.
+/// Time between two actions of its own.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What it does: frames are given as plaintext.
+/// Behaviour of the intruder: frames are given as plaintext.
 pub(crate) trait Behaviour {
     /// A frame has come, with this number.
     fn heard(&mut self, _now: Instant, _number: u32) {}
@@ -70,7 +70,7 @@ impl<B: Behaviour> Intruder<B> {
         }
     }
 
-    /// Whether it has had keys in this life.
+    /// Returns true if it has had keys since it started.
     pub(crate) fn is_connected(&self) -> bool {
         self.is_connected
     }

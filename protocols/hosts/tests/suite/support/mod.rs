@@ -44,10 +44,10 @@ pub(crate) const WALL: u64 = 1_800_000_000_000_000_000;
 /// The port of small requests and their replies.
 const REQUESTS: u16 = 9_000;
 
-/// What waits at a host while its bulk flows go on.
+/// Bytes that wait at a host while its bulk flows go on.
 const BACKLOG: Bytes = Bytes::kibi(40);
 
-/// What crosses the channel.
+/// Content of a transmission on the channel.
 #[derive(Clone)]
 pub(crate) enum Cargo {
     /// A datagram of the tunnel, with the host that it goes to, and when it was sent.
@@ -74,11 +74,11 @@ pub(crate) struct Pair {
     pub(crate) replies: Vec<(Instant, Duration)>,
     /// The sockets of each host, where TCP is split.
     pub(crate) systems: [System; 2],
-    /// What fixed hosts and applications answer at once when they are asked for a connection.
+    /// Answer of fixed hosts and applications, at once, to a connection request.
     pub(crate) answer: Option<Result<(), Refusal>>,
     /// Events of the systems are being handed in.
     handing_in: bool,
-    /// What one host is given, if it is recorded.
+    /// Inputs of one host, if they are recorded.
     pub(crate) record: Option<(usize, Vec<(Instant, Input)>)>,
     /// A mark over every output with its time and host.
     pub(crate) mark: u64,
@@ -108,7 +108,7 @@ pub(crate) struct Pair {
     pub(crate) crossings: Option<Vec<(Instant, Instant)>>,
 }
 
-/// What a pair is made from.
+/// Setting of a pair.
 #[derive(Clone, Copy)]
 struct Setting {
     seed: u64,
@@ -116,7 +116,7 @@ struct Setting {
     outer: usize,
     tcp: [TcpTerms; 2],
     split: [SplitTerms; 2],
-    /// Whether the mobile host keeps no timers for streams.
+    /// True if the mobile host keeps no timers for streams.
     lean: bool,
     bearer_mtu: hosts::BearerMtu,
 }
@@ -288,7 +288,7 @@ impl Pair {
         self.input(index, Input::Wall(WALL + self.now.as_nanos()));
     }
 
-    /// What has arrived on `port`.
+    /// Returns the packets that have arrived on `port`.
     pub(crate) fn received(&self, port: u16) -> Received {
         self.received.get(&port).cloned().unwrap_or_default()
     }
@@ -303,7 +303,7 @@ impl Pair {
         self.received(port).payload as f64 / bound.get() as f64
     }
 
-    /// What the link could carry from `start` until now.
+    /// Returns the bytes that the link could carry from `start` until now.
     pub(crate) fn capacity(&self, direction: Direction, start: Instant) -> Bytes {
         let bound = self
             .link
@@ -319,7 +319,7 @@ impl Pair {
         format!("{:?}", self.status(GATEWAY).hop)
     }
 
-    /// How long a packet sent by `direction` at `at` would wait for the end of a fade.
+    /// Returns the time that a packet sent by `direction` at `at` would wait for the end of a fade.
     pub(crate) fn fade_left(&self, direction: Direction, at: Instant) -> Duration {
         let until = at + Duration::from_secs(60);
         let mut good = true;

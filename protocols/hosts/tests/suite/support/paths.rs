@@ -1,4 +1,4 @@
-//! What the networks between two hosts say of packets that are too long.
+//! The reports of the networks between two hosts on packets that are too long.
 
 use channel::{Cause, Direction, Link};
 use hosts::{BearerMtu, Input, PathReport, TcpMethod, TcpTerms};
@@ -11,7 +11,7 @@ const FRAME_HEADER: usize = 14;
 /// The networks.
 #[derive(Default)]
 pub(crate) struct Network {
-    /// Whether routers tell the sender what they would carry.
+    /// True if routers report their MTU to the sender.
     pub(crate) tells: bool,
     /// The longest packet that a host's own interface takes.
     pub(crate) near: [Option<usize>; 2],
@@ -53,7 +53,7 @@ impl Pair {
         }
     }
 
-    /// Whether the interface of a host does not take a datagram.
+    /// Returns true if the interface of a host refuses a datagram.
     pub(super) fn is_refused(&mut self, host: usize, buffer: &PacketBuffer) -> bool {
         let around = AROUND_UDP - FRAME_HEADER;
         let is_refused = self.network.near[host].is_some_and(|most| buffer.len() + around > most);

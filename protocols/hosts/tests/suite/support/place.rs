@@ -8,7 +8,7 @@ use super::{GATEWAY, Pair};
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     pub(crate) gateway: Option<HopAddress>,
-    /// Whether the mobile host has found it there. A firewall lets nothing in that was not asked for.
+    /// True if the mobile host has sent to it there. A firewall admits only replies.
     is_asked: bool,
 }
 
@@ -22,7 +22,7 @@ impl Place {
 }
 
 impl Pair {
-    /// Whether a datagram of a host reaches the other.
+    /// Returns true if a datagram of a host reaches the other.
     pub(crate) fn passes(&mut self, host: usize, to: HopAddress) -> bool {
         let place = &self.place;
         let is_let_in = host != GATEWAY || place.gateway.is_none() || place.is_asked;

@@ -12,7 +12,7 @@ pub(super) fn systems() -> [System; 2] {
         .map(|addresses| System::new(addresses.map(|text| text.parse().expect("an address"))))
 }
 
-/// How both hosts split TCP. The mobile host has an address that the gateway does not know.
+/// Returns the configuration of a host's splitter. The mobile host has an address that the gateway does not know.
 pub(super) fn config(index: usize) -> split::Config {
     let networks = [
         vec!["10.9.0.2/32", "10.9.0.77/32", "fd09::2/128"],

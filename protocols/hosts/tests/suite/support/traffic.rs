@@ -1,4 +1,4 @@
-//! What the applications send.
+//! The traffic of the applications.
 
 use wire::packet::{Checksum, Packet, PacketBuffer};
 
@@ -89,7 +89,7 @@ fn content(sequence: u32, place: usize) -> u8 {
     (sequence.wrapping_add(place as u32) / 7) as u8
 }
 
-/// What a flow's receiver saw.
+/// Counters of a flow's receiver.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received {
     pub(crate) packets: u64,

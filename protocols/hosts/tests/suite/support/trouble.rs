@@ -1,4 +1,4 @@
-//! What troubles two hosts beside their channel: a host that gets no processor, and a hop that reorders.
+//! The troubles of two hosts beside their channel: a host that gets no processor, and a hop that reorders.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -65,7 +65,7 @@ const OTHERS_RUN: Share = Share {
 };
 
 impl Others {
-    /// Of this rate while they send.
+    /// Returns other hosts that send at this rate.
     pub(crate) fn of(rate: BitRate) -> Self {
         Self {
             gap: rate.time_for(Bytes::new(OTHERS_SIZE)),
@@ -73,7 +73,7 @@ impl Others {
         }
     }
 
-    /// Whether one leaves now.
+    /// Returns true if a datagram leaves now.
     pub(crate) fn leaves(&mut self, now: Instant) -> bool {
         let leaves = self.next <= now;
         if leaves {
@@ -86,12 +86,12 @@ impl Others {
 /// All of it.
 pub(crate) struct Trouble {
     pub(crate) shares: [Option<Share>; 2],
-    /// What waits for each host to run.
+    /// Inputs that wait for each host to run.
     pub(crate) waiting: [VecDeque<Input>; 2],
     /// Each datagram takes up to so much longer, whatever the others do.
     pub(crate) jitter: Duration,
     pub(crate) others: Option<Others>,
-    /// How many of those found the queue full.
+    /// Number of those that found the queue full.
     pub(crate) others_dropped: u64,
     chance: RandomStream,
     late: BTreeMap<(Instant, u64), (usize, PacketBuffer)>,
@@ -212,7 +212,7 @@ impl Pair {
         if !self.trouble.runs(host, now) {
             return;
         }
-        // As the daemons do it, what has come is handed in before a deadline that was missed is told.
+        // As in the daemons, arrived frames are handed in before a missed deadline.
         while let Some(input) = self.trouble.waiting[host].pop_front() {
             self.act(host, |machine| machine.handle_input(now, input));
         }
