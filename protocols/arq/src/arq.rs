@@ -13,13 +13,13 @@ use wire::hop::{FRAME_HEADER, FrameWriter};
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
 use crate::acknowledge::Acknowledger;
-use crate::cause::Causes;
+use crate::cause::LossClassifier;
 use crate::flow::{Admission, Lane};
 use crate::inbox::Inbox;
 use crate::ledger::Ledger;
 use crate::limits::{QueueLimits, Shares};
 use crate::outbox::Outbox;
-use crate::pace::{Pace, Silences};
+use crate::pace::{Pace, SilenceEffect};
 use crate::path::Path;
 use crate::reorder::Reordering;
 use crate::round_trip::RoundTrip;
@@ -64,7 +64,7 @@ pub struct Arq {
 struct Diagnosis {
     losses: LossMonitor,
     order: Reordering,
-    causes: Causes,
+    causes: LossClassifier,
     /// Ranges of the current acknowledgement, kept to reuse its storage.
     ranges: Vec<(u64, u64)>,
 }
@@ -331,7 +331,7 @@ impl Arq {
     fn pattern(&self, now: Instant) -> Pattern {
         let slow = self.round_trip.smallest() > Duration::from_millis(16);
         let spacing = self.ack_spacing();
-        let sparing = self.pace.fade.is_some() && self.pace.silences != Silences::Lose;
+        let sparing = self.pace.fade.is_some() && self.pace.silences != SilenceEffect::Lose;
         Pattern {
             twice: self.diagnosis.losses.is_noisy() && slow,
             fading: !sparing && self.pace.fading_until.is_some_and(|until| now < until),

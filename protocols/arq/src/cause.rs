@@ -138,7 +138,7 @@ impl Tally {
 
 /// Classifier of losses by cause, for one direction of a hop.
 #[derive(Debug, Default)]
-pub struct Causes {
+pub struct LossClassifier {
     curve: VecDeque<Point>,
     /// The smallest delay, with its sign changed.
     base: Largest,
@@ -151,7 +151,7 @@ pub struct Causes {
     pending: Vec<(Departure, bool)>,
 }
 
-impl Causes {
+impl LossClassifier {
     /// Records that the latest of `frames` transmissions arrived, at this time of the other end's clock in
     /// microseconds modulo 2³².
     pub fn note_arrival(&mut self, departure: Departure, arrival: u32, frames: u64) {
@@ -311,7 +311,7 @@ mod tests {
     /// Sends frames `gap` microseconds apart over a hop that takes one each millisecond, with a queue of `queue`
     /// frames; `is_lost` selects losses on the air. Returns the causes found.
     fn told(queue: u64, gap: impl Fn(u64) -> u64, is_lost: impl Fn(u64) -> bool) -> LossCounts {
-        let (mut causes, mut counts) = (Causes::default(), LossCounts::default());
+        let (mut causes, mut counts) = (LossClassifier::default(), LossCounts::default());
         let (mut now, mut free) = (1_000_000, 0_u64);
         for number in 1..20_000 {
             now += gap(number);
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn clocks_that_lie_break_nothing() {
-        let mut causes = Causes::default();
+        let mut causes = LossClassifier::default();
         for number in 0..10_000_u64 {
             let departure = Departure {
                 sent_at: Instant::from_nanos(number * 1_000_000),

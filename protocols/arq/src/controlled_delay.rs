@@ -6,14 +6,14 @@ use wire::packet::Packet;
 
 /// Parameters of a standing queue.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct CodelParameters {
     /// Acceptable minimum wait of packets.
     pub(crate) target: Duration,
     /// Time for which the wait must exceed the target before a packet is marked.
     pub(crate) interval: Duration,
 }
 
-impl Standing {
+impl CodelParameters {
     /// Parameters that no queue exceeds.
     pub(crate) const NEVER: Self = Self {
         target: Duration::from_secs(3_600),
@@ -45,7 +45,7 @@ impl ControlledDelay {
         now: Instant,
         packet: &mut Packet,
         waited: Duration,
-        standing: Standing,
+        standing: CodelParameters,
         alone: bool,
     ) {
         let is_capable = matches!(

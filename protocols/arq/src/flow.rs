@@ -10,7 +10,7 @@ use wire::hop::FrameWriter;
 use wire::ip::Protocol;
 use wire::packet::Packet;
 
-use crate::controlled_delay::{ControlledDelay, Standing};
+use crate::controlled_delay::{CodelParameters, ControlledDelay};
 use crate::fair::Place;
 use crate::filter::supersedes;
 use crate::limits::PACKET;
@@ -282,7 +282,7 @@ impl Flow {
 
     /// Begins the flow's turn: marks the packet that has waited longest, if the queue stands. Returns the number of
     /// packets of the flow marked since the last turn.
-    pub(crate) fn mark_standing(&mut self, now: Instant, standing: Standing) -> u64 {
+    pub(crate) fn mark_standing(&mut self, now: Instant, standing: CodelParameters) -> u64 {
         let (alone, is_ip) = (self.queue.len() < 2, !self.is_transport());
         match self.queue.front_mut().filter(|_| is_ip) {
             Some(waiting) => {

@@ -13,7 +13,7 @@ const BEYOND: u64 = 1 << 33;
 
 /// Fields of a segment beside its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Said {
+struct SegmentFields {
     acknowledgment: SeqNumber,
     window: u16,
 }
@@ -26,7 +26,7 @@ pub(crate) struct HeldData {
     /// End of the latest data.
     latest: u64,
     /// Fields of the latest segment.
-    said: Option<Said>,
+    said: Option<SegmentFields>,
 }
 
 impl Default for HeldData {
@@ -105,10 +105,10 @@ impl HeldData {
 }
 
 /// Returns the TCP segment in a packet; `None` if it is of another kind.
-fn segment(packet: &Packet) -> Option<(TcpView<'_>, Said)> {
+fn segment(packet: &Packet) -> Option<(TcpView<'_>, SegmentFields)> {
     match packet.ip()?.transport() {
         Transport::Tcp(tcp) => {
-            let said = Said {
+            let said = SegmentFields {
                 acknowledgment: tcp.acknowledgment_number(),
                 window: tcp.window(),
             };

@@ -45,12 +45,12 @@ mod watch;
 
 pub use arq::Arq;
 pub use brief::Tries;
-pub use cause::{Causes, Departure, LossCause, LossCounts};
+pub use cause::{Departure, LossCause, LossClassifier, LossCounts};
 pub use flow::COMMON_FLOW;
 pub use limits::MEMORY_LEAST;
 pub use path::{Path, PathNews, PathSearch};
 pub use sent_marks::EcnAbility;
-pub use stall::Grace;
+pub use stall::StallGuard;
 pub use stats::{BURST_CLASSES, EcnStats, ReceivedStats, SentStats, Stats};
 use units::{BitRate, Bytes, Duration, Instant};
 use wire::flow::{Class, FlowKey};

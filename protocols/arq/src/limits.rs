@@ -2,7 +2,7 @@
 
 use units::{BitRate, Bytes, Duration};
 
-use crate::controlled_delay::Standing;
+use crate::controlled_delay::CodelParameters;
 
 /// Least memory of one end: less could not hold the state that a peer may open (`docs/hop-frame.md`, "Limits").
 pub const MEMORY_LEAST: Bytes = Bytes::mebi(16);
@@ -36,7 +36,7 @@ pub(crate) struct QueueLimits {
     /// Time that the sender takes to react.
     pub(crate) interval: Duration,
     /// Parameters of a standing queue, for flows whose packets can be marked.
-    pub(crate) standing: Standing,
+    pub(crate) standing: CodelParameters,
 }
 
 impl QueueLimits {
@@ -44,7 +44,7 @@ impl QueueLimits {
     pub(crate) const UNKNOWN: Self = Self {
         bytes: 4 << 20,
         interval: Duration::from_millis(300),
-        standing: Standing::NEVER,
+        standing: CodelParameters::NEVER,
     };
 
     /// Returns the limits for a bulk flow: its own round trip with one repair and a second one to spare, so that a
@@ -59,7 +59,7 @@ impl QueueLimits {
         Self {
             bytes,
             interval: time,
-            standing: Standing {
+            standing: CodelParameters {
                 target: (round_trip / 2)
                     .max(STANDING)
                     .max(rate.time_for(TWO_PACKETS)),

@@ -18,7 +18,7 @@ use crate::limits::{QueueLimits, Shares};
 use crate::stats::SentStats;
 use crate::stream::StreamSender;
 use crate::table::FlowTable;
-use crate::watch::{Pattern, Watch};
+use crate::watch::{EarlyRepairs, Pattern};
 use write::{write_stream, write_transport};
 
 /// Time without packets after which a flow ends.
@@ -41,7 +41,7 @@ pub(crate) struct Outbox {
     /// Bytes over all held flows between the first unconfirmed byte and the highest sent.
     span: u64,
     queued: usize,
-    watch: Watch,
+    watch: EarlyRepairs,
     limits: QueueLimits,
     shares: Shares,
     counts: Counts,
@@ -74,7 +74,7 @@ impl Outbox {
             brief: BriefSender::new(config.tries),
             span: 0,
             queued: 0,
-            watch: Watch::default(),
+            watch: EarlyRepairs::default(),
             limits: QueueLimits::UNKNOWN,
             shares,
             counts: Counts::default(),

@@ -2,7 +2,7 @@
 
 use units::{BitRate, Duration, Instant};
 
-use crate::stall::Grace;
+use crate::stall::StallGuard;
 use crate::stats::Fade;
 
 /// Least and most time between retransmissions in a silence, unless silences lose what is in flight.
@@ -11,7 +11,7 @@ const COPIES_MOST: Duration = Duration::from_millis(500);
 
 /// Effect of silences on frames sent before them, judged by the last silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Silences {
+pub(crate) enum SilenceEffect {
     /// No silence yet.
     #[default]
     Unknown,
@@ -21,7 +21,7 @@ pub(crate) enum Silences {
     Lose,
 }
 
-impl Silences {
+impl SilenceEffect {
     /// Returns the time between retransmissions in a silence that has lasted for `lasted`; `None` if copies cost
     /// nothing.
     pub(crate) fn spacing(self, lasted: Duration) -> Option<Duration> {
@@ -44,22 +44,22 @@ pub(crate) struct Pace {
     /// True if frames of the other end are missing since the last acknowledgement: they may have carried others.
     pub(crate) has_missed: bool,
     /// Delays of the judgement of silences, and of retransmissions without an acknowledgement, after a stall.
-    pub(crate) silence: Grace,
-    pub(crate) repeats: Grace,
+    pub(crate) silence: StallGuard,
+    pub(crate) repeats: StallGuard,
     /// Time until which fades are expected.
     pub(crate) fading_until: Option<Instant>,
     /// Effect of the last silence on frames sent before it.
-    pub(crate) silences: Silences,
+    pub(crate) silences: SilenceEffect,
     /// The current fade.
     pub(crate) fade: Option<Fade>,
-    pub(crate) due: Due,
+    pub(crate) due: Timers,
     /// True if nothing can be sent at all.
     pub(crate) unlinked: bool,
 }
 
 /// Times of events.
 #[derive(Debug, Default)]
-pub(crate) struct Due {
+pub(crate) struct Timers {
     /// Time when frames may be presumed lost again in this silence.
     pub(crate) doubt: Instant,
     /// Time when the next probe of a long fade may leave.

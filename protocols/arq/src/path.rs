@@ -49,7 +49,7 @@ pub struct Path {
 
 /// Frames that the search sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum PathProbe {
     /// A frame of this many bytes, and a short one.
     Probe(usize),
     /// A short frame.
@@ -105,12 +105,12 @@ impl Path {
     }
 
     /// Returns the frame to send, once the air is granted.
-    pub(crate) fn due(&mut self, now: Instant) -> Option<Due> {
+    pub(crate) fn due(&mut self, now: Instant) -> Option<PathProbe> {
         let (path, around) = self.search.as_mut()?;
         path.handle_input(now, Input::AirFree);
         path.poll_output().map(|output| match output {
-            Output::Probe(length) => Due::Probe(length.saturating_sub(*around)),
-            Output::Short => Due::Short,
+            Output::Probe(length) => PathProbe::Probe(length.saturating_sub(*around)),
+            Output::Short => PathProbe::Short,
         })
     }
 

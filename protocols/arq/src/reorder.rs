@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use units::{Duration, Instant};
 
-use crate::stall::Grace;
+use crate::stall::StallGuard;
 
 /// Time for which the longest wait of an overtaken transmission is remembered, at most twice that.
 const REMEMBERED: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ pub(crate) struct Reordering {
     current: Duration,
     before: Duration,
     since: Instant,
-    pub(crate) grace: Grace,
+    pub(crate) grace: StallGuard,
 }
 
 impl Reordering {

@@ -3,7 +3,7 @@
 use machine::RoundTripEstimate;
 use units::{Duration, Instant};
 
-use crate::stall::Lateness;
+use crate::stall::AckDelayEstimate;
 
 /// Round-trip time assumed before the first sample (RFC 9002 §6.2.2 has 333 ms).
 const INITIAL: Duration = Duration::from_millis(333);
@@ -14,7 +14,7 @@ const WINDOW: Duration = Duration::from_secs(20);
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
     /// Additional delay of the other end's acknowledgements.
-    pub(crate) lateness: Lateness,
+    pub(crate) lateness: AckDelayEstimate,
     estimate: Option<RoundTripEstimate>,
     smallest: Option<(Instant, Duration)>,
     candidate: Option<(Instant, Duration)>,

@@ -13,7 +13,7 @@ const GRACE_MOST: Duration = Duration::from_secs(1);
 
 /// A delay of judgements after a stall: the process first reads the frames that arrived while it did not run.
 #[derive(Debug, Default)]
-pub struct Grace {
+pub struct StallGuard {
     /// Deadline that was missed, and time since which its judgement is put off.
     due: Instant,
     since: Instant,
@@ -21,7 +21,7 @@ pub struct Grace {
     until: Instant,
 }
 
-impl Grace {
+impl StallGuard {
     /// Returns the time when an event that is `due` then can be judged.
     pub fn after(&self, due: Instant) -> Instant {
         due.max(self.until)
@@ -64,7 +64,7 @@ const LONG_ENOUGH: Duration = Duration::from_secs(1);
 
 /// Lateness of the other end's acknowledgements, beyond the usual delay.
 #[derive(Debug, Default)]
-pub(crate) struct Lateness {
+pub(crate) struct AckDelayEstimate {
     current: Duration,
     before: Duration,
     since: Instant,
@@ -75,7 +75,7 @@ pub(crate) struct Lateness {
     pub(crate) total: Duration,
 }
 
-impl Lateness {
+impl AckDelayEstimate {
     /// Records an acknowledgement that came `late` after it could have; `usual` of that is normal.
     pub(crate) fn note(&mut self, now: Instant, late: Duration, usual: Duration) {
         if self.heard == 0 {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn who_is_late_reads_first_and_judges_then() {
-        let mut grace = Grace::default();
+        let mut grace = StallGuard::default();
         assert!(!grace.is_needed(at(100), at(100)), "in time");
         assert!(grace.is_needed(at(297), at(200)));
         assert_eq!(grace.after(at(200)), at(298));
@@ -129,14 +129,14 @@ mod tests {
 
     #[test]
     fn who_is_always_late_judges_at_last() {
-        let mut grace = Grace::default();
+        let mut grace = StallGuard::default();
         let judged = (1..100).find(|turn| !grace.is_needed(at(turn * 97), at(1)));
         assert_eq!(judged, Some(12), "after a second");
     }
 
     #[test]
     fn a_lateness_is_waited_for_as_long_as_it_is_remembered() {
-        let mut lateness = Lateness::default();
+        let mut lateness = AckDelayEstimate::default();
         lateness.note(at(10), USUAL, USUAL);
         assert_eq!(lateness.expected(), Duration::ZERO);
         lateness.note(at(20), Duration::from_millis(97), USUAL);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn no_lateness_is_waited_for_without_bound() {
-        let mut lateness = Lateness::default();
+        let mut lateness = AckDelayEstimate::default();
         lateness.note(at(20), Duration::from_secs(1_000), USUAL);
         assert_eq!(lateness.expected(), LATENESS_MOST);
     }

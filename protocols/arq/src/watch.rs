@@ -78,7 +78,7 @@ struct Watched {
 
 /// The watched contents.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct EarlyRepairs {
     /// Contents to repeat early, and the times.
     early: VecDeque<(Instant, Watched)>,
     /// Contents whose confirmation is expected.
@@ -110,7 +110,7 @@ impl Limit {
     }
 }
 
-impl Default for Watch {
+impl Default for EarlyRepairs {
     fn default() -> Self {
         Self {
             early: VecDeque::new(),
@@ -123,7 +123,7 @@ impl Default for Watch {
     }
 }
 
-impl Watch {
+impl EarlyRepairs {
     /// Adds `content`, which leaves now: for one repeat, or, if `persistent`, for repeats until it is confirmed.
     pub(crate) fn add(
         &mut self,

@@ -3,8 +3,8 @@
 use machine::Machine;
 use units::{Bytes, Duration, Instant};
 
-use crate::recent::Moment;
-use crate::{Association, Output, Seconds, streams};
+use crate::recent::HopSnapshot;
+use crate::{Association, Output, RecentCounters, streams};
 
 /// Usual limit on the wait of frames on the way: this time, or the time to send this many frames, whichever is
 /// longer.
@@ -86,7 +86,7 @@ impl Association {
     }
 
     /// Returns the measurements of the last seconds.
-    pub fn recent(&self, now: Instant) -> Seconds {
+    pub fn recent(&self, now: Instant) -> RecentCounters {
         self.recent.seconds(now, self.arq.counts())
     }
 
@@ -142,7 +142,7 @@ impl Association {
         let usual = QUEUE_USUAL.max(self.air.crest().time_for(frame) * FRAMES_USUAL);
         // If others fill the queue, it drops all of a small window at times.
         let is_contended = self.air.is_contended();
-        let moment = Moment {
+        let moment = HopSnapshot {
             is_backlogged: self.link.is_up && self.arq.queued() > Bytes::ZERO,
             silent_since: self.arq.fade_since().filter(|_| !is_contended),
             is_waiting: is_contended || self.waits(now) > usual,

@@ -18,14 +18,14 @@ mod vocabulary;
 use std::collections::VecDeque;
 
 use air::Air;
-use arq::{Arq, COMMON_FLOW, Config, Grace};
+use arq::{Arq, COMMON_FLOW, Config, StallGuard};
 pub use arq::{LinkEvent, PathNews};
 pub use flows::FlowLimits;
 use flows::KnownFlows;
 use machine::{ConfigError, Machine};
-use marks::Marks;
+use marks::HeldReplies;
 use recent::Recent;
-pub use recent::Seconds;
+pub use recent::RecentCounters;
 use redirector::Chunks;
 pub use status::{Status, TcpStatus};
 use streams::Streams;
@@ -105,7 +105,7 @@ pub struct Association {
     /// The streams, if TCP is split and crosses as MTCP.
     streams: Option<Streams>,
     stalls: Stalls,
-    marks: Marks,
+    marks: HeldReplies,
     flows: KnownFlows,
     recent: Recent,
 }
@@ -125,7 +125,7 @@ struct Link {
 #[derive(Debug, Default)]
 struct Stalls {
     /// Decides when the timers of streams may expire after one.
-    patience: Grace,
+    patience: StallGuard,
     /// Time when this process ran last, as far as is known.
     ran_at: Instant,
 }
@@ -147,7 +147,7 @@ impl Association {
             malformed: 0,
             streams: None,
             stalls: Stalls::default(),
-            marks: Marks::default(),
+            marks: HeldReplies::default(),
             flows: KnownFlows::new(None),
             recent: Recent::default(),
         }

@@ -17,9 +17,9 @@ const ENTRY: usize = size_of::<(FlowKey, Instant)>() + 64;
 
 /// Flows that answer marked ones, and the times of the last marked packets.
 #[derive(Debug, Default)]
-pub(crate) struct Marks(BTreeMap<FlowKey, Instant>);
+pub(crate) struct HeldReplies(BTreeMap<FlowKey, Instant>);
 
-impl Marks {
+impl HeldReplies {
     /// Records a marked packet of this flow.
     pub(crate) fn saw(&mut self, now: Instant, key: FlowKey) {
         let answers = key.reversed();
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_answers_a_marked_flow_is_held_for_a_while() {
-        let mut marks = Marks::default();
+        let mut marks = HeldReplies::default();
         let now = Instant::from_millis(1);
         marks.saw(now, call(700));
         let answers = call(700).reversed();
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn no_more_is_remembered_than_has_room() {
-        let mut marks = Marks::default();
+        let mut marks = HeldReplies::default();
         let now = Instant::from_millis(1);
         for port in 0..2_000 {
             marks.saw(now, call(port));

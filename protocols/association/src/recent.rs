@@ -8,7 +8,7 @@ const PART: Duration = Duration::from_secs(1);
 
 /// Measurements of an association over the last seconds, or over all its time so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seconds {
+pub struct RecentCounters {
     /// Length of the time measured.
     pub span: Duration,
     /// Time for which packets waited here to be sent.
@@ -27,7 +27,7 @@ pub struct Seconds {
     pub lost: LossCounts,
 }
 
-impl Seconds {
+impl RecentCounters {
     fn since(&self, before: &Self) -> Self {
         Self {
             span: self.span.saturating_sub(before.span),
@@ -44,7 +44,7 @@ impl Seconds {
 
 /// State of an association at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Moment {
+pub(crate) struct HopSnapshot {
     /// True if packets wait to be sent.
     pub(crate) is_backlogged: bool,
     /// Time since which nothing comes through, in a fade.
@@ -56,18 +56,18 @@ pub(crate) struct Moment {
 /// Recorder of the last seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    total: Seconds,
+    total: RecentCounters,
     /// The totals one part ago, and two.
-    marks: [Seconds; 2],
+    marks: [RecentCounters; 2],
     marked: Instant,
     noted: Instant,
     /// State since `noted`.
-    moment: Moment,
+    moment: HopSnapshot,
 }
 
 impl Recent {
     /// Records the state from now on, until the next call.
-    pub(crate) fn note(&mut self, now: Instant, moment: Moment, stats: &Stats) {
+    pub(crate) fn note(&mut self, now: Instant, moment: HopSnapshot, stats: &Stats) {
         let passed = now.since(self.noted);
         self.total = self.until(now, stats);
         if let (None, Some(since)) = (self.moment.silent_since, moment.silent_since) {
@@ -92,15 +92,15 @@ impl Recent {
     }
 
     /// Returns the measurements of the last seconds.
-    pub(crate) fn seconds(&self, now: Instant, stats: &Stats) -> Seconds {
+    pub(crate) fn seconds(&self, now: Instant, stats: &Stats) -> RecentCounters {
         self.until(now, stats).since(&self.marks[1])
     }
 
-    fn until(&self, now: Instant, stats: &Stats) -> Seconds {
+    fn until(&self, now: Instant, stats: &Stats) -> RecentCounters {
         let passed = now.since(self.noted);
         let when = |is_so: bool| if is_so { passed } else { Duration::ZERO };
         let total = &self.total;
-        Seconds {
+        RecentCounters {
             span: total.span + passed,
             backlogged: total.backlogged + when(self.moment.is_backlogged),
             silent: total.silent + when(self.moment.silent_since.is_some()),
@@ -125,7 +125,7 @@ mod tests {
     fn it_looks_back_for_one_to_two_seconds() {
         let (mut recent, stats) = (Recent::default(), Stats::default());
         for milliseconds in (100..=5_000).step_by(100) {
-            let moment = Moment {
+            let moment = HopSnapshot {
                 is_backlogged: milliseconds <= 2_000,
                 silent_since: (milliseconds > 4_600).then_some(at(4_500)),
                 is_waiting: false,
@@ -141,10 +141,10 @@ mod tests {
     #[test]
     fn a_long_rest_is_not_mixed_with_what_comes_after_it() {
         let (mut recent, stats) = (Recent::default(), Stats::default());
-        recent.note(at(1_000), Moment::default(), &stats);
-        let moment = Moment {
+        recent.note(at(1_000), HopSnapshot::default(), &stats);
+        let moment = HopSnapshot {
             is_backlogged: true,
-            ..Moment::default()
+            ..HopSnapshot::default()
         };
         recent.note(at(60_000), moment, &stats);
         recent.note(at(60_500), moment, &stats);

@@ -13,14 +13,14 @@ const OFFER_MOST: u64 = 64 << 10;
 
 /// Bytes of one stream.
 #[derive(Debug, Clone, Copy)]
-struct Stream {
+struct StreamShare {
     /// Bytes written, and not acknowledged yet.
     waiting: u64,
     /// Bytes more that the driver was allowed to write.
     offered: u64,
 }
 
-impl Stream {
+impl StreamShare {
     fn beyond(self) -> u64 {
         (self.waiting + self.offered).saturating_sub(FIRST)
     }
@@ -33,7 +33,7 @@ impl Stream {
 pub(crate) struct Sending {
     /// Bytes that the endpoint takes of one stream.
     most: u64,
-    streams: BTreeMap<StreamId, Stream>,
+    streams: BTreeMap<StreamId, StreamShare>,
     /// Bytes of all streams beyond their first ones.
     beyond: u64,
 }
@@ -51,7 +51,7 @@ impl Sending {
     /// Records that the endpoint takes `room` more bytes; returns the bytes to offer to the driver instead, if any.
     pub(crate) fn has_room(&mut self, id: StreamId, room: u64) -> Option<u64> {
         let waiting = self.most.saturating_sub(room);
-        let stream = Stream {
+        let stream = StreamShare {
             waiting,
             offered: self.streams.get(&id).map_or(0, |stream| stream.offered),
         };
@@ -75,13 +75,13 @@ impl Sending {
         }
     }
 
-    fn put(&mut self, id: StreamId, stream: Stream) {
+    fn put(&mut self, id: StreamId, stream: StreamShare) {
         let former = self.streams.insert(id, stream);
-        self.beyond -= former.map_or(0, Stream::beyond);
+        self.beyond -= former.map_or(0, StreamShare::beyond);
         self.beyond += stream.beyond();
     }
 
-    fn offer(&mut self, id: StreamId, stream: Stream) -> Option<u64> {
+    fn offer(&mut self, id: StreamId, stream: StreamShare) -> Option<u64> {
         let free = IN_ALL.saturating_sub(self.beyond);
         let own = stream.beyond();
         let share = FIRST + own + free.saturating_sub(own) / 2;
@@ -93,7 +93,7 @@ impl Sending {
         if offered == 0 || offered < 2 * stream.offered {
             return None;
         }
-        self.put(id, Stream { offered, ..stream });
+        self.put(id, StreamShare { offered, ..stream });
         Some(offered)
     }
 }

@@ -79,7 +79,7 @@ pub(crate) enum Output {
 #[derive(Debug)]
 pub(crate) struct TcpLane {
     method: TcpMethod,
-    watch: Watch,
+    watch: SnoopSide,
     /// Length of the longest packet that is never split, in bytes.
     packet: usize,
     /// Limit on the cache.
@@ -89,7 +89,7 @@ pub(crate) struct TcpLane {
 
 /// Observer of TCP packets.
 #[derive(Debug)]
-enum Watch {
+enum SnoopSide {
     Nobody,
     Agent(Box<Agent<Packet>>),
     Mobile(Box<Mobile<Packet>>),
@@ -102,13 +102,13 @@ impl TcpLane {
         let limits = limits(config.cache, &live.limits);
         let watch = match (config.method, config.at_gateway) {
             (TcpMethod::Snoop, true) => {
-                Watch::Agent(Box::new(Agent::new(snoop::Config { limits, ..live })))
+                SnoopSide::Agent(Box::new(Agent::new(snoop::Config { limits, ..live })))
             }
-            (TcpMethod::Snoop, false) => Watch::Mobile(Box::new(Mobile::new(MobileConfig {
+            (TcpMethod::Snoop, false) => SnoopSide::Mobile(Box::new(Mobile::new(MobileConfig {
                 limits,
                 ..MobileConfig::default()
             }))),
-            (TcpMethod::Arq | TcpMethod::Plain, _) => Watch::Nobody,
+            (TcpMethod::Arq | TcpMethod::Plain, _) => SnoopSide::Nobody,
         };
         Self {
             method: config.method,
@@ -136,15 +136,15 @@ impl TcpLane {
 
     /// Returns true if packets that have crossed the hop must pass here.
     pub(crate) fn watches(&self) -> bool {
-        !matches!(self.watch, Watch::Nobody)
+        !matches!(self.watch, SnoopSide::Nobody)
     }
 
     /// Returns the bytes of memory held, and their limit.
     pub(crate) fn memory(&self) -> (Bytes, Bytes) {
         let (cached, flows) = match &self.watch {
-            Watch::Nobody => return (Bytes::ZERO, Bytes::ZERO),
-            Watch::Agent(agent) => (agent.cached_bytes(), agent.flows()),
-            Watch::Mobile(mobile) => (mobile.cached_bytes(), mobile.flows()),
+            SnoopSide::Nobody => return (Bytes::ZERO, Bytes::ZERO),
+            SnoopSide::Agent(agent) => (agent.cached_bytes(), agent.flows()),
+            SnoopSide::Mobile(mobile) => (mobile.cached_bytes(), mobile.flows()),
         };
         let kept = Bytes::new(cached) + Bytes::from(flows * FLOW);
         (kept, self.cache + Bytes::from(FLOWS_MAX * FLOW))
@@ -153,12 +153,12 @@ impl TcpLane {
     pub(crate) fn status(&self) -> TcpStatus {
         let mut status = TcpStatus::of(self.method);
         match &self.watch {
-            Watch::Nobody => {}
-            Watch::Agent(agent) => {
+            SnoopSide::Nobody => {}
+            SnoopSide::Agent(agent) => {
                 status.cached = Bytes::new(agent.cached_bytes());
                 status.agent = Some(agent.counters());
             }
-            Watch::Mobile(mobile) => {
+            SnoopSide::Mobile(mobile) => {
                 status.cached = Bytes::new(mobile.cached_bytes());
                 status.mobile = Some(mobile.counters());
             }
@@ -195,21 +195,25 @@ impl TcpLane {
 
     fn send_segment(&mut self, now: Instant, packet: Packet) {
         match &mut self.watch {
-            Watch::Nobody => self.outputs.push_back(Output::Cross {
+            SnoopSide::Nobody => self.outputs.push_back(Output::Cross {
                 packet,
                 ahead: false,
             }),
-            Watch::Agent(agent) => agent.handle_input(now, snoop::Input::FromFixed(packet)),
-            Watch::Mobile(mobile) => mobile.handle_input(now, snoop::MobileInput::FromHost(packet)),
+            SnoopSide::Agent(agent) => agent.handle_input(now, snoop::Input::FromFixed(packet)),
+            SnoopSide::Mobile(mobile) => {
+                mobile.handle_input(now, snoop::MobileInput::FromHost(packet))
+            }
         }
         self.drain();
     }
 
     fn receive(&mut self, now: Instant, packet: Packet) {
         match &mut self.watch {
-            Watch::Nobody => self.outputs.push_back(Output::Release(packet)),
-            Watch::Agent(agent) => agent.handle_input(now, snoop::Input::FromMobile(packet)),
-            Watch::Mobile(mobile) => mobile.handle_input(now, snoop::MobileInput::FromAir(packet)),
+            SnoopSide::Nobody => self.outputs.push_back(Output::Release(packet)),
+            SnoopSide::Agent(agent) => agent.handle_input(now, snoop::Input::FromMobile(packet)),
+            SnoopSide::Mobile(mobile) => {
+                mobile.handle_input(now, snoop::MobileInput::FromAir(packet))
+            }
         }
         self.drain();
     }
@@ -217,8 +221,8 @@ impl TcpLane {
     fn drain(&mut self) {
         let outputs = &mut self.outputs;
         match &mut self.watch {
-            Watch::Nobody => {}
-            Watch::Agent(agent) => {
+            SnoopSide::Nobody => {}
+            SnoopSide::Agent(agent) => {
                 while let Some(output) = agent.poll_output() {
                     outputs.push_back(match output {
                         snoop::Output::ToMobile { packet, priority } => Output::Cross {
@@ -229,7 +233,7 @@ impl TcpLane {
                     });
                 }
             }
-            Watch::Mobile(mobile) => {
+            SnoopSide::Mobile(mobile) => {
                 while let Some(output) = mobile.poll_output() {
                     outputs.push_back(match output {
                         snoop::MobileOutput::ToAir { packet, priority } => Output::Cross {
@@ -257,9 +261,9 @@ impl Machine for TcpLane {
 
     fn handle_timeout(&mut self, now: Instant) {
         match &mut self.watch {
-            Watch::Nobody => {}
-            Watch::Agent(agent) => agent.handle_timeout(now),
-            Watch::Mobile(mobile) => mobile.handle_timeout(now),
+            SnoopSide::Nobody => {}
+            SnoopSide::Agent(agent) => agent.handle_timeout(now),
+            SnoopSide::Mobile(mobile) => mobile.handle_timeout(now),
         }
         self.drain();
     }
@@ -270,9 +274,9 @@ impl Machine for TcpLane {
 
     fn poll_timeout(&self) -> Option<Instant> {
         match &self.watch {
-            Watch::Nobody => None,
-            Watch::Agent(agent) => agent.poll_timeout(),
-            Watch::Mobile(mobile) => mobile.poll_timeout(),
+            SnoopSide::Nobody => None,
+            SnoopSide::Agent(agent) => agent.poll_timeout(),
+            SnoopSide::Mobile(mobile) => mobile.poll_timeout(),
         }
     }
 }

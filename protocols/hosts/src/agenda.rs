@@ -12,7 +12,7 @@ const BUSY: usize = 4;
 /// Deadlines of peers. Those of a busy peer move with every packet, so they are read from the few associations that
 /// were active last; those of all others are kept in indices.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda {
+pub(crate) struct PeerDeadlines {
     /// Busy peers; the latest is the last.
     busy: Vec<usize>,
     /// Next timer of each association.
@@ -26,7 +26,7 @@ pub(crate) struct Agenda {
     pub(crate) acting: Vec<usize>,
 }
 
-impl Agenda {
+impl PeerDeadlines {
     /// Records the deadlines of a peer that is not busy.
     pub(crate) fn note(&mut self, index: usize, association: &Association) {
         self.acts.set(index, association.poll_timeout());

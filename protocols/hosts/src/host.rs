@@ -13,7 +13,7 @@ use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::{HEADROOM, Packet, PacketBuffer};
 
-use crate::agenda::Agenda;
+use crate::agenda::PeerDeadlines;
 use crate::peer::{Bearer, Peer};
 use crate::route::Routes;
 use crate::sharing::Sharing;
@@ -51,7 +51,7 @@ pub struct Host {
     /// The air, if peers share one; otherwise each has its own.
     pub(crate) sharing: Option<Sharing>,
     pub(crate) routes: Routes,
-    pub(crate) agenda: Agenda,
+    pub(crate) agenda: PeerDeadlines,
     pub(crate) bearer: Bearer,
     pub(crate) outputs: VecDeque<Output>,
     pub(crate) packets_unroutable: u64,
@@ -108,7 +108,7 @@ impl Host {
         if peers.len() > usize::from(u16::MAX) {
             return Err(HostError::TooMany);
         }
-        let mut agenda = Agenda::default();
+        let mut agenda = PeerDeadlines::default();
         for (index, peer) in peers.iter().enumerate() {
             agenda.note(index, &peer.association);
         }

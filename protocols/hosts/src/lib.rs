@@ -35,7 +35,7 @@ pub use status::{PeerStatus, Status};
 pub use streams::StreamLimits;
 pub use terms::{SplitTerms, TcpTerms};
 use units::Instant;
-pub use verdict::{Facts, Limit, LimitedBy, Reach};
+pub use verdict::{Limit, LimitedBy, Reach, VerdictInputs};
 use wire::address::HopAddress;
 use wire::ip::Ecn;
 use wire::packet::{Packet, PacketBuffer};

@@ -13,7 +13,7 @@ use crate::presence::Presence;
 use crate::reach::Reach;
 use crate::search::Search;
 use crate::streams::StreamMaker;
-use crate::verdict::{Facts, HopState, Limit, Signs};
+use crate::verdict::{HopState, Limit, UnverifiedReports, VerdictInputs};
 use crate::{BearerMtu, Caps, Choice, HopCondition, Profile, Role, Scope, SplitTerms, TcpTerms};
 
 const UDP: usize = 8;
@@ -43,8 +43,8 @@ pub(crate) struct Peer {
     pub(crate) presence: Presence,
     pub(crate) reach: Reach,
     pub(crate) search: Search,
-    pub(crate) moving: Option<Moving>,
-    pub(crate) signs: Signs,
+    pub(crate) moving: Option<HandOff>,
+    pub(crate) signs: UnverifiedReports,
     pub(crate) packets_refused: u64,
     pub(crate) caps: Caps,
     pub(crate) terms: Terms,
@@ -63,7 +63,7 @@ pub(crate) struct Terms {
 
 /// State of a change of this host's place in the network, until the peer has been reached from the new one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moving {
+pub(crate) struct HandOff {
     pub(crate) since: Instant,
     /// True if the change is complete: what arrives from now on arrives at the new place.
     pub(crate) arrived: bool,
@@ -82,7 +82,7 @@ impl Peer {
             reach: Reach::Open,
             search: Search::default(),
             moving: None,
-            signs: Signs::default(),
+            signs: UnverifiedReports::default(),
             packets_refused: 0,
             caps: config.caps,
             terms: Terms {
@@ -109,7 +109,7 @@ impl Peer {
             is_linked: presence.is_linked() && self.reach.shut_for(now).is_none(),
             is_cut: self.association.is_cut(),
         };
-        Limit::of(&Facts {
+        Limit::of(&VerdictInputs {
             reach: self.signs.reach(now, hop, presence.heard_at()),
             seconds: self.association.recent(now),
         })

@@ -9,7 +9,7 @@ use units::{Duration, Instant};
 use wire::address::HopAddress;
 
 use crate::host::Host;
-use crate::peer::{Moving, Peer};
+use crate::peer::{HandOff, Peer};
 use crate::{EventKind, Role};
 
 /// Presence of a peer.
@@ -178,7 +178,7 @@ impl Host {
             }
             let since = peer.moving.map_or(now, |moving| moving.since);
             let arrived = false;
-            if peer.moving.replace(Moving { since, arrived }).is_none() {
+            if peer.moving.replace(HandOff { since, arrived }).is_none() {
                 self.announce(index, EventKind::HandoffBegan);
             }
         }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use association::Seconds;
+use association::RecentCounters;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
@@ -48,11 +48,11 @@ pub struct Reach {
 
 /// Facts on which a verdict rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Facts {
+pub struct VerdictInputs {
     /// Reachability of the peer.
     pub reach: Reach,
     /// Measurements of the last seconds.
-    pub seconds: Seconds,
+    pub seconds: RecentCounters,
 }
 
 /// Least shares of the time, in hundredths, from which spans count as limits.
@@ -66,7 +66,7 @@ const LOST_AT_QUEUE: u64 = 1;
 const LOST_LEAST: u64 = 4;
 
 /// A limit, and a function that returns true if it applies.
-type Row = (LimitedBy, fn(&Facts) -> bool);
+type Row = (LimitedBy, fn(&VerdictInputs) -> bool);
 
 /// The rows in the order of their test: a cause that makes the later ones meaningless comes first.
 const ROWS: &[Row] = &[
@@ -101,7 +101,7 @@ const ROWS: &[Row] = &[
     }),
 ];
 
-fn is_share(part: Duration, seconds: &Seconds, hundredths: u64) -> bool {
+fn is_share(part: Duration, seconds: &RecentCounters, hundredths: u64) -> bool {
     !part.is_zero() && part * 100 >= seconds.span * hundredths
 }
 
@@ -111,7 +111,7 @@ fn is_part(part: u64, whole: u64, hundredths: u64) -> bool {
 
 impl LimitedBy {
     /// Returns the limit of the first row that applies.
-    pub fn judge(facts: &Facts) -> Self {
+    pub fn judge(facts: &VerdictInputs) -> Self {
         let row = ROWS.iter().find(|(_, holds)| holds(facts));
         row.map_or(Self::Application, |(limit, _)| *limit)
     }
@@ -161,7 +161,7 @@ pub struct Limit {
 
 impl Limit {
     /// Returns the verdict on these facts.
-    pub fn of(facts: &Facts) -> Self {
+    pub fn of(facts: &VerdictInputs) -> Self {
         let (by, seconds) = (LimitedBy::judge(facts), &facts.seconds);
         let percent = |span: Duration| {
             let whole = seconds.span.as_millis().max(1);
@@ -183,7 +183,7 @@ impl Limit {
 }
 
 /// Returns the verdict in words, with its numbers if it has any.
-fn words(by: LimitedBy, seconds: &Seconds, percent: impl Fn(Duration) -> u64) -> String {
+fn words(by: LimitedBy, seconds: &RecentCounters, percent: impl Fn(Duration) -> u64) -> String {
     let frames = seconds.frames;
     match by {
         LimitedBy::Air => {
@@ -225,7 +225,7 @@ fn words(by: LimitedBy, seconds: &Seconds, percent: impl Fn(Duration) -> u64) ->
 
 /// Times of unproved signs of a peer. They may be forged, and so only serve the status.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Signs {
+pub(crate) struct UnverifiedReports {
     pub(crate) refused: Option<Instant>,
     pub(crate) unopened: Option<Instant>,
 }
@@ -242,7 +242,7 @@ pub(crate) struct HopState {
     pub(crate) is_cut: bool,
 }
 
-impl Signs {
+impl UnverifiedReports {
     /// Returns the reachability of a peer from which the last datagram came at `heard`.
     pub(crate) fn reach(&self, now: Instant, hop: HopState, heard: Option<Instant>) -> Reach {
         let counts = |sign: Option<Instant>| {
@@ -263,11 +263,11 @@ mod tests {
 
     use super::*;
 
-    fn linked(change: impl FnOnce(&mut Seconds)) -> LimitedBy {
-        let mut seconds = Seconds {
+    fn linked(change: impl FnOnce(&mut RecentCounters)) -> LimitedBy {
+        let mut seconds = RecentCounters {
             span: Duration::from_millis(1_500),
             frames: 1_000,
-            ..Seconds::default()
+            ..RecentCounters::default()
         };
         change(&mut seconds);
         let is_linked = true;
@@ -275,14 +275,14 @@ mod tests {
             is_linked,
             ..Reach::default()
         };
-        LimitedBy::judge(&Facts { reach, seconds })
+        LimitedBy::judge(&VerdictInputs { reach, seconds })
     }
 
     fn reached(change: impl FnOnce(&mut Reach)) -> LimitedBy {
         let mut reach = Reach::default();
         change(&mut reach);
-        let seconds = Seconds::default();
-        LimitedBy::judge(&Facts { reach, seconds })
+        let seconds = RecentCounters::default();
+        LimitedBy::judge(&VerdictInputs { reach, seconds })
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn a_sign_counts_until_the_peer_is_heard() {
         let at = Instant::from_millis;
-        let signs = Signs {
+        let signs = UnverifiedReports {
             refused: Some(at(5_000)),
             unopened: None,
         };
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_verdict_says_how_much() {
-        let seconds = Seconds {
+        let seconds = RecentCounters {
             span: Duration::from_secs(1),
             silent: Duration::from_millis(250),
             frames: 400,
@@ -371,13 +371,13 @@ mod tests {
                 fade: 90,
                 ..LossCounts::default()
             },
-            ..Seconds::default()
+            ..RecentCounters::default()
         };
         let reach = Reach {
             is_linked: true,
             ..Reach::default()
         };
-        let limit = Limit::of(&Facts { reach, seconds });
+        let limit = Limit::of(&VerdictInputs { reach, seconds });
         let words = "the air: 90 frames found lost, 400 sent, silent for 25 % of the time";
         assert_eq!(limit.words, words);
     }

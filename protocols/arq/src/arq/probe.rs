@@ -4,7 +4,7 @@ use units::Instant;
 
 use super::{Arq, frame_writer};
 use crate::ledger::Content;
-use crate::path::{Due, Path, PathNews};
+use crate::path::{Path, PathNews, PathProbe};
 
 /// Length of a short frame, in bytes: its header and a probe.
 const SHORT: usize = 16;
@@ -43,8 +43,8 @@ impl Arq {
     pub(super) fn send_probe(&mut self, now: Instant) -> usize {
         match self.path.due(now) {
             None => 0,
-            Some(Due::Short) => self.send_short(now, false),
-            Some(Due::Probe(length)) => {
+            Some(PathProbe::Short) => self.send_short(now, false),
+            Some(PathProbe::Probe(length)) => {
                 let number = self.ledger.next_number();
                 let mut frame = frame_writer(number, length.max(SHORT));
                 frame.probe();

@@ -7,7 +7,7 @@ use super::{Arq, Diagnosis, FADING};
 use crate::acknowledge::DELAY_MAX;
 use crate::cause::Departure;
 use crate::ledger::{Content, Outcome, Settled};
-use crate::pace::Silences;
+use crate::pace::SilenceEffect;
 use crate::stats::Fade;
 use crate::{LinkEvent, Output, Sample};
 
@@ -200,12 +200,12 @@ impl Arq {
             self.pace.silent_until = now;
             let lasted = now.since(fade.since);
             if is_lossy {
-                self.pace.silences = Silences::Lose;
+                self.pace.silences = SilenceEffect::Lose;
                 self.outbox.fresh_first = false;
                 self.stats.sent.fades += 1;
                 self.stats.sent.faded += lasted;
             } else {
-                self.pace.silences = Silences::Hold;
+                self.pace.silences = SilenceEffect::Hold;
                 self.pace.fading_until = fade.expected_before;
             }
             let tries = &self.config.tries;
@@ -261,14 +261,14 @@ impl Arq {
     /// Returns the time of the last acknowledgement, on a hop that holds frames in a silence: frames that left before
     /// may still arrive.
     pub(super) fn held_from(&self) -> Option<Instant> {
-        let holds = self.pace.silences == Silences::Hold;
+        let holds = self.pace.silences == SilenceEffect::Hold;
         holds.then_some(self.pace.last_heard)
     }
 
     /// Returns the time between retransmissions in a silence, if the hop may still hold the originals.
     pub(super) fn copy_spacing(&self, now: Instant) -> Option<Duration> {
         let silences = self.pace.silences;
-        let is_silence = self.pace.fade.is_some() || silences == Silences::Hold;
+        let is_silence = self.pace.fade.is_some() || silences == SilenceEffect::Hold;
         let spacing = silences.spacing(now.since(self.pace.last_heard));
         spacing.filter(|_| is_silence)
     }
