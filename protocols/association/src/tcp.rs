@@ -201,7 +201,7 @@ impl TcpLane {
             }),
             SnoopSide::Agent(agent) => agent.handle_input(now, snoop::Input::FromFixed(packet)),
             SnoopSide::Mobile(mobile) => {
-                mobile.handle_input(now, snoop::MobileInput::FromHost(packet))
+                mobile.handle_input(now, snoop::MobileInput::FromHost(packet));
             }
         }
         self.drain();
@@ -212,7 +212,7 @@ impl TcpLane {
             SnoopSide::Nobody => self.outputs.push_back(Output::Release(packet)),
             SnoopSide::Agent(agent) => agent.handle_input(now, snoop::Input::FromMobile(packet)),
             SnoopSide::Mobile(mobile) => {
-                mobile.handle_input(now, snoop::MobileInput::FromAir(packet))
+                mobile.handle_input(now, snoop::MobileInput::FromAir(packet));
             }
         }
         self.drain();
