@@ -1,5 +1,11 @@
 //! The state machine of a host.
 
+mod presence;
+mod reach;
+mod search;
+mod sharing;
+mod streams;
+
 use std::collections::VecDeque;
 
 use association::LinkEvent;

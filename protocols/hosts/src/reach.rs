@@ -1,10 +1,6 @@
 //! The ability of datagrams to leave this host for a peer: its link may be down, or there is no route.
 
-use machine::Machine;
 use units::{Duration, Instant};
-use wire::address::HopAddress;
-
-use crate::host::Host;
 
 /// Time between tries while nothing is known to have changed.
 const TRY: Duration = Duration::from_secs(1);
@@ -22,7 +18,7 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    fn is_shut(self) -> bool {
+    pub(crate) fn is_shut(self) -> bool {
         match self {
             Self::Shut { .. } => true,
             Self::Open | Self::Trying { .. } => false,
@@ -30,7 +26,7 @@ impl Reach {
     }
 
     /// Returns the time of the next change.
-    fn due(self) -> Option<Instant> {
+    pub(crate) fn due(self) -> Option<Instant> {
         match self {
             Self::Open => None,
             Self::Shut { next, .. } => Some(next),
@@ -46,7 +42,7 @@ impl Reach {
         }
     }
 
-    fn refused(self, now: Instant) -> Self {
+    pub(crate) fn refused(self, now: Instant) -> Self {
         let next = now + TRY;
         match self {
             Self::Open => Self::Shut { since: now, next },
@@ -55,7 +51,7 @@ impl Reach {
         }
     }
 
-    fn tried(self, now: Instant) -> Self {
+    pub(crate) fn tried(self, now: Instant) -> Self {
         match self {
             Self::Open => self,
             Self::Shut { since, .. } | Self::Trying { since, .. } => Self::Trying {
@@ -65,56 +61,11 @@ impl Reach {
         }
     }
 
-    fn acted(self, now: Instant) -> Self {
+    pub(crate) fn acted(self, now: Instant) -> Self {
         match self {
             Self::Shut { next, .. } if next <= now => self.tried(now),
             Self::Trying { until, .. } if until <= now => Self::Open,
             Self::Open | Self::Shut { .. } | Self::Trying { .. } => self,
         }
-    }
-}
-
-impl Host {
-    /// Records that a datagram for that address could not leave.
-    pub(crate) fn refused(&mut self, now: Instant, to: HopAddress) {
-        for index in 0..self.peers.len() {
-            if self.peers[index].endpoint == Some(to) {
-                let peer = &mut self.peers[index];
-                peer.reach = peer.reach.refused(now);
-                self.link(now, index);
-            }
-        }
-    }
-
-    /// Tries all peers again that could not be reached: the network of this host has changed.
-    pub(crate) fn try_all(&mut self, now: Instant) {
-        for index in 0..self.peers.len() {
-            let peer = &mut self.peers[index];
-            if peer.reach.is_shut() {
-                peer.reach = peer.reach.tried(now);
-                self.link(now, index);
-            }
-        }
-    }
-
-    /// Tries those peers again that are due.
-    pub(crate) fn try_due(&mut self, now: Instant) {
-        let mut due: Vec<_> = self.agenda.tries.due(now).collect();
-        due.sort_unstable();
-        for index in due {
-            let peer = &mut self.peers[index];
-            peer.reach = peer.reach.acted(now);
-            self.link(now, index);
-        }
-    }
-
-    /// Sets in an association whether its frames can be sent.
-    pub(crate) fn link(&mut self, now: Instant, index: usize) {
-        let peer = &mut self.peers[index];
-        self.agenda.tries.set(index, peer.reach.due());
-        let linked = peer.presence.is_linked() && !peer.reach.is_shut();
-        peer.association
-            .handle_input(now, association::Input::Link(linked));
-        self.forward(now, index);
     }
 }

@@ -3,9 +3,6 @@
 use units::{Duration, Instant};
 use wire::address::HopAddress;
 
-use crate::host::Host;
-use crate::{Output, Role};
-
 /// Time without an answer after which the peer is searched for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time without datagrams that ends an attempt; handshakes come more often.
@@ -30,7 +27,7 @@ pub(crate) struct Search {
 
 impl Search {
     /// Records a datagram to the peer; returns true if a search is due now.
-    fn sent(&mut self, now: Instant) -> bool {
+    pub(crate) fn sent(&mut self, now: Instant) -> bool {
         let first = match self.unanswered {
             Some((first, last)) if now.since(last) <= TOGETHER => first,
             Some(_) | None => now,
@@ -55,39 +52,18 @@ impl Search {
         is_found
     }
 
+    /// Adds an address where the peer may be; returns false if no search is on, or there are enough.
+    pub(crate) fn add(&mut self, at: HopAddress) -> bool {
+        let is_wanted = self.unanswered.is_some() && self.places.len() < PLACES;
+        let is_added = is_wanted && !self.places.contains(&at);
+        if is_added {
+            self.places.push(at);
+        }
+        is_added
+    }
+
     /// Returns the addresses to which handshakes and probes go too.
     pub(crate) fn places(&self) -> &[HopAddress] {
         &self.places
-    }
-}
-
-impl Host {
-    /// Records a datagram to a peer. Only a mobile host searches for a peer, its gateway.
-    pub(crate) fn seek(&mut self, now: Instant, index: usize) {
-        let peer = &mut self.peers[index];
-        let may_seek =
-            self.role == Role::Mobile && matches!(peer.endpoint, Some(HopAddress::Udp(_)));
-        if may_seek && peer.search.sent(now) {
-            self.outputs.push_back(Output::Seek { peer: index });
-        }
-    }
-
-    /// Adds an address where a peer may be. Only a datagram from there proves it; so handshakes and probes of the
-    /// session go there too, and nothing else.
-    pub(crate) fn found(&mut self, now: Instant, index: usize, at: HopAddress) {
-        let Some(peer) = self.peers.get_mut(index) else {
-            return;
-        };
-        let places = &mut peer.search.places;
-        let is_news = peer.endpoint != Some(at) && !at.is_group() && !places.contains(&at);
-        let is_sought = peer.search.unanswered.is_some() && self.role == Role::Mobile;
-        if !is_news || !is_sought || places.len() == PLACES {
-            return;
-        }
-        places.push(at);
-        let id = peer.id;
-        // A mobile host initiates the handshakes with its peers.
-        let _ = self.endpoint.retry_now(now, id);
-        self.follow_sessions(now, None);
     }
 }

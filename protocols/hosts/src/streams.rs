@@ -1,15 +1,11 @@
 //! The split TCP of a host: the splitter, and the streams that it uses, which belong to a peer.
 
-use association::{Association, Reason, StreamAddresses, StreamConfig, StreamNews, StreamRequest};
-use machine::{ConfigError, Machine, RandomStream};
-use redirector::Chunks;
+use association::{Association, StreamConfig};
+use machine::{ConfigError, RandomStream};
 use session::Entropy;
-use split::{Choice, Origin, Scope, SplitStatus, Splitter, SystemEvent};
-use units::{Bytes, Instant};
-use wire::packet::Packet;
+use units::Bytes;
 
-use crate::host::Host;
-use crate::{Output, Profile, Role};
+use crate::Profile;
 
 /// Limits on the streams of a peer, if TCP is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,108 +67,5 @@ impl StreamMaker {
     ) -> Association {
         let equipped = association.with_streams(self.config(profile, name));
         equipped.expect("the limits were checked")
-    }
-}
-
-impl Host {
-    /// Renews the streams of a peer that has started anew: those of its former life are gone, and those of this one
-    /// can be used.
-    pub(crate) fn renew_streams(&mut self, now: Instant, peer: usize, profile: Option<Profile>) {
-        let former = std::mem::replace(&mut self.peers[peer].terms.profile, profile);
-        self.peers[peer].terms.life += 1;
-        let scope = self.peers[peer].scope();
-        let Some(splitter) = &mut self.splitter else {
-            return;
-        };
-        if former.is_some() {
-            splitter.handle_input(now, split::Input::StreamsEnded { peer });
-        }
-        if let Some(profile) = profile {
-            let began = split::Input::StreamsBegan {
-                peer,
-                profile,
-                scope,
-            };
-            splitter.handle_input(now, began);
-        }
-    }
-
-    /// Returns the way across the hop for new connections with a peer, if that is chosen for each.
-    pub fn choice(&self, index: usize) -> Option<Choice> {
-        let peer = self.peers.get(index)?;
-        (peer.terms.profile.is_some() && peer.scope() == Scope::Chosen).then(|| peer.choice())
-    }
-
-    /// Returns the status of split connections, if TCP is split.
-    pub fn split_status(&self) -> Option<SplitStatus> {
-        self.splitter.as_ref().map(Splitter::status)
-    }
-
-    /// Passes a packet to the splitter if it concerns it; returns true if the packet ends there.
-    pub(crate) fn split(&mut self, now: Instant, origin: Origin, packet: &Packet) -> bool {
-        let Some(splitter) = &mut self.splitter else {
-            return false;
-        };
-        let choose = |peer: usize| self.peers[peer].choice();
-        let Some(found) = splitter.examine(origin, packet, choose) else {
-            return false;
-        };
-        let is_held = found.holds_packet();
-        splitter.handle_input(now, split::Input::Found(found));
-        is_held
-    }
-
-    /// Passes on news of a peer's streams. Connections from addresses that are not the peer's own are refused.
-    pub(crate) fn stream_news(&mut self, now: Instant, peer: usize, news: StreamNews<Chunks>) {
-        if let StreamNews::Arrived(id, addresses) = &news
-            && (self.splitter.is_none() || self.is_foreign(peer, addresses))
-        {
-            self.peers[peer].packets_refused += 1;
-            let refuse = StreamRequest::Refuse(*id, Reason::Unreachable);
-            let input = association::Input::Streams(refuse);
-            self.peers[peer].association.handle_input(now, input);
-        } else if let Some(splitter) = &mut self.splitter {
-            splitter.handle_input(now, split::Input::Stream { peer, news });
-        }
-    }
-
-    fn is_foreign(&self, peer: usize, addresses: &StreamAddresses) -> bool {
-        self.role == Role::Gateway && self.routes.owner(addresses.source().ip()) != Some(peer)
-    }
-
-    /// Passes on an event in the driver's system.
-    pub(crate) fn system(&mut self, now: Instant, event: SystemEvent<Chunks>) {
-        if let Some(splitter) = &mut self.splitter {
-            splitter.handle_input(now, split::Input::System(event));
-        }
-    }
-
-    /// Carries out the outputs of the splitter, and shares the air, until both are at rest.
-    pub(crate) fn settle(&mut self, now: Instant) {
-        loop {
-            self.share(now);
-            if !self.follow_splitter(now) {
-                return;
-            }
-        }
-    }
-
-    /// Carries out the outputs of the splitter; returns true if there were any.
-    fn follow_splitter(&mut self, now: Instant) -> bool {
-        let mut has_asked = false;
-        while let Some(output) = self.splitter.as_mut().and_then(Splitter::poll_output) {
-            has_asked = true;
-            match output {
-                split::Output::ToHost(packet) => self.outputs.push_back(Output::Packet(packet)),
-                split::Output::ToHop(packet) => self.route(now, packet),
-                split::Output::Stream { peer, request } => {
-                    let input = association::Input::Streams(request);
-                    self.peers[peer].association.handle_input(now, input);
-                    self.forward(now, peer);
-                }
-                split::Output::System(request) => self.outputs.push_back(Output::System(request)),
-            }
-        }
-        has_asked
     }
 }

@@ -1,0 +1,52 @@
+//! Tries to reach peers for which datagrams cannot leave.
+
+use machine::Machine;
+use units::Instant;
+use wire::address::HopAddress;
+
+use super::Host;
+
+impl Host {
+    /// Records that a datagram for that address could not leave.
+    pub(crate) fn refused(&mut self, now: Instant, to: HopAddress) {
+        for index in 0..self.peers.len() {
+            if self.peers[index].endpoint == Some(to) {
+                let peer = &mut self.peers[index];
+                peer.reach = peer.reach.refused(now);
+                self.link(now, index);
+            }
+        }
+    }
+
+    /// Tries all peers again that could not be reached: the network of this host has changed.
+    pub(crate) fn try_all(&mut self, now: Instant) {
+        for index in 0..self.peers.len() {
+            let peer = &mut self.peers[index];
+            if peer.reach.is_shut() {
+                peer.reach = peer.reach.tried(now);
+                self.link(now, index);
+            }
+        }
+    }
+
+    /// Tries those peers again that are due.
+    pub(crate) fn try_due(&mut self, now: Instant) {
+        let mut due: Vec<_> = self.agenda.tries.due(now).collect();
+        due.sort_unstable();
+        for index in due {
+            let peer = &mut self.peers[index];
+            peer.reach = peer.reach.acted(now);
+            self.link(now, index);
+        }
+    }
+
+    /// Sets in an association whether its frames can be sent.
+    pub(crate) fn link(&mut self, now: Instant, index: usize) {
+        let peer = &mut self.peers[index];
+        self.agenda.tries.set(index, peer.reach.due());
+        let linked = peer.presence.is_linked() && !peer.reach.is_shut();
+        peer.association
+            .handle_input(now, association::Input::Link(linked));
+        self.forward(now, index);
+    }
+}

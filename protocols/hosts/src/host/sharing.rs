@@ -1,0 +1,128 @@
+//! Turns of the peers on an air that they share.
+
+use association::Input as Associated;
+use machine::Machine;
+use units::{BitRate, Bytes, Instant};
+
+use super::Host;
+
+impl Host {
+    /// Gives turns while the air is free and wanted.
+    pub(crate) fn share(&mut self, now: Instant) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        sharing.at = now;
+        let mut changed = std::mem::take(&mut sharing.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        for index in &changed {
+            self.acknowledge(now, *index);
+            self.learn(now, *index);
+        }
+        while let Some((turn, rate)) = self.next_turn(now) {
+            let index = turn.destination;
+            if turn.elsewhere > Bytes::ZERO {
+                self.tell(now, index, Associated::Elsewhere(turn.elsewhere));
+            }
+            let free = Associated::AirFree {
+                bytes: turn.bytes,
+                rate: self.known_rate(),
+            };
+            let sent = self.grant(now, index, free, rate);
+            if sent == Bytes::ZERO
+                && let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index))
+            {
+                let queued = peer.association.queued();
+                sharing.air.waits(now, index, queued, false);
+            }
+        }
+        if let Some(sharing) = &mut self.sharing {
+            changed.clear();
+            sharing.changed = changed;
+        }
+    }
+
+    /// Updates the air with the changes of a peer.
+    fn learn(&mut self, now: Instant, index: usize) {
+        let (Some(sharing), Some(peer)) = (&mut self.sharing, self.peers.get(index)) else {
+            return;
+        };
+        if peer.association.air().learned_at() == Some(now) {
+            sharing.air.learned(now, index, peer.association.air());
+        }
+        let (queued, wanted) = (peer.association.queued(), peer.association.wants_grant(now));
+        sharing.air.waits(now, index, queued, wanted);
+    }
+
+    /// Returns the rate at which to send now. Before any peer has measured a rate, it is the lowest guess of all:
+    /// that of the peer that has sent most in vain.
+    fn shared_rate(&self) -> Option<BitRate> {
+        let measured = self.sharing.as_ref()?.air.measured();
+        let guesses = self.peers.iter().map(|peer| peer.association.air().pace());
+        measured
+            .map(|measured| measured.pace)
+            .or_else(|| guesses.min())
+    }
+
+    /// Returns the rate of the air, if it is more than a guess.
+    fn known_rate(&self) -> Option<BitRate> {
+        let measured = self.sharing.as_ref()?.air.measured()?;
+        measured.is_settled.then_some(measured.rate)
+    }
+
+    fn next_turn(&mut self, now: Instant) -> Option<(air::Turn, BitRate)> {
+        let rate = self.shared_rate()?;
+        let turn = self.sharing.as_mut()?.air.turn(now, rate)?;
+        Some((turn, rate))
+    }
+
+    /// Grants a peer an acknowledgement, if that is due.
+    fn acknowledge(&mut self, now: Instant, index: usize) {
+        let peer = self.peers.get(index);
+        let due = peer.and_then(|peer| peer.association.acknowledges_from());
+        let sharing = self.sharing.as_ref();
+        let free = sharing.is_some_and(|sharing| sharing.air.free_at() <= now);
+        if free
+            && due.is_some_and(|due| due <= now)
+            && let Some(rate) = self.shared_rate()
+        {
+            self.grant(now, index, Associated::AcknowledgementFree, rate);
+        }
+    }
+
+    /// Grants a peer the air; returns the bytes that it sent.
+    fn grant(&mut self, now: Instant, index: usize, grant: Associated, rate: BitRate) -> Bytes {
+        let sent = self.tell(now, index, grant);
+        if let Some(sharing) = &mut self.sharing {
+            sharing.air.spent(now, index, sent, rate);
+        }
+        self.learn(now, index);
+        sent
+    }
+
+    fn tell(&mut self, now: Instant, index: usize, input: Associated) -> Bytes {
+        if let Some(peer) = self.peers.get_mut(index) {
+            peer.association.handle_input(now, input);
+        }
+        self.forward(now, index)
+    }
+
+    /// Returns the time of the next turn.
+    pub(crate) fn next_share(&self) -> Option<Instant> {
+        let sharing = self.sharing.as_ref()?;
+        let turn_at = sharing.air.turn_at();
+        let acknowledges = self.agenda.acknowledges_from(&self.peers);
+        let acknowledges = acknowledges.map(|at| at.max(sharing.air.free_at()));
+        let wants = match turn_at {
+            Some(turn_at) => self
+                .agenda
+                .wants_from(&self.peers, None)
+                .map(|from| from.max(turn_at)),
+            // A peer that wants it now and got no turn gets none before something changes.
+            None => self.agenda.wants_from(&self.peers, Some(sharing.at)),
+        };
+        let wanted = machine::earlier(acknowledges, wants);
+        machine::earlier(sharing.air.poll_timeout(), wanted)
+    }
+}
