@@ -16,31 +16,31 @@ use crate::{Entry, Error, Ticket, Validity};
 /// Names that are remembered of one directory, at most.
 const NAMES_MAX: usize = 16_384;
 
-/// What the attributes of a file were when they were seen last.
+/// Attributes of a file when they were last received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) attributes: Attributes,
-    /// Until when they are taken for true.
+    /// End of their validity.
     until: Instant,
-    /// For how long they were.
+    /// Length of their validity.
     span: Duration,
 }
 
-/// Calls of ours that change a file, on their way and past: attributes from a call that overlapped with one of them
-/// may be older than those that are known.
+/// Calls of this client that change a file, in flight and past: attributes from a call that overlapped with one of them
+/// may be older than the cached ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Changes {
     under_way: u32,
-    /// Calls made when the last of them ended.
+    /// Number of calls made when the last of them ended.
     last: u64,
-    /// That last one, if no other overlapped with it.
+    /// Number of that last call, if no other overlapped with it.
     alone: Option<u64>,
 }
 
-/// Where a name leads.
+/// Result of a name in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leads {
-    /// The server must be asked.
+    /// Not cached: ask the server.
     Unknown,
     /// There is no such name.
     Nowhere,
