@@ -5,7 +5,7 @@
 //!
 //! - its daemon and its application;
 //! - the work for arriving packets, up to their socket: the mobile host's cable hands them to a kernel thread (threaded
-//! NAPI) and not to a soft interrupt on the processor of the sender;
+//!   NAPI) and not to a soft interrupt on the processor of the sender;
 //! - the work for leaving packets, up to the far end of the cable, is part of the system call, or of the thread above.
 //!
 //! These tasks have a processor to themselves among all processes of the bench; the emulator, the gateway, the fixed
