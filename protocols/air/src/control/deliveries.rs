@@ -30,9 +30,9 @@ pub(crate) struct Arrived {
     pub(crate) at: i64,
     /// Bytes sent up to it, lost ones included.
     pub(crate) sent: u64,
-    /// Of those, all bytes lost.
+    /// Lost bytes among them.
     pub(crate) lost: u64,
-    /// Of those, bytes lost to a full queue.
+    /// Bytes among them that were lost to a full queue.
     pub(crate) dropped: u64,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Tally {
     pub(super) too_late: u32,
     /// Files that arrived complete.
     pub(super) whole: u32,
-    /// Of these, files whose sender did not get the confirmation.
+    /// Complete files whose sender did not get the confirmation.
     pub(super) whole_unknown: u32,
     /// Files whose receiver got an error.
     pub(super) failed: u32,
